@@ -1,1 +1,6 @@
-//! kernel
+//! The capability kernel: a pure state machine over formulas, names, mail, grants and runs.
+//!
+//! No I/O, no clock, no randomness, no threads: see [`txn`] for how state is reached.
+#![forbid(unsafe_code)]
+
+pub mod txn;
