@@ -1,0 +1,247 @@
+//! The names by which the kernel knows things: formulas, bytes, runs, steps, messages.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+/// A text that is not an identifier of the kind asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {wanted}")]
+pub struct BadId {
+    /// What was given.
+    pub text: String,
+    /// What would have been right, as a phrase ("a run like r17").
+    pub wanted: &'static str,
+}
+
+fn to_hex(bytes: &[u8; 32]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let digits = text.as_bytes();
+    if digits.len() != 64 {
+        return None;
+    }
+    let nibble = |b: u8| match b {
+        b'0'..=b'9' => Some(b - b'0'),
+        b'a'..=b'f' => Some(b - b'a' + 10),
+        _ => None,
+    };
+    let mut out = [0; 32];
+    for (slot, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
+        *slot = nibble(pair[0])? << 4 | nibble(pair[1])?;
+    }
+    Some(out)
+}
+
+/// The identity of a formula: a random 256-bit number and the node that made it. Written
+/// `number:node`, 64 lower-case hex digits each, as Endo writes it. Knowing one is not authority.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FormulaId {
+    /// The formula's own number.
+    pub number: [u8; 32],
+    /// The node on which it was made.
+    pub node: [u8; 32],
+}
+
+impl FormulaId {
+    /// The 64 bytes under which stores and fingerprints know the formula: number, then node.
+    pub fn to_bytes(self) -> [u8; 64] {
+        let mut out = [0; 64];
+        out[..32].copy_from_slice(&self.number);
+        out[32..].copy_from_slice(&self.node);
+        out
+    }
+
+    /// Reads what [`FormulaId::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Option<FormulaId> {
+        let (number, node) = bytes.split_at_checked(32)?;
+        Some(FormulaId { number: number.try_into().ok()?, node: node.try_into().ok()? })
+    }
+
+    /// The first eight digits of the number: enough for a person to tell two formulas apart, never used to find one.
+    pub fn short(&self) -> String {
+        to_hex(&self.number)[..8].to_owned()
+    }
+}
+
+impl fmt::Display for FormulaId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", to_hex(&self.number), to_hex(&self.node))
+    }
+}
+
+impl fmt::Debug for FormulaId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FormulaId({})", self.short())
+    }
+}
+
+impl FromStr for FormulaId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<FormulaId, BadId> {
+        let bad = || BadId { text: text.to_owned(), wanted: "a formula identifier (64 hex digits, `:`, 64 more)" };
+        let (number, node) = text.split_once(':').ok_or_else(bad)?;
+        Ok(FormulaId { number: from_hex(number).ok_or_else(bad)?, node: from_hex(node).ok_or_else(bad)? })
+    }
+}
+
+/// The BLAKE3 hash of bytes kept beside the store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlobHash(pub [u8; 32]);
+
+impl BlobHash {
+    /// The hash of `bytes`.
+    pub fn of(bytes: &[u8]) -> BlobHash {
+        BlobHash(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// The first eight digits, for people.
+    pub fn short(&self) -> String {
+        to_hex(&self.0)[..8].to_owned()
+    }
+}
+
+impl fmt::Display for BlobHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&to_hex(&self.0))
+    }
+}
+
+impl fmt::Debug for BlobHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlobHash({})", self.short())
+    }
+}
+
+impl FromStr for BlobHash {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<BlobHash, BadId> {
+        from_hex(text).map(BlobHash).ok_or_else(|| BadId { text: text.to_owned(), wanted: "64 hex digits" })
+    }
+}
+
+/// The number of a run, written `r17`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunNumber(pub u64);
+
+impl fmt::Display for RunNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "r{}", self.0)
+    }
+}
+
+impl FromStr for RunNumber {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<RunNumber, BadId> {
+        text.strip_prefix('r')
+            .filter(|digits| !digits.starts_with('+'))
+            .and_then(|digits| digits.parse().ok())
+            .map(RunNumber)
+            .ok_or_else(|| BadId { text: text.to_owned(), wanted: "a run like `r17`" })
+    }
+}
+
+/// One step of one run's journal, written `r17#9`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct StepRef {
+    /// The run.
+    pub run: RunNumber,
+    /// The step's number in the run's journal, from 1.
+    pub step: u64,
+}
+
+impl fmt::Display for StepRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.run, self.step)
+    }
+}
+
+impl FromStr for StepRef {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<StepRef, BadId> {
+        let bad = || BadId { text: text.to_owned(), wanted: "a step like `r17#9`" };
+        let (run, step) = text.split_once('#').ok_or_else(bad)?;
+        if step.starts_with('+') {
+            return Err(bad());
+        }
+        Ok(StepRef { run: run.parse().map_err(|_| bad())?, step: step.parse().map_err(|_| bad())? })
+    }
+}
+
+/// The number of a message in one agent's mailbox, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MessageNumber(pub u64);
+
+impl fmt::Display for MessageNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for MessageNumber {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<MessageNumber, BadId> {
+        let digits = text.strip_prefix('#').unwrap_or(text);
+        if digits.starts_with('+') {
+            return Err(BadId { text: text.to_owned(), wanted: "a message number like `7`" });
+        }
+        digits
+            .parse()
+            .map(MessageNumber)
+            .map_err(|_| BadId { text: text.to_owned(), wanted: "a message number like `7`" })
+    }
+}
+
+macro_rules! serde_as_text {
+    ($($name:ty),*) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str>>::deserialize(from)?;
+                text.parse().map_err(D::Error::custom)
+            }
+        }
+    )*};
+}
+serde_as_text!(FormulaId, BlobHash);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_print_as_they_are_read() {
+        let id = FormulaId { number: [0xab; 32], node: [1; 32] };
+        assert_eq!(id.to_string().parse(), Ok(id));
+        assert_eq!(FormulaId::from_bytes(&id.to_bytes()), Some(id));
+        assert_eq!("r17".parse(), Ok(RunNumber(17)));
+        assert_eq!("r17#9".parse(), Ok(StepRef { run: RunNumber(17), step: 9 }));
+        assert_eq!("#7".parse(), Ok(MessageNumber(7)));
+    }
+
+    #[test]
+    fn what_is_not_an_identifier_is_refused() {
+        for text in ["", "17", "r", "r-1", "r+1", "rr1", "r1#", "r99999999999999999999"] {
+            assert!(text.parse::<RunNumber>().is_err(), "{text}");
+        }
+        for text in ["r1", "#1", "r1#x", "1#1", "r1#+1"] {
+            assert!(text.parse::<StepRef>().is_err(), "{text}");
+        }
+        assert!("ab:cd".parse::<FormulaId>().is_err());
+        assert!("Ab".repeat(32).parse::<BlobHash>().is_err());
+    }
+}

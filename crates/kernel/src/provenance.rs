@@ -1,0 +1,117 @@
+//! Where a value came from and who may read it. Travels beside values, never inside them.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{BlobHash, RunNumber};
+
+/// One origin of a value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A person's own words: an argument of a command, a worker file that the person ran.
+    Host,
+    /// A model's words, by the name of the model.
+    Model(String),
+    /// A document that a run was given or has read.
+    Document {
+        /// Where it was read: the slot or `attachment`, then the path inside it.
+        name: String,
+        /// Its bytes.
+        hash: BlobHash,
+    },
+    /// What another run gave back.
+    Run(RunNumber),
+}
+
+impl Source {
+    /// Whether the user answers for what this source says. Models and documents may say anything.
+    pub fn is_trusted(&self) -> bool {
+        matches!(self, Source::Host)
+    }
+}
+
+/// Who may read a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Readers {
+    /// Nobody has restricted it.
+    #[default]
+    Anyone,
+    /// Only these, by name.
+    Only(BTreeSet<String>),
+}
+
+/// Where a value came from and who may read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// All that the value may depend on.
+    pub sources: BTreeSet<Source>,
+    /// Who may read it.
+    #[serde(default)]
+    pub readers: Readers,
+}
+
+impl Provenance {
+    /// What a person said.
+    pub fn host() -> Provenance {
+        Provenance::of(Source::Host)
+    }
+
+    /// What one source said.
+    pub fn of(source: Source) -> Provenance {
+        Provenance { sources: BTreeSet::from([source]), readers: Readers::Anyone }
+    }
+
+    /// The provenance of what depends on both: all sources of either, only the readers of both.
+    pub fn join(&self, other: &Provenance) -> Provenance {
+        let readers = match (&self.readers, &other.readers) {
+            (Readers::Anyone, r) | (r, Readers::Anyone) => r.clone(),
+            (Readers::Only(a), Readers::Only(b)) => Readers::Only(a & b),
+        };
+        Provenance { sources: &self.sources | &other.sources, readers }
+    }
+
+    /// The sources for which the user does not answer.
+    pub fn untrusted(&self) -> impl Iterator<Item = &Source> {
+        self.sources.iter().filter(|s| !s.is_trusted())
+    }
+
+    /// Whether any source is not trusted.
+    pub fn is_untrusted(&self) -> bool {
+        self.untrusted().next().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn join_is_a_semilattice() {
+        let some = [
+            Provenance::default(),
+            Provenance::host(),
+            Provenance::of(Source::Model("m".into())),
+            Provenance { sources: BTreeSet::new(), readers: Readers::Only(BTreeSet::from(["a".into()])) },
+            Provenance { sources: BTreeSet::new(), readers: Readers::Only(BTreeSet::from(["b".into()])) },
+        ];
+        for a in &some {
+            assert_eq!(a.join(a), *a);
+            for b in &some {
+                assert_eq!(a.join(b), b.join(a));
+                for c in &some {
+                    assert_eq!(a.join(b).join(c), a.join(&b.join(c)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn joining_never_loses_distrust() {
+        let model = Provenance::of(Source::Model("m".into()));
+        assert!(!Provenance::host().is_untrusted());
+        assert!(Provenance::host().join(&model).is_untrusted());
+    }
+}

@@ -1,0 +1,398 @@
+//! Runs: durable executions, each a journal of steps.
+
+use std::collections::BTreeMap;
+
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
+use crate::proposal::{Finding, Fingerprint, Proposal, Value, Verdict};
+use crate::provenance::Provenance;
+
+/// A run as the store keeps it beside its journal: what it was started with, and what the journal comes to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its number.
+    pub number: RunNumber,
+    /// Its formula.
+    pub id: FormulaId,
+    /// The worker that it executes.
+    pub worker: FormulaId,
+    /// The worker's name.
+    pub name: String,
+    /// The worker's definition, byte for byte.
+    pub definition: BlobHash,
+    /// What the definition includes, by name: templates that lay beside it when the run began.
+    #[serde(default)]
+    pub includes: BTreeMap<String, BlobHash>,
+    /// One execution, or one for each item.
+    pub shape: Shape,
+    /// The run that waits for this one.
+    #[serde(default)]
+    pub parent: Option<Parent>,
+    /// How many runs stand above it.
+    pub depth: u32,
+    /// The model's name.
+    pub model: String,
+    /// What it works on.
+    pub input: Input,
+    /// Its grants by slot.
+    pub grants: BTreeMap<String, FormulaId>,
+    /// What it may use up.
+    pub limits: Limits,
+    /// What it has used up, its children included.
+    #[serde(default)]
+    pub used: Usage,
+    /// Where it stands.
+    pub state: State,
+    /// The number that the next step of the journal gets.
+    pub next_step: u64,
+    /// The promise for its result.
+    pub result: FormulaId,
+    /// All that its model has been shown depends on this.
+    pub provenance: Provenance,
+    /// The message that started it.
+    pub source: MessageNumber,
+    /// When it began, in milliseconds since 1970.
+    pub started_ms: i64,
+    /// When it ended.
+    #[serde(default)]
+    pub finished_ms: Option<i64>,
+    /// How many entries of approvals it waits for.
+    #[serde(default)]
+    pub open_asks: u32,
+    /// How many child runs have not ended.
+    #[serde(default)]
+    pub open_children: u32,
+}
+
+/// Whether a run is one execution or many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "shape", rename_all = "snake_case")]
+pub enum Shape {
+    /// One execution over the whole input.
+    Single,
+    /// One isolated child for each item of the input, at most `jobs` at a time.
+    Each {
+        /// How many children may be open at once; at least 1.
+        jobs: u32,
+    },
+    /// The child of an `Each` run for one item.
+    Item,
+}
+
+/// Who waits for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The run that waits.
+    pub run: RunNumber,
+    /// For what.
+    #[serde(flatten)]
+    pub place: Place,
+}
+
+/// Why a parent waits for a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "for", rename_all = "snake_case")]
+pub enum Place {
+    /// The parent called a worker: the step at which it was proposed.
+    Call {
+        /// That step.
+        proposal: u64,
+    },
+    /// The child is one item of the parent's input.
+    Item {
+        /// Which, from 0.
+        index: usize,
+    },
+}
+
+/// What a run works on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// The named inputs: a record.
+    pub values: Value,
+    /// Documents that the model is shown.
+    #[serde(default)]
+    pub attachments: Vec<Attachment>,
+    /// For an `Each` run: what each child works on.
+    #[serde(default)]
+    pub items: Vec<Attachment>,
+}
+
+/// A document handed to a run, kept by content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its file name.
+    pub name: String,
+    /// Its bytes.
+    pub hash: BlobHash,
+    /// The text that the model is shown.
+    pub text: BlobHash,
+    /// How many bytes the document has.
+    pub bytes: u64,
+}
+
+/// What a run may use up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// How often the model may be asked.
+    pub turns: u32,
+    /// How deep workers may call workers.
+    pub depth: u32,
+    /// How many tokens may be read and written, children included.
+    pub tokens: u64,
+    /// How long the run may last while it is not waiting, in milliseconds.
+    pub wall_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { turns: 20, depth: 5, tokens: 200_000, wall_ms: 3_600_000 }
+    }
+}
+
+/// What a run has used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens that models read.
+    pub input_tokens: u64,
+    /// Tokens that models wrote.
+    pub output_tokens: u64,
+    /// How long models took, in milliseconds.
+    pub model_ms: u64,
+}
+
+impl Usage {
+    /// Adds another usage to this one.
+    pub fn add(&mut self, other: Usage) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.model_ms = self.model_ms.saturating_add(other.model_ms);
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// It can go on: an outbox row says that it must.
+    Ready,
+    /// It waits for a person or for its children and holds no memory.
+    Waiting,
+    /// Something outside failed; `resume` takes it up again.
+    Stalled {
+        /// What failed and what to do.
+        trouble: Trouble,
+    },
+    /// It is over.
+    Finished {
+        /// What came of it.
+        outcome: RunOutcome,
+    },
+}
+
+/// What failed, and the way out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// A short, stable name: `model/unauthorized`, `output/invalid`, …
+    pub code: String,
+    /// What was wrong, in one sentence. It may quote foreign text.
+    pub message: Untrusted,
+    /// What to do.
+    pub help: String,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOutcome {
+    /// Its result.
+    Done(Value),
+    /// Why it has none.
+    Failed(Trouble),
+}
+
+/// One step of a run's journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Its number, from 1.
+    pub number: u64,
+    /// When it was recorded, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// What happened.
+    pub entry: Entry,
+    /// What it depends on.
+    #[serde(default)]
+    pub provenance: Provenance,
+}
+
+/// Which of the calls of one turn, or of a worker's own steps, a proposal is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum CallSite {
+    /// A call that the model made.
+    Turn {
+        /// The step at which the model replied.
+        replied: u64,
+        /// Which of the reply's calls, from 0.
+        index: usize,
+        /// The provider's name for the call.
+        id: String,
+    },
+    /// A step of the worker's `then` list.
+    Then {
+        /// Which, from 0.
+        index: usize,
+    },
+    /// A step of the worker's `write` list.
+    Write {
+        /// Which of all writes of the run, from 0.
+        index: usize,
+    },
+}
+
+/// What happened in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum Entry {
+    /// The model was asked.
+    Prompted {
+        /// The request, byte for byte.
+        request: BlobHash,
+        /// The model's name.
+        model: String,
+    },
+    /// The model answered.
+    Replied {
+        /// The step that asked.
+        prompted: u64,
+        /// The reply, byte for byte.
+        reply: BlobHash,
+        /// What it cost.
+        usage: Usage,
+    },
+    /// The model asked for something that cannot be a proposal, or its answer did not fit: it is told why.
+    Rejected {
+        /// Which call; `None` for the final answer.
+        site: Option<CallSite>,
+        /// What was wrong.
+        findings: Vec<Finding>,
+    },
+    /// A method call was proposed.
+    Proposed {
+        /// By what.
+        site: CallSite,
+        /// The call.
+        proposal: Box<Proposal>,
+        /// Its fingerprint.
+        fingerprint: Fingerprint,
+    },
+    /// The gates judged it.
+    Judged {
+        /// The step that proposed.
+        proposal: u64,
+        /// What they said.
+        verdict: Verdict,
+        /// The approval that asks a person.
+        #[serde(default)]
+        message: Option<MessageNumber>,
+    },
+    /// A person answered.
+    Answered {
+        /// The step that proposed.
+        proposal: u64,
+        /// The approval.
+        message: MessageNumber,
+        /// Whether it may be done.
+        approved: bool,
+    },
+    /// The effect began: from here on it may have happened.
+    Begun {
+        /// The step that proposed.
+        proposal: u64,
+        /// The child run, if the effect is a call of a worker.
+        #[serde(default)]
+        child: Option<RunNumber>,
+    },
+    /// The effect is over, or will never happen.
+    Completed {
+        /// The step that proposed.
+        proposal: u64,
+        /// What came of it.
+        completion: Completion,
+    },
+    /// A child was started for an item.
+    Spawned {
+        /// Which item, from 0.
+        index: usize,
+        /// The child.
+        child: RunNumber,
+    },
+    /// The child of an item ended.
+    Collected {
+        /// Which item, from 0.
+        index: usize,
+        /// What came of it.
+        outcome: RunOutcome,
+    },
+    /// The run stopped to wait.
+    Suspended {
+        /// For what, in one line.
+        why: String,
+    },
+    /// The run could not go on and said so.
+    Stalled {
+        /// Why.
+        trouble: Trouble,
+    },
+    /// The run went on.
+    Resumed {
+        /// Because of what, in one line.
+        why: String,
+    },
+    /// The run ended.
+    Finished {
+        /// What came of it.
+        outcome: RunOutcome,
+    },
+}
+
+impl Entry {
+    /// The entry's name as it is written in traces.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Entry::Prompted { .. } => "prompted",
+            Entry::Replied { .. } => "replied",
+            Entry::Rejected { .. } => "rejected",
+            Entry::Proposed { .. } => "proposed",
+            Entry::Judged { .. } => "judged",
+            Entry::Answered { .. } => "answered",
+            Entry::Begun { .. } => "begun",
+            Entry::Completed { .. } => "completed",
+            Entry::Spawned { .. } => "spawned",
+            Entry::Collected { .. } => "collected",
+            Entry::Suspended { .. } => "suspended",
+            Entry::Stalled { .. } => "stalled",
+            Entry::Resumed { .. } => "resumed",
+            Entry::Finished { .. } => "finished",
+        }
+    }
+}
+
+/// What came of a proposal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Completion {
+    /// It was done; what the method returned.
+    Done {
+        /// The returned value.
+        value: Value,
+        /// What the value depends on.
+        provenance: Provenance,
+    },
+    /// It was refused, by a gate, by a person, or because what it was judged on had changed. Nothing happened.
+    Refused(Vec<Finding>),
+    /// It was tried and failed. Nothing is left half done.
+    Failed(Finding),
+}
