@@ -1,1 +1,47 @@
-//! store
+//! The one durable place: rows in SQLite, bytes in files named by their content, and one process that owns both.
+//!
+//! A [`Store`] is a directory (0700) with
+//!
+//! ```text
+//! lock              held with flock by the owner; its pid inside
+//! almoner.sqlite    the rows: WAL, synchronous=FULL, one table per `kernel::txn::Table`
+//! blobs/ab/cdef…    bytes, named by their BLAKE3 hash
+//! tmp/              half-written blobs; emptied when the store opens
+//! ```
+//!
+//! One thread writes. Closures that wait for it are run one after the other in one transaction, each in a
+//! savepoint of its own, and are answered only after COMMIT has returned: one sync to disk pays for all of them.
+//! Readers have connections of their own and see the last committed state.
+#![forbid(unsafe_code)]
+
+mod backend;
+mod blob;
+mod check;
+mod database;
+mod error;
+pub mod failpoint;
+mod fault;
+mod migration;
+mod place;
+mod probe;
+mod reader;
+mod sql;
+mod stats;
+mod store;
+mod writer;
+
+#[cfg(feature = "testing")]
+pub mod conformance;
+#[cfg(feature = "testing")]
+pub mod faulty;
+#[cfg(feature = "testing")]
+pub mod memory;
+
+pub use backend::Backend;
+pub use blob::{Blob, BlobError, BlobHash, Blobs};
+pub use check::{Finding, Health};
+pub use error::{OpenError, ReadError, WriteError};
+pub use migration::VERSION as SCHEMA_VERSION;
+pub use probe::fsync_rate;
+pub use stats::Stats;
+pub use store::{Options, Store};

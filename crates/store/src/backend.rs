@@ -1,0 +1,22 @@
+//! What every backend offers, so that one conformance suite and one simulation run on all of them.
+
+use kernel::txn::{ReadTxn, Txn};
+
+use crate::error::{ReadError, WriteError};
+
+/// A place that runs transactions. [`Store`](crate::Store) is the real one.
+pub trait Backend: Send + Sync {
+    /// Runs a closure in a transaction and answers when it is durable. An `Err` records nothing.
+    ///
+    /// The closure runs on another thread, together with others; it must not call the store again.
+    fn write<T, E, F>(&self, closure: F) -> Result<T, WriteError<E>>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: FnOnce(&mut dyn Txn) -> Result<T, E> + Send + 'static;
+
+    /// Runs a closure on one consistent committed state.
+    fn read<T, E, F>(&self, closure: F) -> Result<T, ReadError<E>>
+    where
+        F: FnOnce(&mut dyn ReadTxn) -> Result<T, E>;
+}

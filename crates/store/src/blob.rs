@@ -1,0 +1,335 @@
+//! Bytes addressed by their content: one file each, named by the BLAKE3 hash, written once.
+//!
+//! A hash may be named in a row only after `put` has returned it: by then the bytes and the name of the file
+//! are on disk. What is read is verified.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kernel::txn::StoreFault;
+use rustix::io::Errno;
+
+use crate::failpoint;
+use crate::place::{self, FILE_MODE};
+use crate::stats::{Counters, add};
+
+/// The BLAKE3 hash of some bytes.
+pub type BlobHash = [u8; 32];
+
+/// Why bytes could not be stored or fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum BlobError {
+    /// There is no such blob.
+    #[error("there is no blob {}", hex(hash))]
+    NotFound {
+        /// What was asked for.
+        hash: BlobHash,
+    },
+    /// The file no longer holds what was put there. Putting the same bytes again repairs it.
+    #[error("the blob {} is damaged", path.display())]
+    Corrupt {
+        /// The damaged file.
+        path: PathBuf,
+    },
+    /// The source has more bytes than the caller allows; nothing was kept.
+    #[error("more than {limit} bytes")]
+    TooLarge {
+        /// The limit, in bytes.
+        limit: u64,
+    },
+    /// The disk or the quota is full; nothing was kept.
+    #[error("no space is left for {}", path.display())]
+    Full {
+        /// What could not be written.
+        path: PathBuf,
+    },
+    /// The source of the bytes failed; nothing was kept.
+    #[error("the source could not be read: {0}")]
+    Source(io::Error),
+    /// Any other failure of the medium.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// What was being done it to.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl From<BlobError> for StoreFault {
+    fn from(error: BlobError) -> StoreFault {
+        let text = error.to_string();
+        match error {
+            BlobError::Corrupt { .. } | BlobError::NotFound { .. } => StoreFault::Corrupt(text),
+            BlobError::Full { .. } => StoreFault::Full(text),
+            BlobError::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                StoreFault::ReadOnly(text)
+            }
+            BlobError::TooLarge { .. } | BlobError::Source(_) | BlobError::Io { .. } => StoreFault::Io(text),
+        }
+    }
+}
+
+/// A blob opened for reading. Its bytes were verified when it was opened.
+#[derive(Debug)]
+pub struct Blob {
+    file: File,
+    len: u64,
+}
+
+impl Blob {
+    /// How many bytes there are.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl Read for Blob {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.file.read(buf)
+    }
+}
+
+impl Seek for Blob {
+    fn seek(&mut self, pos: SeekFrom) -> io::Result<u64> {
+        self.file.seek(pos)
+    }
+}
+
+/// The blobs of a store.
+pub struct Blobs {
+    root: PathBuf,
+    temporary: PathBuf,
+    serial: AtomicU64,
+    counters: Arc<Counters>,
+}
+
+impl Blobs {
+    pub(crate) fn new(dir: &Path, counters: Arc<Counters>) -> Self {
+        let (root, temporary) = (dir.join(place::BLOBS), dir.join(place::TEMPORARY));
+        Blobs { root, temporary, serial: AtomicU64::new(0), counters }
+    }
+
+    /// Stores bytes and returns their hash when they are durable. Storing them again changes nothing, and
+    /// repairs the file if it was damaged.
+    pub fn put(&self, bytes: &[u8]) -> Result<BlobHash, BlobError> {
+        let hash = *blake3::hash(bytes).as_bytes();
+        if self.confirm(&hash)? {
+            return Ok(hash);
+        }
+        let mut temporary = self.temporary()?;
+        temporary.write(bytes)?;
+        self.keep(temporary, &hash)?;
+        Ok(hash)
+    }
+
+    /// Stores what a reader gives, at most `limit` bytes, without holding it in memory. Returns hash and
+    /// length when the bytes are durable.
+    pub fn put_reader(&self, mut reader: impl Read, limit: u64) -> Result<(BlobHash, u64), BlobError> {
+        let mut temporary = self.temporary()?;
+        let mut hasher = blake3::Hasher::new();
+        let mut len = 0_u64;
+        let mut chunk = vec![0; 1 << 16];
+        loop {
+            let n = match reader.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(BlobError::Source(error)),
+            };
+            len += n as u64;
+            if len > limit {
+                return Err(BlobError::TooLarge { limit });
+            }
+            let bytes = chunk.get(..n).unwrap_or_default();
+            hasher.update(bytes);
+            temporary.write(bytes)?;
+        }
+        let hash = *hasher.finalize().as_bytes();
+        if !self.confirm(&hash)? {
+            self.keep(temporary, &hash)?;
+        }
+        Ok((hash, len))
+    }
+
+    /// All bytes of a blob, verified.
+    pub fn get(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {
+        let path = self.path(hash);
+        let bytes = fs::read(&path).map_err(|e| self.missing(hash, e))?;
+        match blake3::hash(&bytes).as_bytes() == hash {
+            true => Ok(bytes),
+            false => Err(BlobError::Corrupt { path }),
+        }
+    }
+
+    /// A blob for reading piece by piece. All of it is read and verified first, so that no caller acts on
+    /// bytes that turn out to be damaged.
+    pub fn open(&self, hash: &BlobHash) -> Result<Blob, BlobError> {
+        let path = self.path(hash);
+        let mut file = File::open(&path).map_err(|e| self.missing(hash, e))?;
+        let io = |source| BlobError::Io { path: path.clone(), source };
+        let (found, len) = digest(&mut file).map_err(io)?;
+        if found != *hash {
+            return Err(BlobError::Corrupt { path });
+        }
+        file.seek(SeekFrom::Start(0)).map_err(io)?;
+        Ok(Blob { file, len })
+    }
+
+    /// How many bytes a blob has, or None if there is no such blob. Nothing is verified.
+    pub fn len(&self, hash: &BlobHash) -> Result<Option<u64>, BlobError> {
+        let path = self.path(hash);
+        match fs::metadata(&path) {
+            Ok(meta) => Ok(Some(meta.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(BlobError::Io { path, source }),
+        }
+    }
+
+    /// Removes a blob that nothing refers to any more; no error if there is none. It may come back after a
+    /// power failure, which harms nothing.
+    pub fn remove(&self, hash: &BlobHash) -> Result<(), BlobError> {
+        let path = self.path(hash);
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(BlobError::Io { path, source }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The hashes of all blobs, in no order. Files with other names are left out.
+    pub fn list(&self) -> Result<Vec<BlobHash>, BlobError> {
+        let io = |source| BlobError::Io { path: self.root.clone(), source };
+        let mut hashes = Vec::new();
+        for shelf in fs::read_dir(&self.root).map_err(io)? {
+            let shelf = shelf.map_err(io)?;
+            for entry in fs::read_dir(shelf.path()).map_err(io)? {
+                let entry = entry.map_err(io)?;
+                let (a, b) = (shelf.file_name(), entry.file_name());
+                hashes.extend(a.to_str().zip(b.to_str()).and_then(|(a, b)| unhex(&format!("{a}{b}"))));
+            }
+        }
+        Ok(hashes)
+    }
+
+    /// Where a blob is or would be.
+    pub fn path(&self, hash: &BlobHash) -> PathBuf {
+        let name = hex(hash);
+        let (shelf, rest) = name.split_at(2);
+        self.root.join(shelf).join(rest)
+    }
+
+    /// Whether the blob is there, undamaged and durable. Another process may have died between its rename and
+    /// its sync of the directory, so the directories are synced here as well.
+    fn confirm(&self, hash: &BlobHash) -> Result<bool, BlobError> {
+        match self.open(hash) {
+            Ok(blob) => {
+                let path = self.path(hash);
+                let io = |source| BlobError::Io { path: path.clone(), source };
+                blob.file.sync_all().map_err(io)?;
+                add(&self.counters.blob_syncs, 1);
+                self.sync_names(&path)?;
+                Ok(true)
+            }
+            Err(BlobError::NotFound { .. } | BlobError::Corrupt { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn keep(&self, temporary: Temporary, hash: &BlobHash) -> Result<(), BlobError> {
+        let path = self.path(hash);
+        temporary.file.sync_all().map_err(|e| medium(&temporary.path, e))?;
+        add(&self.counters.blob_syncs, 1);
+        if let Some(shelf) = path.parent() {
+            place::make_dir(shelf).map_err(|e| medium(shelf, e))?;
+        }
+        failpoint::reach("blob.before_rename");
+        fs::rename(&temporary.path, &path).map_err(|e| medium(&path, e))?;
+        failpoint::reach("blob.after_rename");
+        add(&self.counters.blobs, 1);
+        self.sync_names(&path)
+    }
+
+    /// Makes the file's name durable, and that of its directory.
+    fn sync_names(&self, path: &Path) -> Result<(), BlobError> {
+        for dir in path.ancestors().skip(1).take(2) {
+            place::sync_dir(dir).map_err(|e| medium(dir, e))?;
+            add(&self.counters.blob_syncs, 1);
+        }
+        Ok(())
+    }
+
+    fn temporary(&self) -> Result<Temporary, BlobError> {
+        let path = self.temporary.join(self.serial.fetch_add(1, Ordering::Relaxed).to_string());
+        let open = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path);
+        let file = open.map_err(|e| medium(&path, e))?;
+        Ok(Temporary { file, path })
+    }
+
+    fn missing(&self, hash: &BlobHash, source: io::Error) -> BlobError {
+        match source.kind() {
+            io::ErrorKind::NotFound => BlobError::NotFound { hash: *hash },
+            _ => BlobError::Io { path: self.path(hash), source },
+        }
+    }
+}
+
+/// A file that goes away unless it has been renamed.
+struct Temporary {
+    file: File,
+    path: PathBuf,
+}
+
+impl Temporary {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), BlobError> {
+        self.file.write_all(bytes).map_err(|e| medium(&self.path, e))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After the rename there is none; a leftover is removed when the store opens.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn digest(reader: &mut impl Read) -> io::Result<(BlobHash, u64)> {
+    let mut hasher = blake3::Hasher::new();
+    let mut chunk = vec![0; 1 << 16];
+    let mut len = 0;
+    loop {
+        match reader.read(&mut chunk) {
+            Ok(0) => return Ok((*hasher.finalize().as_bytes(), len)),
+            Ok(n) => {
+                hasher.update(chunk.get(..n).unwrap_or_default());
+                len += n as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn medium(path: &Path, source: io::Error) -> BlobError {
+    let path = path.to_path_buf();
+    match source.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOSPC | Errno::DQUOT) => BlobError::Full { path },
+        _ => BlobError::Io { path, source },
+    }
+}
+
+fn hex(hash: &BlobHash) -> String {
+    blake3::Hash::from_bytes(*hash).to_hex().to_string()
+}
+
+fn unhex(text: &str) -> Option<BlobHash> {
+    blake3::Hash::from_hex(text).ok().map(|hash| *hash.as_bytes())
+}

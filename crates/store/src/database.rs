@@ -1,0 +1,170 @@
+//! The database file: made whole or not at all, recognised before it is touched, opened with the settings that
+//! keep what has been acknowledged.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use kernel::txn::StoreFault;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::OpenError;
+use crate::place::{self, FILE_MODE};
+use crate::sql::CACHED;
+use crate::{fault, migration};
+
+/// Marks the file as ours: "ALMO" at offset 68 of the header.
+const APPLICATION: i32 = 0x414c_4d4f;
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// How long to wait for a lock that some other program holds on the database.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Opens the database for the writer; makes it if the store is new.
+pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, OpenError> {
+    let path = dir.join(place::DATABASE);
+    let failed = |error: rusqlite::Error| failure(dir, &path, fault::of(&error));
+    if !path.exists() {
+        if place::log_of(&path).exists() || !is_empty(&dir.join(place::BLOBS)) {
+            return Err(OpenError::Missing { path });
+        }
+        create(dir, &path)?;
+    }
+    let unclean = recognise(&path)?;
+
+    let conn = connect(&path).map_err(failed)?;
+    let found = migration::version(&conn).map_err(|f| failure(dir, &path, f))?;
+    if found > migration::VERSION {
+        let (dir, supported) = (dir.to_path_buf(), migration::VERSION);
+        return Err(OpenError::Newer { dir, found, supported });
+    }
+    if unclean {
+        let problems = quick_check(&conn, 1).map_err(|f| failure(dir, &path, f))?;
+        if let Some(detail) = problems.into_iter().next() {
+            return Err(OpenError::Corrupt { path, detail });
+        }
+    }
+    migration::migrate(&conn).map_err(|f| failure(dir, &path, f))?;
+    if let Some(pages) = max_pages {
+        conn.pragma_update(None, "max_page_count", pages).map_err(failed)?;
+    }
+    Ok(conn)
+}
+
+/// Opens one more connection, which can only read.
+pub(crate) fn reader(path: &Path) -> Result<Connection, StoreFault> {
+    let open = || {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags)?;
+        conn.busy_timeout(BUSY)?;
+        conn.set_prepared_statement_cache_capacity(CACHED);
+        conn.pragma_update(None, "query_only", true)?;
+        Ok(conn)
+    };
+    open().map_err(|e: rusqlite::Error| fault::of(&e))
+}
+
+/// Copies the log into the database file and closes; what fails here is made good by the next opening.
+pub(crate) fn close(conn: Connection) {
+    let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    let _ = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+    drop(conn);
+}
+
+/// At most `limit` inconsistencies that SQLite finds in the structure of the file.
+pub(crate) fn quick_check(conn: &Connection, limit: usize) -> Result<Vec<String>, StoreFault> {
+    let run = || {
+        let mut statement = conn.prepare(&format!("PRAGMA quick_check({limit})"))?;
+        let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+        rows.collect::<Result<Vec<_>, _>>()
+    };
+    let mut found = run().map_err(|e| fault::of(&e))?;
+    found.retain(|line| line != "ok");
+    Ok(found)
+}
+
+fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    // A refusal to open must not write to a damaged file: only `close` copies the log.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    conn.busy_timeout(BUSY)?;
+    conn.set_prepared_statement_cache_capacity(CACHED);
+    // FULL: an answer means that the log has been synced. NORMAL loses acknowledged commits when power fails.
+    conn.pragma_update(None, "synchronous", "FULL")?;
+    // On macOS only these reach the disk itself; elsewhere they do nothing.
+    conn.pragma_update(None, "fullfsync", true)?;
+    conn.pragma_update(None, "checkpoint_fullfsync", true)?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    conn.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    Ok(conn)
+}
+
+/// Makes the database under another name and moves it into place when it is whole, so that an empty or half
+/// file under the real name is always damage, never a birth cut short.
+fn create(dir: &Path, path: &Path) -> Result<(), OpenError> {
+    let new = dir.join(place::TEMPORARY).join("new.sqlite");
+    let io = |error: io::Error| OpenError::from_io(path, &error);
+    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&new).map_err(io)?;
+    let fill = || -> Result<(), StoreFault> {
+        let of = |e: rusqlite::Error| fault::of(&e);
+        let conn = connect(&new).map_err(of)?;
+        conn.pragma_update(None, "application_id", APPLICATION).map_err(of)?;
+        conn.pragma_update(None, "journal_mode", "WAL").map_err(of)?;
+        migration::migrate(&conn)?;
+        conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(of)?;
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(of)?;
+        conn.close().map_err(|(_, e)| of(e))
+    };
+    fill().map_err(|f| failure(dir, path, f))?;
+    File::open(&new).and_then(|file| file.sync_all()).map_err(io)?;
+    fs::rename(&new, path).map_err(io)?;
+    place::sync_dir(dir).map_err(io)
+}
+
+/// Looks at the file and its log without SQLite, which would take an empty file for a new database and a log
+/// with a damaged head for an empty one. Says whether the last owner ended without closing.
+fn recognise(path: &Path) -> Result<bool, OpenError> {
+    let head = head::<72>(path)?;
+    let corrupt = |path: &Path, detail: &str| {
+        Err(OpenError::Corrupt { path: path.to_path_buf(), detail: detail.to_owned() })
+    };
+    if head.len() < 72 {
+        return corrupt(path, "it is cut short");
+    }
+    if &head[..16] != MAGIC {
+        return corrupt(path, "it is not a database");
+    }
+    if head[68..72] != APPLICATION.to_be_bytes() {
+        return Err(OpenError::Foreign { path: path.to_path_buf() });
+    }
+    let log = place::log_of(path);
+    if !log.exists() {
+        return Ok(false);
+    }
+    let head = self::head::<32>(&log)?;
+    let magic = [0x377f_0682_u32.to_be_bytes(), 0x377f_0683_u32.to_be_bytes()];
+    // A log whose first page never reached the disk is all zeros there, and held nothing acknowledged.
+    if head.len() == 32 && head.iter().any(|b| *b != 0) && !magic.iter().any(|m| head[..4] == *m) {
+        return corrupt(&log, "it is not a log");
+    }
+    Ok(!head.is_empty())
+}
+
+fn head<const N: u64>(path: &Path) -> Result<Vec<u8>, OpenError> {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(N).read_to_end(&mut head));
+    read.map_err(|error| OpenError::from_io(path, &error))?;
+    Ok(head)
+}
+
+fn is_empty(dir: &Path) -> bool {
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+fn failure(dir: &Path, path: &Path, fault: StoreFault) -> OpenError {
+    OpenError::from_fault(path, fault::refine(dir, fault))
+}

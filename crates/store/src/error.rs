@@ -1,0 +1,212 @@
+//! Why a store could not be opened, and why a read or a write came to nothing.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use kernel::txn::StoreFault;
+use rustix::io::Errno;
+
+/// Why a store could not be opened. Nothing in the directory has been changed when one of these is returned,
+/// except that permissions may have been tightened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process owns the store.
+    #[error("the store {} is in use{}", dir.display(), by(pid))]
+    Owned {
+        /// The store's directory.
+        dir: PathBuf,
+        /// The owner, if it has written its number down.
+        pid: Option<u32>,
+    },
+    /// The directory belongs to another user.
+    #[error("the store {} belongs to another user (uid {uid})", dir.display())]
+    NotYours {
+        /// The store's directory.
+        dir: PathBuf,
+        /// Whom it belongs to.
+        uid: u32,
+    },
+    /// There is something else in the place of a directory or file of the store.
+    #[error("{} is not {expected}", path.display())]
+    InTheWay {
+        /// What is in the way.
+        path: PathBuf,
+        /// What should be there: "a directory", "a regular file".
+        expected: &'static str,
+    },
+    /// A newer version wrote this store.
+    #[error("the store {} has schema {found}; this version knows {supported} and older", dir.display())]
+    Newer {
+        /// The store's directory.
+        dir: PathBuf,
+        /// The schema version in the store.
+        found: u32,
+        /// The newest schema version that this program knows.
+        supported: u32,
+    },
+    /// The database file is an SQLite file, but not of this program.
+    #[error("{} is a database of another program", path.display())]
+    Foreign {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// There are blobs or a log, but no database beside them.
+    #[error("{} is missing, but other parts of the store are there", path.display())]
+    Missing {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// What is in the store cannot be what was written to it.
+    #[error("{} is damaged: {detail}", path.display())]
+    Corrupt {
+        /// The damaged file.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The directory, a file in it, or the file system can not be written.
+    #[error("{} cannot be written: {detail}", path.display())]
+    ReadOnly {
+        /// What cannot be written.
+        path: PathBuf,
+        /// The system's reason.
+        detail: String,
+    },
+    /// The disk or the quota is full.
+    #[error("no space is left for {}", path.display())]
+    Full {
+        /// What could not be written.
+        path: PathBuf,
+    },
+    /// Any other failure of the medium.
+    #[error("{}: {detail}", path.display())]
+    Io {
+        /// What was being done it to.
+        path: PathBuf,
+        /// The system's or the database's reason.
+        detail: String,
+    },
+}
+
+fn by(pid: &Option<u32>) -> String {
+    pid.map_or_else(String::new, |pid| format!(" by process {pid}"))
+}
+
+impl OpenError {
+    /// One line for the person in front of it: the way out, and what has become of the data.
+    pub fn help(&self) -> String {
+        match self {
+            OpenError::Owned { pid: Some(pid), .. } => format!(
+                "Talk to that process instead, or end it with `kill {pid}`; it loses nothing by that. \
+                 Nothing was changed."
+            ),
+            OpenError::Owned { pid: None, .. } => {
+                "Wait until it has started, then talk to it instead. Nothing was changed.".into()
+            }
+            OpenError::NotYours { .. } => {
+                "Run as that user, or choose another directory. Nothing was changed.".into()
+            }
+            OpenError::InTheWay { path, .. } => {
+                format!("Move {} away, or choose another directory. Nothing was changed.", path.display())
+            }
+            OpenError::Newer { .. } => {
+                "Install the newer version again, or choose another directory. Nothing was changed.".into()
+            }
+            OpenError::Foreign { .. } => {
+                "Choose another directory, or move that file away. Nothing was changed.".into()
+            }
+            OpenError::Missing { path } => format!(
+                "Put {} back from a backup, or move the whole directory away to begin anew. Nothing was changed.",
+                path.display()
+            ),
+            OpenError::Corrupt { path, .. } => format!(
+                "Restore a backup, or read out what is left with `sqlite3 {} .recover`, or move the directory \
+                 away to begin anew. Nothing was changed.",
+                path.display()
+            ),
+            OpenError::ReadOnly { path, .. } => format!(
+                "Make {} writable (permissions, a read-only mount), or choose another directory. \
+                 Nothing is lost.",
+                path.display()
+            ),
+            OpenError::Full { .. } => {
+                "Free some space on that disk and try again. Everything acknowledged is kept.".into()
+            }
+            OpenError::Io { .. } => {
+                "See whether the disk is healthy, then try again. Nothing was changed.".into()
+            }
+        }
+    }
+
+    /// Sorts a failure of the system by what a person can do about it.
+    pub(crate) fn from_io(path: &Path, error: &io::Error) -> OpenError {
+        let path = path.to_path_buf();
+        match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::NOSPC | Errno::DQUOT) => OpenError::Full { path },
+            Some(Errno::ROFS | Errno::ACCESS | Errno::PERM) => {
+                OpenError::ReadOnly { path, detail: error.to_string() }
+            }
+            Some(Errno::NOTDIR) => OpenError::InTheWay { path, expected: "a directory" },
+            _ => OpenError::Io { path, detail: error.to_string() },
+        }
+    }
+
+    /// Sorts a failure of the database likewise.
+    pub(crate) fn from_fault(path: &Path, fault: StoreFault) -> OpenError {
+        let path = path.to_path_buf();
+        match fault {
+            StoreFault::Full(_) => OpenError::Full { path },
+            StoreFault::ReadOnly(detail) => OpenError::ReadOnly { path, detail },
+            StoreFault::Corrupt(detail) => OpenError::Corrupt { path, detail },
+            StoreFault::Closed => OpenError::Io { path, detail: "closed".into() },
+            StoreFault::Io(detail) => OpenError::Io { path, detail },
+        }
+    }
+}
+
+/// Why a write came to nothing. In every case nothing of the closure is in the store.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError<E> {
+    /// The closure refused, and was rolled back.
+    #[error("{0}")]
+    Refused(E),
+    /// The store failed: in the closure (also when the closure overlooked it), or at COMMIT, when every
+    /// closure of the group gets this answer.
+    #[error(transparent)]
+    Store(StoreFault),
+    /// The closure panicked, and was rolled back. The writer lives on.
+    #[error("a write panicked: {0}")]
+    Panicked(String),
+}
+
+impl<E: From<StoreFault>> WriteError<E> {
+    /// The closure's own kind of error, for callers that treat all three alike.
+    pub fn into_inner(self) -> E {
+        match self {
+            WriteError::Refused(e) => e,
+            WriteError::Store(fault) => fault.into(),
+            WriteError::Panicked(message) => StoreFault::Io(format!("a write panicked: {message}")).into(),
+        }
+    }
+}
+
+/// Why a read came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError<E> {
+    /// The closure refused.
+    #[error("{0}")]
+    Refused(E),
+    /// The store could not begin the read. (What fails inside the closure is the closure's to return.)
+    #[error(transparent)]
+    Store(StoreFault),
+}
+
+impl<E: From<StoreFault>> ReadError<E> {
+    /// The closure's own kind of error, for callers that treat both alike.
+    pub fn into_inner(self) -> E {
+        match self {
+            ReadError::Refused(e) => e,
+            ReadError::Store(fault) => fault.into(),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Points at which a test can end the process, as `kill -9` would.
+//!
+//! With the feature `failpoints`, the environment variable `FAILPOINTS` names what happens where, in the
+//! notation of the `fail` crate. The action `return` means SIGKILL:
+//! `FAILPOINTS="store.after_commit=16*off->return"` ends the process right after its 17th commit. Without the
+//! feature there is nothing here, and nothing is read.
+
+/// All points of this crate, in the order in which one write with a blob passes them.
+pub const NAMES: [&str; 4] =
+    ["blob.before_rename", "blob.after_rename", "store.before_commit", "store.after_commit"];
+
+/// Arms what `FAILPOINTS` names; later calls do nothing. [`Store::open`](crate::Store::open) calls it.
+#[cfg(feature = "failpoints")]
+pub fn install() -> Result<(), String> {
+    use std::sync::OnceLock;
+    static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
+    let installed = INSTALLED.get_or_init(|| {
+        let spec = std::env::var("FAILPOINTS").unwrap_or_default();
+        for one in spec.split(';').filter(|one| !one.trim().is_empty()) {
+            let (name, actions) = one.split_once('=').ok_or_else(|| format!("no `=` in `{one}`"))?;
+            fail::cfg(name.trim(), actions.trim())?;
+        }
+        Ok(())
+    });
+    installed.clone()
+}
+
+/// Ends the process if the point is armed.
+#[cfg(feature = "failpoints")]
+pub(crate) fn reach(name: &'static str) {
+    let reached = || -> () { fail::fail_point!(name, |_| kill()) };
+    reached();
+}
+
+/// Does nothing: the feature is off.
+#[cfg(not(feature = "failpoints"))]
+#[inline(always)]
+pub(crate) fn reach(_name: &'static str) {}
+
+#[cfg(feature = "failpoints")]
+fn kill() {
+    use rustix::process::{Signal, getpid, kill_process};
+    if kill_process(getpid(), Signal::KILL).is_err() {
+        std::process::abort();
+    }
+}

@@ -1,0 +1,54 @@
+//! How an older store becomes a newer one: one file per step, each applied in one transaction.
+//!
+//! A file that has been released is never edited; what must change goes into a new one.
+
+use kernel::txn::StoreFault;
+use rusqlite::Connection;
+
+use crate::fault;
+
+/// The steps, in order; step `i` leads from version `i` to `i + 1`.
+const STEPS: [&str; 1] = [include_str!("migrations/0001_tables.sql")];
+
+/// The schema version that this program writes, kept in `PRAGMA user_version`.
+pub const VERSION: u32 = STEPS.len() as u32;
+
+/// The version that a database has.
+pub(crate) fn version(conn: &Connection) -> Result<u32, StoreFault> {
+    conn.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(|e| fault::of(&e))
+}
+
+/// Applies every step that the database has not had.
+pub(crate) fn migrate(conn: &Connection) -> Result<(), StoreFault> {
+    let done = version(conn)? as usize;
+    for (i, step) in STEPS.iter().enumerate().skip(done) {
+        let batch = format!("BEGIN IMMEDIATE;\n{step}\nPRAGMA user_version = {};\nCOMMIT;", i + 1);
+        if let Err(error) = conn.execute_batch(&batch) {
+            let fault = fault::of(&error);
+            if !conn.is_autocommit() {
+                conn.execute_batch("ROLLBACK").map_err(|e| fault::of(&e))?;
+            }
+            return Err(fault);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::txn::Table;
+
+    use super::*;
+
+    #[test]
+    fn every_table_of_the_kernel_is_there_after_migrating() {
+        let conn = Connection::open_in_memory().unwrap();
+        migrate(&conn).unwrap();
+        migrate(&conn).unwrap();
+        assert_eq!(version(&conn).unwrap(), VERSION);
+        for table in Table::ALL {
+            let sql = format!("SELECT owner, key, body, provenance FROM {}", table.name());
+            assert!(conn.prepare(&sql).is_ok(), "a new table needs a new migration: {}", table.name());
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The directory of a store: whose it is, who owns it now, and who may look into it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
+
+use crate::error::OpenError;
+
+/// The mode of every directory of a store.
+pub(crate) const DIR_MODE: u32 = 0o700;
+/// The mode of every file of a store.
+pub(crate) const FILE_MODE: u32 = 0o600;
+
+/// The names in the directory.
+pub(crate) const LOCK: &str = "lock";
+pub(crate) const DATABASE: &str = "almoner.sqlite";
+pub(crate) const BLOBS: &str = "blobs";
+pub(crate) const TEMPORARY: &str = "tmp";
+
+/// A directory that this process owns for as long as the value lives.
+pub(crate) struct Place {
+    pub(crate) dir: PathBuf,
+    /// What was open to others and has been closed to them.
+    pub(crate) repaired: Vec<PathBuf>,
+    /// Held open for its lock.
+    _lock: File,
+}
+
+impl Place {
+    /// Makes the directory if there is none, takes the lock, and closes to others what is open to them.
+    pub(crate) fn claim(dir: &Path) -> Result<Place, OpenError> {
+        let io = |path: &Path| {
+            let path = path.to_path_buf();
+            move |error: io::Error| OpenError::from_io(&path, &error)
+        };
+        if !dir.exists() {
+            DirBuilder::new().recursive(true).mode(DIR_MODE).create(dir).map_err(io(dir))?;
+            sync_parent(dir).map_err(io(dir))?;
+        }
+        let dir = fs::canonicalize(dir).map_err(io(dir))?;
+        let meta = fs::metadata(&dir).map_err(io(&dir))?;
+        if !meta.is_dir() {
+            return Err(OpenError::InTheWay { path: dir, expected: "a directory" });
+        }
+        if meta.uid() != geteuid().as_raw() {
+            return Err(OpenError::NotYours { dir, uid: meta.uid() });
+        }
+        let lock = lock(&dir)?;
+
+        let mut repaired = Vec::new();
+        for (path, kind) in parts(&dir) {
+            let Some(meta) = examine(&path, kind)? else { continue };
+            if is_open(&meta, kind) {
+                fs::set_permissions(&path, Permissions::from_mode(kind.mode())).map_err(io(&path))?;
+                repaired.push(path);
+            }
+        }
+        for name in [BLOBS, TEMPORARY] {
+            make_dir(&dir.join(name)).map_err(io(&dir.join(name)))?;
+        }
+        sync_dir(&dir).map_err(io(&dir))?;
+        Ok(Place { dir, repaired, _lock: lock })
+    }
+}
+
+/// What a part of the store must be.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// A directory, mode 0700.
+    Dir,
+    /// A regular file, mode 0600.
+    File,
+}
+
+impl Kind {
+    pub(crate) fn mode(self) -> u32 {
+        match self {
+            Kind::Dir => DIR_MODE,
+            Kind::File => FILE_MODE,
+        }
+    }
+}
+
+/// The parts of a store whose permissions are looked at whenever it opens. What lies inside the directories
+/// is behind their permissions, and is looked at by `check`.
+pub(crate) fn parts(dir: &Path) -> Vec<(PathBuf, Kind)> {
+    let database = dir.join(DATABASE);
+    vec![
+        (dir.to_path_buf(), Kind::Dir),
+        (dir.join(LOCK), Kind::File),
+        (log_of(&database), Kind::File),
+        (beside(&database, "-shm"), Kind::File),
+        (database, Kind::File),
+        (dir.join(BLOBS), Kind::Dir),
+        (dir.join(TEMPORARY), Kind::Dir),
+    ]
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Whether anyone but the owner may read or write.
+pub(crate) fn is_open(meta: &fs::Metadata, kind: Kind) -> bool {
+    meta.mode() & 0o7777 & !kind.mode() != 0
+}
+
+/// The path of the log beside the database.
+pub(crate) fn log_of(database: &Path) -> PathBuf {
+    beside(database, "-wal")
+}
+
+/// What is at a path of the store, which must be ours and no link. None if there is nothing.
+fn examine(path: &Path, kind: Kind) -> Result<Option<fs::Metadata>, OpenError> {
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(OpenError::from_io(path, &error)),
+    };
+    let (right, expected) = match kind {
+        Kind::Dir => (meta.is_dir(), "a directory"),
+        Kind::File => (meta.is_file(), "a regular file"),
+    };
+    if !right {
+        return Err(OpenError::InTheWay { path: path.to_path_buf(), expected });
+    }
+    if meta.uid() != geteuid().as_raw() {
+        return Err(OpenError::NotYours { dir: path.to_path_buf(), uid: meta.uid() });
+    }
+    Ok(Some(meta))
+}
+
+fn lock(dir: &Path) -> Result<File, OpenError> {
+    let path = dir.join(LOCK);
+    let io = |error: io::Error| OpenError::from_io(&path, &error);
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(FILE_MODE)
+        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+        .open(&path)
+        .map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            // An owner that is just starting has not written its number yet.
+            let _ = file.take(32).read_to_string(&mut text);
+            return Err(OpenError::Owned { dir: dir.to_path_buf(), pid: text.trim().parse().ok() });
+        }
+        Err(TryLockError::Error(error)) => return Err(io(error)),
+    }
+    file.set_len(0).map_err(io)?;
+    file.write_all(format!("{}\n", std::process::id()).as_bytes()).map_err(io)?;
+    Ok(file)
+}
+
+/// Makes a directory for us alone; no error if it is there.
+pub(crate) fn make_dir(path: &Path) -> io::Result<bool> {
+    match DirBuilder::new().mode(DIR_MODE).create(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the names in a directory durable.
+pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => sync_dir(parent),
+        None => sync_dir(Path::new(".")),
+    }
+}

@@ -1,0 +1,133 @@
+//! The kernel's transaction over one SQLite connection.
+
+use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table, Txn};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::fault;
+
+/// The statements of one table, written once per process so that preparing is a look-up in a cache.
+struct Statements {
+    get: String,
+    put: String,
+    delete: String,
+    /// Indexed by [`shape`].
+    range: [String; 4],
+}
+
+/// Which of the four range statements: bit 0 for "has an end", bit 1 for "reverse".
+fn shape(bounded: bool, reverse: bool) -> usize {
+    usize::from(bounded) | usize::from(reverse) << 1
+}
+
+impl Statements {
+    fn new(table: &str) -> Self {
+        let range = |bounded: bool, reverse: bool| {
+            let end = if bounded { " AND key < ?4" } else { "" };
+            let order = if reverse { "DESC" } else { "ASC" };
+            format!(
+                "SELECT key, body FROM {table} WHERE owner = ?1 AND key >= ?2{end} ORDER BY key {order} LIMIT ?3"
+            )
+        };
+        Statements {
+            get: format!("SELECT body FROM {table} WHERE owner = ?1 AND key = ?2"),
+            put: format!(
+                "INSERT OR REPLACE INTO {table} (owner, key, body, provenance) VALUES (?1, ?2, ?3, ?4)"
+            ),
+            delete: format!("DELETE FROM {table} WHERE owner = ?1 AND key = ?2"),
+            range: [range(false, false), range(true, false), range(false, true), range(true, true)],
+        }
+    }
+}
+
+fn statements(table: Table) -> &'static Statements {
+    use std::sync::OnceLock;
+    static ALL: [OnceLock<Statements>; Table::ALL.len()] = [const { OnceLock::new() }; Table::ALL.len()];
+    ALL[table as usize].get_or_init(|| Statements::new(table.name()))
+}
+
+/// How many statements a connection keeps prepared: all that there are.
+pub(crate) const CACHED: usize = Table::ALL.len() * 7 + 16;
+
+/// A transaction that the caller has begun and will end.
+pub(crate) struct SqlTxn<'a> {
+    conn: &'a Connection,
+    /// Whether a row was written or removed.
+    pub(crate) wrote: bool,
+    /// The first fault. Once there is one, the closure must not be committed, whatever it says.
+    pub(crate) fault: Option<StoreFault>,
+}
+
+impl<'a> SqlTxn<'a> {
+    pub(crate) fn new(conn: &'a Connection) -> Self {
+        SqlTxn { conn, wrote: false, fault: None }
+    }
+
+    fn note<T>(&mut self, outcome: Result<T, rusqlite::Error>) -> Result<T, StoreFault> {
+        outcome.map_err(|error| {
+            let fault = fault::of(&error);
+            self.fault.get_or_insert_with(|| fault.clone());
+            fault
+        })
+    }
+}
+
+impl ReadTxn for SqlTxn<'_> {
+    fn get(&mut self, table: Table, owner: &Owner, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFault> {
+        let conn = self.conn;
+        let outcome = conn
+            .prepare_cached(&statements(table).get)
+            .and_then(|mut statement| statement.query_row(params![owner, key], |row| row.get(0)).optional());
+        self.note(outcome)
+    }
+
+    fn range(
+        &mut self,
+        table: Table,
+        owner: &Owner,
+        from: &[u8],
+        to: &[u8],
+        limit: usize,
+        reverse: bool,
+    ) -> Result<Vec<RawRow>, StoreFault> {
+        let conn = self.conn;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let sql = &statements(table).range[shape(!to.is_empty(), reverse)];
+        let outcome = conn.prepare_cached(sql).and_then(|mut statement| {
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            if to.is_empty() {
+                statement.query_map(params![owner, from, limit], row)?.collect()
+            } else {
+                statement.query_map(params![owner, from, limit, to], row)?.collect()
+            }
+        });
+        self.note(outcome)
+    }
+}
+
+impl Txn for SqlTxn<'_> {
+    fn put(
+        &mut self,
+        table: Table,
+        owner: &Owner,
+        key: &[u8],
+        row: &[u8],
+        provenance: Option<&[u8]>,
+    ) -> Result<(), StoreFault> {
+        let conn = self.conn;
+        self.wrote = true;
+        let outcome = conn
+            .prepare_cached(&statements(table).put)
+            .and_then(|mut statement| statement.execute(params![owner, key, row, provenance]));
+        self.note(outcome).map(drop)
+    }
+
+    fn delete(&mut self, table: Table, owner: &Owner, key: &[u8]) -> Result<(), StoreFault> {
+        let conn = self.conn;
+        let outcome = conn
+            .prepare_cached(&statements(table).delete)
+            .and_then(|mut statement| statement.execute(params![owner, key]));
+        let removed = self.note(outcome)?;
+        self.wrote |= removed > 0;
+        Ok(())
+    }
+}

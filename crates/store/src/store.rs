@@ -1,0 +1,188 @@
+//! The store itself: opening, writing, reading.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+
+use kernel::txn::{ReadTxn, StoreFault, Txn};
+
+use crate::backend::Backend;
+use crate::blob::Blobs;
+use crate::check::{self, Health};
+use crate::database;
+use crate::error::{OpenError, ReadError, WriteError};
+use crate::place::{self, Place};
+use crate::reader::Readers;
+use crate::sql::SqlTxn;
+use crate::stats::{Counters, Stats, add};
+use crate::writer::{Limits, Writer};
+
+/// How a store is opened. The default is right for a daemon.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Connections for reading, opened when needed. At least 1.
+    pub readers: usize,
+    /// Closures committed together at most. At least 1; 1 means a sync for every write.
+    pub group: usize,
+    /// Pages of 4 KiB in the log after which it is copied into the database file.
+    pub checkpoint_pages: u64,
+    /// Size of the database file in pages of 4 KiB beyond which it counts as full. For tests.
+    pub max_pages: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { readers: 4, group: 256, checkpoint_pages: 1000, max_pages: None }
+    }
+}
+
+/// A directory of rows and blobs that this process owns. Share it as `Arc<Store>`; dropping the last one
+/// finishes what is queued, copies the log into the database file, and gives up the ownership.
+pub struct Store {
+    // Fields are dropped in this order: the database is closed by the last connection, the writer's, and the
+    // lock is given up last.
+    readers: Readers,
+    writer: Writer,
+    blobs: Blobs,
+    counters: Arc<Counters>,
+    place: Place,
+}
+
+impl Store {
+    /// Opens the store in `dir`, making it if there is none, and takes ownership of it.
+    ///
+    /// Permissions that let others in are tightened (see [`Store::repaired`]). If the last owner ended without
+    /// closing, the database file is checked first.
+    pub fn open(dir: &Path, options: Options) -> Result<Store, OpenError> {
+        #[cfg(feature = "failpoints")]
+        crate::failpoint::install().map_err(|detail| OpenError::Io {
+            path: dir.to_path_buf(),
+            detail: format!("FAILPOINTS: {detail}"),
+        })?;
+        let place = Place::claim(dir)?;
+        let dir = place.dir.as_path();
+        empty(&dir.join(place::TEMPORARY))?;
+        let conn = database::writer(dir, options.max_pages)?;
+        let counters = Arc::new(Counters::default());
+        let limits =
+            Limits { group: options.group.max(1), checkpoint_pages: options.checkpoint_pages.max(1) };
+        let writer = Writer::start(conn, dir.to_path_buf(), limits, Arc::clone(&counters))
+            .map_err(|fault| OpenError::from_fault(dir, fault))?;
+        let readers = Readers::new(dir.join(place::DATABASE), options.readers);
+        let blobs = Blobs::new(dir, Arc::clone(&counters));
+        Ok(Store { readers, writer, blobs, counters, place })
+    }
+
+    /// Runs a closure in a transaction and returns when it is durable. An `Err` of the closure rolls back what
+    /// it did and records nothing; so does a panic.
+    ///
+    /// The closure runs on the writer's thread, in a group with others. It must be quick, and must not call
+    /// `write` again (that is refused) nor wait for anything that does.
+    pub fn write<T, E, F>(&self, closure: F) -> Result<T, WriteError<E>>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: FnOnce(&mut dyn Txn) -> Result<T, E> + Send + 'static,
+    {
+        if self.writer.is_me() {
+            return Err(WriteError::Store(StoreFault::Io("a write inside a write".into())));
+        }
+        let (answer, answered) = sync_channel(1);
+        // The receiver below waits for as long as the sender lives, so sending cannot fail.
+        self.writer.submit(closure, move |result| drop(answer.send(result)));
+        answered.recv().unwrap_or(Err(WriteError::Store(StoreFault::Closed)))
+    }
+
+    /// As [`Store::write`], but returns at once; `done` gets the answer when it is durable. For callers that
+    /// have many writes under way and no thread to spare for each.
+    ///
+    /// `done` runs on the writer's thread: it should pass the answer on and return. Closures are run in the
+    /// order in which one thread submits them.
+    pub fn submit<T, E, F, D>(&self, closure: F, done: D)
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: FnOnce(&mut dyn Txn) -> Result<T, E> + Send + 'static,
+        D: FnOnce(Result<T, WriteError<E>>) + Send + 'static,
+    {
+        self.writer.submit(closure, done);
+    }
+
+    /// Runs a closure on one consistent committed state, on the caller's thread. All that has been
+    /// acknowledged before the call is seen; what is committed during it is not, from the first row read on.
+    ///
+    /// The connection is one of a few: do not read inside a read, nor wait in one.
+    pub fn read<T, E, F>(&self, closure: F) -> Result<T, ReadError<E>>
+    where
+        F: FnOnce(&mut dyn ReadTxn) -> Result<T, E>,
+    {
+        add(&self.counters.reads, 1);
+        let lease = self.readers.lease().map_err(ReadError::Store)?;
+        let mut txn = SqlTxn::new(lease.conn().map_err(ReadError::Store)?);
+        closure(&mut txn).map_err(ReadError::Refused)
+    }
+
+    /// The bytes addressed by content.
+    pub fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
+    /// What has been done since the store was opened.
+    pub fn stats(&self) -> Stats {
+        self.counters.snapshot()
+    }
+
+    /// The directory, with links resolved.
+    pub fn dir(&self) -> &Path {
+        &self.place.dir
+    }
+
+    /// Paths that other users could read or write when the store was opened, and no longer can.
+    pub fn repaired(&self) -> &[PathBuf] {
+        &self.place.repaired
+    }
+
+    /// Examines the whole store, for `doctor`. Takes as long as reading the database file does; `blobs` also
+    /// reads and verifies every blob.
+    pub fn check(&self, blobs: bool) -> Result<Health, StoreFault> {
+        let lease = self.readers.lease()?;
+        check::examine(&self.place.dir, lease.conn()?, blobs.then_some(&self.blobs))
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // SQLite removes the log when the last connection closes, and that should be the writer's.
+        self.readers.close();
+    }
+}
+
+impl Backend for Store {
+    fn write<T, E, F>(&self, closure: F) -> Result<T, WriteError<E>>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: FnOnce(&mut dyn Txn) -> Result<T, E> + Send + 'static,
+    {
+        Store::write(self, closure)
+    }
+
+    fn read<T, E, F>(&self, closure: F) -> Result<T, ReadError<E>>
+    where
+        F: FnOnce(&mut dyn ReadTxn) -> Result<T, E>,
+    {
+        Store::read(self, closure)
+    }
+}
+
+/// Removes what a process that was killed has left half-written.
+fn empty(dir: &Path) -> Result<(), OpenError> {
+    let clear = || {
+        for entry in fs::read_dir(dir)? {
+            fs::remove_file(entry?.path())?;
+        }
+        Ok(())
+    };
+    clear().map_err(|error| OpenError::from_io(dir, &error))
+}

@@ -1,0 +1,316 @@
+//! The one thread that writes: group commit.
+//!
+//! While one group is being synced, the next callers queue up; they are the next group. So the number of syncs
+//! follows the disk's speed, not the number of callers, and a lone caller never waits for company.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle, ThreadId};
+use std::time::{Duration, Instant};
+
+use kernel::txn::{StoreFault, Txn};
+use rusqlite::Connection;
+
+use crate::error::WriteError;
+use crate::failpoint;
+use crate::fault;
+use crate::sql::SqlTxn;
+use crate::stats::{Counters, add};
+
+/// A closure on its way through the writer.
+trait Job: Send {
+    /// Runs the closure and keeps its result; false if it must be rolled back.
+    fn run(&mut self, txn: &mut SqlTxn<'_>) -> bool;
+    /// Hands out the result, or the fault that befell the group.
+    fn finish(self: Box<Self>, fault: Option<&StoreFault>);
+}
+
+struct Call<T, E, F, D> {
+    closure: Option<F>,
+    result: Option<Result<T, WriteError<E>>>,
+    done: D,
+}
+
+impl<T, E, F, D> Job for Call<T, E, F, D>
+where
+    T: Send,
+    E: Send,
+    F: FnOnce(&mut dyn Txn) -> Result<T, E> + Send,
+    D: FnOnce(Result<T, WriteError<E>>) + Send,
+{
+    fn run(&mut self, txn: &mut SqlTxn<'_>) -> bool {
+        let Some(closure) = self.closure.take() else { return false };
+        let result = match catch_unwind(AssertUnwindSafe(|| closure(txn))) {
+            // A fault outweighs what the closure made of it: it may have overlooked it.
+            Ok(_) if txn.fault.is_some() => Err(WriteError::Store(StoreFault::Closed)),
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(refusal)) => Err(WriteError::Refused(refusal)),
+            Err(payload) => Err(WriteError::Panicked(message(&*payload))),
+        };
+        let keep = result.is_ok();
+        self.result = Some(result);
+        keep
+    }
+
+    fn finish(self: Box<Self>, fault: Option<&StoreFault>) {
+        let Call { result, done, .. } = *self;
+        let result = match (fault, result) {
+            (Some(fault), _) => Err(WriteError::Store(fault.clone())),
+            (None, Some(result)) => result,
+            (None, None) => Err(WriteError::Store(StoreFault::Closed)),
+        };
+        done(result);
+    }
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
+}
+
+/// The writer's limits.
+pub(crate) struct Limits {
+    /// Closures in one group.
+    pub(crate) group: usize,
+    /// Pages of the log after which it is copied into the database file.
+    pub(crate) checkpoint_pages: u64,
+}
+
+/// After this long a group is committed even if more are waiting, so that slow closures do not hold up answers.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The handle to the thread. Dropping it finishes what is queued, then ends the thread.
+pub(crate) struct Writer {
+    queue: Option<Sender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+    id: ThreadId,
+}
+
+impl Writer {
+    /// Starts the thread. The connection has been set up; the writer closes it.
+    pub(crate) fn start(
+        mut conn: Connection,
+        dir: PathBuf,
+        limits: Limits,
+        counters: Arc<Counters>,
+    ) -> Result<Writer, StoreFault> {
+        let pages = Arc::new(AtomicU64::new(0));
+        let seen = Arc::clone(&pages);
+        let hook = move |_: &mut rusqlite::hooks::Wal, n: std::ffi::c_int| {
+            seen.store(u64::try_from(n).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        };
+        conn.wal_hook(Some(hook)).map_err(|e| fault::of(&e))?;
+        let (queue, jobs) = channel();
+        let state = State { conn, dir, limits, counters, pages, broken: None };
+        let thread = thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || state.serve(&jobs))
+            .map_err(|e| StoreFault::Io(format!("the writer could not be started: {e}")))?;
+        let id = thread.thread().id();
+        Ok(Writer { queue: Some(queue), thread: Some(thread), id })
+    }
+
+    /// Queues a closure; `done` gets the answer on the writer's thread, after COMMIT.
+    pub(crate) fn submit<T, E, F, D>(&self, closure: F, done: D)
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: FnOnce(&mut dyn Txn) -> Result<T, E> + Send + 'static,
+        D: FnOnce(Result<T, WriteError<E>>) + Send + 'static,
+    {
+        let job: Box<dyn Job> = Box::new(Call { closure: Some(closure), result: None, done });
+        match &self.queue {
+            Some(queue) => {
+                if let Err(unsent) = queue.send(job) {
+                    unsent.0.finish(Some(&StoreFault::Closed));
+                }
+            }
+            None => job.finish(Some(&StoreFault::Closed)),
+        }
+    }
+
+    /// Whether the caller is the writer itself, so that waiting for an answer would be waiting for ever.
+    pub(crate) fn is_me(&self) -> bool {
+        thread::current().id() == self.id
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        let me = self.is_me();
+        if let Some(thread) = self.thread.take().filter(|_| !me) {
+            // The thread catches what closures throw; if it panicked all the same, there is nothing to add.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct State {
+    conn: Connection,
+    dir: PathBuf,
+    limits: Limits,
+    counters: Arc<Counters>,
+    /// Pages in the log, as of the last commit.
+    pages: Arc<AtomicU64>,
+    /// Set when what is on disk is no longer certain; every later write gets it.
+    broken: Option<StoreFault>,
+}
+
+/// How one closure went.
+enum Ran {
+    Kept {
+        wrote: bool,
+    },
+    RolledBack,
+    /// The closure met a fault, and was rolled back alone.
+    Faulted(StoreFault),
+    /// The whole transaction is gone.
+    Lost(StoreFault),
+}
+
+type Group = Vec<(Box<dyn Job>, Option<StoreFault>)>;
+
+impl State {
+    fn serve(mut self, jobs: &Receiver<Box<dyn Job>>) {
+        while let Ok(first) = jobs.recv() {
+            let mut group = Group::new();
+            let outcome = self.transaction(first, jobs, &mut group);
+            if let Err(fault) = &outcome
+                && !self.conn.is_autocommit()
+                && let Err(error) = self.conn.execute_batch("ROLLBACK")
+            {
+                self.broken =
+                    Some(StoreFault::Io(format!("rolling back failed: {error}; before that: {fault}")));
+            }
+            for (job, own) in group {
+                let fault = outcome.as_ref().err().or(own.as_ref());
+                // A callback that panics must not take the answers of others with it.
+                let _ = catch_unwind(AssertUnwindSafe(|| job.finish(fault)));
+            }
+            if self.pages.load(Ordering::Relaxed) >= self.limits.checkpoint_pages {
+                self.checkpoint();
+            }
+        }
+        self.close();
+    }
+
+    /// Runs a group and commits it. Whatever was taken from the queue is in `group` afterwards.
+    fn transaction(
+        &mut self,
+        first: Box<dyn Job>,
+        jobs: &Receiver<Box<dyn Job>>,
+        group: &mut Group,
+    ) -> Result<(), StoreFault> {
+        let begun = Instant::now();
+        let ready = match &self.broken {
+            Some(fault) => Err(fault.clone()),
+            None => self.execute("BEGIN IMMEDIATE"),
+        };
+        if let Err(fault) = ready {
+            group.push((first, None));
+            return Err(fault);
+        }
+        let mut kept = 0;
+        let mut wrote = false;
+        let mut next = Some(first);
+        while let Some(mut job) = next.take() {
+            let ran = self.run(&mut *job);
+            group.push((job, None));
+            match ran {
+                Ran::Kept { wrote: this } => {
+                    wrote |= this;
+                    kept += u64::from(this);
+                }
+                Ran::RolledBack => add(&self.counters.refused, 1),
+                Ran::Faulted(fault) => {
+                    add(&self.counters.refused, 1);
+                    if let Some(last) = group.last_mut() {
+                        last.1 = Some(fault);
+                    }
+                }
+                Ran::Lost(fault) => return Err(fault),
+            }
+            if group.len() < self.limits.group && begun.elapsed() < PATIENCE {
+                next = jobs.try_recv().ok();
+            }
+        }
+        if !wrote {
+            // Nothing to make durable: no sync, and not a commit in the sense of the fail points.
+            return self.execute("COMMIT");
+        }
+        failpoint::reach("store.before_commit");
+        self.commit()?;
+        failpoint::reach("store.after_commit");
+        add(&self.counters.commits, 1);
+        add(&self.counters.writes, kept);
+        self.counters.largest_group.fetch_max(kept, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn run(&self, job: &mut dyn Job) -> Ran {
+        if let Err(fault) = self.execute("SAVEPOINT one") {
+            return Ran::Lost(fault);
+        }
+        let mut txn = SqlTxn::new(&self.conn);
+        let keep = job.run(&mut txn);
+        let SqlTxn { wrote, fault, .. } = txn;
+        let fault = fault.map(|fault| fault::refine(&self.dir, fault));
+        if self.conn.is_autocommit() {
+            // SQLite rolls the whole transaction back on some faults, a full disk among them.
+            return Ran::Lost(fault.unwrap_or_else(|| StoreFault::Io("the transaction was lost".into())));
+        }
+        let ended = match keep {
+            true => self.execute("RELEASE one"),
+            false => self.execute("ROLLBACK TO one").and_then(|()| self.execute("RELEASE one")),
+        };
+        match (ended, keep, fault) {
+            (Err(fault), ..) => Ran::Lost(fault),
+            (Ok(()), true, _) => Ran::Kept { wrote },
+            (Ok(()), false, Some(fault)) => Ran::Faulted(fault),
+            (Ok(()), false, None) => Ran::RolledBack,
+        }
+    }
+
+    fn commit(&mut self) -> Result<(), StoreFault> {
+        self.prepared("COMMIT").map_err(|error| {
+            let fault = fault::refine(&self.dir, fault::of(&error));
+            if fault::lost_sync(&error) {
+                self.broken = Some(fault.clone());
+            }
+            fault
+        })
+    }
+
+    fn execute(&self, sql: &str) -> Result<(), StoreFault> {
+        self.prepared(sql).map_err(|e| fault::refine(&self.dir, fault::of(&e)))
+    }
+
+    fn prepared(&self, sql: &str) -> Result<(), rusqlite::Error> {
+        self.conn.prepare_cached(sql)?.execute([]).map(drop)
+    }
+
+    /// Copies the log into the database file, between groups so that no answer waits for it. If readers have
+    /// kept the log from being reused for long, waits for them.
+    fn checkpoint(&mut self) {
+        let patient = self.pages.load(Ordering::Relaxed) < 8 * self.limits.checkpoint_pages;
+        let sql = if patient { "PRAGMA wal_checkpoint(PASSIVE)" } else { "PRAGMA wal_checkpoint(RESTART)" };
+        match self.conn.query_row(sql, [], |_| Ok(())) {
+            Ok(()) => add(&self.counters.checkpoints, 1),
+            // The rows are safe in the log; the next commit tries again.
+            Err(_) => add(&self.counters.failed_checkpoints, 1),
+        }
+    }
+
+    /// Leaves a database file that is whole without its log.
+    fn close(self) {
+        if self.broken.is_none() {
+            crate::database::close(self.conn);
+        }
+    }
+}
