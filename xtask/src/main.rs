@@ -1,1 +1,81 @@
-fn main() {}
+//! The project's own commands, run as `cargo xtask NAME`.
+//!
+//! Each one does all of its own set-up, says what it does, and ends with an honest exit code: 0 done, 1 something
+//! failed, 2 the command line was wrong. Nothing here is linked into `almoner`.
+
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a development tool: it starts compilers, reads the tree and talks to the terminal"
+)]
+
+mod bench;
+mod demo;
+mod deny;
+mod process;
+mod setup;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+  test [--quick]       everything that must hold: tools, format, tidy, lints, tests, doc tests, scripted demo
+                       (--quick leaves out installing tools and the demo)
+  demo [ARGS…]         build almoner for release and run `almoner demo ARGS…`
+  tidy                 the rules that the compiler does not know (also part of `cargo test -p xtask`)
+  bench WHAT [N]       one table of measurements; WHAT is run, or the name of a crate that has benches
+  deny                 licences, advisories and sources, if cargo-deny is installed
+";
+
+/// What a finished command means for the exit code.
+enum End {
+    /// All of it holds.
+    Good,
+    /// It ran and found something wrong, which it has printed.
+    Bad,
+    /// The command line made no sense; the text says why.
+    Usage(String),
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(End::Good) => ExitCode::SUCCESS,
+        Ok(End::Bad) => ExitCode::from(1),
+        Ok(End::Usage(why)) => {
+            eprintln!("xtask: {why}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+        Err(fault) => {
+            eprintln!("xtask: {fault:#}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<End> {
+    let (command, rest) = match arguments.split_first() {
+        None => return Ok(End::Usage("no command given".to_owned())),
+        Some((command, rest)) => (command.as_str(), rest),
+    };
+    match command {
+        "test" => test::main(rest),
+        "demo" => demo::main(rest),
+        "tidy" => tidy::main(rest),
+        "bench" => bench::main(rest),
+        "deny" => deny::main(rest),
+        "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            Ok(End::Good)
+        }
+        other => Ok(End::Usage(format!("there is no command `{other}`"))),
+    }
+}

@@ -1,0 +1,204 @@
+//! What the tests need beside Rust: found, or installed, or named with the command that installs it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{run, works};
+
+/// A thing that the machine must have.
+struct Need {
+    /// What a person calls it.
+    name: &'static str,
+    /// A command that succeeds where it is present.
+    program: &'static str,
+    arguments: &'static [&'static str],
+    /// The Debian packages that bring it.
+    packages: &'static [&'static str],
+    /// Who needs it.
+    why: &'static str,
+}
+
+const COMPILER: Need = Need {
+    name: "a C compiler",
+    program: "cc",
+    arguments: &["--version"],
+    packages: &["gcc", "libc6-dev"],
+    why: "the store embeds SQLite, which is C",
+};
+
+const NEEDS: &[Need] = &[
+    COMPILER,
+    Need {
+        name: "pkg-config",
+        program: "pkg-config",
+        arguments: &["--version"],
+        packages: &["pkg-config"],
+        why: "build scripts look for libraries with it",
+    },
+    Need {
+        name: "tmux",
+        program: "tmux",
+        arguments: &["-V"],
+        packages: &["tmux"],
+        why: "prompts are tested on a real terminal",
+    },
+    Need {
+        name: "Python with venv",
+        program: "python3",
+        arguments: &["-c", "import venv, ensurepip"],
+        packages: &["python3", "python3-venv", "python3-pip"],
+        why: "a real model server for the provider tests comes as a Python package",
+    },
+    Need {
+        name: "npm",
+        program: "npm",
+        arguments: &["--version"],
+        packages: &["nodejs", "npm"],
+        why: "the emulator of the model vendors is a Node program",
+    },
+];
+
+/// Node programs for the tests, with their versions. `node` is a Node binary: Debian's own is too old for the rest.
+const NODE_TOOLS: &[&str] = &["node@22", "@copilotkit/aimock@1.43.0"];
+
+/// Python packages for the tests, with their versions.
+const PYTHON_TOOLS: &[&str] = &["xllamacpp==2026.10.11549"];
+
+/// Where the tests find the tools, when `cargo xtask test` has installed them. A test that needs one skips, and says
+/// so, without this variable, and fails when it is set and the tool is not there.
+pub(crate) const TOOLS_VARIABLE: &str = "ALMONER_TEST_TOOLS";
+
+/// The folder of test tools of a target directory.
+pub(crate) fn tools_folder(target: &Path) -> PathBuf {
+    target.join("test-tools")
+}
+
+/// `PATH` with the test tools first.
+pub(crate) fn tools_path(target: &Path) -> Result<OsString> {
+    let tools = tools_folder(target);
+    let own = [tools.join("node_modules/.bin"), tools.join("venv/bin")];
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&inherited)))
+        .context("the target directory's name holds a `:`, which PATH cannot carry")
+}
+
+/// Makes sure of a C compiler and of nothing else.
+pub(crate) fn compiler() -> Result<()> {
+    install(&[&COMPILER])
+}
+
+/// Makes sure of everything that the tests need.
+pub(crate) fn everything(root: &Path, target: &Path) -> Result<()> {
+    components(root)?;
+    install(&NEEDS.iter().collect::<Vec<_>>())?;
+    let tools = tools_folder(target);
+    fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
+    once(&tools, "node", NODE_TOOLS, || node_tools(&tools))?;
+    once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))
+}
+
+/// rustfmt and clippy, which a minimal toolchain leaves out.
+fn components(root: &Path) -> Result<()> {
+    for (command, component) in [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")] {
+        if works(command, &["--version"]) {
+            continue;
+        }
+        println!("installing {component}");
+        let added = works("rustup", &["--version"])
+            && run(Command::new("rustup").args(["component", "add", component]).current_dir(root))?;
+        if !added {
+            bail!("{component} is missing; install it with `rustup component add {component}`");
+        }
+    }
+    Ok(())
+}
+
+/// Installs the Debian packages of the needs that are not met.
+fn install(needs: &[&Need]) -> Result<()> {
+    let unmet = |needs: &[&Need]| -> Vec<Need> {
+        needs
+            .iter()
+            .filter(|need| !works(need.program, need.arguments))
+            .map(|need| Need { ..**need })
+            .collect()
+    };
+    let missing = unmet(needs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for need in &missing {
+        println!("missing: {} ({})", need.name, need.why);
+    }
+    let packages: Vec<&str> = missing.iter().flat_map(|need| need.packages.iter().copied()).collect();
+    let by_hand = format!("apt-get install --no-install-recommends {}", packages.join(" "));
+    if !works("apt-get", &["--version"]) {
+        bail!(
+            "this machine has no apt-get; install what is missing above and run this again (Debian: `{by_hand}`)"
+        );
+    }
+    let Some(become_root) = root_prefix() else {
+        bail!("installing needs root and sudo asks for a password; run `sudo {by_hand}` and then this again");
+    };
+    for arguments in [vec!["update", "-qq"], [&INSTALL[..], &packages].concat()] {
+        let mut words = become_root.to_vec();
+        words.push("apt-get");
+        let (program, first) = words.split_first().context("no program")?;
+        let mut command = Command::new(program);
+        command.args(first).args(&arguments).env("DEBIAN_FRONTEND", "noninteractive");
+        if !run(&mut command)? {
+            bail!("`apt-get {}` failed; its message is above", arguments.join(" "));
+        }
+    }
+    match unmet(needs).first() {
+        None => Ok(()),
+        Some(need) => {
+            bail!("{} is still missing after `{by_hand}`; install it by hand and run this again", need.name)
+        }
+    }
+}
+
+const INSTALL: [&str; 4] = ["install", "-y", "-qq", "--no-install-recommends"];
+
+/// What to put before a command so that root runs it; nothing when we are root; `None` when we cannot be.
+fn root_prefix() -> Option<&'static [&'static str]> {
+    let we_are_root = crate::process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    if we_are_root {
+        return Some(&[]);
+    }
+    works("sudo", &["-n", "true"]).then_some(&["sudo", "-n"])
+}
+
+/// Runs `work` unless a stamp says that exactly `wanted` was installed here before.
+fn once(tools: &Path, name: &str, wanted: &[&str], work: impl FnOnce() -> Result<bool>) -> Result<()> {
+    let stamp = tools.join(format!("{name}.installed"));
+    let list = wanted.join("\n");
+    if wanted.is_empty() || fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
+        return Ok(());
+    }
+    println!("installing into {}: {}", tools.display(), wanted.join(", "));
+    if !work()? {
+        bail!(
+            "the {name} test tools could not be installed; the message is above (a network is needed once)"
+        );
+    }
+    // Last: an install that was cut off is done again.
+    fs::write(&stamp, list).with_context(|| format!("cannot write {}", stamp.display()))
+}
+
+fn node_tools(tools: &Path) -> Result<bool> {
+    let quiet = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"];
+    run(Command::new("npm").args(quiet).arg(tools).args(NODE_TOOLS))
+}
+
+fn python_tools(tools: &Path) -> Result<bool> {
+    let venv = tools.join("venv");
+    if !run(Command::new("python3").args(["-m", "venv"]).arg(&venv))? {
+        return Ok(false);
+    }
+    let quiet = ["install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"];
+    run(Command::new(venv.join("bin/pip")).args(quiet).args(PYTHON_TOOLS))
+}

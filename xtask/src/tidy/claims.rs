@@ -1,0 +1,163 @@
+//! Every promise names the test that fails when it is lost.
+//!
+//! `docs/claims.md` holds tables with a column headed "Test". Each row of such a table names at least one test in
+//! that column, as `` `PLACE::NAME` ``: the place is a file (`crates/store/src/group.rs`) or begins with a crate
+//! (`store::it::crash`), the name is that of the function. Other tables, and what is *not* promised, are free.
+
+use super::Problem;
+use super::tree::{File, Tree};
+
+const CLAIMS: &str = "docs/claims.md";
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let Some(claims) = tree.file(CLAIMS) else {
+        let way_out = "write it: one row per promise, with the test that fails when the promise is lost";
+        return vec![Problem::fault(CLAIMS, 0, "the list of promises is not there", way_out)];
+    };
+    let mut problems = Vec::new();
+    let mut rows = 0;
+    let mut column = None;
+    for (index, line) in claims.text.lines().enumerate() {
+        let Some(cells) = cells(line) else {
+            column = None;
+            continue;
+        };
+        let Some(at) = column else {
+            // The first line of a table: no test column is a column that no row has.
+            let heading =
+                cells.iter().position(|cell| matches!(cell.to_lowercase().as_str(), "test" | "tests"));
+            column = Some(heading.unwrap_or(usize::MAX));
+            continue;
+        };
+        let rule = cells.iter().all(|cell| cell.chars().all(|c| matches!(c, '-' | ':')));
+        if rule || at == usize::MAX {
+            continue;
+        }
+        rows += 1;
+        let named: Vec<&str> = cells.get(at).map_or(Vec::new(), |cell| spans(cell));
+        if named.is_empty() {
+            let way_out = "name the test as `place::name` in the column \"Test\"";
+            problems.push(Problem::fault(CLAIMS, index + 1, "a promise without a test", way_out));
+        }
+        for name in named {
+            if let Err(wrong) = find(tree, name) {
+                let way_out = "write the test, correct its name, or withdraw the promise";
+                problems.push(Problem::fault(CLAIMS, index + 1, wrong, way_out));
+            }
+        }
+    }
+    if rows == 0 {
+        let way_out = "begin a table with a column \"Test\"";
+        problems.push(Problem::fault(CLAIMS, 0, "no table of promises and tests is seen", way_out));
+    }
+    problems
+}
+
+/// The cells of a line of a table.
+fn cells(line: &str) -> Option<Vec<String>> {
+    // An escaped bar is text.
+    let line = line.trim().replace("\\|", " ");
+    let inner = line.strip_prefix('|')?;
+    Some(inner.strip_suffix('|').unwrap_or(inner).split('|').map(|cell| cell.trim().to_owned()).collect())
+}
+
+/// The code spans of a cell that look like tests.
+fn spans(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).filter(|span| span.contains("::")).collect()
+}
+
+/// Finds the test, or says why not.
+fn find(tree: &Tree, named: &str) -> Result<(), String> {
+    let (place, name) = named.rsplit_once("::").unwrap_or(("", named));
+    let mut files: Vec<&File> = Vec::new();
+    if place.contains('/') {
+        files.extend(tree.file(place));
+        if files.is_empty() {
+            return Err(format!("`{named}`: there is no file {place}"));
+        }
+    } else {
+        let crate_name = place.split("::").next().unwrap_or_default();
+        let Some(owner) =
+            tree.crates.iter().find(|each| each.name.replace('-', "_") == crate_name.replace('-', "_"))
+        else {
+            return Err(format!("`{named}`: there is no crate `{crate_name}`"));
+        };
+        // The module path is for the reader; the function's name decides.
+        files.extend(
+            tree.files.iter().filter(|file| tree.owner(file).is_some_and(|each| each.name == owner.name)),
+        );
+    }
+    match files.iter().filter_map(|file| is_test(file, name)).max() {
+        Some(true) => Ok(()),
+        Some(false) => Err(format!("`{named}`: the function is there, but it is no test that runs")),
+        None => Err(format!("`{named}`: there is no function `{name}` there")),
+    }
+}
+
+/// Whether the file has a function of that name, and whether it is a test that is not ignored.
+fn is_test(file: &File, name: &str) -> Option<bool> {
+    let source = file.source.as_ref()?;
+    let begins = |line: &str| {
+        let line = line.trim_start().trim_start_matches("pub ").trim_start_matches("async ");
+        let rest = line.strip_prefix("fn ").and_then(|rest| rest.strip_prefix(name));
+        rest.is_some_and(|rest| rest.starts_with(['(', '<']))
+    };
+    let functions = source.code.iter().enumerate().filter(|(_, line)| begins(line));
+    let attributes = |at: usize| {
+        let above = source.code[..at].iter().rev().map(|line| line.trim());
+        above.take_while(|line| line.is_empty() || line.starts_with("#[")).collect::<Vec<_>>()
+    };
+    functions
+        .map(|(at, _)| {
+            let above = attributes(at);
+            let marked = above.iter().any(|line| line.ends_with("test]") || line.starts_with("#[test]"));
+            marked && !above.iter().any(|line| line.starts_with("#[ignore"))
+        })
+        .max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::planted::{at, tree};
+
+    const HEAD: &str = "# Claims\n\n| Promise | Test |\n| --- | --- |\n";
+    const SOURCE: &str = "\
+#[cfg(test)]
+mod tests {
+    /// Why.
+    #[test]
+    fn holds() {}
+
+    fn helper() {}
+
+    #[test]
+    #[ignore = \"slow\"]
+    fn sleeps() {}
+}
+";
+
+    #[track_caller]
+    fn rows(rows: &str, expected: &[&str]) {
+        let claims = format!("{HEAD}{rows}");
+        at(&check(&tree(&[("docs/claims.md", &claims), ("crates/store/src/group.rs", SOURCE)])), expected);
+    }
+
+    #[test]
+    fn each_row_names_a_test_that_runs() {
+        rows("| A | `crates/store/src/group.rs::holds` |\n| B | see `store::group::holds` |\n", &[]);
+        rows("| A | `store::holds` and `store::fails` |\n", &["docs/claims.md:5"]);
+        rows("| A | `crates/store/src/other.rs::holds` |\n", &["docs/claims.md:5"]);
+        rows("| A | `caps::holds` |\n", &["docs/claims.md:5"]);
+        rows("| A | `store::helper` |\n", &["docs/claims.md:5"]);
+        rows("| A | `store::sleeps` |\n", &["docs/claims.md:5"]);
+        rows("| A | later |\n| B | `store::holds` |\n", &["docs/claims.md:5"]);
+    }
+
+    #[test]
+    fn other_tables_are_free() {
+        rows("| A | `store::holds` |\n\n| Not promised | Why |\n| --- | --- |\n| B | hard |\n", &[]);
+        at(&check(&tree(&[("docs/claims.md", "# Claims\n")])), &["docs/claims.md:0"]);
+        at(&check(&tree(&[])), &["docs/claims.md:0"]);
+    }
+}

@@ -1,0 +1,195 @@
+//! Rules that the compiler does not know.
+//!
+//! Each rule is a function from the tree to problems; each has tests that plant what it must find, for a check that
+//! cannot fail checks nothing. `cargo xtask tidy` runs them all, and so does an ordinary test.
+
+mod claims;
+mod layers;
+mod lints;
+mod manners;
+mod purity;
+mod source;
+mod tree;
+mod words;
+
+use std::fmt;
+
+use anyhow::Result;
+
+use crate::End;
+use crate::workspace::Workspace;
+use tree::Tree;
+
+/// One thing that is not as it should be.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Problem {
+    /// Relative to the root.
+    path: String,
+    /// From 1; 0 when it is about the whole file.
+    line: usize,
+    weight: Weight,
+    wrong: String,
+    /// What to do about it.
+    way_out: String,
+}
+
+/// Whether a problem stops anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
+    /// Must be put right.
+    Fault,
+    /// Worth a look, no more.
+    Note,
+}
+
+impl Problem {
+    fn fault(path: &str, line: usize, wrong: impl Into<String>, way_out: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            weight: Weight::Fault,
+            wrong: wrong.into(),
+            way_out: way_out.into(),
+        }
+    }
+
+    fn note(path: &str, line: usize, wrong: impl Into<String>, way_out: impl Into<String>) -> Self {
+        Self { weight: Weight::Note, ..Self::fault(path, line, wrong, way_out) }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, line, weight, wrong, way_out } = self;
+        let word = if *weight == Weight::Fault { "" } else { "note: " };
+        let place = if *line == 0 { path.clone() } else { format!("{path}:{line}") };
+        write!(f, "{place}: {word}{wrong}\n    do: {way_out}")
+    }
+}
+
+type Rule = (&'static str, fn(&Tree) -> Vec<Problem>);
+
+/// All rules, in the order in which they are told.
+const RULES: &[Rule] = &[
+    ("layers", layers::check),
+    ("purity", purity::check),
+    ("unsafe", manners::unsafe_code),
+    ("descriptions", manners::descriptions),
+    ("unwrap", manners::unwrap),
+    ("untrusted text", manners::untrusted),
+    ("length", manners::length),
+    ("words", words::forbidden),
+    ("text", words::text),
+    ("claims", claims::check),
+    ("lints", lints::check),
+];
+
+/// What all rules found.
+pub(crate) struct Report {
+    files: usize,
+    found: Vec<(&'static str, Problem)>,
+}
+
+impl Report {
+    /// No faults; notes may be there.
+    pub(crate) fn holds(&self) -> bool {
+        self.faults() == 0
+    }
+
+    fn faults(&self) -> usize {
+        self.found.iter().filter(|(_, problem)| problem.weight == Weight::Fault).count()
+    }
+
+    /// For a line of a summary.
+    pub(crate) fn remark(&self) -> String {
+        let notes = self.found.len() - self.faults();
+        format!("{} rules over {} files: {} faults, {notes} notes", RULES.len(), self.files, self.faults())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (rule, problem) in &self.found {
+            writeln!(f, "[{rule}] {problem}")?;
+        }
+        writeln!(f, "{}", self.remark())
+    }
+}
+
+/// Applies every rule to the clone.
+pub(crate) fn report(workspace: &Workspace) -> Result<Report> {
+    let tree = Tree::read(workspace)?;
+    let found = RULES.iter().flat_map(|(name, rule)| {
+        let mut problems = rule(&tree);
+        problems.sort();
+        problems.into_iter().map(move |problem| (*name, problem))
+    });
+    Ok(Report { files: tree.files.len(), found: found.collect() })
+}
+
+pub(crate) fn main(arguments: &[String]) -> Result<End> {
+    if let Some(extra) = arguments.first() {
+        return Ok(End::Usage(format!("`tidy` takes no `{extra}`")));
+    }
+    let report = report(&Workspace::read()?)?;
+    print!("{report}");
+    Ok(if report.holds() { End::Good } else { End::Bad })
+}
+
+#[cfg(test)]
+mod planted {
+    //! Trees made up by tests.
+
+    use super::Problem;
+    use super::tree::{File, Tree};
+    use crate::workspace::{Arrow, ArrowKind, Crate};
+
+    /// A tree of these files; each folder under `crates/` becomes a crate that is as it should be.
+    pub(crate) fn tree(files: &[(&str, &str)]) -> Tree {
+        let mut tree = Tree { files: Vec::new(), crates: Vec::new() };
+        for (path, text) in files {
+            tree.files.push(File::new(path, (*text).to_owned()));
+            let Some((name, _)) = path.strip_prefix("crates/").and_then(|rest| rest.split_once('/')) else {
+                continue;
+            };
+            if tree.crates.iter().all(|each| each.name != name) {
+                tree.crates.push(member(name, &[]));
+            }
+        }
+        tree
+    }
+
+    /// A crate with these arrows.
+    pub(crate) fn member(name: &str, arrows: &[(&str, ArrowKind)]) -> Crate {
+        let arrows = arrows.iter().map(|&(to, kind)| Arrow { to: to.to_owned(), kind });
+        Crate {
+            name: name.to_owned(),
+            folder: format!("crates/{name}"),
+            description: "Does one thing.".to_owned(),
+            features: Vec::new(),
+            benches: Vec::new(),
+            arrows: arrows.collect(),
+        }
+    }
+
+    /// Asserts that the problems are at exactly these places, `path:line`.
+    #[track_caller]
+    pub(crate) fn at(problems: &[Problem], expected: &[&str]) {
+        let mut places: Vec<String> =
+            problems.iter().map(|problem| format!("{}:{}", problem.path, problem.line)).collect();
+        places.sort();
+        assert_eq!(places, expected, "{problems:#?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::report;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn the_clone_is_tidy() {
+        let report = report(&Workspace::read().unwrap()).unwrap();
+        assert!(report.holds(), "\n{report}");
+    }
+}
