@@ -1,0 +1,154 @@
+//! Codecs: how values become text, and text values.
+
+pub mod capdata;
+pub(crate) mod error;
+pub(crate) mod json;
+mod plain;
+pub mod smallcaps;
+
+use num_bigint::BigInt;
+use serde::{Deserialize, Serialize};
+
+use crate::codec::error::Problem;
+use crate::text::Text;
+use crate::value::{Reference, Value};
+
+/// The most decimal digits of a big integer that a decoder accepts; conversion takes time quadratic in them.
+pub const MAX_DIGITS: usize = 20_000;
+
+/// An encoded value: a body, and the references that it mentions by number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CapData<C> {
+    /// The encoding; begins with `#` if it is smallcaps.
+    pub body: String,
+    /// The references, in order of first occurrence.
+    pub slots: Vec<C>,
+}
+
+/// Numbers references in order of first occurrence.
+pub(crate) struct Slots<'a, C> {
+    found: Vec<&'a C>,
+    numbers: std::collections::HashMap<&'a C, usize>,
+}
+
+impl<'a, C: Reference> Slots<'a, C> {
+    pub(crate) fn new() -> Self {
+        Slots { found: Vec::new(), numbers: std::collections::HashMap::new() }
+    }
+
+    /// The number of a reference, and whether this is its first occurrence.
+    pub(crate) fn number(&mut self, reference: &'a C) -> (usize, bool) {
+        let next = self.found.len();
+        let number = *self.numbers.entry(reference).or_insert(next);
+        if number == next {
+            self.found.push(reference);
+        }
+        (number, number == next)
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<C> {
+        self.found.into_iter().cloned().collect()
+    }
+}
+
+/// Reads decimal digits with an optional sign.
+pub(crate) fn read_bigint(digits: &Text) -> Result<BigInt, Problem> {
+    let bytes = digits.as_bytes();
+    let unsigned = bytes.strip_prefix(b"-").or(bytes.strip_prefix(b"+")).unwrap_or(bytes);
+    let valid =
+        !unsigned.is_empty() && unsigned.len() <= MAX_DIGITS && unsigned.iter().all(u8::is_ascii_digit);
+    let number = if valid { digits.as_str().and_then(|digits| digits.parse().ok()) } else { None };
+    number.ok_or_else(|| Problem::BigInt(if unsigned.len() > 100 { "…".into() } else { digits.clone() }))
+}
+
+/// Reads a slot number: digits without leading zeros, below the count.
+pub(crate) fn read_slot<'a, C>(digits: &str, slots: &'a [C]) -> Result<&'a C, Problem> {
+    let canonical = digits.len() <= 9 && !(digits.len() > 1 && digits.starts_with('0'));
+    let number = digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse::<usize>().ok());
+    number
+        .flatten()
+        .filter(|_| canonical)
+        .and_then(|number| slots.get(number))
+        .ok_or_else(|| Problem::Slot(Text::from(digits)))
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Bytes in padded base64.
+pub(crate) fn to_base64(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            if place > chunk.len() {
+                out.push('=');
+            } else {
+                let index = (group >> (18 - 6 * place) & 0x3F) as usize;
+                out.push(char::from(BASE64.get(index).copied().unwrap_or(b'A')));
+            }
+        }
+    }
+    out
+}
+
+/// Bytes from padded base64; refuses every spelling but the one that [`to_base64`] writes.
+pub(crate) fn from_base64(text: &str) -> Result<Vec<u8>, Problem> {
+    let digit = |byte: u8| match byte {
+        b'A'..=b'Z' => Ok(byte - b'A'),
+        b'a'..=b'z' => Ok(byte - b'a' + 26),
+        b'0'..=b'9' => Ok(byte - b'0' + 52),
+        b'+' => Ok(62),
+        b'/' => Ok(63),
+        _ => Err(Problem::Base64),
+    };
+    if !text.len().is_multiple_of(4) {
+        return Err(Problem::Base64);
+    }
+    let digits = text.strip_suffix("==").or(text.strip_suffix('=')).unwrap_or(text).as_bytes();
+    let mut out = Vec::with_capacity(digits.len() * 3 / 4);
+    for chunk in digits.chunks(4) {
+        let mut group = 0u32;
+        for byte in chunk {
+            group = group << 6 | u32::from(digit(*byte)?);
+        }
+        group <<= 6 * (4 - chunk.len());
+        let [_, bytes @ ..] = group.to_be_bytes();
+        let (used, unused) = bytes.split_at(chunk.len() - 1);
+        if unused.iter().any(|byte| *byte != 0) {
+            return Err(Problem::Base64);
+        }
+        out.extend_from_slice(used);
+    }
+    Ok(out)
+}
+
+impl<C: Reference + Serialize> Serialize for Value<C> {
+    /// As smallcaps with slots, so that values can live in durable rows.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        smallcaps::encode(self).serialize(serializer)
+    }
+}
+
+impl<'de, C: Reference + Deserialize<'de>> Deserialize<'de> for Value<C> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let data = CapData::<C>::deserialize(deserializer)?;
+        smallcaps::decode(&data).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_has_one_spelling() {
+        for bytes in [&b""[..], b"f", b"fo", b"foo", b"foob", &[0xFF; 7]] {
+            assert_eq!(from_base64(&to_base64(bytes)).unwrap(), bytes);
+        }
+        assert_eq!(to_base64(b"foob"), "Zm9vYg==");
+        for text in ["Zg", "Zh==", "Z===", "Zg=a", "====", "Z\u{e9}=", "=Zg="] {
+            assert!(from_base64(text).is_err(), "{text}");
+        }
+    }
+}

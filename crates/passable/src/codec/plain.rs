@@ -1,0 +1,201 @@
+//! Plain JSON: ordinary JSON is read as itself, and what JSON lacks is escaped.
+//!
+//! Escapes are objects with `@qclass`, as in [capdata](crate::capdata): `undefined`, `NaN`, `Infinity`,
+//! `-Infinity`, `bigint` (`digits`), `bytes` (`base64`), `symbol` (`name`), `tagged` (`tag`, `payload`), `error`
+//! (`message`, `name`, `errorId?`) and `hilbert` (`original`, `rest?`: a record that has a field `@qclass`).
+//! Three are our own: `utf16` (`units`: text with lone surrogates, four hexadecimal digits per unit),
+//! `hilbert-names` (`fields`: a list of `[name, value]`, for records whose names hold lone surrogates), and
+//! `remotable` or `promise` (`ref`, `iface?`: a reference in its own serde form).
+//!
+//! Lossless up to equality of values: `-0` is written as `0`.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json, json};
+
+use crate::codec::capdata::{Parts, read_class};
+use crate::codec::error::{DecodeError, Problem, Segment};
+use crate::codec::to_base64;
+use crate::text::Text;
+use crate::value::{MAX_DEPTH, Reference, Remote, Value};
+use std::sync::Arc;
+
+const QCLASS: &str = "@qclass";
+
+impl<C: Reference + DeserializeOwned> Value<C> {
+    /// Reads plain JSON. Ordinary JSON becomes what it looks like; escapes become what they stand for.
+    pub fn from_json(json: &Json) -> Result<Value<C>, DecodeError> {
+        read(json, 0)
+    }
+}
+
+impl<C: Reference + Serialize> Value<C> {
+    /// Writes plain JSON; [`Value::from_json`] gives an equal value back.
+    pub fn to_json(&self) -> Json {
+        write(self)
+    }
+}
+
+/// A number as JSON writes it: whole numbers that a double holds exactly without a decimal point.
+pub(crate) fn number_to_json(number: f64) -> Option<Json> {
+    if number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0 {
+        return Some(Json::from(number as i64));
+    }
+    serde_json::Number::from_f64(number).map(Json::Number)
+}
+
+fn write<C: Serialize>(value: &Value<C>) -> Json {
+    match value {
+        Value::Undefined => json!({ QCLASS: "undefined" }),
+        Value::Null => Json::Null,
+        Value::Bool(value) => Json::Bool(*value),
+        Value::Number(number) => number_to_json(*number).unwrap_or_else(|| {
+            let name = if number.is_nan() {
+                "NaN"
+            } else if *number > 0.0 {
+                "Infinity"
+            } else {
+                "-Infinity"
+            };
+            json!({ QCLASS: name })
+        }),
+        Value::BigInt(number) => json!({ QCLASS: "bigint", "digits": number.to_string() }),
+        Value::String(text) => write_text(text),
+        Value::Bytes(bytes) => json!({ QCLASS: "bytes", "base64": to_base64(bytes) }),
+        Value::Symbol(symbol) => json!({ QCLASS: "symbol", "name": write_text(symbol.name()) }),
+        Value::Array(array) => Json::Array(array.iter().map(write).collect()),
+        Value::Record(record) => {
+            let fields: Option<Vec<(&str, &Value<C>)>> =
+                record.iter().map(|(name, value)| Some((name.as_str()?, value))).collect();
+            let Some(fields) = fields else {
+                let pairs: Vec<Json> =
+                    record.iter().map(|(name, value)| json!([write_text(name), write(value)])).collect();
+                return json!({ QCLASS: "hilbert-names", "fields": pairs });
+            };
+            let object = |fields: &[(&str, &Value<C>)]| {
+                Json::Object(fields.iter().map(|(name, value)| ((*name).to_owned(), write(value))).collect())
+            };
+            match record.get(QCLASS) {
+                None => object(&fields),
+                Some(original) => {
+                    let rest: Vec<_> = fields.into_iter().filter(|(name, _)| *name != QCLASS).collect();
+                    let mut out = json!({ QCLASS: "hilbert", "original": write(original) });
+                    if let (false, Json::Object(out)) = (rest.is_empty(), &mut out) {
+                        out.insert("rest".to_owned(), object(&rest));
+                    }
+                    out
+                }
+            }
+        }
+        Value::Tagged(tagged) => {
+            json!({ QCLASS: "tagged", "tag": write_text(tagged.tag()), "payload": write(tagged.payload()) })
+        }
+        Value::Error(error) => {
+            let mut out = json!({
+                QCLASS: "error", "message": write_text(&error.message), "name": write_text(&error.name),
+            });
+            if let (Some(id), Json::Object(out)) = (&error.id, &mut out) {
+                out.insert("errorId".to_owned(), write_text(id));
+            }
+            out
+        }
+        Value::Remotable(remote) => write_remote("remotable", remote),
+        Value::Promise(remote) => write_remote("promise", remote),
+    }
+}
+
+fn write_remote<C: Serialize>(class: &str, remote: &Remote<C>) -> Json {
+    // A reference that cannot be written as JSON is written as null, and refused when read back.
+    let reference = serde_json::to_value(&remote.reference).unwrap_or(Json::Null);
+    let mut out = json!({ QCLASS: class, "ref": reference });
+    if let (Some(iface), Json::Object(out)) = (&remote.iface, &mut out) {
+        out.insert("iface".to_owned(), write_text(iface));
+    }
+    out
+}
+
+fn write_text(text: &Text) -> Json {
+    match text.as_str() {
+        Some(text) => Json::from(text),
+        None => {
+            let units: String = text.units().map(|unit| format!("{unit:04x}")).collect();
+            json!({ QCLASS: "utf16", "units": units })
+        }
+    }
+}
+
+fn read<C: Reference + DeserializeOwned>(json: &Json, depth: u32) -> Result<Value<C>, DecodeError> {
+    if depth > 2 * MAX_DEPTH {
+        return Err(Problem::TooDeep.into());
+    }
+    Ok(match json {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
+        Json::String(text) => Value::string(text),
+        Json::Array(elements) => {
+            let element = |(at, element)| read(element, depth + 1).map_err(|e| e.within(Segment::Index(at)));
+            Value::try_array(elements.iter().enumerate().map(element).collect::<Result<_, _>>()?)?
+        }
+        Json::Object(fields) => match fields.get(QCLASS) {
+            None => Value::try_record(read_fields(fields, &[], depth)?)?,
+            Some(Json::String(class)) => read_special(class, fields, depth)?,
+            Some(_) => return Err(Problem::Malformed(QCLASS).into()),
+        },
+    })
+}
+
+fn read_fields<C: Reference + DeserializeOwned>(
+    fields: &Map<String, Json>,
+    except: &[&str],
+    depth: u32,
+) -> Result<Vec<(Text, Value<C>)>, DecodeError> {
+    let field = |(name, value): (&String, &Json)| {
+        let value = read(value, depth + 1).map_err(|e| e.within(Segment::Name(Text::from(name))))?;
+        Ok((Text::from(name), value))
+    };
+    fields.iter().filter(|(name, _)| !except.contains(&name.as_str())).map(field).collect()
+}
+
+fn read_special<C: Reference + DeserializeOwned>(
+    class: &str,
+    fields: &Map<String, Json>,
+    depth: u32,
+) -> Result<Value<C>, DecodeError> {
+    let mut parts = Parts(read_fields(fields, &[QCLASS, "ref"], depth)?);
+    let value = match class {
+        "utf16" => Value::String(read_units(&parts.text("units")?)?),
+        "hilbert-names" => {
+            let Some(Value::Array(pairs)) = parts.take("fields") else {
+                return Err(Problem::Malformed("fields").into());
+            };
+            let pair = |pair: &Value<C>| match pair.as_array() {
+                Some([Value::String(name), value]) => Ok((name.clone(), value.clone())),
+                _ => Err(Problem::Malformed("fields")),
+            };
+            Value::try_record(pairs.iter().map(pair).collect::<Result<_, _>>()?)?
+        }
+        "remotable" | "promise" => {
+            let iface = parts.take_text("iface")?;
+            let reference = fields.get("ref").cloned().unwrap_or(Json::Null);
+            let reference =
+                serde_json::from_value(reference).map_err(|e| Problem::Reference(e.to_string()))?;
+            let remote = Arc::new(Remote { reference, iface });
+            if class == "promise" { Value::Promise(remote) } else { Value::Remotable(remote) }
+        }
+        _ => read_class(&Text::from(class), &mut parts)?.ok_or_else(|| Problem::Class(Text::from(class)))?,
+    };
+    let unused = !parts.0.is_empty() || (fields.contains_key("ref") && value.as_reference().is_none());
+    if unused { Err(Problem::Malformed("special object").into()) } else { Ok(value) }
+}
+
+fn read_units(hex: &Text) -> Result<Text, Problem> {
+    let digits: Vec<u32> = hex.units().map_while(|unit| char::from_u32(unit.into())?.to_digit(16)).collect();
+    if digits.len() != hex.utf16_len() || !digits.len().is_multiple_of(4) {
+        return Err(Problem::Malformed("utf16"));
+    }
+    let (units, _) = digits.as_chunks::<4>();
+    Ok(Text::from_utf16(
+        units.iter().map(|digits| digits.iter().fold(0, |unit, digit| unit << 4 | *digit as u16)),
+    ))
+}

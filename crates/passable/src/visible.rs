@@ -1,0 +1,149 @@
+//! Text that others wrote, made safe to show.
+//!
+//! Terminals, browsers and editors act on characters that nobody sees: escape sequences rewrite a prompt,
+//! direction marks reorder it, zero-width and look-alike spaces hide in it. Every surface shows foreign text
+//! through [`visible`] or [`visible_line`], and [`Untrusted`] makes forgetting that a compile error.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// Combining marks that may follow one base character; more are escaped.
+const MARKS_PER_BASE: usize = 4;
+
+/// Makes text of several lines safe to show: tabs and line feeds stay, everything that is not plainly visible
+/// is written like `\u{1B}`. Letters of every script stay, right-to-left ones too.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    escape(text, true)
+}
+
+/// Like [`visible`], but for one line: tabs and line feeds are escaped as well.
+pub fn visible_line(text: &str) -> Cow<'_, str> {
+    escape(text, false)
+}
+
+fn escape(text: &str, lines: bool) -> Cow<'_, str> {
+    // Printable ASCII is by far the most frequent text.
+    if text.bytes().all(|byte| (0x20..0x7F).contains(&byte) || (lines && matches!(byte, b'\n' | b'\t'))) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut marks = 0;
+    let mut changed = false;
+    for char in text.chars() {
+        let mark = is_combining(char);
+        marks = if mark { marks + 1 } else { 0 };
+        let kept_line = lines && matches!(char, '\n' | '\t');
+        if (is_hidden(char) && !kept_line) || (mark && marks > MARKS_PER_BASE) {
+            out.push_str(&format!("\\u{{{:X}}}", u32::from(char)));
+            changed = true;
+        } else {
+            out.push(char);
+        }
+    }
+    if changed { Cow::Owned(out) } else { Cow::Borrowed(text) }
+}
+
+/// Whether a character is invisible, looks like a plain space without being one, or acts on its surroundings.
+fn is_hidden(char: char) -> bool {
+    matches!(u32::from(char),
+        // Control characters.
+        0x00..=0x1F | 0x7F..=0x9F
+        // Format characters (general category Cf), tags among them.
+        | 0xAD | 0x600..=0x605 | 0x61C | 0x6DD | 0x70F | 0x890..=0x891 | 0x8E2 | 0x180E
+        | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xFFF9..=0xFFFB
+        | 0x110BD | 0x110CD | 0x13430..=0x1343F | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A
+        | 0xE0000..=0xE0FFF
+        // Spaces other than U+0020, and line and paragraph separators.
+        | 0xA0 | 0x1680 | 0x2000..=0x200A | 0x2028..=0x2029 | 0x202F | 0x205F | 0x3000
+        // Fillers and blanks that show nothing.
+        | 0x034F | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x2800 | 0x3164 | 0xFFA0
+        // Variation selectors.
+        | 0x180B..=0x180D | 0x180F | 0xFE00..=0xFE0F
+        // Private use and what Unicode leaves without meaning.
+        | 0xE000..=0xF8FF | 0xF0000..=0x10FFFF | 0xFDD0..=0xFDEF | 0xFFF0..=0xFFF8
+    ) || u32::from(char) & 0xFFFE == 0xFFFE
+}
+
+/// Whether a character is drawn over the one before it. The blocks of combining marks and the marks of the
+/// scripts that stack them; enough to stop towers of marks, not a full table of categories.
+fn is_combining(char: char) -> bool {
+    matches!(u32::from(char),
+        0x300..=0x36F | 0x483..=0x489 | 0x591..=0x5BD | 0x5BF | 0x5C1..=0x5C2 | 0x5C4..=0x5C5 | 0x5C7
+        | 0x610..=0x61A | 0x64B..=0x65F | 0x670 | 0x6D6..=0x6DC | 0x6DF..=0x6E4 | 0x6E7..=0x6E8 | 0x6EA..=0x6ED
+        | 0x711 | 0x730..=0x74A | 0x7A6..=0x7B0 | 0x7EB..=0x7F3 | 0x816..=0x82D | 0x859..=0x85B
+        | 0x897..=0x89F | 0x8CA..=0x8E1 | 0x8E3..=0x903 | 0x93A..=0x93C | 0x93E..=0x94F | 0x951..=0x957
+        | 0xE31 | 0xE34..=0xE3A | 0xE47..=0xE4E | 0xEB1 | 0xEB4..=0xEBC | 0xEC8..=0xECE
+        | 0xF18..=0xF19 | 0xF35 | 0xF37 | 0xF39 | 0xF71..=0xF84 | 0xF86..=0xF87 | 0xF8D..=0xFBC
+        | 0x135D..=0x135F | 0x1AB0..=0x1ACE | 0x1CD0..=0x1CE8 | 0x1DC0..=0x1DFF | 0x20D0..=0x20F0
+        | 0x2CEF..=0x2CF1 | 0x2DE0..=0x2DFF | 0x302A..=0x302F | 0x3099..=0x309A | 0xA66F..=0xA672
+        | 0xA674..=0xA67D | 0xA69E..=0xA69F | 0xA8E0..=0xA8F1 | 0xFE20..=0xFE2F | 0x101FD | 0x102E0
+        | 0x1D165..=0x1D169 | 0x1D16D..=0x1D172 | 0x1D17B..=0x1D182 | 0x1D185..=0x1D18B | 0x1E8D0..=0x1E8D6
+        | 0x1E944..=0x1E94A
+    )
+}
+
+/// Text that someone else wrote: a model, a guest, a remote peer.
+///
+/// It has no `Display` and does not deref to a string, so it cannot reach a person by accident.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Untrusted(String);
+
+impl Untrusted {
+    /// Marks text as foreign.
+    pub fn new(text: impl Into<String>) -> Self {
+        Untrusted(text.into())
+    }
+
+    /// For people, over several lines.
+    pub fn visible(&self) -> Cow<'_, str> {
+        visible(&self.0)
+    }
+
+    /// For people, in one line.
+    pub fn visible_line(&self) -> Cow<'_, str> {
+        visible_line(&self.0)
+    }
+
+    /// The bytes as they came. For storage, for models and for executing exactly what was approved; never for a
+    /// person's eyes.
+    pub fn raw(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Untrusted {
+    fn from(text: String) -> Self {
+        Untrusted(text)
+    }
+}
+
+impl From<&str> for Untrusted {
+    fn from(text: &str) -> Self {
+        Untrusted(text.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_shows_what_it_hides() {
+        for (text, expected) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("\u{1B}[2K\rApproved", "\\u{1B}[2K\\u{D}Approved"),
+            ("\u{202E}txt.exe", "\\u{202E}txt.exe"),
+            ("a\u{200B}b\u{A0}c\u{3164}d", "a\\u{200B}b\\u{A0}c\\u{3164}d"),
+            ("x\u{FE0F}\u{E0041}\u{E000}\u{FFFF}", "x\\u{FE0F}\\u{E0041}\\u{E000}\\u{FFFF}"),
+            ("שלום Grüße 日本", "שלום Grüße 日本"),
+            ("e\u{301}\u{301}\u{301}\u{301}\u{301}!\u{301}", "e\u{301}\u{301}\u{301}\u{301}\\u{301}!\u{301}"),
+            ("\u{9B}31m\u{2028}", "\\u{9B}31m\\u{2028}"),
+        ] {
+            assert_eq!(visible(text), expected);
+        }
+        assert_eq!(visible_line("a\n\tb"), "a\\u{A}\\u{9}b");
+        assert!(matches!(visible("שלום"), Cow::Borrowed(_)));
+    }
+}
