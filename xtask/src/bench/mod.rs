@@ -1,5 +1,40 @@
-//! stub
+//! `cargo xtask bench`: release builds, measured; one table.
+
+mod library;
+mod machine;
+mod measure;
+mod run;
+mod table;
+
+use anyhow::Result;
+
 use crate::End;
-pub(crate) fn main(_: &[String]) -> anyhow::Result<End> {
-    Ok(End::Good)
+use crate::workspace::Workspace;
+
+/// How often each thing is done, if the command line does not say.
+const SAMPLES: usize = 20;
+
+pub(crate) fn main(arguments: &[String]) -> Result<End> {
+    let workspace = Workspace::read()?;
+    let benched = library::names(&workspace).join(", ");
+    let known =
+        format!("`run`{}{benched}", if benched.is_empty() { "; no crate has benches yet" } else { ", " });
+    let (what, samples) = match arguments {
+        [what] => (what, SAMPLES),
+        [what, count] => match count.parse() {
+            Ok(count) if count > 0 => (what, count),
+            _ => return Ok(End::Usage(format!("`{count}` is no number of samples"))),
+        },
+        _ => {
+            return Ok(End::Usage(format!("`bench` takes what to measure ({known}) and a number of samples")));
+        }
+    };
+    let rows = match what.as_str() {
+        "run" => run::rows(&workspace, samples)?,
+        name if library::names(&workspace).contains(&name) => library::rows(&workspace, name, samples)?,
+        other => return Ok(End::Usage(format!("nothing measures `{other}`; there is {known}"))),
+    };
+    print!("{}", table::render(&format!("bench {what}: {}", machine::describe()), &rows));
+    let missed = rows.iter().any(|row| row.failed);
+    Ok(if missed { End::Bad } else { End::Good })
 }

@@ -1,0 +1,127 @@
+//! What the machine can do, and what runs on it: read from `/proc`, without help from what is measured.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+
+/// Processor, cores and system in one line.
+pub(super) fn describe() -> String {
+    let field = |file: &str, name: &str| -> Option<String> {
+        let text = fs::read_to_string(file).ok()?;
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let processor = field("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    format!("{processor}, {cores} cores, load {} before", load.split(' ').next().unwrap_or("unknown"))
+}
+
+/// How long one append of a page and its `fdatasync` take in this folder, `samples` times.
+pub(super) fn syncs(folder: &Path, samples: usize) -> Result<Vec<Duration>> {
+    let path = folder.join("sync-probe");
+    let mut file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let page = [0x5a_u8; 4096];
+    let mut times = Vec::with_capacity(samples);
+    for _ in 0..samples {
+        let start = Instant::now();
+        file.write_all(&page)?;
+        file.sync_data()?;
+        times.push(start.elapsed());
+    }
+    fs::remove_file(&path)?;
+    Ok(times)
+}
+
+/// What a process has used so far.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Used {
+    /// Bytes of memory at its peak.
+    pub(super) peak: u64,
+    /// User and system time.
+    pub(super) cpu: Duration,
+}
+
+/// The processes whose environment holds `ALMONER_HOME=home`, and all their descendants, added up; how many they are.
+///
+/// A daemon is nobody's child by the time it is measured, so that waiting for it tells nothing.
+pub(super) fn processes_of(home: &Path) -> (usize, Used) {
+    let mark = format!("ALMONER_HOME={}", home.display());
+    let mut parents = Vec::new();
+    let mut ours = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Some(parent) = fields(&stat).get(1).and_then(|field| field.parse::<u32>().ok()) else { continue };
+        parents.push((id, parent));
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes()) {
+            ours.push(id);
+        }
+    }
+    // A child may have been started with an empty environment.
+    let mut seen = 0;
+    while seen < ours.len() {
+        let parent = ours[seen];
+        let children = parents.iter().filter(|&&(id, of)| of == parent && !ours.contains(&id));
+        let children: Vec<u32> = children.map(|&(id, _)| id).collect();
+        ours.extend(children);
+        seen += 1;
+    }
+    let mut total = Used::default();
+    for id in &ours {
+        let used = used(*id).unwrap_or_default();
+        total.peak += used.peak;
+        total.cpu += used.cpu;
+    }
+    (ours.len(), total)
+}
+
+fn used(id: u32) -> Option<Used> {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().ok()?;
+    // All threads: nanoseconds on a processor, where `stat` counts in hundredths of a second.
+    let threads = fs::read_dir(format!("/proc/{id}/task")).ok()?.flatten();
+    let nanoseconds = threads.filter_map(|thread| {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<u64>().ok()
+    });
+    Some(Used { peak: kibibytes * 1024, cpu: Duration::from_nanos(nanoseconds.sum()) })
+}
+
+/// The fields of `/proc/ID/stat` behind the name, which may hold blanks and brackets: state, parent, …
+fn fields(stat: &str) -> Vec<&str> {
+    stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::processes_of;
+
+    #[test]
+    fn a_process_is_found_by_its_home() {
+        let home = Path::new("/nowhere/xtask-bench-test");
+        assert_eq!(processes_of(home).0, 0);
+        let mut child = Command::new("sleep").arg("20").env("ALMONER_HOME", home).spawn().unwrap();
+        // The environment is there only once the child has become `sleep`.
+        let mut found = (0, super::Used::default());
+        for _ in 0..500 {
+            found = processes_of(home);
+            if found.0 == 1 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found.0, 1);
+        assert!(found.1.peak > 10_000, "{found:?}");
+    }
+}

@@ -1,0 +1,276 @@
+//! `cargo xtask bench run`: what a person waits for, measured from outside over a home of its own.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::measure::{self, Sample};
+use super::table::Row;
+use super::{machine, table};
+use crate::process::{cargo, output, run, shown, works};
+use crate::workspace::Workspace;
+
+// What to type. Everything that knows the command line of almoner is in this part of the file.
+
+const HELP: &[&str] = &["--help"];
+const STATUS: &[&str] = &["status"];
+const STOP: &[&str] = &["stop"];
+/// The daemon in the foreground, so that it can be traced.
+const DAEMON: &[&str] = &["daemon"];
+/// Prints the names of the models whose weights are here.
+const MODELS: &[&str] = &["models", "list"];
+/// A name in the output of [`MODELS`] that means the local model's weights are here.
+const WEIGHTS_PRESENT: &str = "present";
+
+/// Files of the folder in which the runs are started.
+const FILES: &[(&str, &str)] = &[
+    ("empty.worker", "---\ndescription: Answers at once.\n---\nSay ok.\n"),
+    (
+        "reader.worker",
+        "---\ndescription: Reads one file.\nslots: { in: dir }\n---\nRead a.txt, then say ok.\n",
+    ),
+    (
+        "parent.worker",
+        "---\ndescription: Calls another worker.\nslots: { child: worker }\n---\nAsk the child, then say ok.\n",
+    ),
+    (
+        "local.worker",
+        "---\ndescription: Writes for a while.\n---\nTell what an almoner did, in about a hundred words.\n",
+    ),
+    ("in/a.txt", "one line\n"),
+    (
+        "script.json",
+        r#"[
+  { "worker": "empty", "turns": [ { "text": "ok" } ] },
+  { "worker": "reader", "turns": [ { "calls": [ { "name": "in_read", "arguments": { "path": "a.txt" } } ] },
+                                   { "text": "ok" } ] },
+  { "worker": "parent", "turns": [ { "calls": [ { "name": "child", "arguments": {} } ] }, { "text": "ok" } ] }
+]
+"#,
+    ),
+];
+
+/// A run with the scripted model: what it shows, its arguments, and how many journal steps it records.
+struct Run {
+    what: &'static str,
+    arguments: &'static [&'static str],
+    steps: usize,
+}
+
+const SCRIPTED: &[&str] = &["-m", "scripted:script.json", "--json"];
+
+const RUNS: &[Run] = &[
+    Run { what: "empty run", arguments: &["run", "empty.worker"], steps: 4 },
+    Run { what: "run with one tool call", arguments: &["run", "reader.worker", "-e", "in=in"], steps: 8 },
+    Run {
+        what: "run with one child run",
+        arguments: &["run", "parent.worker", "-e", "child=empty.worker"],
+        steps: 12,
+    },
+];
+
+const LOCAL: &[&str] = &["run", "local.worker", "-m", "local", "--json"];
+/// Where the envelope of `run --json` counts what the model wrote.
+const WRITTEN: &str = "/usage/output_tokens";
+
+// How to measure it.
+
+/// Binary, home and working folder of one measurement.
+struct Bench {
+    binary: PathBuf,
+    home: PathBuf,
+    folder: PathBuf,
+}
+
+pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
+    let mut build = cargo(&workspace.root, &["build", "--release", "--package", "almoner"]);
+    if !run(&mut build)? {
+        bail!("almoner did not build; the compiler's message is above");
+    }
+    let place = workspace.target.join("bench-run");
+    if place.exists() {
+        fs::remove_dir_all(&place).with_context(|| format!("cannot empty {}", place.display()))?;
+    }
+    let bench = Bench {
+        binary: workspace.target.join("release/almoner"),
+        home: place.join("home"),
+        folder: place.join("folder"),
+    };
+    fs::create_dir_all(&bench.home)?;
+    for (path, text) in FILES {
+        let path = bench.folder.join(path);
+        fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let rows = bench.all(samples);
+    // Whatever happened, no daemon stays behind.
+    let _ = output(&mut bench.almoner(STOP));
+    rows
+}
+
+impl Bench {
+    fn almoner(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).current_dir(&self.folder).env("ALMONER_HOME", &self.home);
+        command
+    }
+
+    fn all(&self, samples: usize) -> Result<Vec<Row>> {
+        let fsync = machine::syncs(&self.home, samples * 5)?;
+        let (_, sync, _) = measure::spread(&fsync);
+        let size = fs::metadata(&self.binary)?.len();
+        let mut rows = vec![Row {
+            what: "binary".to_owned(),
+            figure: measure::size(size),
+            note: "release, stripped".to_owned(),
+            ..Row::default()
+        }];
+        let each = |what: &str, arguments: &[&str]| {
+            told(what, self.repeat(arguments, samples).map(|found| measure::row(what, &found)))
+        };
+        rows.push(each("almoner --help", HELP));
+        rows.push(told("daemon start to first reply", self.cold(samples)));
+        rows.push(each("reply of a running daemon", STATUS));
+        for Run { what, arguments, .. } in RUNS {
+            rows.push(each(what, &[arguments, SCRIPTED].concat()));
+        }
+        rows.push(self.daemon());
+        rows.push(Row { what: "append and fdatasync, 4 KiB".to_owned(), ..measure::times("", &fsync) });
+        rows.push(Row {
+            what: "the machine's sync rate".to_owned(),
+            figure: format!("{:.0}/s", 1.0 / sync.as_secs_f64().max(1e-9)),
+            ..Row::default()
+        });
+        rows.extend(RUNS.iter().map(|each| told(each.what, self.syncs(each, samples))));
+        rows.push(told("local model", self.local()));
+        Ok(rows)
+    }
+
+    /// One run to warm up, then `samples` that count.
+    fn repeat(&self, arguments: &[&str], samples: usize) -> Result<Vec<Sample>> {
+        measure::once(&mut self.almoner(arguments))?;
+        (0..samples).map(|_| Ok(measure::once(&mut self.almoner(arguments))?.0)).collect()
+    }
+
+    /// From nothing running to the first answer.
+    fn cold(&self, samples: usize) -> Result<Row> {
+        let mut found = Vec::new();
+        for _ in 0..samples {
+            self.stop()?;
+            found.push(measure::once(&mut self.almoner(STATUS))?.0);
+        }
+        Ok(measure::row("daemon start to first reply", &found))
+    }
+
+    /// Stops the daemon and waits until nothing of this home runs.
+    fn stop(&self) -> Result<()> {
+        if machine::processes_of(&self.home).0 == 0 {
+            return Ok(());
+        }
+        output(&mut self.almoner(STOP))?;
+        let start = Instant::now();
+        while machine::processes_of(&self.home).0 > 0 {
+            if start.elapsed() > Duration::from_secs(10) {
+                bail!("the daemon still runs 10 s after `{}`", shown(&self.almoner(STOP)));
+            }
+            sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    /// What the daemon that served all of the above has used.
+    fn daemon(&self) -> Row {
+        let what = "daemon after these runs";
+        let (count, used) = machine::processes_of(&self.home);
+        if count == 0 {
+            return Row::without(what, "none runs");
+        }
+        Row {
+            what: what.to_owned(),
+            cpu: measure::time(used.cpu),
+            memory: measure::size(used.peak),
+            note: format!("{count} processes"),
+            ..Row::default()
+        }
+    }
+
+    /// Syncs of the daemon for each journal step of a run, counted by strace.
+    fn syncs(&self, each: &Run, samples: usize) -> Result<Row> {
+        let what = format!("syncs per step, {}", each.what);
+        if !works("strace", &["-V"]) {
+            return Ok(Row::without(&what, "needs strace: apt-get install strace"));
+        }
+        self.stop()?;
+        let log = self.home.with_file_name("syncs");
+        let mut daemon = Command::new("strace");
+        daemon.args(["-f", "-qq", "-e", "trace=fsync,fdatasync,sync_file_range,msync", "-o"]).arg(&log);
+        daemon.arg(&self.binary).args(DAEMON).current_dir(&self.folder).env("ALMONER_HOME", &self.home);
+        let mut daemon = daemon.spawn().context("cannot start strace")?;
+        let counted = self.count(each, samples, &log);
+        let stopped = self.stop();
+        if stopped.is_err() {
+            daemon.kill()?;
+        }
+        daemon.wait()?;
+        let (before, after) = counted?;
+        let per_run = (after - before) as f64 / samples as f64;
+        Ok(Row {
+            figure: format!("{:.2}", per_run / each.steps as f64),
+            note: format!("{per_run:.1} syncs for {} steps", each.steps),
+            ..Row::without(&what, "")
+        })
+    }
+
+    /// Lines of the log before and after the runs. The first run is not counted: it creates what others find.
+    fn count(&self, each: &Run, samples: usize, log: &PathBuf) -> Result<(usize, usize)> {
+        let lines = || fs::read_to_string(log).map(|text| text.lines().count()).unwrap_or_default();
+        let start = Instant::now();
+        while output(&mut self.almoner(STATUS)).is_err() {
+            if start.elapsed() > Duration::from_secs(10) {
+                bail!("the traced daemon did not answer within 10 s");
+            }
+            sleep(Duration::from_millis(20));
+        }
+        let arguments = [each.arguments, SCRIPTED].concat();
+        output(&mut self.almoner(&arguments))?;
+        let before = lines();
+        for _ in 0..samples {
+            output(&mut self.almoner(&arguments))?;
+        }
+        Ok((before, lines()))
+    }
+
+    /// Tokens per second and memory of the embedded model, if its weights are here. Nothing is downloaded.
+    fn local(&self) -> Result<Row> {
+        let what = "local model, decode";
+        // The person's own home knows the weights; only these two commands look there.
+        let mut list = self.almoner(MODELS);
+        if !output(list.env_remove("ALMONER_HOME"))?
+            .lines()
+            .any(|line| line.contains("local") && line.contains(WEIGHTS_PRESENT))
+        {
+            return Ok(Row::without(what, "no weights here: almoner models pull"));
+        }
+        let (sample, said) = measure::once(&mut self.almoner(LOCAL))?;
+        let (_, used) = machine::processes_of(&self.home);
+        let envelope: serde_json::Value =
+            serde_json::from_str(&said).context("`run --json` printed no JSON")?;
+        let tokens = envelope.pointer(WRITTEN).and_then(serde_json::Value::as_f64);
+        let tokens = tokens.with_context(|| format!("the envelope has no {WRITTEN}"))?;
+        Ok(Row {
+            figure: format!("{:.1} tokens/s", tokens / sample.wall.as_secs_f64()),
+            memory: measure::size(used.peak),
+            note: format!("{tokens} tokens in {}, with loading", measure::time(sample.wall)),
+            ..Row::without(what, "")
+        })
+    }
+}
+
+/// A measurement that failed is a row that says so: the others are still worth having.
+fn told(what: &str, row: Result<Row>) -> table::Row {
+    row.unwrap_or_else(|fault| Row::failed(what, format!("{fault:#}").replace('\n', " ")))
+}
