@@ -1,1 +1,45 @@
-//! model
+//! Language models behind one blocking trait, [`Provider`].
+//!
+//! | kind | module | what it is |
+//! | --- | --- | --- |
+//! | `openai:`, `ollama:`, `compat:` | [`compat`] | any server with OpenAI's chat protocol |
+//! | `local` | [`local`] | an embedded model in a child process, its output held to a schema |
+//! | `scripted:` | [`scripted`] | answers written down beforehand |
+//! | `replay:` | [`replay`] | answers recorded earlier |
+//!
+//! A [`ModelRef`] names a model without any secret; an [`Opener`] turns it into a provider; [`detect()`] finds
+//! which models there are. A model is asked one [`Request`] at a time and keeps nothing in between, so a run can be
+//! continued with the same request after any crash. What comes back is only ever a proposal: whether a call names a
+//! known tool, and whether an answer has the form that was asked for, is checked by the caller.
+
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "files here are weights, scripts and recordings whose paths the user chose, and times are only reported"
+)]
+
+mod canonical;
+pub mod compat;
+mod detect;
+mod error;
+pub mod local;
+mod opener;
+mod provider;
+mod reference;
+pub mod replay;
+mod reply;
+mod request;
+mod retry;
+pub mod scripted;
+mod secret;
+pub mod weights;
+
+pub use detect::{Found, detect};
+pub use error::ModelError;
+pub use opener::Opener;
+pub use provider::{Progress, Provider};
+pub use reference::{ModelRef, ReferenceError};
+pub use reply::{MalformedCall, Reply, Stop, Usage};
+pub use request::{Call, Cancel, Message, Request, Tool};
+pub use retry::Retry;
+pub use secret::{Lookup, Secret};

@@ -1,0 +1,253 @@
+//! One HTTP exchange, on a thread of its own so that it can be given up at any moment.
+
+use std::io::Read;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::error::ModelError;
+use crate::request::Cancel;
+use crate::secret::Secret;
+
+/// A whole body may not be larger than this.
+const LARGEST_BODY: u64 = 64 << 20;
+/// How much of a server's complaint is kept.
+const LONGEST_MESSAGE: usize = 500;
+
+/// What comes from the exchange, in order: one head, then pieces, then the end.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// The answer began with success; true when it is a stream of events.
+    Head {
+        /// The content type is `text/event-stream`.
+        events: bool,
+    },
+    /// More of the body.
+    Piece(Vec<u8>),
+    /// The body ended as it should. A sender that goes away without this failed.
+    End,
+    /// The exchange failed.
+    Failed(ModelError),
+}
+
+/// Where and how to send.
+#[derive(Debug, Clone)]
+pub(super) struct Endpoint {
+    pub(super) agent: ureq::Agent,
+    pub(super) url: String,
+    /// Scheme, host and port, for messages.
+    pub(super) server: String,
+    pub(super) model: String,
+    pub(super) key: Option<Secret>,
+}
+
+/// An agent with the time-outs that a model needs: quick to give up on a dead address, patient with a slow answer.
+pub(crate) fn agent(connect: Duration, silence: Duration) -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_resolve(Some(connect))
+        .timeout_connect(Some(connect))
+        .timeout_recv_response(Some(silence))
+        .timeout_per_read(Some(silence))
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .user_agent(concat!("almoner/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .new_agent()
+}
+
+/// Sends the body and hands each part of the answer to `handle`, until it says stop (`Ok(true)`).
+pub(super) fn exchange(
+    endpoint: &Endpoint,
+    body: String,
+    cancel: &Cancel,
+    mut handle: impl FnMut(Part) -> Result<bool, ModelError>,
+) -> Result<(), ModelError> {
+    // A small channel: when this side goes away the thread fails at its next send and ends.
+    let (sender, parts) = sync_channel(16);
+    let endpoint = endpoint.clone();
+    std::thread::Builder::new()
+        .name("model-http".into())
+        .spawn(move || {
+            let end = talk(&endpoint, &body, &sender).map_or_else(Part::Failed, |()| Part::End);
+            // The receiver may have gone away on purpose.
+            let _ = sender.send(end);
+        })
+        .map_err(|e| ModelError::Unreachable { server: "a thread".into(), reason: e.to_string() })?;
+    loop {
+        match next(&parts, cancel)? {
+            Part::Failed(error) => return Err(error),
+            part => {
+                let last = matches!(part, Part::End);
+                if handle(part)? || last {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+fn next(parts: &Receiver<Part>, cancel: &Cancel) -> Result<Part, ModelError> {
+    loop {
+        if cancel.is_canceled() {
+            return Err(ModelError::Canceled);
+        }
+        match parts.recv_timeout(Duration::from_millis(100)) {
+            Ok(part) => return Ok(part),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(ModelError::CutOff { bytes: 0 }),
+        }
+    }
+}
+
+fn talk(endpoint: &Endpoint, body: &str, sender: &SyncSender<Part>) -> Result<(), ModelError> {
+    let mut request = endpoint
+        .agent
+        .post(&endpoint.url)
+        .header("content-type", "application/json")
+        .header("accept", "text/event-stream, application/json");
+    if let Some(key) = &endpoint.key {
+        request = request.header("authorization", format!("Bearer {}", key.reveal()));
+    }
+    let mut response = request.send(body).map_err(|e| connection_error(&e, &endpoint.server))?;
+    let status = response.status().as_u16();
+    if !(200..300).contains(&status) {
+        let retry_after = response
+            .headers()
+            .get("retry-after")
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.trim().parse::<f64>().ok())
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let mut text = Vec::new();
+        // Whatever can be read of the complaint is enough.
+        let _ = response.body_mut().as_reader().take(64 << 10).read_to_end(&mut text);
+        let text = String::from_utf8_lossy(&text);
+        let text = endpoint.key.as_ref().map_or_else(|| text.to_string(), |key| key.scrub(&text));
+        return Err(status_error(status, &text, retry_after, &endpoint.server, &endpoint.model));
+    }
+    let kind = response.headers().get("content-type").and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let events = kind.to_ascii_lowercase().starts_with("text/event-stream");
+    if sender.send(Part::Head { events }).is_err() {
+        return Ok(());
+    }
+    let mut reader = response.body_mut().with_config().limit(u64::MAX).reader();
+    let mut received: u64 = 0;
+    let mut buffer = vec![0; 16 << 10];
+    loop {
+        let n = match reader.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => n,
+            // The head came, so the server is there: what follows was cut off, however the system puts it.
+            Err(_) => return Err(ModelError::CutOff { bytes: received }),
+        };
+        received += n as u64;
+        if received > LARGEST_BODY {
+            return Err(ModelError::TooLarge { limit: LARGEST_BODY });
+        }
+        let piece = buffer.get(..n).unwrap_or_default().to_vec();
+        if sender.send(Part::Piece(piece)).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// Why no answer began.
+fn connection_error(error: &ureq::Error, server: &str) -> ModelError {
+    match error {
+        ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => {
+            ModelError::Malformed { what: format!("no HTTP answer from {server}: {error}") }
+        }
+        // The connection was made and then lost.
+        ureq::Error::Io(e)
+            if matches!(
+                e.kind(),
+                std::io::ErrorKind::UnexpectedEof
+                    | std::io::ErrorKind::ConnectionReset
+                    | std::io::ErrorKind::BrokenPipe
+            ) =>
+        {
+            ModelError::CutOff { bytes: 0 }
+        }
+        error => ModelError::Unreachable { server: server.to_owned(), reason: error.to_string() },
+    }
+}
+
+/// What an HTTP status and the body beside it mean.
+pub(super) fn status_error(
+    status: u16,
+    body: &str,
+    retry_after: Option<Duration>,
+    server: &str,
+    model: &str,
+) -> ModelError {
+    let message = complaint(body);
+    let lower = message.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let context =
+        ["context_length", "context length", "maximum context", "context size", "exceeds the context"];
+    match status {
+        401 | 403 => ModelError::Unauthorized { server: server.to_owned(), reason: message },
+        400 | 413 | 422 | 500 if says(&context) => ModelError::ContextTooLong { tokens: None, limit: None },
+        413 => ModelError::ContextTooLong { tokens: None, limit: None },
+        404 => ModelError::ModelNotFound { model: model.to_owned(), reason: message },
+        402 => ModelError::QuotaExceeded { message },
+        429 if says(&["insufficient_quota", "exceeded your current quota"]) => {
+            ModelError::QuotaExceeded { message }
+        }
+        429 => ModelError::RateLimited { retry_after },
+        408 | 500.. => ModelError::ServerError { status, message },
+        _ => ModelError::Refused { status, message },
+    }
+}
+
+/// The server's words out of the usual shapes of an error body, on one line.
+fn complaint(body: &str) -> String {
+    let parsed: Option<Value> = serde_json::from_str(body).ok();
+    let words = parsed.as_ref().and_then(|json| {
+        let error = json.get("error").unwrap_or(json);
+        let message =
+            error.get("message").or(error.get("detail")).and_then(Value::as_str).or(error.as_str())?;
+        let code = error.get("code").and_then(Value::as_str);
+        Some(code.map_or_else(|| message.to_owned(), |code| format!("{message} ({code})")))
+    });
+    let words = words.unwrap_or_else(|| body.to_owned());
+    let line: String =
+        words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_MESSAGE).collect();
+    let line = line.trim().to_owned();
+    if line.is_empty() { "no reason given".to_owned() } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_become_errors_that_say_what_to_do() {
+        #[track_caller]
+        fn check(status: u16, body: &str, expected: &str) {
+            let error = status_error(status, body, None, "https://h", "m");
+            let kind = serde_json::to_value(&error).unwrap();
+            assert_eq!(kind["kind"], expected, "{error}");
+            assert!(!error.help().is_empty());
+        }
+        check(401, r#"{"error": {"message": "bad key"}}"#, "unauthorized");
+        check(404, r#"{"error": "model 'x' not found"}"#, "model_not_found");
+        check(429, "", "rate_limited");
+        check(429, r#"{"error": {"message": "x", "code": "insufficient_quota"}}"#, "quota_exceeded");
+        check(500, "<html>", "server_error");
+        check(503, "", "server_error");
+        check(
+            400,
+            r#"{"error": {"message": "This model's maximum context length is 8"}}"#,
+            "context_too_long",
+        );
+        check(
+            400,
+            r#"{"error": {"message": "the request exceeds the available context size"}}"#,
+            "context_too_long",
+        );
+        check(400, r#"{"detail": "no"}"#, "refused");
+        check(307, "", "refused");
+    }
+}

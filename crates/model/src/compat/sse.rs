@@ -1,0 +1,95 @@
+//! Server-sent events, cut at any byte.
+
+/// The largest single event that is kept.
+const LARGEST_EVENT: usize = 8 << 20;
+
+/// Puts the `data` of events together from pieces of a stream.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    /// The line being received, without its end.
+    line: Vec<u8>,
+    /// The data lines of the event being received, joined by line feeds.
+    data: Vec<u8>,
+    has_data: bool,
+    /// The last byte was a carriage return: a line feed after it belongs to the same end of line.
+    after_return: bool,
+}
+
+/// An event grew beyond every measure.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooLarge;
+
+impl Events {
+    /// Takes in more of the stream and gives the data of each event that it completes to `emit`.
+    pub(super) fn push(&mut self, bytes: &[u8], mut emit: impl FnMut(Vec<u8>)) -> Result<(), TooLarge> {
+        for &byte in bytes {
+            match byte {
+                b'\n' if self.after_return => {}
+                b'\n' | b'\r' => {
+                    if let Some(event) = self.end_line() {
+                        emit(event);
+                    }
+                }
+                byte => self.line.push(byte),
+            }
+            self.after_return = byte == b'\r';
+            if self.line.len() + self.data.len() > LARGEST_EVENT {
+                return Err(TooLarge);
+            }
+        }
+        Ok(())
+    }
+
+    /// The event that the stream ended in. Servers forget the last blank line.
+    pub(super) fn finish(&mut self) -> Option<Vec<u8>> {
+        let complete = self.end_line();
+        complete.or_else(|| self.end_line())
+    }
+
+    fn end_line(&mut self) -> Option<Vec<u8>> {
+        let line = std::mem::take(&mut self.line);
+        if line.is_empty() {
+            let event = std::mem::take(&mut self.data);
+            return std::mem::take(&mut self.has_data).then_some(event);
+        }
+        if let Some(value) = line.strip_prefix(b"data:") {
+            if self.has_data {
+                self.data.push(b'\n');
+            }
+            self.data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
+            self.has_data = true;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_the_same_wherever_the_stream_is_cut() {
+        let stream =
+            ": hello\r\n\r\ndata: {\"a\":\ndata: 1}\n\nevent: x\rdata:zwei\r\r\n\ndata: é\r\n\r\ndata: last";
+        let expected = ["{\"a\":\n1}", "zwei", "é", "last"];
+        for cut in 0..=stream.len() {
+            for step in [1, 3, stream.len()] {
+                let mut events = Events::default();
+                let mut found = Vec::new();
+                let (a, b) = stream.as_bytes().split_at(cut);
+                for piece in a.chunks(step).chain(b.chunks(step)) {
+                    events.push(piece, |e| found.push(String::from_utf8(e).unwrap())).unwrap();
+                }
+                found.extend(events.finish().map(|e| String::from_utf8(e).unwrap()));
+                assert_eq!(found, expected, "cut at {cut}, steps of {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused() {
+        let mut events = Events::default();
+        let piece = vec![b'x'; 1 << 20];
+        assert!((0..9).any(|_| events.push(&piece, |_| {}) == Err(TooLarge)));
+    }
+}

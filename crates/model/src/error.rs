@@ -1,0 +1,231 @@
+//! What can go wrong with a model, and what to do about it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Why there is no reply. Serializable, because it crosses a process boundary and is kept in journals; never holds
+/// a key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ModelError {
+    /// No connection could be made: no network, a wrong address, or no server there.
+    #[error("cannot reach {server}: {reason}")]
+    Unreachable {
+        /// Scheme, host and port.
+        server: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The server did not accept the key, or wants one.
+    #[error("{server} did not accept the key: {reason}")]
+    Unauthorized {
+        /// Scheme, host and port.
+        server: String,
+        /// What the server said.
+        reason: String,
+    },
+    /// The model needs a key and there is none.
+    #[error("no key: the variable {variable} is not set")]
+    KeyMissing {
+        /// The environment variable that would hold it.
+        variable: String,
+    },
+    /// A key would have crossed the network in the clear.
+    #[error("will not send a key to {server} without encryption")]
+    KeyInTheClear {
+        /// Scheme, host and port.
+        server: String,
+    },
+    /// Too many requests, still so after the retries.
+    #[error("the model's server asks to slow down")]
+    RateLimited {
+        /// How long the server asked to wait.
+        retry_after: Option<Duration>,
+    },
+    /// The account has nothing left to spend.
+    #[error("the account has no quota left: {message}")]
+    QuotaExceeded {
+        /// What the server said.
+        message: String,
+    },
+    /// The server failed, still so after the retries.
+    #[error("the model's server failed with status {status}: {message}")]
+    ServerError {
+        /// HTTP status, 5xx or 408.
+        status: u16,
+        /// What the server said, shortened.
+        message: String,
+    },
+    /// The server understood and said no.
+    #[error("the model's server refused the request with status {status}: {message}")]
+    Refused {
+        /// HTTP status, 3xx or 4xx.
+        status: u16,
+        /// What the server said, shortened.
+        message: String,
+    },
+    /// The provider's safety filter withheld the answer.
+    #[error("the provider withheld the answer (content filter)")]
+    Filtered,
+    /// The answer was not what the protocol promises.
+    #[error("the model's server sent something that is no reply: {what}")]
+    Malformed {
+        /// What was wrong, and where.
+        what: String,
+    },
+    /// The connection ended in the middle of the answer, still so after the retries.
+    #[error("the answer was cut off after {bytes} bytes")]
+    CutOff {
+        /// Bytes received.
+        bytes: u64,
+    },
+    /// The answer was larger than anything sensible.
+    #[error("the answer is larger than {limit} bytes")]
+    TooLarge {
+        /// The cap.
+        limit: u64,
+    },
+    /// The request does not fit the model's context.
+    #[error("the request does not fit the model's context{}", figures(*tokens, *limit))]
+    ContextTooLong {
+        /// Tokens of the request, where known.
+        tokens: Option<u64>,
+        /// Tokens that fit, where known.
+        limit: Option<u64>,
+    },
+    /// There is no such model.
+    #[error("there is no model `{model}`: {reason}")]
+    ModelNotFound {
+        /// The model's name.
+        model: String,
+        /// What was looked at, or what the server said.
+        reason: String,
+    },
+    /// A schema that the local model cannot be held to.
+    #[error("the local model cannot be held to this schema: {reason}")]
+    SchemaRefused {
+        /// Which part.
+        reason: String,
+    },
+    /// Loading the local model would need more memory than there is.
+    #[error("the local model needs {} of memory, {} are free", mib(*needed), mib(*available))]
+    TooLittleMemory {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes available.
+        available: u64,
+    },
+    /// The local model has not been downloaded.
+    #[error("the local model's weights are not at {}", path.display())]
+    WeightsMissing {
+        /// Where they were expected.
+        path: PathBuf,
+    },
+    /// The local model's file is damaged or not the right one.
+    #[error("the local model's weights at {} are damaged: {reason}", path.display())]
+    WeightsCorrupt {
+        /// The file.
+        path: PathBuf,
+        /// What did not fit.
+        reason: String,
+    },
+    /// The process that holds the local model died or could not be started, more than once.
+    #[error("the local model's process ended: {reason}")]
+    HostDied {
+        /// Its exit status and last words.
+        reason: String,
+    },
+    /// This program was built without the local model.
+    #[error("this build has no local model")]
+    NotBuilt,
+    /// A script or recording has no answer to this request, or an answer that is an error.
+    #[error("{0}")]
+    Script(String),
+    /// A file that a provider reads or writes failed.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// The caller stopped the call.
+    #[error("stopped")]
+    Canceled,
+}
+
+impl ModelError {
+    /// Whether the same request may succeed a little later without anyone doing anything.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::RateLimited { .. }
+                | Self::ServerError { .. }
+                | Self::CutOff { .. }
+                | Self::Malformed { .. }
+                | Self::HostDied { .. }
+        )
+    }
+
+    /// One line that says what to do.
+    #[must_use]
+    pub fn help(&self) -> String {
+        match self {
+            Self::Unreachable { .. } => {
+                "check the network and the address; `-m local` needs neither".to_owned()
+            }
+            Self::Unauthorized { .. } => "check the key and that it may use this model".to_owned(),
+            Self::KeyMissing { variable } => {
+                format!("set {variable}, or choose a model that needs no key, such as `-m local`")
+            }
+            Self::KeyInTheClear { .. } => "use an https address, or unset the key".to_owned(),
+            Self::RateLimited { retry_after: Some(wait) } => {
+                format!("wait {} s and resume the run", wait.as_secs().max(1))
+            }
+            Self::RateLimited { retry_after: None } => "wait a minute and resume the run".to_owned(),
+            Self::QuotaExceeded { .. } => "top up the account or use another model".to_owned(),
+            Self::ServerError { .. } | Self::CutOff { .. } | Self::Malformed { .. } => {
+                "resume the run later, or use another model".to_owned()
+            }
+            Self::Refused { .. } => "read the server's message; the request itself has to change".to_owned(),
+            Self::Filtered => "change the request, or use another model".to_owned(),
+            Self::TooLarge { .. } => "lower max_tokens, or use another model".to_owned(),
+            Self::ContextTooLong { .. } => {
+                "give it less at once (fewer or smaller attachments), or use a model with a larger context"
+                    .to_owned()
+            }
+            Self::ModelNotFound { .. } => "see `almoner models` for the models there are".to_owned(),
+            Self::SchemaRefused { .. } => "simplify the output pattern, or use another model".to_owned(),
+            Self::TooLittleMemory { .. } => {
+                "close other programs, or use a model over the network (`-m openai:…`, `-m ollama:…`)"
+                    .to_owned()
+            }
+            Self::WeightsMissing { .. } => "run `almoner models pull`".to_owned(),
+            Self::WeightsCorrupt { .. } => "remove the file and run `almoner models pull`".to_owned(),
+            Self::HostDied { .. } => {
+                "resume the run; if it happens again, `almoner doctor` shows memory and limits".to_owned()
+            }
+            Self::NotBuilt => "build with the feature `local`, or use another model".to_owned(),
+            Self::Script(_) => "add a turn to the script, or record the run again".to_owned(),
+            Self::File { .. } => "check that the file exists and can be read and written".to_owned(),
+            Self::Canceled => "resume the run when you like".to_owned(),
+        }
+    }
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
+}
+
+fn figures(tokens: Option<u64>, limit: Option<u64>) -> String {
+    match (tokens, limit) {
+        (Some(tokens), Some(limit)) => format!(" ({tokens} tokens, {limit} fit)"),
+        (None, Some(limit)) => format!(" ({limit} tokens fit)"),
+        (Some(tokens), None) => format!(" ({tokens} tokens)"),
+        (None, None) => String::new(),
+    }
+}

@@ -1,0 +1,163 @@
+//! The side that answers: the child process's whole life.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::ModelError;
+
+/// How a host behaves.
+#[derive(Debug, Clone)]
+pub struct HostOptions {
+    /// The GGUF file.
+    pub weights: PathBuf,
+    /// Go away after so long without a request.
+    pub idle: Duration,
+    /// Never take more writable memory than this, in bytes. `None`: what loading is expected to need, and a margin.
+    pub memory_limit: Option<u64>,
+    /// Bytes of memory to believe in, instead of asking the system.
+    pub available_memory: Option<u64>,
+}
+
+impl HostOptions {
+    /// The usual behaviour: goes away after ten idle minutes.
+    pub fn new(weights: impl Into<PathBuf>) -> Self {
+        Self {
+            weights: weights.into(),
+            idle: Duration::from_secs(600),
+            memory_limit: None,
+            available_memory: None,
+        }
+    }
+}
+
+/// Answers requests that come as frames on `input` with frames on `output`, one at a time, until the input ends or
+/// the idle time is over. The weights are loaded at the first request, and kept. Sets a limit on the memory of the
+/// *whole process*: call it from a process that does nothing else.
+///
+/// # Errors
+/// Only when the output breaks: everything else is told to the client, and the host goes on.
+#[cfg(feature = "local")]
+pub fn serve(
+    options: &HostOptions,
+    input: impl Read + Send + 'static,
+    output: impl Write,
+) -> Result<(), ModelError> {
+    imp::serve(options, input, output)
+}
+
+/// Always fails: this build has no engine.
+///
+/// # Errors
+/// [`ModelError::NotBuilt`].
+#[cfg(not(feature = "local"))]
+pub fn serve(
+    options: &HostOptions,
+    input: impl Read + Send + 'static,
+    output: impl Write,
+) -> Result<(), ModelError> {
+    let _ = (options, input, output);
+    Err(ModelError::NotBuilt)
+}
+
+#[cfg(feature = "local")]
+mod imp {
+    use std::collections::BTreeSet;
+    use std::io::{BufReader, BufWriter, Read, Write};
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use super::super::engine::Engine;
+    use super::super::frame::{self, FromHost, ToHost};
+    use super::HostOptions;
+    use crate::error::ModelError;
+    use crate::provider::Progress;
+    use crate::request::{Cancel, Request};
+
+    /// The request being answered, so that the reading thread can stop it.
+    type Current = Arc<Mutex<(u64, Cancel, BTreeSet<u64>)>>;
+
+    pub(super) fn serve(
+        options: &HostOptions,
+        input: impl Read + Send + 'static,
+        output: impl Write,
+    ) -> Result<(), ModelError> {
+        let current = Current::default();
+        let (sender, requests) = channel::<(u64, Request)>();
+        let switch = Arc::clone(&current);
+        std::thread::Builder::new()
+            .name("model-input".into())
+            .spawn(move || {
+                let mut input = BufReader::new(input);
+                while let Ok(Some(frame)) = frame::read(&mut input) {
+                    match frame {
+                        ToHost::Complete { id, request } => {
+                            if sender.send((id, *request)).is_err() {
+                                break;
+                            }
+                        }
+                        ToHost::Cancel { id } => {
+                            let mut current = switch.lock().unwrap_or_else(PoisonError::into_inner);
+                            if current.0 == id {
+                                current.1.cancel();
+                            } else if id > current.0 {
+                                current.2.insert(id);
+                            }
+                        }
+                    }
+                }
+                // Nobody is there to hear the answer: stop at once.
+                switch.lock().unwrap_or_else(PoisonError::into_inner).1.cancel();
+            })
+            .map_err(|e| ModelError::HostDied { reason: e.to_string() })?;
+
+        let mut output = BufWriter::new(output);
+        let mut engine = None;
+        loop {
+            let (id, mut request) = match requests.recv_timeout(options.idle) {
+                Ok(next) => next,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(()),
+            };
+            request.cancel = Cancel::default();
+            {
+                let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
+                current.0 = id;
+                current.1 = request.cancel.clone();
+                if current.2.remove(&id) {
+                    request.cancel.cancel();
+                }
+            }
+            let mut broken = None;
+            let mut tell = |progress: Progress| {
+                if let Err(e) = frame::write(&mut output, &FromHost::Progress { id, progress }) {
+                    broken = Some(e);
+                }
+            };
+            let result = answer(options, &mut engine, &request, &mut tell);
+            let sent = match broken {
+                Some(e) => Err(e),
+                None => frame::write(&mut output, &FromHost::Done { id, result }),
+            };
+            sent.map_err(|e| ModelError::HostDied { reason: e.to_string() })?;
+        }
+    }
+
+    fn answer(
+        options: &HostOptions,
+        engine: &mut Option<Engine>,
+        request: &Request,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<crate::reply::Reply, ModelError> {
+        if request.cancel.is_canceled() {
+            return Err(ModelError::Canceled);
+        }
+        let engine = match engine {
+            Some(engine) => engine,
+            None => {
+                progress(Progress::Loading);
+                engine.insert(Engine::load(options)?)
+            }
+        };
+        engine.complete(request, progress)
+    }
+}

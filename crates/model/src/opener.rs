@@ -1,0 +1,122 @@
+//! From a model's name to the model.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::compat::Compat;
+use crate::detect::{Found, detect};
+use crate::error::ModelError;
+use crate::local;
+use crate::provider::Provider;
+use crate::reference::ModelRef;
+use crate::replay::Replay;
+use crate::retry::Retry;
+use crate::scripted::Scripted;
+use crate::secret::Secret;
+use crate::weights;
+
+/// Gives a key or setting by the name of an environment variable.
+type OwnedLookup = Box<dyn Fn(&str) -> Option<Secret> + Send + Sync>;
+
+/// Opens models. A daemon keeps one, so that all runs share one loaded local model.
+pub struct Opener {
+    lookup: OwnedLookup,
+    weights_dir: PathBuf,
+    launch: Option<local::Launch>,
+    retry: Retry,
+    /// One client, and so one child process, per weights file.
+    hosts: Mutex<BTreeMap<PathBuf, Arc<local::Client>>>,
+}
+
+impl Opener {
+    /// An opener that gets keys and settings from `lookup` (by the name of an environment variable) and looks for
+    /// weights in `weights_dir`.
+    pub fn new(
+        lookup: impl Fn(&str) -> Option<Secret> + Send + Sync + 'static,
+        weights_dir: impl Into<PathBuf>,
+    ) -> Self {
+        Self {
+            lookup: Box::new(lookup),
+            weights_dir: weights_dir.into(),
+            launch: None,
+            retry: Retry::default(),
+            hosts: Mutex::default(),
+        }
+    }
+
+    /// Says how the child process of the local model is started; without it there is no local model. The function
+    /// gets the weights file and gives a command whose `main` ends in [`local::serve`].
+    #[must_use]
+    pub fn with_launch(
+        mut self,
+        launch: impl Fn(&Path) -> std::process::Command + Send + Sync + 'static,
+    ) -> Self {
+        self.launch = Some(Arc::new(launch));
+        self
+    }
+
+    /// Changes how failures are retried.
+    #[must_use]
+    pub fn with_retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Where weights are looked for.
+    #[must_use]
+    pub fn weights_dir(&self) -> &Path {
+        &self.weights_dir
+    }
+
+    /// The provider that a reference names. Reads a script or recording; connects to nothing and loads nothing yet.
+    ///
+    /// # Errors
+    /// What is known to be missing already: a key, the weights, the script.
+    pub fn open(&self, reference: &ModelRef) -> Result<Arc<dyn Provider>, ModelError> {
+        Ok(match reference {
+            ModelRef::Scripted { path } => Arc::new(Scripted::open(path)?),
+            ModelRef::Replay { path } => Arc::new(Replay::open(path)?),
+            ModelRef::Local { name } => self.open_local(reference, name.as_deref())?,
+            ModelRef::OpenAi { .. } | ModelRef::Ollama { .. } | ModelRef::Compat { .. } => {
+                Arc::new(Compat::open(reference, &*self.lookup, self.retry.clone())?)
+            }
+        })
+    }
+
+    /// Which model is there; see [`detect`].
+    #[must_use]
+    pub fn detect(&self) -> Found {
+        detect(&*self.lookup, &self.weights_dir)
+    }
+
+    fn open_local(&self, reference: &ModelRef, name: Option<&str>) -> Result<Arc<dyn Provider>, ModelError> {
+        let launch = self.launch.clone().ok_or(ModelError::NotBuilt)?;
+        let weights = match name {
+            None => weights::default(),
+            Some(name) => weights::find(name).ok_or_else(|| ModelError::ModelNotFound {
+                model: reference.to_string(),
+                reason: format!("the local models are: {}", weights::names()),
+            })?,
+        };
+        let path = weights.path(&self.weights_dir);
+        let length =
+            std::fs::metadata(&path).map_err(|_| ModelError::WeightsMissing { path: path.clone() })?.len();
+        if length != weights.bytes {
+            let reason = format!("it has {length} bytes, not {}", weights.bytes);
+            return Err(ModelError::WeightsCorrupt { path, reason });
+        }
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = hosts
+            .entry(path.clone())
+            .or_insert_with(|| Arc::new(local::Client::new(reference.to_string(), path, launch)));
+        Ok(client.clone())
+    }
+}
+
+impl fmt::Debug for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opener").field("weights_dir", &self.weights_dir).finish_non_exhaustive()
+    }
+}

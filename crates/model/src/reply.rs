@@ -1,0 +1,75 @@
+//! What a model answers.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::request::Call;
+
+/// One whole answer. Half of one is never a `Reply` but [`crate::ModelError::CutOff`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reply {
+    /// Free text, or the JSON that [`crate::Request::output`] asked for. May be empty beside calls.
+    pub text: String,
+    /// The calls proposed, in the model's order. No call at all is a normal answer, also from a model that was
+    /// offered tools.
+    pub calls: Vec<Call>,
+    /// Calls whose arguments were not JSON.
+    pub malformed: Vec<MalformedCall>,
+    /// What the answer cost.
+    pub usage: Usage,
+    /// Why the model stopped.
+    pub stop: Stop,
+}
+
+impl Reply {
+    /// The text as JSON; `None` when it is not JSON. A code fence around it, which weak models add, is taken off.
+    #[must_use]
+    pub fn json(&self) -> Option<Value> {
+        let text = self.text.trim();
+        let inner = text
+            .strip_prefix("```json")
+            .or_else(|| text.strip_prefix("```"))
+            .and_then(|rest| rest.strip_suffix("```"))
+            .unwrap_or(text);
+        serde_json::from_str(inner.trim()).ok()
+    }
+}
+
+/// A call whose arguments could not be parsed, kept word for word so that it can be shown to the model again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MalformedCall {
+    /// As in [`Call::id`].
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// What stood where the arguments should be.
+    pub arguments: String,
+    /// What the JSON parser said.
+    pub reason: String,
+}
+
+/// The cost of one reply. Counts are the provider's own; 0 when it tells none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Tokens of the request.
+    pub input_tokens: u64,
+    /// Tokens of the reply.
+    pub output_tokens: u64,
+    /// Wall time of the call, retries included.
+    pub seconds: f64,
+}
+
+/// Why a reply ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// The model was done.
+    #[default]
+    End,
+    /// The model waits for the results of its calls.
+    Calls,
+    /// `max_tokens` or the context was used up: the text is incomplete.
+    Length,
+}

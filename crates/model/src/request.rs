@@ -1,0 +1,193 @@
+//! What is asked of a model: one [`Request`] holds everything that determines the answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::canonical;
+
+/// One question to a model. Providers keep no conversation: the whole of it is here, every time.
+///
+/// Two requests that serialize alike have the same [`Request::hash`], whatever the order of keys in their
+/// schemas.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Request {
+    /// The name of the worker that asks. A label: only the scripted provider and logs read it.
+    pub worker: String,
+    /// Standing instructions, put before the conversation.
+    pub system: String,
+    /// The conversation so far, oldest first.
+    pub messages: Vec<Message>,
+    /// The tools that the model may call. Empty: it can only answer.
+    pub tools: Vec<Tool>,
+    /// A JSON Schema that the final answer's text must satisfy. A provider does what it can to force the
+    /// form; the caller still checks, since not every server enforces it.
+    pub output: Option<Value>,
+    /// The most tokens the model may produce in this one reply.
+    pub max_tokens: u32,
+    /// 0 is greedy; the local model is always greedy.
+    pub temperature: f32,
+    /// Lets another thread stop the call. Not part of the request's identity.
+    #[serde(skip)]
+    pub cancel: Cancel,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            worker: String::new(),
+            system: String::new(),
+            messages: Vec::new(),
+            tools: Vec::new(),
+            output: None,
+            max_tokens: 1024,
+            temperature: 0.0,
+            cancel: Cancel::default(),
+        }
+    }
+}
+
+impl Request {
+    /// The request's identity: 64 lower-case hex digits over its canonical JSON (keys sorted at every level).
+    /// Recordings are found by it.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let json = serde_json::to_value(self).unwrap_or(Value::Null);
+        let mut hasher = blake3::Hasher::new_derive_key("almoner model request v1");
+        hasher.update(canonical::json(&json).as_bytes());
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// The number of replies that the model has already given in this conversation.
+    #[must_use]
+    pub fn turn(&self) -> usize {
+        self.messages.iter().filter(|m| matches!(m, Message::Assistant { .. })).count()
+    }
+}
+
+/// One entry of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    /// What the user, or the worker on the user's behalf, says.
+    User {
+        /// The text, attachments included.
+        text: String,
+    },
+    /// What the model said earlier, as it was in its [`crate::Reply`].
+    Assistant {
+        /// The free text, possibly empty.
+        text: String,
+        /// The calls it proposed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<Call>,
+    },
+    /// What became of one call of the assistant message before it.
+    ToolResult {
+        /// The [`Call::id`] that this answers.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// The result, or the finding, as text.
+        content: String,
+        /// Whether the call failed or was refused.
+        #[serde(default)]
+        is_error: bool,
+    },
+}
+
+impl Message {
+    /// A user message.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { text: text.into() }
+    }
+}
+
+/// A tool as the model sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its name: ASCII letters, digits, `_` and `-`.
+    pub name: String,
+    /// One or two sentences on what it does.
+    pub description: String,
+    /// JSON Schema of the arguments, an object schema.
+    pub parameters: Value,
+}
+
+/// A call that the model proposes. The name may be one that was never offered: judging it is the caller's work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// Unique within the reply; the tool result refers to it.
+    pub id: String,
+    /// The tool's name, as the model wrote it.
+    pub name: String,
+    /// The arguments, any JSON value.
+    pub arguments: Value,
+}
+
+/// A switch that stops a running call; clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Stops the calls that hold this switch: they return [`crate::ModelError::Canceled`] within about a second.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Cancel::cancel`] was called.
+    #[must_use]
+    pub fn is_canceled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl PartialEq for Cancel {
+    /// A switch is not part of what is asked, so all are alike.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn request(schema: &str) -> Request {
+        Request {
+            messages: vec![Message::user("hi")],
+            output: Some(serde_json::from_str(schema).unwrap()),
+            ..Request::default()
+        }
+    }
+
+    #[test]
+    fn hash_ignores_key_order_and_the_cancel_switch() {
+        let a = request(r#"{"type":"object","properties":{"x":{"type":"string"},"a":{}}}"#);
+        let b = request(r#"{"properties":{"a":{},"x":{"type":"string"}},"type":"object"}"#);
+        b.cancel.cancel();
+        assert_eq!(a.hash(), b.hash());
+        assert_eq!(a.hash().len(), 64);
+        assert_ne!(a.hash(), Request { max_tokens: 7, ..a.clone() }.hash());
+        assert_ne!(a.hash(), Request { worker: "w".into(), ..a.clone() }.hash());
+    }
+
+    #[test]
+    fn messages_survive_their_json() {
+        let messages = vec![
+            Message::user("hi"),
+            Message::Assistant {
+                text: String::new(),
+                calls: vec![Call { id: "1".into(), name: "t".into(), arguments: json!({"a": [1]}) }],
+            },
+            Message::ToolResult { id: "1".into(), name: "t".into(), content: "ok".into(), is_error: true },
+        ];
+        let text = serde_json::to_string(&messages).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<Message>>(&text).unwrap(), messages);
+        assert!(text.starts_with(r#"[{"role":"user","text":"hi"}"#));
+    }
+}

