@@ -16,8 +16,9 @@ use crate::{End, setup, tidy};
 /// The demo that needs no key, no network and no weights.
 const SCRIPTED_DEMO: &[&str] = &["demo", "--scripted"];
 
-/// Turns on the places where a test may kill the daemon. Never in a binary that is handed out.
-const FAILPOINTS: &str = "failpoints";
+/// What only tests turn on: places where they may kill the daemon, and what stands in for disks and clocks. Never in a
+/// binary that is handed out.
+const TEST_FEATURES: &[&str] = &["failpoints", "testing"];
 
 /// What a phase has to say for itself.
 struct Outcome {
@@ -132,7 +133,7 @@ fn tidy_rules(workspace: &Workspace) -> Result<Outcome> {
 
 fn lints(workspace: &Workspace) -> Result<Outcome> {
     let mut command = cargo(&workspace.root, &["clippy", "--workspace", "--all-targets"]);
-    with_failpoints(&mut command, workspace);
+    with_test_features(&mut command, workspace);
     command.args(["--", "-D", "warnings"]);
     announced(&mut command).map(Outcome::of)
 }
@@ -147,13 +148,13 @@ fn tests(workspace: &Workspace) -> Result<Outcome> {
     };
     let mut command = cargo(&workspace.root, arguments);
     command.arg("--workspace");
-    with_failpoints(&mut command, workspace);
+    with_test_features(&mut command, workspace);
     counted(&mut prepared(command, workspace)?)
 }
 
 fn doc_tests(workspace: &Workspace) -> Result<Outcome> {
     let mut command = cargo(&workspace.root, &["test", "--doc", "--workspace"]);
-    with_failpoints(&mut command, workspace);
+    with_test_features(&mut command, workspace);
     counted(&mut prepared(command, workspace)?)
 }
 
@@ -167,10 +168,10 @@ fn demo(workspace: &Workspace) -> Result<Outcome> {
     announced(&mut prepared(command, workspace)?).map(Outcome::of)
 }
 
-/// Failpoints change crates that everything else is built on: one set of features for lints, tests and doc tests,
-/// so that each crate is built once.
-fn with_failpoints(command: &mut Command, workspace: &Workspace) {
-    let features = workspace.with_feature(FAILPOINTS);
+/// Features change crates that everything else is built on: one set for lints, tests and doc tests, so that each
+/// crate is built once.
+fn with_test_features(command: &mut Command, workspace: &Workspace) {
+    let features: Vec<String> = TEST_FEATURES.iter().flat_map(|each| workspace.with_feature(each)).collect();
     if !features.is_empty() {
         command.args(["--features", &features.join(",")]);
     }

@@ -26,7 +26,9 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
             _ => return Ok(End::Usage(format!("`{count}` is no number of samples"))),
         },
         _ => {
-            return Ok(End::Usage(format!("`bench` takes what to measure ({known}) and a number of samples")));
+            return Ok(End::Usage(format!(
+                "`bench` takes what to measure ({known}) and a number of samples"
+            )));
         }
     };
     let rows = match what.as_str() {
