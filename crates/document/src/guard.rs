@@ -1,0 +1,15 @@
+//! Fences around parsers that we did not write.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs `parse` and turns a panic inside it into its message. The parser must own or only read what it works on,
+/// so that nothing half-changed is seen afterwards.
+pub(crate) fn guarded<T>(parse: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(parse)).map_err(|payload| {
+        payload
+            .downcast_ref::<&str>()
+            .map(|message| (*message).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "unknown fault".to_owned())
+    })
+}

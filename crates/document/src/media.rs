@@ -1,0 +1,181 @@
+//! What a file is, by its content first and by its suffix second.
+
+use std::fmt;
+
+use crate::DocumentError;
+
+/// The types whose text can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MediaType {
+    /// UTF-8 text without further structure, and every text format that has no variant of its own.
+    Plain,
+    /// Markdown.
+    Markdown,
+    /// JSON, and JSON in lines.
+    Json,
+    /// Comma- or tab-separated values.
+    Csv,
+    /// A mail: header and parts.
+    Mail,
+    /// A PDF document.
+    Pdf,
+}
+
+/// How far into a file the mark of a PDF may stand: readers accept some bytes of dirt before it.
+const PDF_MARK_WITHIN: usize = 1024;
+
+/// Content that is known by its first bytes and from which no text is read.
+const FOREIGN: &[(&[u8], &str)] = &[
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
+    (b"\x7fELF", "a program"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ\0", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document (.doc, .xls, .msg)"),
+    (b"SQLite format 3\0", "a SQLite database"),
+    (b"{\\rtf", "an RTF document"),
+    (b"%!PS", "a PostScript document"),
+];
+
+/// A ZIP archive may be a document; the suffix tells which.
+const ZIPPED: &[(&str, &str)] = &[
+    (".docx", "a Word document (.docx)"),
+    (".xlsx", "an Excel workbook (.xlsx)"),
+    (".pptx", "a PowerPoint presentation (.pptx)"),
+    (".odt", "an OpenDocument text (.odt)"),
+    (".ods", "an OpenDocument spreadsheet (.ods)"),
+    (".epub", "an EPUB book"),
+    (".jar", "a Java archive"),
+];
+
+impl MediaType {
+    /// What can be read, in words, for help lines.
+    pub(crate) const KNOWN: &str =
+        "text in UTF-8 (.txt, .md, .json, .csv and the like), mail (.eml), PDF (.pdf)";
+
+    /// The registered name, such as `application/pdf`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plain => "text/plain",
+            Self::Markdown => "text/markdown",
+            Self::Json => "application/json",
+            Self::Csv => "text/csv",
+            Self::Mail => "message/rfc822",
+            Self::Pdf => "application/pdf",
+        }
+    }
+
+    /// Finds the type of a document. The content decides whether it is a PDF, another known binary format or
+    /// text; among the kinds of text the suffix of `name` decides, and an unknown suffix means plain text. That
+    /// the text is sound is not checked here.
+    ///
+    /// # Errors
+    ///
+    /// [`DocumentError::Disguised`] when name and content contradict each other, [`DocumentError::Unsupported`]
+    /// when the content is of a known type whose text cannot be read.
+    pub fn sniff(bytes: &[u8], name: &str) -> Result<Self, DocumentError> {
+        let suffix = suffix(name);
+        let promised = promised(&suffix);
+        if is_pdf(bytes, promised) {
+            return match promised {
+                None | Some(Self::Pdf) => Ok(Self::Pdf),
+                Some(_) => Err(DocumentError::Disguised { suffix, found: "a PDF document" }),
+            };
+        }
+        if let Some(found) = foreign(bytes, &suffix) {
+            return Err(match promised {
+                Some(_) => DocumentError::Disguised { suffix, found },
+                None => DocumentError::Unsupported { found },
+            });
+        }
+        match promised {
+            Some(Self::Pdf) if bytes.is_empty() => {
+                Err(DocumentError::PdfBroken { reason: "it is empty".into() })
+            }
+            Some(Self::Pdf) => Err(DocumentError::Disguised { suffix, found: "not a PDF document" }),
+            Some(other) => Ok(other),
+            None => Ok(Self::Plain),
+        }
+    }
+}
+
+impl fmt::Display for MediaType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The suffix of a file name in lower case with its dot; empty when there is none.
+fn suffix(name: &str) -> String {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    match file.rfind('.') {
+        // A name that starts with its only dot is a hidden file, not a suffix.
+        Some(dot) if dot > 0 => file.get(dot..).unwrap_or_default().to_lowercase(),
+        _ => String::new(),
+    }
+}
+
+/// The type that a suffix promises. A suffix that is not listed promises nothing.
+fn promised(suffix: &str) -> Option<MediaType> {
+    Some(match suffix {
+        ".pdf" => MediaType::Pdf,
+        ".eml" => MediaType::Mail,
+        ".md" | ".markdown" => MediaType::Markdown,
+        ".json" | ".jsonl" | ".ndjson" => MediaType::Json,
+        ".csv" | ".tsv" => MediaType::Csv,
+        ".txt" | ".text" | ".log" | ".org" | ".rst" | ".yaml" | ".yml" | ".toml" | ".html" | ".htm"
+        | ".xml" => MediaType::Plain,
+        _ => return None,
+    })
+}
+
+/// A PDF begins with its mark. Only a file that is named as one may have dirt before it: a text that quotes the
+/// mark is no PDF.
+fn is_pdf(bytes: &[u8], promised: Option<MediaType>) -> bool {
+    const MARK: &[u8] = b"%PDF-";
+    if promised != Some(MediaType::Pdf) {
+        return bytes.starts_with(MARK);
+    }
+    let head = bytes.get(..PDF_MARK_WITHIN).unwrap_or(bytes);
+    head.windows(MARK.len()).any(|window| window == MARK)
+}
+
+fn foreign(bytes: &[u8], suffix: &str) -> Option<&'static str> {
+    if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
+        let named = ZIPPED.iter().find(|(known, _)| *known == suffix);
+        return Some(named.map_or("a ZIP archive", |(_, words)| *words));
+    }
+    if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
+        return Some("a WebP image");
+    }
+    if bytes.get(4..8) == Some(b"ftyp") {
+        return Some("a video or an image (MP4, HEIC)");
+    }
+    FOREIGN.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, words)| *words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes() {
+        let check = |name: &str, expected: &str| assert_eq!(suffix(name), expected, "{name}");
+        check("a/b.c/report.PDF", ".pdf");
+        check("report", "");
+        check(".profile", "");
+        check("dir.d/plain", "");
+        check("two.tar.gz", ".gz");
+        check("ends.", ".");
+        check("C:\\x\\y.Md", ".md");
+        check("", "");
+    }
+}

@@ -1,0 +1,126 @@
+//! PDF: the text layer, page by page.
+
+mod content;
+mod font;
+mod lines;
+mod matrix;
+
+use lopdf::{DecompressError, Document, Error, LoadOptions};
+
+use crate::guard::guarded;
+use crate::plain::tidy;
+use crate::{DocumentError, Limits};
+
+/// What was read from a PDF.
+pub(crate) struct Read {
+    pub(crate) text: String,
+    pub(crate) pages: usize,
+}
+
+/// What is left of the limits while a PDF is read.
+pub(crate) struct Budget<'a> {
+    limits: &'a Limits,
+    unfolded: usize,
+    operations: usize,
+    text: usize,
+}
+
+impl Budget<'_> {
+    /// Takes note of `bytes` that were unfolded.
+    fn unfold(&mut self, bytes: usize) -> Result<(), DocumentError> {
+        self.unfolded = self.unfolded.checked_sub(bytes).ok_or_else(|| self.too_much_unfolded())?;
+        Ok(())
+    }
+
+    fn too_much_unfolded(&self) -> DocumentError {
+        DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: self.limits.unfolded }
+    }
+
+    /// Takes note of as much work as `operations` drawing operations.
+    fn work(&mut self, operations: usize) -> Result<(), DocumentError> {
+        let limit = self.limits.operations;
+        self.operations = self
+            .operations
+            .checked_sub(operations)
+            .ok_or(DocumentError::PdfTooComplex { unit: "drawing operations", limit })?;
+        Ok(())
+    }
+
+    /// Takes note of `bytes` of text that were found.
+    fn text(&mut self, bytes: usize) -> Result<(), DocumentError> {
+        let limit = self.limits.text;
+        self.text = self.text.checked_sub(bytes).ok_or(DocumentError::TooMuchText { limit })?;
+        Ok(())
+    }
+}
+
+/// The text of a PDF; pages are set apart by an empty line.
+pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<Read, DocumentError> {
+    match guarded(|| read(bytes, limits)) {
+        Ok(read) => read,
+        Err(reason) => Err(DocumentError::PdfBroken { reason }),
+    }
+}
+
+fn read(bytes: &[u8], limits: &Limits) -> Result<Read, DocumentError> {
+    let document = load(bytes, limits)?;
+    let pages: Vec<_> = document.page_iter().take(limits.pages.saturating_add(1)).collect();
+    if pages.is_empty() {
+        return Err(DocumentError::PdfBroken { reason: "it has no pages".into() });
+    }
+    if pages.len() > limits.pages {
+        return Err(DocumentError::TooManyPages { pages: document.page_iter().count(), limit: limits.pages });
+    }
+    let budget =
+        Budget { limits, unfolded: limits.unfolded, operations: limits.operations, text: limits.text };
+    let mut reader = content::Reader::new(&document, budget);
+    let mut text = String::new();
+    for page in &pages {
+        let page = tidy(&reader.page(*page)?);
+        if page.trim().is_empty() {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(page.trim_matches('\n'));
+        text.push('\n');
+    }
+    // Glyphs that no table maps to characters are as good as pictures.
+    if !text.chars().any(|char| char.is_alphanumeric()) {
+        return Err(DocumentError::PdfWithoutText { pages: pages.len() });
+    }
+    Ok(Read { text, pages: pages.len() })
+}
+
+fn load(bytes: &[u8], limits: &Limits) -> Result<Document, DocumentError> {
+    // The parser bounds each stream that it unfolds while loading, not their sum; so the share of one falls with
+    // their number.
+    let streams = bytes.windows(6).filter(|window| window == b"ObjStm").count();
+    let share = (limits.unfolded / (streams + 1)).max(1);
+    let options = LoadOptions { max_decompressed_size: Some(share), ..LoadOptions::default() };
+    let document = Document::load_mem_with_options(bytes, options).map_err(|error| fault(&error, limits))?;
+    if document.is_encrypted() {
+        return Err(DocumentError::PdfEncrypted);
+    }
+    Ok(document)
+}
+
+/// What an error of the parser means to the reader of the document.
+fn fault(error: &Error, limits: &Limits) -> DocumentError {
+    match error {
+        Error::InvalidPassword | Error::Decryption(_) | Error::UnsupportedSecurityHandler(_) => {
+            DocumentError::PdfEncrypted
+        }
+        Error::Decompress(DecompressError::MemoryLimitExceeded { .. }) => {
+            DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: limits.unfolded }
+        }
+        error => {
+            let mut reason = error.to_string();
+            if let Some(source) = std::error::Error::source(error) {
+                reason = format!("{reason}: {source}");
+            }
+            DocumentError::PdfBroken { reason }
+        }
+    }
+}

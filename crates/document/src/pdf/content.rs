@@ -1,0 +1,274 @@
+//! The drawing operations of a page, as far as they place text.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use lopdf::content::{Content, Operation};
+use lopdf::{DecompressError, Dictionary, Document, Error, Object, ObjectId, Stream};
+
+use super::Budget;
+use super::font::Font;
+use super::lines::{Lines, Run};
+use super::matrix::Matrix;
+use crate::DocumentError;
+
+/// How deep a drawing may stand in a drawing.
+const NESTING: usize = 8;
+/// How many graphics states are remembered; no honest page needs more.
+const STATES: usize = 256;
+/// How far up the page tree resources are looked for.
+const ANCESTORS: usize = 64;
+
+/// Reads pages, one after the other.
+pub(super) struct Reader<'a, 'b> {
+    document: &'a Document,
+    budget: Budget<'b>,
+    /// Fonts are shared by pages, and reading one takes long.
+    fonts: HashMap<ObjectId, Rc<Font<'a>>>,
+    lines: Lines,
+}
+
+/// The graphics state: what `q` saves and `Q` restores.
+#[derive(Clone)]
+struct State<'a> {
+    matrix: Matrix,
+    font: Option<Rc<Font<'a>>>,
+    size: f32,
+    spacing: f32,
+    word_spacing: f32,
+    /// Horizontal scale, 1 for unscaled.
+    stretch: f32,
+    leading: f32,
+    rise: f32,
+}
+
+/// Where text goes on: the start of the line and the pen.
+#[derive(Clone, Copy)]
+struct Pen {
+    line: Matrix,
+    text: Matrix,
+}
+
+impl Pen {
+    fn start_line(&mut self, x: f32, y: f32) {
+        self.line = Matrix::shift(x, y).then(self.line);
+        self.text = self.line;
+    }
+}
+
+impl<'a, 'b> Reader<'a, 'b> {
+    pub(super) fn new(document: &'a Document, budget: Budget<'b>) -> Self {
+        Self { document, budget, fonts: HashMap::new(), lines: Lines::default() }
+    }
+
+    /// The text of a page. A page that is missing or not a dictionary has none.
+    pub(super) fn page(&mut self, page: ObjectId) -> Result<String, DocumentError> {
+        let content = match self.document.get_page_content_with_limit(page, self.budget.unfolded) {
+            Ok(content) => content,
+            Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
+                return Err(self.budget.too_much_unfolded());
+            }
+            Err(_) => return Ok(String::new()),
+        };
+        self.budget.unfold(content.len())?;
+        let resources = self.resources(page);
+        let state = State {
+            matrix: Matrix::UNIT,
+            font: None,
+            size: 0.0,
+            spacing: 0.0,
+            word_spacing: 0.0,
+            stretch: 1.0,
+            leading: 0.0,
+            rise: 0.0,
+        };
+        self.draw(&content, resources, state, 0)?;
+        Ok(std::mem::take(&mut self.lines).finish())
+    }
+
+    /// The resources of a page, its own or those of the nearest ancestor that has some.
+    fn resources(&self, page: ObjectId) -> Option<&'a Dictionary> {
+        let mut node = self.document.get_dictionary(page).ok()?;
+        for _ in 0..ANCESTORS {
+            if let Ok(resources) = node.get_deref(b"Resources", self.document).and_then(Object::as_dict) {
+                return Some(resources);
+            }
+            node = node.get_deref(b"Parent", self.document).and_then(Object::as_dict).ok()?;
+        }
+        None
+    }
+
+    fn draw(
+        &mut self,
+        content: &[u8],
+        resources: Option<&'a Dictionary>,
+        mut state: State<'a>,
+        depth: usize,
+    ) -> Result<(), DocumentError> {
+        let mut saved: Vec<State<'a>> = Vec::new();
+        let mut unsaved = 0_usize;
+        let mut pen = Pen { line: Matrix::UNIT, text: Matrix::UNIT };
+        for operation in Content::decode_iter(content) {
+            // What follows a broken operation cannot be told apart; what came before it is kept.
+            let Ok(Operation { operator, operands }) = operation else { break };
+            self.budget.work(1)?;
+            let number = |at: usize| operands.get(at).and_then(|found| found.as_float().ok()).unwrap_or(0.0);
+            match operator.as_str() {
+                "q" if saved.len() < STATES => saved.push(state.clone()),
+                "q" => unsaved += 1,
+                "Q" if unsaved > 0 => unsaved -= 1,
+                "Q" => state = saved.pop().unwrap_or(state),
+                "cm" => {
+                    if let Some(matrix) = Matrix::read(&operands) {
+                        state.matrix = matrix.then(state.matrix);
+                    }
+                }
+                "BT" => pen = Pen { line: Matrix::UNIT, text: Matrix::UNIT },
+                "Tf" => {
+                    state.font = match operands.first().and_then(|name| name.as_name().ok()) {
+                        Some(name) => self.font(resources, name)?,
+                        None => None,
+                    };
+                    state.size = number(1);
+                }
+                "Tc" => state.spacing = number(0),
+                "Tw" => state.word_spacing = number(0),
+                "Tz" => state.stretch = number(0) / 100.0,
+                "TL" => state.leading = number(0),
+                "Ts" => state.rise = number(0),
+                "Td" => pen.start_line(number(0), number(1)),
+                "TD" => {
+                    state.leading = -number(1);
+                    pen.start_line(number(0), number(1));
+                }
+                "Tm" => {
+                    if let Some(matrix) = Matrix::read(&operands) {
+                        pen = Pen { line: matrix, text: matrix };
+                    }
+                }
+                "T*" => pen.start_line(0.0, -state.leading),
+                "Tj" | "TJ" => self.show(&operands, &state, &mut pen)?,
+                "'" => {
+                    pen.start_line(0.0, -state.leading);
+                    self.show(&operands, &state, &mut pen)?;
+                }
+                "\"" => {
+                    state.word_spacing = number(0);
+                    state.spacing = number(1);
+                    pen.start_line(0.0, -state.leading);
+                    self.show(operands.get(2..).unwrap_or_default(), &state, &mut pen)?;
+                }
+                "Do" if depth < NESTING => {
+                    let form = operands.first().and_then(|name| name.as_name().ok());
+                    if let Some(form) = form.and_then(|name| self.form(resources, name)) {
+                        self.draw_form(form, resources, &state, depth)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws a form: a drawing with a name, its own place and perhaps its own resources.
+    fn draw_form(
+        &mut self,
+        form: &'a Stream,
+        resources: Option<&'a Dictionary>,
+        state: &State<'a>,
+        depth: usize,
+    ) -> Result<(), DocumentError> {
+        let content = match form.get_plain_content_with_limit(self.budget.unfolded) {
+            Ok(content) => content,
+            Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
+                return Err(self.budget.too_much_unfolded());
+            }
+            Err(_) => return Ok(()),
+        };
+        self.budget.unfold(content.len())?;
+        let mut state = state.clone();
+        if let Ok(matrix) = form.dict.get_deref(b"Matrix", self.document).and_then(Object::as_array)
+            && let Some(matrix) = Matrix::read(matrix)
+        {
+            state.matrix = matrix.then(state.matrix);
+        }
+        let own = form.dict.get_deref(b"Resources", self.document).and_then(Object::as_dict).ok();
+        self.draw(&content, own.or(resources), state, depth + 1)
+    }
+
+    fn form(&self, resources: Option<&'a Dictionary>, name: &[u8]) -> Option<&'a Stream> {
+        let forms = resources?.get_deref(b"XObject", self.document).and_then(Object::as_dict).ok()?;
+        let form = forms.get_deref(name, self.document).and_then(Object::as_stream).ok()?;
+        (form.dict.get(b"Subtype").and_then(Object::as_name).ok()? == b"Form").then_some(form)
+    }
+
+    fn font(
+        &mut self,
+        resources: Option<&'a Dictionary>,
+        name: &[u8],
+    ) -> Result<Option<Rc<Font<'a>>>, DocumentError> {
+        let document = self.document;
+        let entry = resources
+            .and_then(|resources| resources.get_deref(b"Font", document).and_then(Object::as_dict).ok())
+            .and_then(|fonts| fonts.get(name).ok());
+        let Some(entry) = entry else { return Ok(None) };
+        let Ok((id, Object::Dictionary(dictionary))) = document.dereference(entry) else { return Ok(None) };
+        if let Some(font) = id.and_then(|id| self.fonts.get(&id)) {
+            return Ok(Some(Rc::clone(font)));
+        }
+        // A font without an id is read at each use, so it is work.
+        self.budget.work(256)?;
+        let font = Rc::new(Font::new(document, dictionary, &mut self.budget)?);
+        if let Some(id) = id {
+            self.fonts.insert(id, Rc::clone(&font));
+        }
+        Ok(Some(font))
+    }
+
+    /// Shows strings; numbers between them move the pen back by thousandths of the text size.
+    fn show(&mut self, operands: &[Object], state: &State<'a>, pen: &mut Pen) -> Result<(), DocumentError> {
+        for operand in operands {
+            match operand {
+                Object::Array(parts) => {
+                    for part in parts {
+                        self.show_part(part, state, pen)?;
+                    }
+                }
+                part => self.show_part(part, state, pen)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn show_part(&mut self, part: &Object, state: &State<'a>, pen: &mut Pen) -> Result<(), DocumentError> {
+        let Object::String(bytes, _) = part else {
+            if let Ok(back) = part.as_float() {
+                pen.text = Matrix::shift(-back / 1000.0 * state.size * state.stretch, 0.0).then(pen.text);
+            }
+            return Ok(());
+        };
+        let Some(font) = &state.font else { return Ok(()) };
+        // One operation may hold a string of any length.
+        self.budget.work(bytes.len() / 16)?;
+        let shown = font.show(bytes);
+        self.budget.text(shown.text.len())?;
+        let spacing = shown.codes as f32 * state.spacing + shown.blanks as f32 * state.word_spacing;
+        let width = (shown.width * state.size + spacing) * state.stretch;
+
+        let place = |pen: &Matrix| Matrix::shift(0.0, state.rise).then(*pen).then(state.matrix);
+        let start = place(&pen.text);
+        pen.text = Matrix::shift(width, 0.0).then(pen.text);
+        let end = place(&pen.text);
+        let length = start.a.hypot(start.b);
+        let direction = if length > 0.0 { (start.a / length, start.b / length) } else { (1.0, 0.0) };
+        let size = state.size.abs() * start.c.hypot(start.d);
+        self.lines.add(Run {
+            text: shown.text,
+            start: (start.e, start.f),
+            end: (end.e, end.f),
+            direction,
+            size,
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! Fonts: from the bytes of a string to characters, and how far they move the pen.
+
+use std::collections::HashMap;
+
+use lopdf::{DecompressError, Dictionary, Document, Encoding, Error, Object};
+
+use super::Budget;
+use super::matrix::Matrix;
+use crate::DocumentError;
+
+/// The most glyph widths that are kept of one font.
+const WIDTHS: usize = 1 << 16;
+
+/// What reading needs to know of a font.
+pub(super) struct Font<'a> {
+    /// The font's own table from codes to characters, which knows best when there is one.
+    unicode: Option<Encoding<'a>>,
+    /// The table that the font names, or the standard one.
+    encoding: Option<Encoding<'a>>,
+    /// Whether codes have two bytes (a composite font).
+    wide: bool,
+    widths: HashMap<u32, f32>,
+    /// The width of a code that is not in `widths`; `None` when it is estimated from the character.
+    fallback: Option<f32>,
+    /// From glyph units to text units.
+    scale: f32,
+}
+
+/// What a string comes to in a font.
+pub(super) struct Shown {
+    pub(super) text: String,
+    /// How far the pen moves, in text units at size 1.
+    pub(super) width: f32,
+    /// How many codes the string holds: each adds the character spacing.
+    pub(super) codes: usize,
+    /// How many of them are the single byte 32: each adds the word spacing.
+    pub(super) blanks: usize,
+}
+
+impl<'a> Font<'a> {
+    pub(super) fn new(
+        document: &'a Document,
+        dictionary: &'a Dictionary,
+        budget: &mut Budget<'_>,
+    ) -> Result<Self, DocumentError> {
+        let kind = dictionary.get(b"Subtype").and_then(Object::as_name).unwrap_or_default();
+        let wide = kind == b"Type0";
+        let unicode = unicode(document, dictionary, budget)?;
+        let encoding = match dictionary.get_font_encoding_with_limit(document, budget.unfolded) {
+            // Without a table, the codes of a composite font are numbers of glyphs and say nothing.
+            Ok(Encoding::OneByteEncoding(_)) if wide => None,
+            Ok(encoding) => Some(encoding),
+            Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
+                return Err(budget.too_much_unfolded());
+            }
+            Err(_) => None,
+        };
+        let mut font = Self { unicode, encoding, wide, widths: HashMap::new(), fallback: None, scale: 0.001 };
+        if wide {
+            font.read_wide_widths(document, dictionary);
+        } else {
+            font.read_widths(document, dictionary);
+        }
+        if kind == b"Type3"
+            && let Some(matrix) = array(document, dictionary, b"FontMatrix").and_then(Matrix::read)
+            && matrix.a.is_finite()
+        {
+            font.scale = matrix.a.abs();
+        }
+        Ok(font)
+    }
+
+    fn read_widths(&mut self, document: &Document, dictionary: &Dictionary) {
+        let Some(widths) = array(document, dictionary, b"Widths") else { return };
+        let first = dictionary.get_deref(b"FirstChar", document).and_then(Object::as_i64).unwrap_or(0);
+        let Ok(first) = u32::try_from(first) else { return };
+        for (code, width) in (first..).zip(widths.iter().take(256)) {
+            if let Some(width) = number(document, width) {
+                self.widths.insert(code, width);
+            }
+        }
+        let descriptor = dictionary.get_deref(b"FontDescriptor", document).and_then(Object::as_dict);
+        let missing = descriptor.and_then(|found| found.get(b"MissingWidth")).and_then(Object::as_float);
+        self.fallback = Some(missing.unwrap_or(0.0));
+    }
+
+    /// Widths of a composite font: `code [w w …]` or `first last w`, over and over.
+    fn read_wide_widths(&mut self, document: &Document, dictionary: &Dictionary) {
+        let Some(descendant) = array(document, dictionary, b"DescendantFonts")
+            .and_then(|fonts| fonts.first())
+            .and_then(|font| document.dereference(font).ok())
+            .and_then(|(_, font)| font.as_dict().ok())
+        else {
+            return;
+        };
+        self.fallback =
+            Some(descendant.get_deref(b"DW", document).and_then(Object::as_float).unwrap_or(1000.0));
+        let Some(mut rest) = array(document, descendant, b"W") else { return };
+        while let [first, second, tail @ ..] = rest {
+            let Some(first) = number(document, first).map(|first| first as u32) else { return };
+            let second = document.dereference(second).map_or(second, |(_, found)| found);
+            if let Ok(widths) = second.as_array() {
+                for (code, width) in (first..).zip(widths) {
+                    if let Some(width) = number(document, width)
+                        && self.widths.len() < WIDTHS
+                    {
+                        self.widths.insert(code, width);
+                    }
+                }
+                rest = tail;
+            } else {
+                let (Some(last), [width, tail @ ..]) = (number(document, second), tail) else { return };
+                if let Some(width) = number(document, width) {
+                    for code in first..=(last as u32).min(first.saturating_add(0xffff)) {
+                        if self.widths.len() < WIDTHS {
+                            self.widths.insert(code, width);
+                        }
+                    }
+                }
+                rest = tail;
+            }
+        }
+    }
+
+    /// Reads a string that is shown in this font.
+    pub(super) fn show(&self, bytes: &[u8]) -> Shown {
+        let mut shown = Shown { text: String::new(), width: 0.0, codes: 0, blanks: 0 };
+        let length = if self.wide { 2 } else { 1 };
+        for code in bytes.chunks(length) {
+            let number = code.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+            let text = self.characters(code);
+            let width = self.widths.get(&number).copied().or(self.fallback);
+            shown.width += width.unwrap_or_else(|| text.chars().map(estimate).sum()) * self.scale;
+            shown.codes += 1;
+            shown.blanks += usize::from(code == [32]);
+            shown.text.push_str(&text);
+        }
+        shown
+    }
+
+    /// The characters of one code; the replacement character when no table knows it.
+    fn characters(&self, code: &[u8]) -> String {
+        for encoding in [&self.unicode, &self.encoding].into_iter().flatten() {
+            match encoding.bytes_to_string(code) {
+                Ok(text) if !text.is_empty() && !text.contains(char::REPLACEMENT_CHARACTER) => {
+                    return apart(&text);
+                }
+                _ => {}
+            }
+        }
+        // An empty code of a simple font draws nothing; an unknown glyph of a composite one draws something.
+        if self.wide { char::REPLACEMENT_CHARACTER.to_string() } else { String::new() }
+    }
+}
+
+/// The `ToUnicode` table of a font. The parser looks at it only when the font names no other encoding, so it is
+/// asked about a copy that names none.
+fn unicode<'a>(
+    document: &Document,
+    dictionary: &Dictionary,
+    budget: &mut Budget<'_>,
+) -> Result<Option<Encoding<'a>>, DocumentError> {
+    let Ok(stream) = dictionary.get_deref(b"ToUnicode", document).and_then(Object::as_stream) else {
+        return Ok(None);
+    };
+    // Unfolded twice, here to count it, because the parser does not tell how much it was.
+    match stream.get_plain_content_with_limit(budget.unfolded) {
+        Ok(content) => budget.unfold(content.len())?,
+        Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
+            return Err(budget.too_much_unfolded());
+        }
+        Err(_) => return Ok(None),
+    }
+    let mut bare = dictionary.clone();
+    bare.remove(b"Encoding");
+    match bare.get_font_encoding_with_limit(document, budget.unfolded) {
+        Ok(Encoding::UnicodeMapEncoding(map)) => Ok(Some(Encoding::UnicodeMapEncoding(map))),
+        _ => Ok(None),
+    }
+}
+
+fn array<'a>(document: &'a Document, dictionary: &'a Dictionary, key: &[u8]) -> Option<&'a [Object]> {
+    dictionary.get_deref(key, document).and_then(Object::as_array).ok().map(Vec::as_slice)
+}
+
+fn number(document: &Document, object: &Object) -> Option<f32> {
+    document.dereference(object).ok().and_then(|(_, found)| found.as_float().ok())
+}
+
+/// The width of a character in a font that does not say, in thousandths: the fonts that every reader must have
+/// are allowed to leave their widths out.
+fn estimate(char: char) -> f32 {
+    match char {
+        'i' | 'j' | 'l' | '\'' | '|' | '!' | '.' | ',' | ':' | ';' | ' ' | 'I' | '/' | '\\' | 't' | 'f' => {
+            270.0
+        }
+        'r' | '(' | ')' | '[' | ']' | '-' | '`' => 333.0,
+        'm' | 'M' | 'w' | '%' => 840.0,
+        'W' | '@' => 960.0,
+        'A'..='Z' | '&' => 690.0,
+        _ => 550.0,
+    }
+}
+
+/// Letters that are joined only in print are written apart, so that words can be found.
+fn apart(text: &str) -> String {
+    let mut apart = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\u{fb00}' => apart.push_str("ff"),
+            '\u{fb01}' => apart.push_str("fi"),
+            '\u{fb02}' => apart.push_str("fl"),
+            '\u{fb03}' => apart.push_str("ffi"),
+            '\u{fb04}' => apart.push_str("ffl"),
+            '\u{a0}' => apart.push(' '),
+            char => apart.push(char),
+        }
+    }
+    apart
+}

@@ -1,0 +1,49 @@
+//! The affine maps by which a PDF places things.
+
+use lopdf::Object;
+
+/// Maps `(x, y)` to `(a·x + c·y + e, b·x + d·y + f)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Matrix {
+    pub(super) a: f32,
+    pub(super) b: f32,
+    pub(super) c: f32,
+    pub(super) d: f32,
+    pub(super) e: f32,
+    pub(super) f: f32,
+}
+
+impl Matrix {
+    pub(super) const UNIT: Self = Self { a: 1.0, b: 0.0, c: 0.0, d: 1.0, e: 0.0, f: 0.0 };
+
+    /// The map that moves by `(x, y)`.
+    pub(super) fn shift(x: f32, y: f32) -> Self {
+        Self { e: x, f: y, ..Self::UNIT }
+    }
+
+    /// The map of six numbers as a PDF writes it.
+    pub(super) fn read(numbers: &[Object]) -> Option<Self> {
+        let [a, b, c, d, e, f] = numbers else { return None };
+        let number = |object: &Object| object.as_float().ok();
+        Some(Self {
+            a: number(a)?,
+            b: number(b)?,
+            c: number(c)?,
+            d: number(d)?,
+            e: number(e)?,
+            f: number(f)?,
+        })
+    }
+
+    /// First `self`, then `next`.
+    pub(super) fn then(self, next: Self) -> Self {
+        Self {
+            a: self.a * next.a + self.b * next.c,
+            b: self.a * next.b + self.b * next.d,
+            c: self.c * next.a + self.d * next.c,
+            d: self.c * next.b + self.d * next.d,
+            e: self.e * next.a + self.f * next.c + next.e,
+            f: self.e * next.b + self.f * next.d + next.f,
+        }
+    }
+}
