@@ -217,25 +217,24 @@ impl Counts {
     /// Understands the closing lines of libtest (`test result: ok. 3 passed; 0 failed; 1 ignored; …`) and of nextest
     /// (`Summary [ 1.2s] 4 tests run: 3 passed, 1 failed, 2 skipped`).
     fn read(lines: &[String]) -> Self {
+        let closing = |prefix: &str, behind: &str| -> Vec<&str> {
+            let lines = lines.iter().filter_map(|line| line.trim_start().strip_prefix(prefix));
+            lines.filter_map(|line| Some(line.split_once(behind)?.1)).collect()
+        };
+        // nextest repeats what libtest said of each test that failed.
+        let mut told = closing("Summary [", " run: ");
+        if told.is_empty() {
+            told = closing("test result: ", " ");
+        }
         let mut counts = Self::default();
-        for line in lines {
-            let line = line.trim_start();
-            let told = line.strip_prefix("test result: ").or_else(|| {
-                let (_, run) = line.strip_prefix("Summary [")?.split_once(" run: ")?;
-                Some(run)
-            });
-            let Some(told) = told else { continue };
+        for line in told {
             let mut number = 0;
-            for word in told.split([' ', ';', ',', '.']).filter(|word| !word.is_empty()) {
-                if let Ok(seen) = word.parse() {
-                    number = seen;
-                    continue;
-                }
+            for word in line.split([' ', ';', ',', '.']).filter(|word| !word.is_empty()) {
                 match word {
                     "passed" => counts.passed += mem::take(&mut number),
                     "failed" => counts.failed += mem::take(&mut number),
                     "ignored" | "skipped" => counts.skipped += mem::take(&mut number),
-                    _ => {}
+                    _ => number = word.parse().unwrap_or(number),
                 }
             }
         }
@@ -268,7 +267,8 @@ mod tests {
             [4, 2, 1],
         );
         check(
-            "     Summary [   0.012s] 9 tests run: 7 passed (1 slow), 1 failed, 1 timed out, 2 skipped",
+            "  test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 8 filtered out; finished in 0.00s\n\
+             \x20    Summary [   0.012s] 9 tests run: 7 passed (1 slow), 1 failed, 1 timed out, 2 skipped",
             [7, 1, 2],
         );
     }
