@@ -8,8 +8,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use kernel::BlobHash;
 use kernel::txn::StoreFault;
 use rustix::io::Errno;
 
@@ -17,14 +18,11 @@ use crate::failpoint;
 use crate::place::{self, FILE_MODE};
 use crate::stats::{Counters, add};
 
-/// The BLAKE3 hash of some bytes.
-pub type BlobHash = [u8; 32];
-
 /// Why bytes could not be stored or fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
     /// There is no such blob.
-    #[error("there is no blob {}", hex(hash))]
+    #[error("there is no blob {hash}")]
     NotFound {
         /// What was asked for.
         hash: BlobHash,
@@ -110,19 +108,22 @@ pub struct Blobs {
     root: PathBuf,
     temporary: PathBuf,
     serial: AtomicU64,
+    /// The directories under `root` whose own names this process has made durable.
+    shelves: [AtomicBool; 256],
     counters: Arc<Counters>,
 }
 
 impl Blobs {
     pub(crate) fn new(dir: &Path, counters: Arc<Counters>) -> Self {
         let (root, temporary) = (dir.join(place::BLOBS), dir.join(place::TEMPORARY));
-        Blobs { root, temporary, serial: AtomicU64::new(0), counters }
+        let shelves = [const { AtomicBool::new(false) }; 256];
+        Blobs { root, temporary, serial: AtomicU64::new(0), shelves, counters }
     }
 
     /// Stores bytes and returns their hash when they are durable. Storing them again changes nothing, and
     /// repairs the file if it was damaged.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobHash, BlobError> {
-        let hash = *blake3::hash(bytes).as_bytes();
+        let hash = BlobHash::of(bytes);
         if self.confirm(&hash)? {
             return Ok(hash);
         }
@@ -154,7 +155,7 @@ impl Blobs {
             hasher.update(bytes);
             temporary.write(bytes)?;
         }
-        let hash = *hasher.finalize().as_bytes();
+        let hash = BlobHash(*hasher.finalize().as_bytes());
         if !self.confirm(&hash)? {
             self.keep(temporary, &hash)?;
         }
@@ -165,7 +166,7 @@ impl Blobs {
     pub fn get(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {
         let path = self.path(hash);
         let bytes = fs::read(&path).map_err(|e| self.missing(hash, e))?;
-        match blake3::hash(&bytes).as_bytes() == hash {
+        match BlobHash::of(&bytes) == *hash {
             true => Ok(bytes),
             false => Err(BlobError::Corrupt { path }),
         }
@@ -214,7 +215,9 @@ impl Blobs {
             for entry in fs::read_dir(shelf.path()).map_err(io)? {
                 let entry = entry.map_err(io)?;
                 let (a, b) = (shelf.file_name(), entry.file_name());
-                hashes.extend(a.to_str().zip(b.to_str()).and_then(|(a, b)| unhex(&format!("{a}{b}"))));
+                hashes.extend(
+                    a.to_str().zip(b.to_str()).and_then(|(a, b)| format!("{a}{b}").parse::<BlobHash>().ok()),
+                );
             }
         }
         Ok(hashes)
@@ -222,7 +225,7 @@ impl Blobs {
 
     /// Where a blob is or would be.
     pub fn path(&self, hash: &BlobHash) -> PathBuf {
-        let name = hex(hash);
+        let name = hash.to_string();
         let (shelf, rest) = name.split_at(2);
         self.root.join(shelf).join(rest)
     }
@@ -236,7 +239,7 @@ impl Blobs {
                 let io = |source| BlobError::Io { path: path.clone(), source };
                 blob.file.sync_all().map_err(io)?;
                 add(&self.counters.blob_syncs, 1);
-                self.sync_names(&path)?;
+                self.sync_names(hash)?;
                 Ok(true)
             }
             Err(BlobError::NotFound { .. } | BlobError::Corrupt { .. }) => Ok(false),
@@ -255,14 +258,23 @@ impl Blobs {
         fs::rename(&temporary.path, &path).map_err(|e| medium(&path, e))?;
         failpoint::reach("blob.after_rename");
         add(&self.counters.blobs, 1);
-        self.sync_names(&path)
+        self.sync_names(hash)
     }
 
-    /// Makes the file's name durable, and that of its directory.
-    fn sync_names(&self, path: &Path) -> Result<(), BlobError> {
-        for dir in path.ancestors().skip(1).take(2) {
-            place::sync_dir(dir).map_err(|e| medium(dir, e))?;
+    /// Makes the file's name durable, and, once per process, that of its directory.
+    fn sync_names(&self, hash: &BlobHash) -> Result<(), BlobError> {
+        let path = self.path(hash);
+        let sync = |dir: &Path| {
             add(&self.counters.blob_syncs, 1);
+            place::sync_dir(dir).map_err(|e| medium(dir, e))
+        };
+        if let Some(shelf) = path.parent() {
+            sync(shelf)?;
+        }
+        let known = &self.shelves[usize::from(hash.0[0])];
+        if !known.load(Ordering::Relaxed) {
+            sync(&self.root)?;
+            known.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -307,7 +319,7 @@ fn digest(reader: &mut impl Read) -> io::Result<(BlobHash, u64)> {
     let mut len = 0;
     loop {
         match reader.read(&mut chunk) {
-            Ok(0) => return Ok((*hasher.finalize().as_bytes(), len)),
+            Ok(0) => return Ok((BlobHash(*hasher.finalize().as_bytes()), len)),
             Ok(n) => {
                 hasher.update(chunk.get(..n).unwrap_or_default());
                 len += n as u64;
@@ -324,12 +336,4 @@ fn medium(path: &Path, source: io::Error) -> BlobError {
         Some(Errno::NOSPC | Errno::DQUOT) => BlobError::Full { path },
         _ => BlobError::Io { path, source },
     }
-}
-
-fn hex(hash: &BlobHash) -> String {
-    blake3::Hash::from_bytes(*hash).to_hex().to_string()
-}
-
-fn unhex(text: &str) -> Option<BlobHash> {
-    blake3::Hash::from_hex(text).ok().map(|hash| *hash.as_bytes())
 }

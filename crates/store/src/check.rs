@@ -42,7 +42,11 @@ pub struct Health {
 pub(crate) fn examine(dir: &Path, conn: &Connection, blobs: Option<&Blobs>) -> Result<Health, StoreFault> {
     let file = dir.join(place::DATABASE);
     let mut findings = Vec::new();
-    for problem in database::quick_check(conn, 10)? {
+    let problems = match database::quick_check(conn, 10) {
+        Err(StoreFault::Corrupt(problem)) => vec![problem],
+        other => other?,
+    };
+    for problem in problems {
         let remedy = "Restore a backup, or read out what is left with `sqlite3 … .recover`.".to_owned();
         findings.push(Finding { path: file.clone(), problem, remedy });
     }

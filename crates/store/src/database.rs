@@ -143,7 +143,11 @@ fn recognise(path: &Path) -> Result<bool, OpenError> {
     }
     let log = place::log_of(path);
     if !log.exists() {
-        return Ok(false);
+        let number = |at: usize| head[at..at + 4].iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
+        // 1 stands for 65,536, which does not fit into the field.
+        let page = if number(16) >> 16 == 1 { 65_536 } else { number(16) >> 16 };
+        let len = fs::metadata(path).map_err(|error| OpenError::from_io(path, &error))?.len();
+        return if len < page * number(28) { corrupt(path, "it is cut short") } else { Ok(false) };
     }
     let head = self::head::<32>(&log)?;
     let magic = [0x377f_0682_u32.to_be_bytes(), 0x377f_0683_u32.to_be_bytes()];

@@ -146,6 +146,8 @@ impl OpenError {
             Some(Errno::ROFS | Errno::ACCESS | Errno::PERM) => {
                 OpenError::ReadOnly { path, detail: error.to_string() }
             }
+            // The only files that are opened by path without following links are files.
+            Some(Errno::LOOP) => OpenError::InTheWay { path, expected: "a regular file" },
             Some(Errno::NOTDIR) => OpenError::InTheWay { path, expected: "a directory" },
             _ => OpenError::Io { path, detail: error.to_string() },
         }

@@ -1,1 +1,280 @@
-//! x
+//! A backend that fails where a test wants it to, and forgets what a disk would forget.
+//!
+//! It keeps two images: what the running program sees, and what would be left if the power failed. An honest
+//! disk brings them together at every commit. A lying one acknowledges without writing; a test of durability
+//! that passes on it proves nothing, so every such test should also show that it fails there.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table, Txn};
+
+use crate::backend::Backend;
+use crate::error::{ReadError, WriteError};
+use crate::memory::{Key, MemTxn, Row, Rows, Snapshot};
+
+/// Something that goes wrong, once. Counting begins when it is armed, from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The nth row operation of writing closures (get, range, put, delete) fails.
+    Operation {
+        /// Which one.
+        nth: u64,
+        /// How.
+        fault: StoreFault,
+    },
+    /// The nth commit fails; nothing of its closure is kept.
+    Commit {
+        /// Which one.
+        nth: u64,
+        /// How.
+        fault: StoreFault,
+    },
+    /// The power fails right before the nth commit is durable. Everything answers `Closed` until `reboot`.
+    CrashBefore {
+        /// Which one.
+        nth: u64,
+    },
+    /// The power fails right after the nth commit is durable, before anyone hears of it.
+    CrashAfter {
+        /// Which one.
+        nth: u64,
+    },
+}
+
+impl Trouble {
+    /// One step nearer; true when it has come.
+    fn due(&mut self, commit: bool) -> bool {
+        let nth = match self {
+            Trouble::Operation { nth, .. } if !commit => nth,
+            Trouble::Commit { nth, .. } | Trouble::CrashBefore { nth } | Trouble::CrashAfter { nth }
+                if commit =>
+            {
+                nth
+            }
+            _ => return false,
+        };
+        *nth = nth.saturating_sub(1);
+        *nth == 0
+    }
+}
+
+#[derive(Default)]
+struct Disk {
+    live: Arc<Rows>,
+    durable: Rows,
+    /// Changes of acknowledged commits that are not in `durable`, oldest first.
+    unsynced: Vec<(Key, Option<Row>)>,
+    commits: u64,
+    lying: bool,
+    dead: bool,
+    armed: Vec<Trouble>,
+}
+
+impl Disk {
+    fn due(&mut self, commit: bool) -> Option<Trouble> {
+        let at = self.armed.iter_mut().position(|trouble| trouble.due(commit))?;
+        Some(self.armed.swap_remove(at))
+    }
+
+    fn sync(&mut self) {
+        for (key, row) in self.unsynced.drain(..) {
+            self.durable.set(key, row);
+        }
+    }
+}
+
+/// The backend. All its faults come from [`FaultyStore::arm`]; unarmed it is as good as a
+/// [`MemStore`](crate::memory::MemStore).
+#[derive(Default)]
+pub struct FaultyStore {
+    disk: Mutex<Disk>,
+}
+
+impl FaultyStore {
+    /// A store that holds `rows`, all durable.
+    pub fn with(rows: Rows) -> Self {
+        let disk = Disk { live: Arc::new(rows.clone()), durable: rows, ..Disk::default() };
+        FaultyStore { disk: Mutex::new(disk) }
+    }
+
+    /// Lets something go wrong later. Several troubles can be armed; each happens once.
+    pub fn arm(&self, trouble: Trouble) {
+        self.disk().armed.push(trouble);
+    }
+
+    /// From now on the disk lies about having synced, or is honest again. Honesty does not bring back what a lie
+    /// left out; the next honest commit does.
+    pub fn lie(&self, lying: bool) {
+        self.disk().lying = lying;
+    }
+
+    /// The power fails, if it has not already, and comes back: only what was durable is there.
+    pub fn reboot(&self) {
+        let mut disk = self.disk();
+        disk.live = Arc::new(disk.durable.clone());
+        disk.unsynced.clear();
+        disk.dead = false;
+        disk.armed.clear();
+    }
+
+    /// Whether the power is off.
+    pub fn is_dead(&self) -> bool {
+        self.disk().dead
+    }
+
+    /// How many commits have been made, acknowledged or not.
+    pub fn commits(&self) -> u64 {
+        self.disk().commits
+    }
+
+    /// How many acknowledged changes of rows a power failure would take now. Above zero only on a lying disk.
+    pub fn unsynced(&self) -> usize {
+        self.disk().unsynced.len()
+    }
+
+    /// What the running program sees.
+    pub fn live(&self) -> Arc<Rows> {
+        Arc::clone(&self.disk().live)
+    }
+
+    /// What a power failure would leave.
+    pub fn durable(&self) -> Rows {
+        self.disk().durable.clone()
+    }
+
+    fn disk(&self) -> MutexGuard<'_, Disk> {
+        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Backend for FaultyStore {
+    fn write<T, E, F>(&self, closure: F) -> Result<T, WriteError<E>>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: FnOnce(&mut dyn Txn) -> Result<T, E> + Send + 'static,
+    {
+        let mut guard = self.disk();
+        let disk = &mut *guard;
+        if disk.dead {
+            return Err(WriteError::Store(StoreFault::Closed));
+        }
+        // The rows are moved out so that the closure's operations can reach the rest of the disk.
+        let mut live = std::mem::take(&mut disk.live);
+        let outcome = attempt(disk, Arc::make_mut(&mut live), closure);
+        disk.live = live;
+        outcome
+    }
+
+    fn read<T, E, F>(&self, closure: F) -> Result<T, ReadError<E>>
+    where
+        F: FnOnce(&mut dyn ReadTxn) -> Result<T, E>,
+    {
+        let disk = self.disk();
+        if disk.dead {
+            return Err(ReadError::Store(StoreFault::Closed));
+        }
+        let mut snapshot = Snapshot(Arc::clone(&disk.live));
+        drop(disk);
+        closure(&mut snapshot).map_err(ReadError::Refused)
+    }
+}
+
+/// One write. What is not to be kept of it is undone when the inner transaction is dropped.
+fn attempt<T, E>(
+    disk: &mut Disk,
+    rows: &mut Rows,
+    closure: impl FnOnce(&mut dyn Txn) -> Result<T, E>,
+) -> Result<T, WriteError<E>> {
+    let mut txn = MemTxn::new(rows);
+    let mut faulty = FaultyTxn { txn: &mut txn, disk: &mut *disk, fault: None };
+    let result = catch_unwind(AssertUnwindSafe(|| closure(&mut faulty)));
+    if let Some(fault) = faulty.fault {
+        return Err(WriteError::Store(fault));
+    }
+    let value = match result {
+        Ok(Ok(value)) => value,
+        Ok(Err(refusal)) => return Err(WriteError::Refused(refusal)),
+        Err(payload) => return Err(WriteError::Panicked(crate::writer::message(&*payload))),
+    };
+    let changes = txn.changes();
+    if changes.is_empty() {
+        return Ok(value);
+    }
+    let trouble = disk.due(true);
+    match trouble {
+        Some(Trouble::Commit { fault, .. }) => return Err(WriteError::Store(fault)),
+        Some(Trouble::CrashBefore { .. }) => {
+            disk.dead = true;
+            return Err(WriteError::Store(StoreFault::Closed));
+        }
+        _ => {}
+    }
+    txn.keep();
+    disk.commits += 1;
+    disk.unsynced.extend(changes);
+    if !disk.lying {
+        disk.sync();
+    }
+    if matches!(trouble, Some(Trouble::CrashAfter { .. })) {
+        disk.dead = true;
+        return Err(WriteError::Store(StoreFault::Closed));
+    }
+    Ok(value)
+}
+
+struct FaultyTxn<'a, 'b> {
+    txn: &'a mut MemTxn<'b>,
+    disk: &'a mut Disk,
+    fault: Option<StoreFault>,
+}
+
+impl FaultyTxn<'_, '_> {
+    fn operation(&mut self) -> Result<(), StoreFault> {
+        if let Some(Trouble::Operation { fault, .. }) = self.disk.due(false) {
+            self.fault.get_or_insert(fault);
+        }
+        // As on a real disk: after a fault nothing more succeeds in this transaction.
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+}
+
+impl ReadTxn for FaultyTxn<'_, '_> {
+    fn get(&mut self, table: Table, owner: &Owner, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFault> {
+        self.operation()?;
+        self.txn.get(table, owner, key)
+    }
+
+    fn range(
+        &mut self,
+        table: Table,
+        owner: &Owner,
+        from: &[u8],
+        to: &[u8],
+        limit: usize,
+        reverse: bool,
+    ) -> Result<Vec<RawRow>, StoreFault> {
+        self.operation()?;
+        self.txn.range(table, owner, from, to, limit, reverse)
+    }
+}
+
+impl Txn for FaultyTxn<'_, '_> {
+    fn put(
+        &mut self,
+        table: Table,
+        owner: &Owner,
+        key: &[u8],
+        row: &[u8],
+        provenance: Option<&[u8]>,
+    ) -> Result<(), StoreFault> {
+        self.operation()?;
+        self.txn.put(table, owner, key, row, provenance)
+    }
+
+    fn delete(&mut self, table: Table, owner: &Owner, key: &[u8]) -> Result<(), StoreFault> {
+        self.operation()?;
+        self.txn.delete(table, owner, key)
+    }
+}

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{Access, OFlags, access};
 use rustix::process::geteuid;
 
 use crate::error::OpenError;
@@ -56,8 +56,10 @@ impl Place {
             let Some(meta) = examine(&path, kind)? else { continue };
             if is_open(&meta, kind) {
                 fs::set_permissions(&path, Permissions::from_mode(kind.mode())).map_err(io(&path))?;
-                repaired.push(path);
+                repaired.push(path.clone());
             }
+            // SQLite would quietly open a file for reading that it may not write.
+            access(&path, Access::WRITE_OK).map_err(|error| OpenError::from_io(&path, &error.into()))?;
         }
         for name in [BLOBS, TEMPORARY] {
             make_dir(&dir.join(name)).map_err(io(&dir.join(name)))?;

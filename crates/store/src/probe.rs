@@ -25,7 +25,7 @@ fn measure(path: &Path, budget: Duration) -> io::Result<f64> {
     let begun = Instant::now();
     let mut syncs = 0_u64;
     while begun.elapsed() < budget || syncs == 0 {
-        if syncs % 64 == 0 {
+        if syncs.is_multiple_of(64) {
             file.seek(SeekFrom::Start(0))?;
         }
         file.write_all(&page)?;

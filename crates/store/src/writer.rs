@@ -67,7 +67,8 @@ where
     }
 }
 
-fn message(payload: &(dyn Any + Send)) -> String {
+/// What a panic said.
+pub(crate) fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
 }

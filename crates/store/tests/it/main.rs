@@ -1,0 +1,36 @@
+//! The store's tests on real files.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, clippy::disallowed_methods, missing_docs)]
+
+mod blob;
+mod child;
+mod conformance;
+mod crash;
+mod damage;
+mod group;
+mod medium;
+mod ownership;
+mod power;
+
+use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table, Txn};
+use store::{Options, Store, WriteError};
+
+fn open(dir: &std::path::Path) -> Store {
+    Store::open(dir, Options::default()).unwrap()
+}
+
+/// Stores `body` under `key`.
+fn put(store: &Store, key: &str, body: &[u8]) -> Result<(), WriteError<StoreFault>> {
+    let (key, body) = (key.to_owned(), body.to_vec());
+    store.write(move |txn: &mut dyn Txn| txn.put(Table::Meta, &NOBODY, key.as_bytes(), &body, None))
+}
+
+fn get(store: &Store, key: &str) -> Option<Vec<u8>> {
+    let read = |txn: &mut dyn ReadTxn| txn.get(Table::Meta, &NOBODY, key.as_bytes());
+    store.read(read).unwrap()
+}
+
+/// All keys of the table that `put` writes to, in order.
+fn keys(store: &Store) -> Vec<String> {
+    let all = |txn: &mut dyn ReadTxn| txn.range(Table::Meta, &NOBODY, b"", b"", usize::MAX, false);
+    store.read(all).unwrap().into_iter().map(|(key, _)| String::from_utf8(key).unwrap()).collect()
+}
