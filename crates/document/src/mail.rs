@@ -15,7 +15,7 @@ pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<String, DocumentErro
     no_controls(bytes)?;
     let rendered = guarded(|| match MessageParser::default().parse(bytes) {
         Some(message) => render(&message, limits),
-        None => Err(DocumentError::MailBroken { reason: "it is empty".into() }),
+        None => Err(DocumentError::MailBroken { reason: "it has no header".into() }),
     });
     match rendered {
         Ok(rendered) => rendered,

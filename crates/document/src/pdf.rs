@@ -4,6 +4,7 @@ mod content;
 mod font;
 mod lines;
 mod matrix;
+mod unicode;
 
 use lopdf::{DecompressError, Document, Error, LoadOptions};
 

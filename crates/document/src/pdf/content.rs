@@ -23,8 +23,9 @@ const ANCESTORS: usize = 64;
 pub(super) struct Reader<'a, 'b> {
     document: &'a Document,
     budget: Budget<'b>,
-    /// Fonts are shared by pages, and reading one takes long.
-    fonts: HashMap<ObjectId, Rc<Font<'a>>>,
+    /// Fonts are shared by pages, and reading one takes long. The document does not change, so the place of a
+    /// dictionary in memory identifies it, with or without an object number.
+    fonts: HashMap<*const Dictionary, Rc<Font<'a>>>,
     lines: Lines,
 }
 
@@ -63,6 +64,7 @@ impl<'a, 'b> Reader<'a, 'b> {
 
     /// The text of a page. A page that is missing or not a dictionary has none.
     pub(super) fn page(&mut self, page: ObjectId) -> Result<String, DocumentError> {
+        self.budget.work(self.document.get_page_contents(page).len())?;
         let content = match self.document.get_page_content_with_limit(page, self.budget.unfolded) {
             Ok(content) => content,
             Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
@@ -212,16 +214,12 @@ impl<'a, 'b> Reader<'a, 'b> {
             .and_then(|resources| resources.get_deref(b"Font", document).and_then(Object::as_dict).ok())
             .and_then(|fonts| fonts.get(name).ok());
         let Some(entry) = entry else { return Ok(None) };
-        let Ok((id, Object::Dictionary(dictionary))) = document.dereference(entry) else { return Ok(None) };
-        if let Some(font) = id.and_then(|id| self.fonts.get(&id)) {
+        let Ok((_, Object::Dictionary(dictionary))) = document.dereference(entry) else { return Ok(None) };
+        if let Some(font) = self.fonts.get(&std::ptr::from_ref(dictionary)) {
             return Ok(Some(Rc::clone(font)));
         }
-        // A font without an id is read at each use, so it is work.
-        self.budget.work(256)?;
         let font = Rc::new(Font::new(document, dictionary, &mut self.budget)?);
-        if let Some(id) = id {
-            self.fonts.insert(id, Rc::clone(&font));
-        }
+        self.fonts.insert(dictionary, Rc::clone(&font));
         Ok(Some(font))
     }
 

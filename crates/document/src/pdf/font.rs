@@ -6,6 +6,7 @@ use lopdf::{DecompressError, Dictionary, Document, Encoding, Error, Object};
 
 use super::Budget;
 use super::matrix::Matrix;
+use super::unicode::Unicode;
 use crate::DocumentError;
 
 /// The most glyph widths that are kept of one font.
@@ -14,7 +15,7 @@ const WIDTHS: usize = 1 << 16;
 /// What reading needs to know of a font.
 pub(super) struct Font<'a> {
     /// The font's own table from codes to characters, which knows best when there is one.
-    unicode: Option<Encoding<'a>>,
+    unicode: Option<Unicode>,
     /// The table that the font names, or the standard one.
     encoding: Option<Encoding<'a>>,
     /// Whether codes have two bytes (a composite font).
@@ -45,19 +46,18 @@ impl<'a> Font<'a> {
     ) -> Result<Self, DocumentError> {
         let kind = dictionary.get(b"Subtype").and_then(Object::as_name).unwrap_or_default();
         let wide = kind == b"Type0";
+        budget.work(256 + differences(document, dictionary))?;
         let unicode = unicode(document, dictionary, budget)?;
         let encoding = match dictionary.get_font_encoding_with_limit(document, budget.unfolded) {
             // Without a table, the codes of a composite font are numbers of glyphs and say nothing.
             Ok(Encoding::OneByteEncoding(_)) if wide => None,
+            // Read already, and with more patience.
+            Ok(Encoding::UnicodeMapEncoding(_)) | Err(_) => None,
             Ok(encoding) => Some(encoding),
-            Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
-                return Err(budget.too_much_unfolded());
-            }
-            Err(_) => None,
         };
         let mut font = Self { unicode, encoding, wide, widths: HashMap::new(), fallback: None, scale: 0.001 };
         if wide {
-            font.read_wide_widths(document, dictionary);
+            font.read_wide_widths(document, dictionary, budget)?;
         } else {
             font.read_widths(document, dictionary);
         }
@@ -85,40 +85,50 @@ impl<'a> Font<'a> {
     }
 
     /// Widths of a composite font: `code [w w …]` or `first last w`, over and over.
-    fn read_wide_widths(&mut self, document: &Document, dictionary: &Dictionary) {
+    fn read_wide_widths(
+        &mut self,
+        document: &Document,
+        dictionary: &Dictionary,
+        budget: &mut Budget<'_>,
+    ) -> Result<(), DocumentError> {
         let Some(descendant) = array(document, dictionary, b"DescendantFonts")
             .and_then(|fonts| fonts.first())
             .and_then(|font| document.dereference(font).ok())
             .and_then(|(_, font)| font.as_dict().ok())
         else {
-            return;
+            return Ok(());
         };
         self.fallback =
             Some(descendant.get_deref(b"DW", document).and_then(Object::as_float).unwrap_or(1000.0));
-        let Some(mut rest) = array(document, descendant, b"W") else { return };
+        let mut rest = array(document, descendant, b"W").unwrap_or_default();
         while let [first, second, tail @ ..] = rest {
-            let Some(first) = number(document, first).map(|first| first as u32) else { return };
+            rest = tail;
+            let Some(first) = number(document, first).map(|first| first as u32) else { break };
             let second = document.dereference(second).map_or(second, |(_, found)| found);
             if let Ok(widths) = second.as_array() {
                 for (code, width) in (first..).zip(widths) {
-                    if let Some(width) = number(document, width)
-                        && self.widths.len() < WIDTHS
-                    {
-                        self.widths.insert(code, width);
-                    }
+                    budget.work(1)?;
+                    self.keep_width(code, number(document, width));
                 }
+            } else if let (Some(last), [width, tail @ ..]) = (number(document, second), tail) {
                 rest = tail;
+                let width = number(document, width);
+                for code in first..=(last as u32).min(first.saturating_add(0xffff)) {
+                    budget.work(1)?;
+                    self.keep_width(code, width);
+                }
             } else {
-                let (Some(last), [width, tail @ ..]) = (number(document, second), tail) else { return };
-                if let Some(width) = number(document, width) {
-                    for code in first..=(last as u32).min(first.saturating_add(0xffff)) {
-                        if self.widths.len() < WIDTHS {
-                            self.widths.insert(code, width);
-                        }
-                    }
-                }
-                rest = tail;
+                break;
             }
+        }
+        Ok(())
+    }
+
+    fn keep_width(&mut self, code: u32, width: Option<f32>) {
+        if let Some(width) = width
+            && self.widths.len() < WIDTHS
+        {
+            self.widths.insert(code, width);
         }
     }
 
@@ -128,7 +138,7 @@ impl<'a> Font<'a> {
         let length = if self.wide { 2 } else { 1 };
         for code in bytes.chunks(length) {
             let number = code.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
-            let text = self.characters(code);
+            let text = self.characters(code, number);
             let width = self.widths.get(&number).copied().or(self.fallback);
             shown.width += width.unwrap_or_else(|| text.chars().map(estimate).sum()) * self.scale;
             shown.codes += 1;
@@ -139,44 +149,47 @@ impl<'a> Font<'a> {
     }
 
     /// The characters of one code; the replacement character when no table knows it.
-    fn characters(&self, code: &[u8]) -> String {
-        for encoding in [&self.unicode, &self.encoding].into_iter().flatten() {
-            match encoding.bytes_to_string(code) {
-                Ok(text) if !text.is_empty() && !text.contains(char::REPLACEMENT_CHARACTER) => {
-                    return apart(&text);
-                }
-                _ => {}
-            }
+    fn characters(&self, code: &[u8], number: u32) -> String {
+        if let Some(text) = self.unicode.as_ref().and_then(|table| table.get(number)) {
+            return apart(text);
         }
-        // An empty code of a simple font draws nothing; an unknown glyph of a composite one draws something.
-        if self.wide { char::REPLACEMENT_CHARACTER.to_string() } else { String::new() }
+        match self.encoding.as_ref().map(|encoding| encoding.bytes_to_string(code)) {
+            Some(Ok(text)) if !text.is_empty() => apart(&text),
+            // The table of a simple font leaves out what is not drawn; a glyph of a composite font is drawn.
+            _ if self.wide => char::REPLACEMENT_CHARACTER.to_string(),
+            _ => String::new(),
+        }
     }
 }
 
-/// The `ToUnicode` table of a font. The parser looks at it only when the font names no other encoding, so it is
-/// asked about a copy that names none.
-fn unicode<'a>(
+/// The `ToUnicode` table of a font.
+fn unicode(
     document: &Document,
     dictionary: &Dictionary,
     budget: &mut Budget<'_>,
-) -> Result<Option<Encoding<'a>>, DocumentError> {
+) -> Result<Option<Unicode>, DocumentError> {
     let Ok(stream) = dictionary.get_deref(b"ToUnicode", document).and_then(Object::as_stream) else {
         return Ok(None);
     };
-    // Unfolded twice, here to count it, because the parser does not tell how much it was.
     match stream.get_plain_content_with_limit(budget.unfolded) {
-        Ok(content) => budget.unfold(content.len())?,
-        Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
-            return Err(budget.too_much_unfolded());
+        Ok(content) => {
+            budget.unfold(content.len())?;
+            let table = Unicode::read(&content);
+            budget.work(content.len() / 16 + table.read)?;
+            Ok(Some(table))
         }
-        Err(_) => return Ok(None),
+        Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
+            Err(budget.too_much_unfolded())
+        }
+        Err(_) => Ok(None),
     }
-    let mut bare = dictionary.clone();
-    bare.remove(b"Encoding");
-    match bare.get_font_encoding_with_limit(document, budget.unfolded) {
-        Ok(Encoding::UnicodeMapEncoding(map)) => Ok(Some(Encoding::UnicodeMapEncoding(map))),
-        _ => Ok(None),
-    }
+}
+
+/// How many entries the encoding of a font lists, for the account of work.
+fn differences(document: &Document, dictionary: &Dictionary) -> usize {
+    let encoding = dictionary.get_deref(b"Encoding", document).and_then(Object::as_dict);
+    let listed = encoding.and_then(|encoding| encoding.get(b"Differences")).and_then(Object::as_array);
+    listed.map_or(0, Vec::len)
 }
 
 fn array<'a>(document: &'a Document, dictionary: &'a Dictionary, key: &[u8]) -> Option<&'a [Object]> {

@@ -108,7 +108,7 @@ fn step(last: &Run, next: &Run) -> Step {
         } else {
             Step::None
         }
-    } else if down > 0.0 && down <= PARAGRAPH * size {
+    } else if down.abs() <= PARAGRAPH * size {
         Step::Line
     } else {
         Step::Paragraph

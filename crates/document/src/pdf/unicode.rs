@@ -1,0 +1,211 @@
+//! The `ToUnicode` table of a font: which characters a code stands for.
+//!
+//! The table is a PostScript program, and programs that write PDF take liberties with it. Only its tables are
+//! looked for here; what stands around them is passed over.
+
+use std::collections::HashMap;
+
+/// The most entries that are read; a font has at most 65 536 glyphs.
+const ENTRIES: usize = 1 << 16;
+
+/// From codes to characters.
+#[derive(Debug, Default)]
+pub(super) struct Unicode {
+    map: HashMap<u32, String>,
+    /// How many entries were read, kept or not: what reading the table has cost.
+    pub(super) read: usize,
+}
+
+impl Unicode {
+    /// Reads the unfolded content of the stream. A table that makes no sense is empty.
+    pub(super) fn read(content: &[u8]) -> Self {
+        let mut table = Self::default();
+        let mut tokens = Tokens { rest: content };
+        while let Some(token) = tokens.next() {
+            if table.is_full() {
+                break;
+            }
+            match token {
+                Token::Word(b"beginbfchar") => table.read_chars(&mut tokens),
+                Token::Word(b"beginbfrange") => table.read_ranges(&mut tokens),
+                _ => {}
+            }
+        }
+        table
+    }
+
+    /// The characters of a code.
+    pub(super) fn get(&self, code: u32) -> Option<&str> {
+        self.map.get(&code).map(String::as_str)
+    }
+
+    /// `<code> <characters>`, over and over.
+    fn read_chars(&mut self, tokens: &mut Tokens<'_>) {
+        while let Some(Token::Hex(code)) = tokens.next() {
+            let Some(Token::Hex(characters)) = tokens.next() else { return };
+            self.insert(number(&code), decode(&characters));
+        }
+    }
+
+    /// `<first> <last> <characters of first>` or `<first> <last> [<characters> …]`, over and over.
+    fn read_ranges(&mut self, tokens: &mut Tokens<'_>) {
+        while let Some(Token::Hex(first)) = tokens.next() {
+            let Some(Token::Hex(last)) = tokens.next() else { return };
+            let (first, last) = (number(&first), number(&last));
+            match tokens.next() {
+                Some(Token::Hex(mut characters)) => {
+                    for code in first..=last {
+                        if self.is_full() {
+                            return;
+                        }
+                        self.insert(code, decode(&characters));
+                        // Only the last unit counts up.
+                        if let [.., high, low] = characters.as_mut_slice() {
+                            let next = u16::from_be_bytes([*high, *low]).wrapping_add(1);
+                            [*high, *low] = next.to_be_bytes();
+                        } else if let [only] = characters.as_mut_slice() {
+                            *only = only.wrapping_add(1);
+                        }
+                    }
+                }
+                Some(Token::Open) => {
+                    for code in first.. {
+                        match tokens.next() {
+                            Some(Token::Hex(characters)) => self.insert(code, decode(&characters)),
+                            Some(Token::Close) => break,
+                            _ => return,
+                        }
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.read >= ENTRIES
+    }
+
+    fn insert(&mut self, code: u32, characters: String) {
+        self.read += 1;
+        if !characters.is_empty() {
+            self.map.insert(code, characters);
+        }
+    }
+}
+
+/// The number of a code; one that is longer than four bytes keeps its last four.
+fn number(code: &[u8]) -> u32 {
+    code.iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
+}
+
+/// Characters are written in UTF-16, most significant byte first; a single byte stands for itself.
+fn decode(characters: &[u8]) -> String {
+    if let [only] = characters {
+        return char::from(*only).to_string();
+    }
+    let units =
+        characters.chunks_exact(2).map(|unit| unit.iter().fold(0, |unit, byte| unit << 8 | u16::from(*byte)));
+    // Some writers end the characters with a zero.
+    char::decode_utf16(units).flatten().filter(|char| *char != '\0').collect()
+}
+
+enum Token<'a> {
+    Word(&'a [u8]),
+    Hex(Vec<u8>),
+    Open,
+    Close,
+}
+
+struct Tokens<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Tokens<'a> {
+    fn take(&mut self, length: usize) -> &'a [u8] {
+        let (taken, rest) = self.rest.split_at_checked(length).unwrap_or((self.rest, &[]));
+        self.rest = rest;
+        taken
+    }
+
+    /// How many bytes come before the first for which `found` holds.
+    fn until(&self, found: impl Fn(u8) -> bool) -> usize {
+        self.rest.iter().position(|byte| found(*byte)).unwrap_or(self.rest.len())
+    }
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        loop {
+            let blank = self.until(|byte| !byte.is_ascii_whitespace() && byte != 0);
+            self.take(blank);
+            match *self.rest.first()? {
+                b'%' => {
+                    let comment = self.until(|byte| byte == b'\n' || byte == b'\r');
+                    self.take(comment);
+                }
+                b'[' => {
+                    self.take(1);
+                    return Some(Token::Open);
+                }
+                b']' => {
+                    self.take(1);
+                    return Some(Token::Close);
+                }
+                b'<' if self.rest.get(1) != Some(&b'<') => {
+                    self.take(1);
+                    let length = self.until(|byte| byte == b'>');
+                    let digits = self.take(length);
+                    self.take(1);
+                    return Some(Token::Hex(hex(digits)));
+                }
+                b'<' | b'>' | b'(' | b')' | b'{' | b'}' => {
+                    self.take(1);
+                }
+                _ => {
+                    // A name keeps its stroke, so that it is never taken for a word.
+                    let length = 1 + Tokens { rest: self.rest.get(1..).unwrap_or_default() }
+                        .until(|byte| byte.is_ascii_whitespace() || b"[]<>(){}/%\0".contains(&byte));
+                    return Some(Token::Word(self.take(length)));
+                }
+            }
+        }
+    }
+}
+
+/// The bytes of hexadecimal digits; other bytes are passed over, and an odd last digit counts as its tenfold.
+fn hex(digits: &[u8]) -> Vec<u8> {
+    let digits: Vec<u8> =
+        digits.iter().filter_map(|digit| char::from(*digit).to_digit(16)).map(|digit| digit as u8).collect();
+    digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables() {
+        let check = |content: &str, expected: &[(u32, &str)]| {
+            let table = Unicode::read(content.as_bytes());
+            let mut found: Vec<_> = table.map.iter().map(|(code, text)| (*code, text.as_str())).collect();
+            found.sort_unstable();
+            assert_eq!(found, expected, "{content}");
+        };
+        check("", &[]);
+        check("1 beginbfchar\n<01> <0041>\n<0002><00480069>\nendbfchar", &[(1, "A"), (2, "Hi")]);
+        check("beginbfrange <10> <12> <00FE> endbfrange", &[(16, "þ"), (17, "ÿ"), (18, "Ā")]);
+        check(
+            "beginbfrange<0001><0002>[<D83DDE00> <66>]<05><05><67>endbfrange",
+            &[(1, "😀"), (2, "f"), (5, "g")],
+        );
+        check("% beginbfchar <01> <0041>\n/beginbfchar <02> <0042>", &[]);
+        check("beginbfchar <01> <0041> <02>", &[(1, "A")]);
+        check("beginbfchar <01> <D800> <02> <00410000>", &[(2, "A")]);
+        check("beginbfrange <05> <01> <0041> <09> <09> [", &[]);
+        let endless = "<00000000> <FFFFFFFF> <0041>".repeat(1000);
+        assert_eq!(Unicode::read(format!("beginbfrange {endless}").as_bytes()).read, ENTRIES);
+    }
+}

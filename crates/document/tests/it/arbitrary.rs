@@ -1,0 +1,77 @@
+//! No input makes it panic, and what it hands back keeps its promise.
+
+use document::{DocumentError, Limits, text};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::made;
+
+const NAMES: [&str; 6] = ["a.txt", "a.eml", "a.pdf", "a.json", "a", "a.docx"];
+
+fn keeps_promise(bytes: &[u8], name: &str) -> Result<(), TestCaseError> {
+    let limits = Limits { unfolded: 1 << 20, operations: 100_000, ..Limits::default() };
+    match text(bytes, name, &limits) {
+        Ok(read) => {
+            let control =
+                |char: char| char.is_ascii_control() && !matches!(char, '\t' | '\n' | '\r' | '\u{c}');
+            prop_assert!(!read.text.contains(control), "{name}: {:?}", read.text);
+            prop_assert!(read.text.len() <= limits.text);
+        }
+        Err(error) => {
+            prop_assert!(!error.to_string().is_empty());
+            prop_assert!(!error.help().is_empty());
+            // A fault of ours would come back as one of the parser's: both are to be known.
+            if let DocumentError::PdfBroken { reason } | DocumentError::MailBroken { reason } = error {
+                prop_assert!(!reason.contains("document/src"), "{reason}");
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bytes(bytes in vec(any::<u8>(), 0..600), name in 0..NAMES.len()) {
+        keeps_promise(&bytes, NAMES[name])?;
+    }
+
+    /// Bytes with the mark of a PDF or the head of a mail get past the door.
+    #[test]
+    fn behind_the_door(bytes in vec(any::<u8>(), 0..600), words in "\\PC{0,200}") {
+        keeps_promise(&[b"%PDF-1.7\n", &*bytes].concat(), "a.pdf")?;
+        keeps_promise(format!("From: {words}\r\nContent-Type: {words}\r\nSubject: =?utf-8?B?{words}?=\r\n\r\n{words}").as_bytes(), "a.eml")?;
+    }
+
+    /// A sound file with some bytes replaced: most of it still parses.
+    #[test]
+    fn damaged(changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..12), compressed in any::<bool>()) {
+        let page = "BT /F1 12 Tf 14 TL 72 700 Td (some text) Tj T* [(more) -200 (of it)] TJ ET q 2 0 0 2 0 0 cm Q";
+        let mut bytes = made::pdf(&[page, page], compressed);
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        keeps_promise(&bytes, "a.pdf")?;
+    }
+
+    /// A sound file around a page of arbitrary operations.
+    #[test]
+    fn operations(page in "([-0-9.]{1,4} |\\([a-z]{0,3}\\) |\\[|\\]|<<|>>|<[0-9a-f]{0,4}> |/F1 |Tj |TJ |Tf |Td |Tm |cm |q |Q |BT |ET |' |\" |Do |BI |ID |EI ){0,60}") {
+        keeps_promise(&made::pdf(&[&page], false), "a.pdf")?;
+    }
+}
+
+#[test]
+fn deep_nesting() {
+    for (open, close) in [("[", "]"), ("<<", ">>"), ("(", ")"), ("<</A ", ">>")] {
+        let deep = format!("{}{}", open.repeat(50_000), close.repeat(50_000));
+        keeps_promise(&made::pdf(&[&format!("{deep} TJ BT /F1 12 Tf (x) Tj ET")], false), "a.pdf").unwrap();
+        let file = format!("%PDF-1.4\n1 0 obj {deep} endobj\ntrailer <</Root 1 0 R>>\n%%EOF");
+        keeps_promise(file.as_bytes(), "a.pdf").unwrap();
+    }
+    let nested = (0..200).map(|n| format!("Content-Type: multipart/mixed; boundary=b{n}\r\n\r\n--b{n}\r\n"));
+    keeps_promise(format!("From: a@b.example\r\n{}", nested.collect::<String>()).as_bytes(), "a.eml")
+        .unwrap();
+}

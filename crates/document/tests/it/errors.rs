@@ -1,0 +1,88 @@
+//! What is refused, and with which words.
+
+use document::{DocumentError, Limits, text};
+
+use crate::made;
+
+/// Reads and compares with an error, whose help must say something.
+fn check(bytes: &[u8], name: &str, limits: &Limits, expected: DocumentError) {
+    let error = text(bytes, name, limits).expect_err(name);
+    assert_eq!(error, expected, "{name}");
+    assert!(!error.help().is_empty());
+}
+
+#[test]
+fn too_large_is_found_before_reading() {
+    let limits = Limits::default();
+    let gigabyte = 1 << 30;
+    let expected = DocumentError::TooLarge { size: gigabyte, limit: limits.bytes };
+    assert_eq!(limits.admit(gigabyte), Err(expected.clone()));
+    assert_eq!(limits.admit(limits.bytes), Ok(()));
+    assert_eq!(expected.to_string(), "the document has 1073741824 bytes; the limit is 10485760");
+    let small = Limits { bytes: 3, ..limits };
+    // Not even looked at: it would be unsupported.
+    check(b"\x89PNG\r\n\x1a\n", "a.png", &small, DocumentError::TooLarge { size: 8, limit: 3 });
+}
+
+#[test]
+fn not_text() {
+    let check = |bytes: &[u8], name: &str, expected| check(bytes, name, &Limits::default(), expected);
+    let disguised = |suffix: &str, found| DocumentError::Disguised { suffix: suffix.into(), found };
+    let pdf = made::pdf(&["BT /F1 12 Tf (x) Tj ET"], true);
+    check(b"ab\0c", "a.txt", DocumentError::Binary { byte: 0, offset: 2 });
+    check(b"ab\x1b[31m", "a.log", DocumentError::Binary { byte: 0x1b, offset: 2 });
+    check(b"From: a\r\n\r\n\x01", "a.eml", DocumentError::Binary { byte: 1, offset: 11 });
+    check(b"caf\xe9 ole", "a.md", DocumentError::NotUtf8 { byte: 0xe9, offset: 3 });
+    check(b"\xef\xbb\xbf\xc3", "a.md", DocumentError::NotUtf8 { byte: 0xc3, offset: 3 });
+    check(b"\xff\xfeh\0i\0", "a.txt", DocumentError::NotUtf8 { byte: 0xff, offset: 0 });
+    check(b"\x89PNG\r\n\x1a\n....", "a.txt", disguised(".txt", "a PNG image"));
+    check(b"PK\x03\x04....", "a.pdf", disguised(".pdf", "a ZIP archive"));
+    check(&pdf, "notes.MD", disguised(".md", "a PDF document"));
+    check(b"<html>not found</html>", "a.pdf", disguised(".pdf", "not a PDF document"));
+    check(b"PK\x03\x04....", "a.docx", DocumentError::Unsupported { found: "a Word document (.docx)" });
+    check(b"\x7fELF\x02", "tool", DocumentError::Unsupported { found: "a program" });
+    assert!(text(&pdf, "no-suffix", &Limits::default()).is_ok());
+}
+
+#[test]
+fn mails() {
+    let check = |bytes: &[u8], expected| check(bytes, "a.eml", &Limits::default(), expected);
+    let broken = |reason: &str| DocumentError::MailBroken { reason: reason.into() };
+    check(b"", broken("it has no header"));
+    check(b"just some words\r\n", broken("it has no header"));
+    check(b"X-Note: some words\r\n\r\nmore", broken("it has no From, Date or Subject line"));
+    check(
+        b"From: a@b.example\r\nContent-Type: application/pdf\r\n\r\n%PDF",
+        DocumentError::MailWithoutText { attachments: 1 },
+    );
+}
+
+#[test]
+fn pdfs() {
+    let default = Limits::default();
+    check(&made::scan(), "scan.pdf", &default, DocumentError::PdfWithoutText { pages: 2 });
+    check(&made::encrypted(), "closed.pdf", &default, DocumentError::PdfEncrypted);
+    check(b"", "a.pdf", &default, DocumentError::PdfBroken { reason: "it is empty".into() });
+
+    let pages = made::pdf(&["BT /F1 12 Tf (x) Tj ET"; 5], true);
+    let limits = Limits { pages: 4, ..default.clone() };
+    check(&pages, "a.pdf", &limits, DocumentError::TooManyPages { pages: 5, limit: 4 });
+    let limits = Limits { operations: 270, ..default.clone() };
+    check(&pages, "a.pdf", &limits, DocumentError::PdfTooComplex { unit: "drawing operations", limit: 270 });
+    let limits = Limits { text: 4, ..default.clone() };
+    check(&pages, "a.pdf", &limits, DocumentError::TooMuchText { limit: 4 });
+
+    let limits = Limits { unfolded: 1 << 20, ..default.clone() };
+    let complex = DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: 1 << 20 };
+    check(&made::bomb(8 << 20), "bomb.pdf", &limits, complex);
+
+    // Cut short at every tenth: text or an error that says what is wrong, never garbage.
+    let whole = made::pdf(&["BT /F1 12 Tf 72 700 Td (whole) Tj ET"], false);
+    for cut in (0..whole.len()).step_by(whole.len() / 10) {
+        match text(&whole[..cut], "cut.pdf", &default) {
+            Ok(read) => assert_eq!(read.text, "whole\n"),
+            Err(DocumentError::PdfBroken { .. } | DocumentError::Disguised { .. }) => {}
+            Err(other) => panic!("cut at {cut}: {other:?}"),
+        }
+    }
+}
