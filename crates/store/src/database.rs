@@ -172,3 +172,28 @@ fn is_empty(dir: &Path) -> bool {
 fn failure(dir: &Path, path: &Path, fault: StoreFault) -> OpenError {
     OpenError::from_fault(path, fault::refine(dir, fault))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What only a power failure would show otherwise: 2 is FULL.
+    #[test]
+    fn every_commit_is_synced() {
+        let dir = std::env::temp_dir().join(format!("store-settings-{}", std::process::id()));
+        let place = place::Place::claim(&dir).unwrap();
+        let conn = writer(&place.dir, None).unwrap();
+        let value = |pragma: &str| {
+            conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, rusqlite::types::Value>(0))
+                .unwrap()
+        };
+        assert_eq!(value("journal_mode"), "wal".to_owned().into());
+        assert_eq!(value("synchronous"), 2.into());
+        assert_eq!(value("foreign_keys"), 1.into());
+        assert_eq!(value("busy_timeout"), 5000.into());
+        assert_eq!(value("application_id"), APPLICATION.into());
+        close(conn);
+        assert!(!recognise(&place.dir.join(place::DATABASE)).unwrap());
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}
