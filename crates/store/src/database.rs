@@ -112,6 +112,8 @@ fn create(dir: &Path, path: &Path) -> Result<(), OpenError> {
     let fill = || -> Result<(), StoreFault> {
         let of = |e: rusqlite::Error| fault::of(&e);
         let conn = connect(&new).map_err(of)?;
+        // Nobody looks at the file before it is renamed, and it is synced once before that.
+        conn.pragma_update(None, "synchronous", "OFF").map_err(of)?;
         conn.pragma_update(None, "application_id", APPLICATION).map_err(of)?;
         conn.pragma_update(None, "journal_mode", "WAL").map_err(of)?;
         migration::migrate(&conn)?;

@@ -61,10 +61,13 @@ impl Place {
             // SQLite would quietly open a file for reading that it may not write.
             access(&path, Access::WRITE_OK).map_err(|error| OpenError::from_io(&path, &error.into()))?;
         }
+        let mut made = false;
         for name in [BLOBS, TEMPORARY] {
-            make_dir(&dir.join(name)).map_err(io(&dir.join(name)))?;
+            made |= make_dir(&dir.join(name)).map_err(io(&dir.join(name)))?;
         }
-        sync_dir(&dir).map_err(io(&dir))?;
+        if made {
+            sync_dir(&dir).map_err(io(&dir))?;
+        }
         Ok(Place { dir, repaired, _lock: lock })
     }
 }
@@ -165,7 +168,7 @@ fn lock(dir: &Path) -> Result<File, OpenError> {
     Ok(file)
 }
 
-/// Makes a directory for us alone; no error if it is there.
+/// Makes a directory for us alone. Says whether it had to.
 pub(crate) fn make_dir(path: &Path) -> io::Result<bool> {
     match DirBuilder::new().mode(DIR_MODE).create(path) {
         Ok(()) => Ok(true),
