@@ -4,6 +4,10 @@
 
 mod codec;
 mod fingerprint;
+mod guard;
+mod keys;
+mod order;
+mod pattern;
 mod text;
 mod value;
 mod visible;
@@ -12,6 +16,13 @@ pub use codec::error::{DecodeError, Problem, Segment};
 pub use codec::json::Bounds;
 pub use codec::{CapData, MAX_DIGITS, capdata, smallcaps};
 pub use fingerprint::{Hash, canonical_bytes, fingerprint, push_prefixed};
+pub use guard::{ArgGuard, CallKind, DefaultGuards, InterfaceGuard, MethodGuard};
+pub use keys::{Complaint, confirm_key, is_key, kind_of};
+pub use order::{compare_keys, compare_rank};
+pub use pattern::{
+    Comparison, Label, Limit, Limits, Matcher, Mismatch, Pattern, Refinement, SplitArray, SplitRecord,
+    confirm_pattern, is_pattern,
+};
 pub use text::{Text, TextBuilder};
 pub use value::{
     Array, ErrorData, MAX_DEPTH, NoRef, Record, Reference, Remote, Symbol, Tagged, Value, ValueError,

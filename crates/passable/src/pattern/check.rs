@@ -1,0 +1,767 @@
+//! The check itself. One walk serves both to answer quickly and to explain: what a report would cost is only
+//! computed if the report wants it.
+
+use std::cmp::Ordering;
+
+use num_bigint::BigInt;
+
+use super::mismatch::{Label, Mismatch, found};
+use super::{Comparison, Limit, Matcher, Pattern, SplitArray, SplitRecord};
+use crate::codec::error::Segment;
+use crate::keys::{
+    Complaint, confirm_key, confirm_kind_of, confirm_scalar, is_key, kind_of, quoted, redacted,
+};
+use crate::order::{compare_keys, compare_known_keys};
+use crate::text::Text;
+use crate::value::{Record, Reference, Value};
+
+mod refine;
+
+/// Where a refusal is written down.
+pub(super) trait Report {
+    /// Takes down why a value is refused; the result is always `false`.
+    fn refuse(&mut self, mismatch: impl FnOnce() -> Mismatch) -> bool;
+
+    /// Puts a label before what was taken down.
+    fn label(&mut self, label: impl FnOnce() -> Label);
+}
+
+/// Wants to know nothing.
+pub(super) struct Silent;
+
+impl Report for Silent {
+    fn refuse(&mut self, _: impl FnOnce() -> Mismatch) -> bool {
+        false
+    }
+
+    fn label(&mut self, _: impl FnOnce() -> Label) {}
+}
+
+/// Wants to know everything. Labels are collected from the inside out.
+#[derive(Default)]
+pub(super) struct Explain {
+    mismatch: Option<Mismatch>,
+    labels: Vec<Label>,
+}
+
+impl Explain {
+    pub(super) fn mismatch(self) -> Mismatch {
+        let mut mismatch = self.mismatch.unwrap_or_else(|| Mismatch::new("no match", "a match", "no match"));
+        mismatch.path.extend(self.labels.into_iter().rev());
+        mismatch
+    }
+}
+
+impl Report for Explain {
+    fn refuse(&mut self, mismatch: impl FnOnce() -> Mismatch) -> bool {
+        self.mismatch = Some(mismatch());
+        self.labels.clear();
+        false
+    }
+
+    fn label(&mut self, label: impl FnOnce() -> Label) {
+        self.labels.push(label());
+    }
+}
+
+/// Whether the value matches; `Err` where upstream throws instead of answering.
+pub(super) type Verdict = Result<bool, Box<Mismatch>>;
+
+/// Checks a part and labels a refusal with where the part is.
+fn nested<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    specimen: &Value<C>,
+    report: &mut R,
+    label: impl FnOnce() -> Label,
+) -> Verdict {
+    match confirm(pattern, specimen, report) {
+        Ok(true) => Ok(true),
+        Ok(false) => {
+            report.label(label);
+            Ok(false)
+        }
+        Err(thrown) => Err(Box::new(thrown.within(label()))),
+    }
+}
+
+/// Refuses with upstream's message about a specimen.
+fn refuse<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    specimen: &Value<C>,
+    report: &mut R,
+    message: impl FnOnce() -> String,
+) -> Verdict {
+    Ok(report.refuse(|| Mismatch::new(message(), pattern.describe(), found(specimen))))
+}
+
+fn thrown<C: Reference>(pattern: &Pattern<C>, specimen: &Value<C>, complaint: Complaint) -> Box<Mismatch> {
+    let mismatch = Mismatch::new(complaint.0, pattern.describe(), found(specimen));
+    Box::new(Mismatch { thrown: true, ..mismatch })
+}
+
+pub(super) fn confirm<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    let about = || redacted(specimen);
+    match pattern.matcher() {
+        Matcher::Any => Ok(true),
+        Matcher::Literal(key) => confirm_literal(pattern, key, specimen, report),
+        Matcher::Kind(kind) => match kind.as_bytes() {
+            b"undefined" => confirm_literal(pattern, &Value::Undefined, specimen, report),
+            b"null" => confirm_literal(pattern, &Value::Null, specimen, report),
+            _ => confirm_kind(pattern, kind, specimen, report),
+        },
+        Matcher::And(parts) => {
+            for part in parts {
+                if !confirm(part, specimen, report)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        Matcher::Or(parts) => confirm_or(pattern, parts, specimen, report),
+        Matcher::Not(part) => match confirm(part, specimen, &mut Silent)? {
+            false => Ok(true),
+            true => refuse(pattern, specimen, report, || {
+                format!("{} - Must fail negated pattern: (a string)", about())
+            }),
+        },
+        Matcher::Scalar => by_complaint(pattern, specimen, report, confirm_scalar(specimen)),
+        Matcher::Key => by_complaint(pattern, specimen, report, confirm_key(specimen)),
+        Matcher::Pattern => by_complaint(pattern, specimen, report, super::confirm_pattern(specimen)),
+        Matcher::Tagged(tag, payload) => match specimen {
+            Value::Tagged(tagged) => {
+                Ok(nested(tag, &Value::String(tagged.tag().clone()), report, || Label::note("tag"))?
+                    && nested(payload, tagged.payload(), report, || Label::note("payload"))?)
+            }
+            _ => refuse(pattern, specimen, report, || {
+                format!("Expected tagged object, not \"{}\": {}", specimen.kind(), about())
+            }),
+        },
+        Matcher::BigInt(limits) => Ok(confirm_style(pattern, "bigint", specimen, report)?
+            && digits(pattern, specimen, limits.get(Limit::DecimalDigits), report)?),
+        Matcher::Nat(limits) => {
+            if !confirm_style(pattern, "bigint", specimen, report)? {
+                return Ok(false);
+            }
+            if specimen.as_bigint().is_some_and(|number| number.sign() == num_bigint::Sign::Minus) {
+                return refuse(pattern, specimen, report, || format!("{} - Must be non-negative", about()));
+            }
+            digits(pattern, specimen, limits.get(Limit::DecimalDigits), report)
+        }
+        Matcher::String(limits) => match specimen {
+            Value::String(text) if within(text.utf16_len(), limits.get(Limit::StringLength)) => Ok(true),
+            Value::String(_) => refuse(pattern, specimen, report, || {
+                format!("string {} must not be bigger than (a number)", about())
+            }),
+            _ => confirm_style(pattern, "string", specimen, report),
+        },
+        Matcher::Symbol(limits) => match specimen {
+            Value::Symbol(symbol) => {
+                let limit = limits.get(Limit::SymbolNameLength);
+                if within(symbol.name().utf16_len(), limit) {
+                    return Ok(true);
+                }
+                refuse(pattern, specimen, report, || {
+                    format!("Symbol name {} must not be bigger than (a number)", quoted(symbol.name()))
+                })
+            }
+            _ => confirm_style(pattern, "symbol", specimen, report),
+        },
+        Matcher::Bytes(limits) => match specimen {
+            Value::Bytes(bytes) if within(bytes.len(), limits.get(Limit::ByteLength)) => Ok(true),
+            Value::Bytes(_) => refuse(pattern, specimen, report, || {
+                format!("byteArray {} must not be bigger than (a number)", about())
+            }),
+            _ => confirm_style(pattern, "byteArray", specimen, report),
+        },
+        Matcher::Remotable(label) => match specimen {
+            Value::Remotable(_) => Ok(true),
+            _ => not_a(pattern, "remotable", label, specimen, report),
+        },
+        Matcher::Promise(label) => match specimen {
+            Value::Promise(_) => Ok(true),
+            _ => not_a(pattern, "promise", label, specimen, report),
+        },
+        Matcher::Compare(comparison, key) => confirm_compare(pattern, *comparison, key, specimen, report),
+        Matcher::Array(parts) => match specimen {
+            Value::Array(array) if array.len() == parts.len() => {
+                for (index, (part, element)) in parts.iter().zip(array.iter()).enumerate() {
+                    if !nested(part, element, report, || Label::index(index))? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Value::Array(_) => refuse(pattern, specimen, report, || {
+                format!("Array {} - Must be as long as copyArray pattern: (a string)", about())
+            }),
+            _ => refuse(pattern, specimen, report, || {
+                format!("{} - Must be a copyArray to match a copyArray pattern: (a string)", about())
+            }),
+        },
+        Matcher::Record(fields) => match specimen {
+            Value::Record(record) => {
+                confirm_fields(pattern, fields, &record.iter().collect::<Vec<_>>(), specimen, report)
+            }
+            _ => refuse(pattern, specimen, report, || {
+                format!("{} - Must be a copyRecord to match a copyRecord pattern: (a string)", about())
+            }),
+        },
+        Matcher::Map(entries) => confirm_map(pattern, entries, specimen, report),
+        Matcher::ArrayOf(part, limits) => {
+            let Value::Array(array) = specimen else {
+                return confirm_style(pattern, "copyArray", specimen, report);
+            };
+            if !within(array.len(), limits.get(Limit::ArrayLength)) {
+                return refuse(pattern, specimen, report, || {
+                    "Array length (a number) must be <= limit (a number)".to_owned()
+                });
+            }
+            every(part, array, "", report)
+        }
+        Matcher::RecordOf(name, value, limits) => {
+            let Value::Record(record) = specimen else {
+                return confirm_style(pattern, "copyRecord", specimen, report);
+            };
+            let most = limits.get(Limit::NumProperties);
+            if !within(record.len(), most) {
+                return refuse(pattern, specimen, report, || {
+                    let most = super::mismatch::number_text(most);
+                    format!("Must not have more than {most} properties: {}", about())
+                });
+            }
+            confirm_entries(pattern, name, value, limits.get(Limit::PropertyNameLength), record, report)
+        }
+        Matcher::SetOf(part, limits) => {
+            if !confirm_style(pattern, "copySet", specimen, report)? {
+                return Ok(false);
+            }
+            let elements = specimen.payload_of("copySet").and_then(Value::as_array).unwrap_or_default();
+            let most = limits.get(Limit::NumSetElements);
+            // Here upstream asks for fewer than the limit; everywhere else the limit itself is allowed.
+            if !within(elements.len() + 1, most) {
+                return refuse(pattern, specimen, report, || {
+                    let most = super::mismatch::number_text(most);
+                    format!("Set must not have more than {most} elements: (a number)")
+                });
+            }
+            every(part, elements, "set elements", report)
+        }
+        Matcher::BagOf(key, count, limits) => confirm_bag(pattern, key, count, limits, specimen, report),
+        Matcher::MapOf(key, value, limits) => {
+            if !confirm_style(pattern, "copyMap", specimen, report)? {
+                return Ok(false);
+            }
+            let most = limits.get(Limit::NumMapEntries);
+            let (keys, values) = map_parts(specimen);
+            if !within(keys.len(), most) {
+                return refuse(pattern, specimen, report, || {
+                    let most = super::mismatch::number_text(most);
+                    format!("CopyMap must have no more than {most} entries: {}", about())
+                });
+            }
+            Ok(every(key, keys, "map keys", report)? && every(value, values, "map values", report)?)
+        }
+        Matcher::ContainerHas(part, count, limits) => {
+            confirm_container(pattern, part, count, limits.get(Limit::DecimalDigits), specimen, report)
+        }
+        Matcher::SplitArray(split) => confirm_split_array(pattern, split, specimen, report),
+        Matcher::SplitRecord(split) => confirm_split_record(pattern, split, specimen, report),
+        Matcher::Refine(refinement) => match refine::holds(*refinement, specimen) {
+            true => Ok(true),
+            false => {
+                refuse(pattern, specimen, report, || format!("{} - Must be {}", about(), pattern.describe()))
+            }
+        },
+    }
+}
+
+/// Limits are JavaScript numbers, so lengths are compared as such.
+fn within(length: usize, limit: f64) -> bool {
+    length as f64 <= limit
+}
+
+fn by_complaint<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    specimen: &Value<C>,
+    report: &mut R,
+    outcome: Result<(), Complaint>,
+) -> Verdict {
+    match outcome {
+        Ok(()) => Ok(true),
+        Err(complaint) => refuse(pattern, specimen, report, || complaint.0),
+    }
+}
+
+fn confirm_literal<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    key: &Value<C>,
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    let equal = match (key, specimen) {
+        // Sets may list remotables in any order, and upstream throws on maps: the key order decides.
+        (Value::Array(_), Value::Array(_))
+        | (Value::Record(_), Value::Record(_))
+        | (Value::Tagged(_), Value::Tagged(_)) => {
+            is_key(specimen)
+                && compare_known_keys(specimen, key)
+                    .map_err(|complaint| thrown(pattern, specimen, complaint))?
+                    == Some(Ordering::Equal)
+        }
+        _ => key == specimen,
+    };
+    if equal {
+        return Ok(true);
+    }
+    refuse(pattern, specimen, report, || format!("{} - Must be: {}", redacted(specimen), redacted(key)))
+}
+
+fn confirm_kind<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    kind: &Text,
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    match confirm_kind_of(specimen) {
+        Ok(real) if kind == real => Ok(true),
+        Ok(real) => refuse(pattern, specimen, report, || {
+            format!("{real} {} - Must be a {}", redacted(specimen), kind.to_str_lossy())
+        }),
+        Err(complaint) => refuse(pattern, specimen, report, || complaint.0),
+    }
+}
+
+/// Like [`confirm_kind`] for a kind that stands in our own code; atoms are compared without looking at tags.
+fn confirm_style<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    kind: &'static str,
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    if specimen.kind() == kind {
+        return Ok(true);
+    }
+    confirm_kind(pattern, &Text::from(kind), specimen, report)
+}
+
+fn not_a<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    what: &str,
+    label: &Text,
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    refuse(pattern, specimen, report, || {
+        let kind = match specimen {
+            Value::Tagged(tagged) => quoted(tagged.tag()),
+            _ => specimen.kind().to_owned(),
+        };
+        format!("{} - Must be a {what} {}, not {kind}", redacted(specimen), label.to_str_lossy())
+    })
+}
+
+fn confirm_or<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    parts: &[Pattern<C>],
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    if parts.is_empty() {
+        return refuse(pattern, specimen, report, || {
+            format!("{} - no pattern disjuncts to match: (a string)", redacted(specimen))
+        });
+    }
+    if let Some(other) = pattern.as_optional() {
+        return if matches!(specimen, Value::Undefined) {
+            Ok(true)
+        } else {
+            confirm(other, specimen, report)
+        };
+    }
+    for part in parts {
+        if confirm(part, specimen, &mut Silent)? {
+            return Ok(true);
+        }
+    }
+    refuse(pattern, specimen, report, || format!("{} - Must match one of (a string)", redacted(specimen)))
+}
+
+/// Counts digits as upstream does, through a double: from 10^15 or so the count may be one too high.
+fn too_many_digits(number: &BigInt, limit: f64) -> bool {
+    let magnitude = number.magnitude();
+    let approximate = if magnitude.bits() > 1024 {
+        f64::INFINITY
+    } else {
+        magnitude.to_string().parse::<f64>().unwrap_or(f64::INFINITY)
+    };
+    // A limit that is not a number lets nothing pass, as in JavaScript.
+    !matches!((approximate.log10().floor() + 1.0).partial_cmp(&limit), Some(Ordering::Less | Ordering::Equal))
+}
+
+fn digits<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    specimen: &Value<C>,
+    limit: f64,
+    report: &mut R,
+) -> Verdict {
+    match specimen.as_bigint().is_some_and(|number| too_many_digits(number, limit)) {
+        false => Ok(true),
+        true => refuse(pattern, specimen, report, || {
+            format!("bigint {} must not have more than (a number) digits", redacted(specimen))
+        }),
+    }
+}
+
+fn confirm_compare<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    comparison: Comparison,
+    key: &Value<C>,
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    let order = compare_keys(specimen, key).map_err(|complaint| thrown(pattern, specimen, complaint))?;
+    let holds = order.is_some_and(|order| match comparison {
+        Comparison::Lt => order.is_lt(),
+        Comparison::Lte => order.is_le(),
+        Comparison::Gte => order.is_ge(),
+        Comparison::Gt => order.is_gt(),
+    });
+    if holds {
+        return Ok(true);
+    }
+    refuse(pattern, specimen, report, || {
+        format!("{} - Must be {} {}", redacted(specimen), comparison.sign(), redacted(key))
+    })
+}
+
+fn every<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    elements: &[Value<C>],
+    prefix: &str,
+    report: &mut R,
+) -> Verdict {
+    if matches!(pattern.matcher(), Matcher::Any) {
+        return Ok(true);
+    }
+    for (index, element) in elements.iter().enumerate() {
+        let label = || Label::step(format!("{prefix}[{index}]"), Segment::Index(index));
+        if !nested(pattern, element, report, label)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn name_list<'a>(names: impl Iterator<Item = &'a Text>) -> Option<String> {
+    let names: Vec<String> = names.map(quoted).collect();
+    (!names.is_empty()).then(|| format!("[{}]", names.join(",")))
+}
+
+/// Checks that a record, or a part of one, has exactly these fields. Both lists are in UTF-16 order.
+fn confirm_fields<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    fields: &[(Text, Pattern<C>)],
+    own: &[&(Text, Value<C>)],
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    let same = fields.len() == own.len() && fields.iter().zip(own).all(|(field, own)| field.0 == own.0);
+    if !same {
+        // Upstream lists names in descending order, as the order of records does.
+        let has = |name: &Text| own.iter().any(|(own, _)| own == name);
+        let wants = |name: &Text| fields.iter().any(|(field, _)| field == name);
+        let missing = name_list(fields.iter().rev().map(|(name, _)| name).filter(|name| !has(name)));
+        let unexpected = name_list(own.iter().rev().map(|(name, _)| name).filter(|name| !wants(name)));
+        return Ok(report.refuse(|| {
+            let about = redacted(specimen);
+            let (message, found) = match (missing, unexpected) {
+                (Some(missing), _) => {
+                    let found = format!("{} without {missing}", found(specimen));
+                    (format!("{about} - Must have missing properties {missing}"), found)
+                }
+                (None, unexpected) => {
+                    let unexpected = unexpected.unwrap_or_default();
+                    let found = format!("a record that also has {unexpected}");
+                    (format!("{about} - Must not have unexpected properties: {unexpected}"), found)
+                }
+            };
+            Mismatch::new(message, pattern.describe(), crate::visible_line(&found))
+        }));
+    }
+    // Upstream looks at the fields in descending order of their names.
+    for ((name, part), (_, value)) in fields.iter().zip(own).rev() {
+        if !nested(part, value, report, || Label::name(name))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn confirm_entries<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    name_pattern: &Pattern<C>,
+    value_pattern: &Pattern<C>,
+    name_limit: f64,
+    record: &Record<C>,
+    report: &mut R,
+) -> Verdict {
+    for (name, value) in crate::codec::json::property_order(record.fields()) {
+        if !within(name.utf16_len(), name_limit) {
+            report.refuse(|| {
+                let limit = super::mismatch::number_text(name_limit);
+                let message = format!("Property name must not be longer than {limit}");
+                let found = format!("a name of {} characters", name.utf16_len());
+                Mismatch::new(message, pattern.describe(), found)
+            });
+            report.label(|| Label::name(name));
+            return Ok(false);
+        }
+        let field = |report: &mut R| {
+            let named = Value::String(name.clone());
+            let name_matches = matches!(name_pattern.matcher(), Matcher::Any)
+                || nested(name_pattern, &named, report, || Label::note("[0]"))?;
+            Ok(name_matches && nested(value_pattern, value, report, || Label::note("[1]"))?)
+        };
+        match field(report) {
+            Ok(true) => {}
+            Ok(false) => {
+                report.label(|| Label::name(name));
+                return Ok(false);
+            }
+            Err(thrown) => {
+                let thrown: Box<Mismatch> = thrown;
+                return Err(Box::new(thrown.within(Label::name(name))));
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn map_parts<C: Reference>(map: &Value<C>) -> (&[Value<C>], &[Value<C>]) {
+    let payload = map.payload_of("copyMap");
+    let part = |name| payload.and_then(|payload| payload.get(name)?.as_array()).unwrap_or_default();
+    (part("keys"), part("values"))
+}
+
+fn confirm_map<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    entries: &[(Value<C>, Pattern<C>)],
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    if kind_of(specimen) != Some("copyMap") {
+        return refuse(pattern, specimen, report, || {
+            format!("{} - Must be a copyMap to match a copyMap pattern: (a string)", redacted(specimen))
+        });
+    }
+    let (keys, values) = map_parts(specimen);
+    let places: std::collections::HashMap<&Value<C>, &Value<C>> = keys.iter().zip(values).collect();
+    let found: Option<Vec<_>> = entries.iter().map(|(key, part)| Some((part, *places.get(key)?))).collect();
+    let Some(found) = found.filter(|found| found.len() == keys.len()) else {
+        return refuse(pattern, specimen, report, || "(an object) - Must be: (an object)".to_owned());
+    };
+    for (index, (part, value)) in found.into_iter().enumerate() {
+        if !nested(part, value, report, || Label::index(index))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn confirm_bag<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    key_pattern: &Pattern<C>,
+    count_pattern: &Pattern<C>,
+    limits: &super::Limits,
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    if !confirm_style(pattern, "copyBag", specimen, report)? {
+        return Ok(false);
+    }
+    let entries = specimen.payload_of("copyBag").and_then(Value::as_array).unwrap_or_default();
+    let most = limits.get(Limit::NumUniqueBagElements);
+    if !within(entries.len(), most) {
+        return refuse(pattern, specimen, report, || {
+            let most = super::mismatch::number_text(most);
+            format!("Bag must not have more than {most} unique elements: {}", redacted(specimen))
+        });
+    }
+    let most_digits = limits.get(Limit::DecimalDigits);
+    for (index, entry) in entries.iter().enumerate() {
+        let Some([key, count]) = entry.as_array() else { continue };
+        if !nested(key_pattern, key, report, || {
+            Label::step(format!("bag keys[{index}]"), Segment::Index(index))
+        })? {
+            return Ok(false);
+        }
+        let label = || Label::step(format!("bag counts[{index}]"), Segment::Index(index));
+        if !digits(pattern, count, most_digits, report)? {
+            report.label(label);
+            return Ok(false);
+        }
+        if !nested(count_pattern, count, report, label)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn confirm_container<'a, C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    part: &Pattern<C>,
+    bound: &BigInt,
+    digit_limit: f64,
+    specimen: &'a Value<C>,
+    report: &mut R,
+) -> Verdict {
+    let kind = match confirm_kind_of(specimen) {
+        Ok(kind) => kind,
+        Err(complaint) => return refuse(pattern, specimen, report, || complaint.0),
+    };
+    if too_many_digits(bound, digit_limit) {
+        return refuse(pattern, specimen, report, || {
+            "bigint (a bigint) must not have more than (a number) digits".to_owned()
+        });
+    }
+    let one = BigInt::from(1);
+    let elements: Vec<(&Value<C>, &BigInt)> = match (kind, specimen) {
+        ("copyArray", Value::Array(array)) => array.iter().map(|element| (element, &one)).collect(),
+        // Collections are sorted in descending order; upstream walks them upwards.
+        ("copySet", Value::Tagged(set)) => {
+            set.payload().as_array().unwrap_or_default().iter().rev().map(|element| (element, &one)).collect()
+        }
+        ("copyBag", Value::Tagged(bag)) => {
+            let entries = bag.payload().as_array().unwrap_or_default().iter().rev();
+            let pair = |entry: &'a Value<C>| match entry.as_array() {
+                Some([key, Value::BigInt(count)]) => Some((key, count.as_ref())),
+                _ => None,
+            };
+            entries.filter_map(pair).collect()
+        }
+        _ => return refuse(pattern, specimen, report, || format!("unexpected \"{kind}\"")),
+    };
+    let mut count = BigInt::from(0);
+    for (element, times) in elements {
+        if count >= *bound {
+            break;
+        }
+        if confirm(part, element, &mut Silent)? {
+            count += times.min(&(bound - &count));
+        }
+    }
+    if count >= *bound {
+        return Ok(true);
+    }
+    refuse(pattern, specimen, report, || format!("Has only \"[{count}n]\" matches, but needs \"[{bound}n]\""))
+}
+
+fn confirm_split_array<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    split: &SplitArray<C>,
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    let Value::Array(array) = specimen else {
+        return confirm_style(pattern, "copyArray", specimen, report);
+    };
+    let required = split.required.len();
+    let Some((first, others)) = array.split_at_checked(required) else {
+        return refuse(pattern, specimen, report, || {
+            format!("Expected at least {required} arguments: {}", redacted(specimen))
+        });
+    };
+    for (index, (part, element)) in split.required.iter().zip(first).enumerate() {
+        let label = || Label::step(format!("arg {index}"), Segment::Index(index));
+        if !nested(part, element, report, label)? {
+            return Ok(false);
+        }
+    }
+    let optional = split.optional.as_deref().unwrap_or_default();
+    for (index, (part, element)) in optional.iter().zip(others).enumerate() {
+        let index = required + index;
+        let label = || Label::step(format!("arg {index}?"), Segment::Index(index));
+        if !matches!(element, Value::Undefined) && !nested(part, element, report, label)? {
+            return Ok(false);
+        }
+    }
+    let Some(rest) = &split.rest else { return Ok(true) };
+    let further = others.get(optional.len()..).unwrap_or_default();
+    // The most frequent rest patterns are told apart without building an array.
+    let literal_empty = rest.as_literal().and_then(Value::as_array).is_some_and(<[Value<C>]>::is_empty);
+    if matches!(rest.matcher(), Matcher::Any) || (literal_empty && further.is_empty()) {
+        return Ok(true);
+    }
+    let further = Value::array(further.iter().cloned());
+    nested(rest, &further, report, || Label::note("...rest"))
+}
+
+fn confirm_split_record<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    split: &SplitRecord<C>,
+    specimen: &Value<C>,
+    report: &mut R,
+) -> Verdict {
+    let Value::Record(record) = specimen else {
+        return confirm_style(pattern, "copyRecord", specimen, report);
+    };
+    let optional = split.optional.as_deref().unwrap_or_default();
+    let among = |fields: &[(Text, Pattern<C>)], name: &Text| {
+        fields.binary_search_by(|(field, _)| field.cmp(name)).ok()
+    };
+    let (mut own, mut maybe, mut further) = (Vec::new(), Vec::new(), Vec::new());
+    for field in crate::codec::json::property_order(record.fields()) {
+        if among(&split.required, &field.0).is_some() {
+            own.push(field);
+        } else if let Some(at) = among(optional, &field.0) {
+            maybe.push((at, field));
+        } else {
+            further.push(field);
+        }
+    }
+    own.sort_by(|left, right| left.0.cmp(&right.0));
+    let all_literal = split.required.iter().all(|(_, part)| part.as_literal().is_some());
+    if all_literal {
+        // Then the required part is itself a key, and upstream compares it as a whole.
+        let same = split.required.len() == own.len()
+            && split
+                .required
+                .iter()
+                .zip(&own)
+                .all(|((name, part), (own_name, value))| name == own_name && part.matches(value));
+        if !same {
+            return refuse(pattern, specimen, report, || "(an object) - Must be: (an object)".to_owned());
+        }
+    } else if !confirm_fields(pattern, &split.required, &own, specimen, report)? {
+        return Ok(false);
+    }
+    for (at, (name, value)) in maybe {
+        let Some((_, part)) = optional.get(at) else { continue };
+        let label = || Label::step(format!("{}?", name.to_str_lossy()), Segment::Name(name.clone()));
+        if !matches!(value, Value::Undefined) && !nested(part, value, report, label)? {
+            return Ok(false);
+        }
+    }
+    let Some(rest) = &split.rest else { return Ok(true) };
+    let literal_empty = rest.as_literal().and_then(Value::as_record).is_some_and(Record::is_empty);
+    if matches!(rest.matcher(), Matcher::Any) || (literal_empty && further.is_empty()) {
+        return Ok(true);
+    }
+    let names = name_list(further.iter().map(|(name, _)| name)).unwrap_or_default();
+    let further =
+        Value::try_record(further.into_iter().cloned().collect()).unwrap_or_else(|_| Value::too_deep());
+    if literal_empty {
+        report.refuse(|| {
+            let found = format!("a record that also has {names}");
+            let message = "(an object) - Must be: (an object)";
+            Mismatch::new(message, pattern.describe(), crate::visible_line(&found))
+        });
+        report.label(|| Label::note("...rest"));
+        return Ok(false);
+    }
+    nested(rest, &further, report, || Label::note("...rest"))
+}

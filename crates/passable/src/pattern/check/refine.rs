@@ -1,0 +1,112 @@
+//! What the refinements ask of a value.
+
+use crate::pattern::Refinement;
+use crate::value::Value;
+
+pub(super) fn holds<C>(refinement: Refinement, value: &Value<C>) -> bool {
+    match (refinement, value) {
+        (Refinement::Integer, Value::Number(number)) => {
+            number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0
+        }
+        (Refinement::Multiline | Refinement::Secret, Value::String(_)) => true,
+        (Refinement::Date, Value::String(_)) => value.as_str().is_some_and(is_date),
+        (Refinement::DateTime, Value::String(_)) => value.as_str().is_some_and(is_date_time),
+        (Refinement::Email, Value::String(_)) => value.as_str().is_some_and(is_email),
+        (Refinement::Uri, Value::String(_)) => value.as_str().is_some_and(is_uri),
+        _ => false,
+    }
+}
+
+/// Reads exactly this many digits.
+fn digits(text: &str, count: usize) -> Option<u32> {
+    (text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
+}
+
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts.as_slice() else { return false };
+    let (Some(year), Some(month), Some(day)) = (digits(year, 4), digits(month, 2), digits(day, 2)) else {
+        return false;
+    };
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        2 => 28 + u32::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    (1..=days).contains(&day)
+}
+
+fn is_date_time(text: &str) -> bool {
+    let Some((date, time)) = text.split_once(['T', 't']) else { return false };
+    let (time, offset) = match time.strip_suffix(['Z', 'z']) {
+        Some(time) => (time, None),
+        None => match time.rfind(['+', '-']).and_then(|at| time.split_at_checked(at)) {
+            Some((time, offset)) => (time, offset.get(1..)),
+            None => return false,
+        },
+    };
+    let (whole, fraction) = match time.split_once('.') {
+        Some((whole, fraction)) => (whole, fraction),
+        None => (time, "0"),
+    };
+    let below = |text: &str, limit: u32| digits(text, 2).is_some_and(|value| value < limit);
+    let clock: Vec<&str> = whole.split(':').collect();
+    // RFC 3339 allows a leap second.
+    let clock = matches!(clock.as_slice(), [h, m, s] if below(h, 24) && below(m, 60) && below(s, 61));
+    let offset = offset.is_none_or(|offset| {
+        offset.split_once(':').is_some_and(|(hours, minutes)| below(hours, 24) && below(minutes, 60))
+    });
+    let fraction = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    is_date(date) && clock && offset && fraction
+}
+
+fn has_blank(text: &str) -> bool {
+    text.chars().any(|char| char.is_whitespace() || char.is_control())
+}
+
+fn is_email(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty() && !domain.is_empty() && !domain.contains('@') && !has_blank(text)
+    })
+}
+
+fn is_uri(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(scheme, rest)| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+            && !rest.is_empty()
+            && !has_blank(text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refinements_tell_good_from_bad() {
+        for (refinement, good, bad) in [
+            (
+                Refinement::Date,
+                &["2026-11-20", "2024-02-29", "2000-02-29"][..],
+                &["2023-02-29", "1900-02-29", "2026-13-01", "2026-1-1", "+026-01-01", ""][..],
+            ),
+            (
+                Refinement::DateTime,
+                &["2026-11-20T17:42:00Z", "2026-11-20t17:42:00.123+01:00", "2016-12-31T23:59:60Z"],
+                &["2026-11-20", "2026-11-20T17:42Z", "2026-11-20T24:00:00Z", "2026-11-20T17:42:00"],
+            ),
+            (Refinement::Email, &["a@b", "é@example.org"], &["a", "@b", "a@", "a@b@c", "a @b"]),
+            (Refinement::Uri, &["https://x.org/", "mailto:a@b"], &["//x", "1a:b", "a:", "a:b c"]),
+        ] {
+            for text in good {
+                assert!(holds(refinement, &Value::<crate::NoRef>::string(*text)), "{refinement:?} {text}");
+            }
+            for text in bad {
+                assert!(!holds(refinement, &Value::<crate::NoRef>::string(*text)), "{refinement:?} {text}");
+            }
+        }
+    }
+}

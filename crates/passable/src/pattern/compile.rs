@@ -1,0 +1,290 @@
+//! From the value as which a pattern travels to the pattern, with upstream's words for what is malformed.
+
+use num_bigint::BigInt;
+
+use super::{Comparison, Label, Limits, Matcher, Pattern, Refinement, SplitArray, SplitRecord};
+use crate::keys::{Complaint, confirm_key, confirm_kind_of, quoted, redacted};
+use crate::text::Text;
+use crate::value::{Reference, Value};
+
+/// Whether a value is a pattern.
+pub fn is_pattern<C: Reference>(value: &Value<C>) -> bool {
+    Pattern::from_value(value).is_ok()
+}
+
+/// Explains why a value is not a pattern.
+pub fn confirm_pattern<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
+    Pattern::from_value(value).map(drop)
+}
+
+impl<C: Reference> Pattern<C> {
+    /// Reads the value as which a pattern travels.
+    pub fn from_value(value: &Value<C>) -> Result<Self, Complaint> {
+        match value {
+            Value::Array(parts) => {
+                Ok(Self::tuple(parts.iter().map(Self::from_value).collect::<Result<Vec<_>, _>>()?))
+            }
+            Value::Record(record) => {
+                let fields = record.iter().map(|(name, value)| Ok((name.clone(), Self::from_value(value)?)));
+                Ok(Self::record_of_sorted(fields.collect::<Result<_, Complaint>>()?))
+            }
+            Value::Error(_) | Value::Promise(_) => {
+                Err(Complaint(format!("A \"{}\" cannot be a pattern", value.kind())))
+            }
+            Value::Tagged(tagged) => match tagged.tag().as_str() {
+                Some("copySet" | "copyBag") => {
+                    confirm_kind_of(value)?;
+                    Ok(Self::new(Matcher::Literal(value.clone())))
+                }
+                Some("copyMap") => compile_map(value),
+                tag => match tag.and_then(|tag| tag.strip_prefix("match:")) {
+                    Some(name) => compile_matcher(name, tagged.payload(), value),
+                    None => {
+                        let kind = confirm_kind_of(value)?;
+                        let about = redacted(value);
+                        Err(Complaint(format!("A passable of kind \"{kind}\" is not a pattern: {about}")))
+                    }
+                },
+            },
+            _ => Ok(Self::new(Matcher::Literal(value.clone()))),
+        }
+    }
+}
+
+/// Explains why a value with a tag of matchers or guards is not well formed, or why its tag is unknown.
+pub(crate) fn confirm_well_formed<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
+    let Value::Tagged(tagged) = value else {
+        return Ok(());
+    };
+    let tag = tagged.tag().as_str().unwrap_or_default();
+    if let Some(name) = tag.strip_prefix("match:") {
+        return compile_matcher(name, tagged.payload(), value).map(drop);
+    }
+    match crate::guard::payload_pattern::<C>(tag) {
+        Some(pattern) => check_labelled(&pattern, tagged.payload(), tag),
+        None => Err(unrecognized(value)),
+    }
+}
+
+fn unrecognized<C>(value: &Value<C>) -> Complaint {
+    let tag = value.as_tagged().map(|tagged| quoted(tagged.tag())).unwrap_or_default();
+    Complaint(format!("cannot check unrecognized tag {tag}: {}", redacted(value)))
+}
+
+fn check_labelled<C: Reference>(
+    pattern: &Pattern<C>,
+    value: &Value<C>,
+    label: &str,
+) -> Result<(), Complaint> {
+    pattern.check(value).map_err(|mismatch| {
+        let label = (!mismatch.thrown).then(|| Label::note(label));
+        Complaint(label.into_iter().fold(mismatch, |mismatch, label| mismatch.within(label)).to_string())
+    })
+}
+
+fn compile_map<C: Reference>(value: &Value<C>) -> Result<Pattern<C>, Complaint> {
+    confirm_kind_of(value)?;
+    let payload = value.payload_of("copyMap");
+    let part = |name| payload.and_then(|payload| payload.get(name)?.as_array()).unwrap_or_default();
+    let patterns = part("values").iter().map(Pattern::from_value).collect::<Result<Vec<_>, _>>()?;
+    if patterns.iter().all(|pattern| pattern.as_literal().is_some()) {
+        return Ok(Pattern::new(Matcher::Literal(value.clone())));
+    }
+    Ok(Pattern::new(Matcher::Map(part("keys").iter().cloned().zip(patterns).collect())))
+}
+
+/// Splits `[...parts, limits?]` into exactly `N` parts and the limits.
+fn with_limits<'a, C: Reference, const N: usize>(
+    payload: &'a Value<C>,
+    prefix: &str,
+) -> Result<([&'a Value<C>; N], Limits), Complaint> {
+    let complain = |what| Err(Complaint(format!("\"{prefix}\" payload {what}: {}", redacted(payload))));
+    let Some(elements) = payload.as_array() else {
+        return complain("must be an array");
+    };
+    if !(N..=N + 1).contains(&elements.len()) {
+        return complain("unexpected size");
+    }
+    let mut parts = elements.iter();
+    let main = std::array::from_fn(|_| parts.next().unwrap_or(&Value::Undefined));
+    let limits = match parts.next() {
+        None | Some(Value::Undefined) => Limits::none(),
+        Some(Value::Record(record)) => {
+            let limit = |(name, value): &(Text, Value<C>)| match value {
+                Value::Number(limit) => Ok((name.clone(), *limit)),
+                _ => {
+                    let name = quoted(name);
+                    Err(Complaint(format!("Value of limit {name} but be a number: {}", json_like(value))))
+                }
+            };
+            Limits::from_entries(record.iter().map(limit).collect::<Result<_, _>>()?)
+        }
+        Some(other) => return Err(Complaint(format!("Limits must be a record: {}", json_like(other)))),
+    };
+    Ok((main, limits))
+}
+
+/// How upstream quotes a value that is not redacted.
+pub(super) fn json_like<C: Reference>(value: &Value<C>) -> String {
+    match value {
+        Value::BigInt(number) => format!("\"[{number}n]\""),
+        Value::Undefined => "\"[undefined]\"".to_owned(),
+        Value::String(text) => quoted(text),
+        Value::Array(array) => format!("[{}]", array.iter().map(json_like).collect::<Vec<_>>().join(",")),
+        Value::Record(record) => {
+            let field = |(name, value)| format!("{}:{}", quoted(name), json_like(value));
+            let fields = record.iter().map(|(name, value)| field((name, value)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+        }
+        Value::Number(_) | Value::Bool(_) | Value::Null => crate::smallcaps::encode(value).body.split_off(1),
+        other => format!("\"[{}]\"", other.kind()),
+    }
+}
+
+/// Compiles the part of a payload at an index, which upstream checks as a pattern with labels.
+fn part<C: Reference>(value: &Value<C>, prefix: &str, index: usize) -> Result<Pattern<C>, Complaint> {
+    Pattern::from_value(value).map_err(|complaint| Complaint(format!("{prefix}: [{index}]: {complaint}")))
+}
+
+fn compile_matcher<C: Reference>(
+    name: &str,
+    payload: &Value<C>,
+    whole: &Value<C>,
+) -> Result<Pattern<C>, Complaint> {
+    let prefix = format!("match:{name} payload");
+    let bare = |matcher| match payload {
+        Value::Undefined => Ok(matcher),
+        _ => Err(Complaint(format!("match:any payload: {} - Must be undefined", redacted(payload)))),
+    };
+    let parts = || match payload.as_array() {
+        Some(parts) => parts.iter().map(Pattern::from_value).collect::<Result<Vec<_>, _>>(),
+        None => Err(Complaint("Needs array of sub-patterns: (a string)".to_owned())),
+    };
+    let one = || with_limits::<C, 1>(payload, &prefix).and_then(|([a], l)| Ok((part(a, &prefix, 0)?, l)));
+    let two = || {
+        let ([a, b], limits) = with_limits::<C, 2>(payload, &prefix)?;
+        Ok((part(a, &prefix, 0)?, part(b, &prefix, 1)?, limits))
+    };
+    let none = || with_limits::<C, 0>(payload, &prefix).map(|([], limits)| limits);
+    let label = || {
+        let shape = Pattern::record([("label", Pattern::string())]).unwrap_or_else(|_| Pattern::any());
+        check_labelled(&shape, payload, &prefix)?;
+        Ok(payload.get("label").and_then(Value::as_text).cloned().unwrap_or_else(|| Text::from("")))
+    };
+    let matcher = match name {
+        "any" => bare(Matcher::Any)?,
+        "scalar" => bare(Matcher::Scalar)?,
+        "key" => bare(Matcher::Key)?,
+        "pattern" => bare(Matcher::Pattern)?,
+        "and" => Matcher::And(parts()?),
+        "or" => Matcher::Or(parts()?),
+        "not" => Matcher::Not(Pattern::from_value(payload)?),
+        "kind" => match payload {
+            Value::String(kind) => Matcher::Kind(kind.clone()),
+            _ => {
+                let about = redacted(payload);
+                return Err(Complaint(format!(
+                    "match:kind: payload: {about} - A kind name must be a string"
+                )));
+            }
+        },
+        "tagged" => {
+            let shape = Pattern::new(Matcher::Array(vec![Pattern::pattern(), Pattern::pattern()]));
+            check_labelled(&shape, payload, &prefix)?;
+            let ([tag, payload], _) = with_limits(payload, &prefix)?;
+            Matcher::Tagged(part(tag, &prefix, 0)?, part(payload, &prefix, 1)?)
+        }
+        "bigint" => Matcher::BigInt(none()?),
+        "nat" => Matcher::Nat(none()?),
+        "string" => Matcher::String(none()?),
+        "symbol" => Matcher::Symbol(none()?),
+        "byteArray" => Matcher::Bytes(none()?),
+        "remotable" => Matcher::Remotable(label()?),
+        "promise" => Matcher::Promise(label()?),
+        "arrayOf" => one().map(|(part, limits)| Matcher::ArrayOf(part, limits))?,
+        "setOf" => one().map(|(part, limits)| Matcher::SetOf(part, limits))?,
+        "recordOf" => two().map(|(a, b, limits)| Matcher::RecordOf(a, b, limits))?,
+        "bagOf" => two().map(|(a, b, limits)| Matcher::BagOf(a, b, limits))?,
+        "mapOf" => two().map(|(a, b, limits)| Matcher::MapOf(a, b, limits))?,
+        "containerHas" => compile_container_has(payload)?,
+        "splitArray" => compile_split_array(payload)?,
+        "splitRecord" => compile_split_record(payload)?,
+        "refine" => {
+            let refinement = payload.as_str().and_then(Refinement::from_name);
+            Matcher::Refine(refinement.ok_or_else(|| Complaint("unknown refinement".to_owned()))?)
+        }
+        _ => match Comparison::ALL.into_iter().find(|comparison| comparison.name() == name) {
+            Some(comparison) => {
+                confirm_key(payload)?;
+                Matcher::Compare(comparison, payload.clone())
+            }
+            None => return Err(unrecognized(whole)),
+        },
+    };
+    Ok(Pattern::new(matcher))
+}
+
+fn compile_container_has<C: Reference>(payload: &Value<C>) -> Result<Matcher<C>, Complaint> {
+    let prefix = "M.containerHas payload";
+    let ([element, count], limits) = with_limits(payload, prefix)?;
+    let element = part(element, prefix, 0)?;
+    let at_least_one = Pattern::new(Matcher::Compare(Comparison::Gte, Value::bigint(1)));
+    check_labelled(&at_least_one, count, &format!("{prefix}: [1]"))?;
+    let count = count.as_bigint().cloned().unwrap_or_else(|| BigInt::from(1));
+    Ok(Matcher::ContainerHas(element, count, limits))
+}
+
+/// `[required, optional?, rest?]`
+type SplitParts<'a, C> = (&'a Value<C>, Option<&'a Value<C>>, Option<Pattern<C>>);
+
+fn split_parts<C: Reference>(payload: &Value<C>) -> Option<SplitParts<'_, C>> {
+    let present = |part: Option<&'_ Value<C>>| part.is_some_and(|part| !matches!(part, Value::Undefined));
+    match payload.as_array()? {
+        [required, others @ ..] if others.len() <= 2 => {
+            let optional = others.first().filter(|part| present(Some(part)));
+            let rest = match others.get(1).filter(|part| present(Some(part))) {
+                None => None,
+                Some(rest) => Some(Pattern::from_value(rest).ok()?),
+            };
+            Some((required, optional, rest))
+        }
+        _ => None,
+    }
+}
+
+fn split_complaint<C: Reference>(shape: &str, payload: &Value<C>) -> Complaint {
+    Complaint(format!(
+        "Must be an array of a requiredPatt {shape}, an optional optionalPatt {shape}, and an optional \
+         restPatt: {}",
+        json_like(payload)
+    ))
+}
+
+fn compile_split_array<C: Reference>(payload: &Value<C>) -> Result<Matcher<C>, Complaint> {
+    let parts = |value: &Value<C>| {
+        value.as_array()?.iter().map(|part| Pattern::from_value(part).ok()).collect::<Option<Vec<_>>>()
+    };
+    let split = split_parts(payload).and_then(|(required, optional, rest)| {
+        let optional = match optional {
+            None => None,
+            Some(optional) => Some(parts(optional)?),
+        };
+        Some(SplitArray { required: parts(required)?, optional, rest })
+    });
+    split.map(Matcher::SplitArray).ok_or_else(|| split_complaint("array", payload))
+}
+
+fn compile_split_record<C: Reference>(payload: &Value<C>) -> Result<Matcher<C>, Complaint> {
+    let fields = |value: &Value<C>| {
+        let field = |(name, part): &(Text, Value<C>)| Some((name.clone(), Pattern::from_value(part).ok()?));
+        value.as_record()?.iter().map(field).collect::<Option<Vec<_>>>()
+    };
+    let split = split_parts(payload).and_then(|(required, optional, rest)| {
+        let optional = match optional {
+            None => None,
+            Some(optional) => Some(fields(optional)?),
+        };
+        Some(SplitRecord { required: fields(required)?, optional, rest })
+    });
+    split.map(Matcher::SplitRecord).ok_or_else(|| split_complaint("record", payload))
+}

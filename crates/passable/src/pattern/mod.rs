@@ -1,0 +1,246 @@
+//! Patterns: Endo's `M.*` matchers as data.
+//!
+//! A pattern is one value with several projections: it checks, it describes itself in a line, it becomes JSON
+//! Schema, an elicitation, a tree of form controls, text, and the tagged value that travels.
+
+mod build;
+mod check;
+mod compile;
+mod describe;
+mod limits;
+mod mismatch;
+mod shape;
+
+use std::fmt;
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub(crate) use compile::confirm_well_formed;
+pub use compile::{confirm_pattern, is_pattern};
+pub use limits::{Limit, Limits};
+pub use mismatch::{Label, Mismatch};
+
+use crate::keys::Complaint;
+use crate::text::Text;
+use crate::value::{MAX_DEPTH, NoRef, Reference, Value};
+
+/// A pattern over values with references of type `C`. Immutable and cheap to clone.
+///
+/// No pattern nests deeper than the value it is written as may; a constructor that would exceed that gives the
+/// pattern that nothing matches.
+pub struct Pattern<C = NoRef>(Arc<Inner<C>>);
+
+struct Inner<C> {
+    /// Depth of the value that the pattern is written as.
+    depth: u32,
+    matcher: Matcher<C>,
+}
+
+impl<C> Clone for Pattern<C> {
+    fn clone(&self) -> Self {
+        Pattern(Arc::clone(&self.0))
+    }
+}
+
+/// What a pattern is. Everything but [`Matcher::Refine`] is Endo's.
+#[derive(Clone)]
+pub enum Matcher<C = NoRef> {
+    /// A key that the specimen must equal.
+    Literal(Value<C>),
+    /// An array of exactly these parts, not all of them literal.
+    Array(Vec<Pattern<C>>),
+    /// A record of exactly these fields, not all of them literal; names unique and in UTF-16 order.
+    Record(Vec<(Text, Pattern<C>)>),
+    /// A map of exactly these keys, not all values literal.
+    Map(Vec<(Value<C>, Pattern<C>)>),
+    /// `M.any()`
+    Any,
+    /// `M.and(...)`
+    And(Vec<Pattern<C>>),
+    /// `M.or(...)`
+    Or(Vec<Pattern<C>>),
+    /// `M.not(p)`
+    Not(Pattern<C>),
+    /// `M.scalar()`
+    Scalar,
+    /// `M.key()`
+    Key,
+    /// `M.pattern()`
+    Pattern,
+    /// `M.kind(k)`, which is also `M.boolean()`, `M.number()`, `M.undefined()`, `M.error()` and the bare
+    /// `M.remotable()` and `M.promise()`.
+    Kind(Text),
+    /// `M.tagged(tag, payload)`
+    Tagged(Pattern<C>, Pattern<C>),
+    /// `M.bigint(limits)`
+    BigInt(Limits),
+    /// `M.nat(limits)`
+    Nat(Limits),
+    /// `M.string(limits)`
+    String(Limits),
+    /// `M.symbol(limits)`
+    Symbol(Limits),
+    /// `M.byteArray(limits)`
+    Bytes(Limits),
+    /// `M.remotable(label)`
+    Remotable(Text),
+    /// `M.promise(label)`
+    Promise(Text),
+    /// `M.lt(k)`, `M.lte(k)`, `M.gte(k)` and `M.gt(k)`
+    Compare(Comparison, Value<C>),
+    /// `M.arrayOf(p, limits)`
+    ArrayOf(Pattern<C>, Limits),
+    /// `M.recordOf(names, values, limits)`
+    RecordOf(Pattern<C>, Pattern<C>, Limits),
+    /// `M.setOf(p, limits)`
+    SetOf(Pattern<C>, Limits),
+    /// `M.bagOf(keys, counts, limits)`
+    BagOf(Pattern<C>, Pattern<C>, Limits),
+    /// `M.containerHas(p, count, limits)`
+    ContainerHas(Pattern<C>, BigInt, Limits),
+    /// `M.mapOf(keys, values, limits)`
+    MapOf(Pattern<C>, Pattern<C>, Limits),
+    /// `M.splitArray(required, optional, rest)`
+    SplitArray(SplitArray<C>),
+    /// `M.splitRecord(required, optional, rest)`
+    SplitRecord(SplitRecord<C>),
+    /// `M.refine(name)`: our one addition, for what Endo's matchers cannot say.
+    Refine(Refinement),
+}
+
+/// The parts of `M.splitArray`.
+#[derive(Clone)]
+pub struct SplitArray<C = NoRef> {
+    /// The elements that must be there.
+    pub required: Vec<Pattern<C>>,
+    /// The elements that may follow, each of which may also be `undefined`.
+    pub optional: Option<Vec<Pattern<C>>>,
+    /// What the array of all further elements must match; anything if `None`.
+    pub rest: Option<Pattern<C>>,
+}
+
+/// The parts of `M.splitRecord`.
+#[derive(Clone)]
+pub struct SplitRecord<C = NoRef> {
+    /// The fields that must be there, in UTF-16 order.
+    pub required: Vec<(Text, Pattern<C>)>,
+    /// The fields that may be there, each of which may also be `undefined`, in UTF-16 order.
+    pub optional: Option<Vec<(Text, Pattern<C>)>>,
+    /// What the record of all further fields must match; anything if `None`.
+    pub rest: Option<Pattern<C>>,
+}
+
+/// One of the four comparisons by key order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Less than.
+    Lt,
+    /// At most.
+    Lte,
+    /// At least.
+    Gte,
+    /// Greater than.
+    Gt,
+}
+
+/// What Endo's matchers cannot say of numbers and strings. Peers that only know Endo refuse these patterns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refinement {
+    /// A number without a fraction, exactly representable as an integer.
+    Integer,
+    /// A calendar date, `2026-11-20`.
+    Date,
+    /// A date and time with an offset, `2026-11-20T17:42:00Z`.
+    DateTime,
+    /// A mail address: one `@` with something on both sides, no spaces.
+    Email,
+    /// An absolute URI: a scheme, a colon, no spaces.
+    Uri,
+    /// Text over several lines. A hint for forms; every string matches.
+    Multiline,
+    /// Text that must not be shown. A hint for forms; every string matches.
+    Secret,
+}
+
+impl<C: Reference> Pattern<C> {
+    /// What this pattern is.
+    pub fn matcher(&self) -> &Matcher<C> {
+        &self.0.matcher
+    }
+
+    /// Whether a value matches. Faster than [`Pattern::check`] where the reason does not matter.
+    pub fn matches(&self, specimen: &Value<C>) -> bool {
+        matches!(check::confirm(self, specimen, &mut check::Silent), Ok(true))
+    }
+
+    /// Checks a value.
+    ///
+    /// ```
+    /// use passable::{Pattern, Value};
+    /// let pattern: Pattern = Pattern::array_of(Pattern::number());
+    /// let mismatch = pattern.check(&Value::array([Value::number(1.0), Value::string("two")])).unwrap_err();
+    /// assert_eq!(mismatch.to_string(), "[1]: string (a string) - Must be a number");
+    /// assert_eq!(mismatch.path_text(), "[1]");
+    /// assert_eq!((mismatch.expected.as_str(), mismatch.found.as_str()), ("a number", "the text \"two\""));
+    /// ```
+    pub fn check(&self, specimen: &Value<C>) -> Result<(), Mismatch> {
+        match check::confirm(self, specimen, &mut check::Silent) {
+            Ok(true) => return Ok(()),
+            // Upstream throws here even when it was only asked whether the value matches.
+            Err(thrown) => return Err(*thrown),
+            Ok(false) => {}
+        }
+        let mut explain = check::Explain::default();
+        match check::confirm(self, specimen, &mut explain) {
+            Err(thrown) => Err(*thrown),
+            _ => Err(explain.mismatch()),
+        }
+    }
+
+    /// Checks a value that has a name; the name stands first in the path.
+    pub fn check_named(&self, name: &str, specimen: &Value<C>) -> Result<(), Mismatch> {
+        self.check(specimen).map_err(|mismatch| mismatch.within(Label::name(&Text::from(name))))
+    }
+
+    fn new(matcher: Matcher<C>) -> Self {
+        let depth = shape::depth(&matcher);
+        let matcher = if depth > MAX_DEPTH { Matcher::Or(Vec::new()) } else { matcher };
+        Pattern(Arc::new(Inner { depth: depth.min(MAX_DEPTH), matcher }))
+    }
+}
+
+impl<C: Reference> PartialEq for Pattern<C> {
+    /// Whether two patterns are written as the same value.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.to_value() == other.to_value()
+    }
+}
+
+impl<C: Reference + fmt::Debug> fmt::Debug for Pattern<C> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_value(), out)
+    }
+}
+
+impl<C: Reference> TryFrom<&Value<C>> for Pattern<C> {
+    type Error = Complaint;
+
+    fn try_from(value: &Value<C>) -> Result<Self, Complaint> {
+        Pattern::from_value(value)
+    }
+}
+
+impl<C: Reference + Serialize> Serialize for Pattern<C> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_value().serialize(serializer)
+    }
+}
+
+impl<'de, C: Reference + Deserialize<'de>> Deserialize<'de> for Pattern<C> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::<C>::deserialize(deserializer)?;
+        Pattern::from_value(&value).map_err(serde::de::Error::custom)
+    }
+}

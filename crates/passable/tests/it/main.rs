@@ -1,0 +1,3 @@
+//! Integration tests, in one binary because linking is slow.
+
+mod vectors;
