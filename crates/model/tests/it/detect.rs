@@ -1,0 +1,60 @@
+//! Finding a model, and opening it.
+
+use std::path::Path;
+
+use model::{Found, ModelError, Opener, Secret, detect, weights};
+
+use crate::server::{Server, http, json};
+
+/// Detects with these variables, of which the Ollama address is always set, so that no test meets a real one.
+fn found(vars: &[(&str, &str)], dir: &Path) -> Found {
+    let lookup = |name: &str| {
+        let none = [("OLLAMA_HOST", "127.0.0.1:1")];
+        let mut all = vars.iter().chain(&none);
+        all.find(|(n, _)| *n == name).map(|(_, value)| Secret::new(*value))
+    };
+    detect(&lookup, dir)
+}
+
+#[test]
+fn the_best_model_there_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = |found: Found| found.reference().to_string();
+    let tags = r#"{"models": [{"name": "nomic-embed-text:latest"}, {"name": "qwen3:4b"}]}"#;
+    let ollama = Server::new(vec![json("200 OK", tags)]);
+    let host = ("OLLAMA_HOST", ollama.url.as_str());
+    assert_eq!(name(found(&[("OPENAI_API_KEY", "k"), host], dir.path())), "openai:gpt-4.1-mini");
+    let both = [("OPENAI_API_KEY", "k"), ("OPENAI_MODEL", "gpt-x")];
+    assert_eq!(name(found(&both, dir.path())), "openai:gpt-x");
+    assert_eq!(name(found(&[("OPENAI_API_KEY", " "), host], dir.path())), "ollama:qwen3:4b");
+
+    let broken = Server::new(vec![http("500 Oops", "", ""), json("200 OK", r#"{"models": []}"#)]);
+    for _ in 0..2 {
+        let found = found(&[("OLLAMA_HOST", &broken.url)], dir.path());
+        assert!(matches!(found, Found::Pull { .. }), "{found:?}");
+    }
+
+    // Present is a file of the right size; whether it is the right file is checked when it is loaded.
+    let path = weights::default().path(dir.path());
+    std::fs::write(&path, "half").unwrap();
+    assert!(matches!(found(&[], dir.path()), Found::Pull { .. }));
+    std::fs::File::create(&path).unwrap().set_len(weights::default().bytes).unwrap();
+    assert!(matches!(found(&[], dir.path()), Found::Local { .. }));
+}
+
+#[test]
+fn opening_says_what_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let opener = Opener::new(|_| None, dir.path()).with_launch(|_| std::process::Command::new("false"));
+    let open = |reference: &str| opener.open(&reference.parse().unwrap()).map(|provider| provider.name());
+    assert!(matches!(open("local"), Err(ModelError::WeightsMissing { .. })));
+    assert!(matches!(open("local:other"), Err(ModelError::ModelNotFound { .. })));
+    assert!(matches!(open("openai:m"), Err(ModelError::KeyMissing { .. })));
+    assert!(matches!(open("scripted:/no/such/file"), Err(ModelError::File { .. })));
+    assert!(matches!(open("replay:/no/such/file"), Err(ModelError::File { .. })));
+    assert_eq!(open("ollama:m").unwrap(), "ollama:m");
+    std::fs::write(weights::default().path(dir.path()), "half").unwrap();
+    assert!(matches!(open("local"), Err(ModelError::WeightsCorrupt { .. })));
+    let without = Opener::new(|_| None, dir.path());
+    assert_eq!(without.open(&"local".parse().unwrap()).map(|p| p.name()), Err(ModelError::NotBuilt));
+}
