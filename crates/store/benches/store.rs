@@ -1,6 +1,12 @@
 //! What a durable write costs here: operations per second and syncs per operation, beside the rate at which this
 //! machine makes small writes durable. `cargo bench -p store`; an argument is the seconds per row.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    missing_docs,
+    reason = "a bench prints, and may stop"
+)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;

@@ -1,5 +1,7 @@
 //! What every backend offers, so that one conformance suite and one simulation run on all of them.
 
+use std::sync::Arc;
+
 use kernel::txn::{ReadTxn, Txn};
 
 use crate::error::{ReadError, WriteError};
@@ -19,4 +21,22 @@ pub trait Backend: Send + Sync {
     fn read<T, E, F>(&self, closure: F) -> Result<T, ReadError<E>>
     where
         F: FnOnce(&mut dyn ReadTxn) -> Result<T, E>;
+}
+
+impl<B: Backend> Backend for Arc<B> {
+    fn write<T, E, F>(&self, closure: F) -> Result<T, WriteError<E>>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: FnOnce(&mut dyn Txn) -> Result<T, E> + Send + 'static,
+    {
+        (**self).write(closure)
+    }
+
+    fn read<T, E, F>(&self, closure: F) -> Result<T, ReadError<E>>
+    where
+        F: FnOnce(&mut dyn ReadTxn) -> Result<T, E>,
+    {
+        (**self).read(closure)
+    }
 }

@@ -225,9 +225,14 @@ impl Blobs {
 
     /// Where a blob is or would be.
     pub fn path(&self, hash: &BlobHash) -> PathBuf {
+        Self::path_in(&self.root, hash)
+    }
+
+    /// The same under another root.
+    pub(crate) fn path_in(root: &Path, hash: &BlobHash) -> PathBuf {
         let name = hash.to_string();
         let (shelf, rest) = name.split_at(2);
-        self.root.join(shelf).join(rest)
+        root.join(shelf).join(rest)
     }
 
     /// Whether the blob is there, undamaged and durable. Another process may have died between its rename and

@@ -47,11 +47,20 @@ pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, O
             return Err(OpenError::Corrupt { path, detail });
         }
     }
+    // A copy, or what was read out of a damaged file, does not have it.
+    conn.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
     migration::migrate(&conn).map_err(|f| failure(dir, &path, f))?;
     if let Some(pages) = max_pages {
         conn.pragma_update(None, "max_page_count", pages).map_err(failed)?;
     }
     Ok(conn)
+}
+
+/// Opens a connection from which the database can be copied.
+pub(crate) fn source(path: &Path) -> Result<Connection, StoreFault> {
+    let conn =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+    conn.and_then(|conn| conn.busy_timeout(BUSY).map(|()| conn)).map_err(|e| fault::of(&e))
 }
 
 /// Opens one more connection, which can only read.

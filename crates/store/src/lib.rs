@@ -16,6 +16,7 @@
 #![allow(clippy::disallowed_methods, reason = "the store owns its files, and times its own patience")]
 
 mod backend;
+mod backup;
 mod blob;
 mod check;
 mod database;
@@ -39,6 +40,7 @@ pub mod faulty;
 pub mod memory;
 
 pub use backend::Backend;
+pub use backup::BackupError;
 pub use blob::{Blob, BlobError, Blobs};
 pub use check::{Finding, Health};
 pub use error::{OpenError, ReadError, WriteError};

@@ -20,8 +20,12 @@ pub(crate) fn version(conn: &Connection) -> Result<u32, StoreFault> {
 
 /// Applies every step that the database has not had.
 pub(crate) fn migrate(conn: &Connection) -> Result<(), StoreFault> {
+    apply(conn, &STEPS)
+}
+
+fn apply(conn: &Connection, steps: &[&str]) -> Result<(), StoreFault> {
     let done = version(conn)? as usize;
-    for (i, step) in STEPS.iter().enumerate().skip(done) {
+    for (i, step) in steps.iter().enumerate().skip(done) {
         let batch = format!("BEGIN IMMEDIATE;\n{step}\nPRAGMA user_version = {};\nCOMMIT;", i + 1);
         if let Err(error) = conn.execute_batch(&batch) {
             let fault = fault::of(&error);
@@ -50,5 +54,18 @@ mod tests {
             let sql = format!("SELECT owner, key, body, provenance FROM {}", table.name());
             assert!(conn.prepare(&sql).is_ok(), "a new table needs a new migration: {}", table.name());
         }
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_nothing_and_can_be_repeated() {
+        let conn = Connection::open_in_memory().unwrap();
+        let first = "CREATE TABLE a (x);";
+        assert!(apply(&conn, &[first, "CREATE TABLE b (x); CREATE TABLE a (x);"]).is_err());
+        assert_eq!(version(&conn).unwrap(), 1);
+        assert!(conn.prepare("SELECT * FROM b").is_err());
+        apply(&conn, &[first, "CREATE TABLE b (x); INSERT INTO a VALUES (1);"]).unwrap();
+        apply(&conn, &[first, "CREATE TABLE b (x); INSERT INTO a VALUES (1);"]).unwrap();
+        assert_eq!(version(&conn).unwrap(), 2);
+        assert_eq!(conn.query_row("SELECT count(*) FROM a", [], |row| row.get::<_, u32>(0)).unwrap(), 1);
     }
 }

@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{Access, OFlags, access};
 use rustix::process::geteuid;
@@ -26,8 +27,8 @@ pub(crate) struct Place {
     pub(crate) dir: PathBuf,
     /// What was open to others and has been closed to them.
     pub(crate) repaired: Vec<PathBuf>,
-    /// Held open for its lock.
-    _lock: File,
+    /// Held open for its lock, also by the writer, which may live a little longer.
+    pub(crate) lock: Arc<File>,
 }
 
 impl Place {
@@ -68,7 +69,7 @@ impl Place {
         if made {
             sync_dir(&dir).map_err(io(&dir))?;
         }
-        Ok(Place { dir, repaired, _lock: lock })
+        Ok(Place { dir, repaired, lock: Arc::new(lock) })
     }
 }
 
@@ -182,7 +183,7 @@ pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-fn sync_parent(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
     match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) => sync_dir(parent),
         None => sync_dir(Path::new(".")),

@@ -8,6 +8,7 @@ use std::sync::mpsc::sync_channel;
 use kernel::txn::{ReadTxn, StoreFault, Txn};
 
 use crate::backend::Backend;
+use crate::backup::{self, BackupError};
 use crate::blob::Blobs;
 use crate::check::{self, Health};
 use crate::database;
@@ -67,7 +68,7 @@ impl Store {
         let counters = Arc::new(Counters::default());
         let limits =
             Limits { group: options.group.max(1), checkpoint_pages: options.checkpoint_pages.max(1) };
-        let writer = Writer::start(conn, dir.to_path_buf(), limits, Arc::clone(&counters))
+        let writer = Writer::start(conn, &place, limits, Arc::clone(&counters))
             .map_err(|fault| OpenError::from_fault(dir, fault))?;
         let readers = Readers::new(dir.join(place::DATABASE), options.readers);
         let blobs = Blobs::new(dir, Arc::clone(&counters));
@@ -141,6 +142,12 @@ impl Store {
     /// Paths that other users could read or write when the store was opened, and no longer can.
     pub fn repaired(&self) -> &[PathBuf] {
         &self.place.repaired
+    }
+
+    /// Makes a copy of the whole store in `to`, which must not exist yet, while work goes on. The copy is a store
+    /// and is complete: it has all that had been acknowledged when the copying began.
+    pub fn backup(&self, to: &Path) -> Result<(), BackupError> {
+        backup::copy(&self.place.dir, &self.blobs, to)
     }
 
     /// Examines the whole store, for `doctor`. Takes as long as reading the database file does; `blobs` also

@@ -4,6 +4,7 @@
 //! follows the disk's speed, not the number of callers, and a lone caller never waits for company.
 
 use std::any::Any;
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,9 +16,11 @@ use std::time::{Duration, Instant};
 use kernel::txn::{StoreFault, Txn};
 use rusqlite::Connection;
 
+use crate::database;
 use crate::error::WriteError;
 use crate::failpoint;
 use crate::fault;
+use crate::place::Place;
 use crate::sql::SqlTxn;
 use crate::stats::{Counters, add};
 
@@ -95,7 +98,7 @@ impl Writer {
     /// Starts the thread. The connection has been set up; the writer closes it.
     pub(crate) fn start(
         mut conn: Connection,
-        dir: PathBuf,
+        place: &Place,
         limits: Limits,
         counters: Arc<Counters>,
     ) -> Result<Writer, StoreFault> {
@@ -107,7 +110,8 @@ impl Writer {
         };
         conn.wal_hook(Some(hook)).map_err(|e| fault::of(&e))?;
         let (queue, jobs) = channel();
-        let state = State { conn, dir, limits, counters, pages, broken: None };
+        let (dir, lock) = (place.dir.clone(), Arc::clone(&place.lock));
+        let state = State { conn, dir, limits, counters, pages, broken: None, _lock: lock };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || state.serve(&jobs))
@@ -161,6 +165,8 @@ struct State {
     pages: Arc<AtomicU64>,
     /// Set when what is on disk is no longer certain; every later write gets it.
     broken: Option<StoreFault>,
+    /// The store stays owned until the connection has been closed.
+    _lock: Arc<File>,
 }
 
 /// How one closure went.
@@ -310,8 +316,10 @@ impl State {
 
     /// Leaves a database file that is whole without its log.
     fn close(self) {
-        if self.broken.is_none() {
-            crate::database::close(self.conn);
+        let State { conn, broken, _lock, .. } = self;
+        match broken {
+            None => database::close(conn),
+            Some(_) => drop(conn),
         }
     }
 }

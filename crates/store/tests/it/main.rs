@@ -1,6 +1,14 @@
 //! The store's tests on real files.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, clippy::disallowed_methods, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    missing_docs,
+    reason = "tests start processes, damage files and may stop"
+)]
 
+mod backup;
 mod blob;
 mod child;
 mod conformance;

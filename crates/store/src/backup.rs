@@ -1,0 +1,107 @@
+//! A copy of a store that is in use.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use kernel::BlobHash;
+use kernel::txn::StoreFault;
+
+use crate::blob::{BlobError, Blobs};
+use crate::place::{self, DIR_MODE, FILE_MODE};
+use crate::{database, fault};
+
+/// Why a copy could not be made. Nothing is at its place then.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// There is something at the place of the copy already.
+    #[error("{} is there already", path.display())]
+    Exists {
+        /// The place.
+        path: PathBuf,
+    },
+    /// The rows could not be read or copied.
+    #[error(transparent)]
+    Rows(#[from] StoreFault),
+    /// A blob could not be read; a damaged one is not copied.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    /// The copy could not be written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// What could not be written.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+/// Copies the rows as they are now, then the blobs: all that those rows name is there by then.
+pub(crate) fn copy(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
+    let exists = |path: &Path| BackupError::Exists { path: path.to_path_buf() };
+    if to.symlink_metadata().is_ok() {
+        return Err(exists(to));
+    }
+    let mut name = to.file_name().ok_or_else(|| exists(to))?.to_owned();
+    name.push(".partial");
+    let partial = to.with_file_name(name);
+    match fs::remove_dir_all(&partial) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&partial)(error)),
+        _ => {}
+    }
+    let outcome = fill(from, blobs, &partial).and_then(|()| {
+        fs::rename(&partial, to).map_err(failed(to))?;
+        place::sync_parent(to).map_err(failed(to))
+    });
+    if outcome.is_err() {
+        // What is left of it is removed by the next attempt.
+        let _ = fs::remove_dir_all(&partial);
+    }
+    outcome
+}
+
+fn fill(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
+    make_dir(to)?;
+    let database = to.join(place::DATABASE);
+    // Made first, so that it is never readable by others; SQLite accepts an empty file.
+    new_file(&database)?;
+    let source = database::source(&from.join(place::DATABASE))?;
+    let path = database.to_str().ok_or_else(|| StoreFault::Io("the path is not UTF-8".into()))?;
+    source.execute("VACUUM INTO ?1", [path]).map_err(|e| fault::refine(to, fault::of(&e)))?;
+    File::open(&database).and_then(|file| file.sync_all()).map_err(failed(&database))?;
+
+    let shelves = to.join(place::BLOBS);
+    make_dir(&shelves)?;
+    for hash in blobs.list()? {
+        copy_blob(blobs, &hash, &shelves)?;
+    }
+    place::sync_dir(&shelves).and_then(|()| place::sync_dir(to)).map_err(failed(to))
+}
+
+fn copy_blob(blobs: &Blobs, hash: &BlobHash, shelves: &Path) -> Result<(), BackupError> {
+    let mut source = match blobs.open(hash) {
+        // It was removed since it was listed, so no row names it.
+        Err(BlobError::NotFound { .. }) => return Ok(()),
+        other => other?,
+    };
+    let path = Blobs::path_in(shelves, hash);
+    if let Some(shelf) = path.parent() {
+        place::make_dir(shelf).map_err(failed(shelf))?;
+    }
+    let mut copy = new_file(&path)?;
+    io::copy(&mut source, &mut copy).and_then(|_| copy.sync_all()).map_err(failed(&path))?;
+    path.parent().map_or(Ok(()), place::sync_dir).map_err(failed(&path))
+}
+
+fn make_dir(path: &Path) -> Result<(), BackupError> {
+    DirBuilder::new().mode(DIR_MODE).create(path).map_err(failed(path))
+}
+
+fn new_file(path: &Path) -> Result<File, BackupError> {
+    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path).map_err(failed(path))
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> BackupError {
+    move |source| BackupError::Io { path: path.to_path_buf(), source }
+}
