@@ -1,9 +1,12 @@
 //! Formulas: immutable durable recipes for values, with typed references to other formulas.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BlobHash, FormulaId, RunNumber};
 use crate::message::Message;
+use crate::run::Limits;
 
 /// A recipe. Each variant lists what it refers to; collection, the capability graph and "why is this kept?" need no
 /// more than that.
@@ -39,6 +42,11 @@ pub enum Formula {
         name: String,
         /// The definition as it was read, byte for byte.
         definition: BlobHash,
+        /// What the definition includes, by name.
+        #[serde(default)]
+        includes: BTreeMap<String, BlobHash>,
+        /// What one run of it may use up.
+        limits: Limits,
         /// Its grants, one for each slot.
         grants: Vec<FormulaId>,
     },

@@ -1,14 +1,30 @@
 //! The capability kernel: a pure state machine over formulas, names, mail, grants and runs.
 //!
-//! No I/O, no clock, no randomness, no threads: see [`txn`] for how state is reached.
+//! Every durable change of the system is one [`command::Command`], applied by [`apply`] in one transaction,
+//! deterministic in (state, env, command). What must happen in the world is a row of the outbox, written in the same
+//! transaction and removed only by the command that records its outcome. Every observable change appends an event.
+//!
+//! No I/O, no clock, no randomness, no threads: see [`txn`] for how state is reached and [`env`] for the rest.
 #![forbid(unsafe_code)]
 
 pub mod begun;
+pub mod command;
+mod commands;
+pub mod env;
+pub mod event;
 pub mod formula;
 pub mod grant;
 pub mod id;
+mod line;
 pub mod message;
 pub mod proposal;
 pub mod provenance;
+pub mod query;
 pub mod run;
+mod state;
+pub mod table;
 pub mod txn;
+
+pub use commands::{apply, genesis, reopen};
+pub use id::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef};
+pub use proposal::Value;

@@ -58,12 +58,51 @@ pub struct Run {
     /// When it ended.
     #[serde(default)]
     pub finished_ms: Option<i64>,
-    /// How many entries of approvals it waits for.
+    /// The proposals that have not come to their end, by the step that proposed them.
     #[serde(default)]
-    pub open_asks: u32,
-    /// How many child runs have not ended.
+    pub open: BTreeMap<u64, Phase>,
+    /// The children of items that have not ended, by item.
     #[serde(default)]
-    pub open_children: u32,
+    pub children: BTreeMap<usize, RunNumber>,
+    /// The outbox row that says that the run must go on.
+    #[serde(default)]
+    pub drive: Option<u64>,
+}
+
+/// How far an open proposal has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+pub enum Phase {
+    /// A person is asked.
+    Asked {
+        /// In this message.
+        message: MessageNumber,
+    },
+    /// A person has approved it; a permission lies ready.
+    Approved,
+    /// The effect may be happening.
+    Begun {
+        /// The outbox row that stands for it.
+        outbox: u64,
+    },
+    /// The effect is a run of its own.
+    Called {
+        /// That run.
+        child: RunNumber,
+    },
+}
+
+impl Run {
+    /// Whether nothing is left for the run to do until a person or a child acts.
+    pub fn is_idle(&self) -> bool {
+        (!self.open.is_empty() || !self.children.is_empty())
+            && self.open.values().all(|p| matches!(p, Phase::Asked { .. } | Phase::Called { .. }))
+    }
+
+    /// Whether the run is over.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.state, State::Finished { .. })
+    }
 }
 
 /// Whether a run is one execution or many.

@@ -1,0 +1,137 @@
+//! Advance: a run takes some steps.
+
+use crate::command::{Advance, Fault, Move, Reply};
+use crate::event::Change;
+use crate::id::{RunNumber, StepRef};
+use crate::provenance::{Provenance, Source};
+use crate::run::{Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape, State as RunState, Usage};
+use crate::state::State;
+
+use super::start::{Seed, create};
+use super::{begin, propose};
+
+pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, Fault> {
+    let mut run = state.run(advance.run)?;
+    let mut reply = Reply::Done;
+    for step in advance.moves {
+        let at = StepRef { run: run.number, step: run.next_step };
+        if run.is_finished() {
+            return Err(Fault::OutOfOrder { at, what: "the run is over" });
+        }
+        match step {
+            Move::Prompt { request, model } => {
+                let provenance = run.provenance.clone();
+                state.journal(&mut run, Entry::Prompted { request, model }, provenance)?;
+            }
+            Move::Reply { prompted, reply, usage } => replied(state, &mut run, prompted, reply, usage)?,
+            Move::Reject { site, findings } => {
+                state.journal(&mut run, Entry::Rejected { site, findings }, Provenance::default())?;
+            }
+            Move::Propose { proposals } => propose::propose(state, &mut run, proposals)?,
+            Move::Begin { proposal } => begin::begin_approved(state, &mut run, proposal)?,
+            Move::Complete { proposal, completion } => complete(state, &mut run, proposal, completion)?,
+            Move::Spawn { index } => spawn(state, &mut run, index)?,
+            Move::Suspend { seen, why } => {
+                if run.next_step != seen || !run.is_idle() {
+                    reply = Reply::NotSuspended;
+                    continue;
+                }
+                state.journal(&mut run, Entry::Suspended { why }, Provenance::default())?;
+                state.make_still(&mut run)?;
+                run.state = RunState::Waiting;
+            }
+            Move::Stall { trouble } => {
+                state.journal(&mut run, Entry::Stalled { trouble: trouble.clone() }, Provenance::default())?;
+                state.make_still(&mut run)?;
+                run.state = RunState::Stalled { trouble };
+            }
+            Move::Finish { outcome } => finish(state, &mut run, outcome)?,
+        }
+    }
+    state.put_run(&run)?;
+    Ok(reply)
+}
+
+fn replied(
+    state: &mut State<'_>,
+    run: &mut Run,
+    prompted: u64,
+    reply: crate::id::BlobHash,
+    usage: Usage,
+) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step: prompted };
+    let Entry::Prompted { model, .. } = state.step(at)?.entry else {
+        return Err(Fault::OutOfOrder { at, what: "this step asks no model" });
+    };
+    let provenance = run.provenance.join(&Provenance::of(Source::Model(model)));
+    state.journal(run, Entry::Replied { prompted, reply, usage }, provenance)?;
+    run.used.add(usage);
+    for mut above in state.ancestors(run)? {
+        above.used.add(usage);
+        state.put_run(&above)?;
+    }
+    Ok(())
+}
+
+fn complete(state: &mut State<'_>, run: &mut Run, proposal: u64, completion: Completion) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step: proposal };
+    let Some(Phase::Begun { outbox }) = run.open.get(&proposal).copied() else {
+        return Err(Fault::OutOfOrder { at, what: "only an effect that has begun can be completed" });
+    };
+    run.open.remove(&proposal);
+    state.unpost(outbox)?;
+    let provenance = match &completion {
+        Completion::Done { provenance, .. } => provenance.clone(),
+        _ => Provenance::default(),
+    };
+    run.provenance = run.provenance.join(&provenance);
+    state.journal(run, Entry::Completed { proposal, completion }, provenance)?;
+    Ok(())
+}
+
+fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step: run.next_step };
+    let Some(item) = run.input.items.get(index).cloned() else {
+        return Err(Fault::OutOfOrder { at, what: "the run has no such item" });
+    };
+    let child = RunNumber(state.count("next_run")?);
+    run.children.insert(index, child);
+    state.journal(run, Entry::Spawned { index, child }, Provenance::default())?;
+    let left = run.limits.tokens.saturating_sub(run.used.input_tokens + run.used.output_tokens);
+    let mut limits = run.limits;
+    limits.tokens = left;
+    let seed = Seed {
+        number: child,
+        worker: run.worker,
+        program: crate::command::Program {
+            name: run.name.clone(),
+            definition: run.definition,
+            includes: run.includes.clone(),
+            limits,
+        },
+        shape: Shape::Item,
+        parent: Some(Parent { run: run.number, place: Place::Item { index } }),
+        depth: run.depth,
+        model: run.model.clone(),
+        input: Input { values: run.input.values.clone(), attachments: vec![item], items: vec![] },
+        grants: run.grants.clone(),
+        source: run.source,
+    };
+    create(state, seed)
+}
+
+fn finish(state: &mut State<'_>, run: &mut Run, outcome: RunOutcome) -> Result<(), Fault> {
+    if !run.open.is_empty() || !run.children.is_empty() {
+        let at = StepRef { run: run.number, step: run.next_step };
+        return Err(Fault::OutOfOrder { at, what: "a run with open calls cannot end" });
+    }
+    let provenance = run.provenance.clone();
+    state.journal(run, Entry::Finished { outcome: outcome.clone() }, provenance)?;
+    state.make_still(run)?;
+    propose::forget_permissions(state, run)?;
+    run.state = RunState::Finished { outcome: outcome.clone() };
+    run.finished_ms = Some(state.env.now_ms());
+    state.settle(&run.result, &outcome)?;
+    state.event(Change::RunFinished { run: run.number, ok: matches!(outcome, RunOutcome::Done(_)) })?;
+    state.report(run, &outcome)
+}

@@ -1,0 +1,112 @@
+//! Answer: a person says yes or no to an approval. A second answer changes nothing.
+
+use crate::command::{AnswerApproval, Choice, Fault, Reply};
+use crate::event::Change;
+use crate::formula::Formula;
+use crate::message::{Answer, Asked, Body};
+use crate::proposal::Finding;
+use crate::provenance::Provenance;
+use crate::run::{Completion, Entry, Phase, Run};
+use crate::state::State;
+use crate::table::{self, PermissionRow};
+use crate::txn::Table;
+
+pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<Reply, Fault> {
+    let number = command.message;
+    let mailbox = state.mailbox()?;
+    let owner = state.owner();
+    let mut mail = table::mail(state.txn, &owner, &mailbox, number)?.ok_or(Fault::NoMessage(number))?;
+    let Formula::Message { message } = state.formula(&mail.message)? else {
+        return Err(Fault::Dangling(mail.message));
+    };
+    let Body::Approval { run, entries } = message.body else {
+        return Err(Fault::NotAnApproval(number));
+    };
+    let wanted = command.entries.unwrap_or_else(|| (0..entries.len()).collect());
+    if let Some(&entry) = wanted.iter().find(|&&i| i >= entries.len()) {
+        return Err(Fault::NoEntry { message: number, entry, count: entries.len() });
+    }
+    let open: Vec<usize> = wanted.into_iter().filter(|i| !mail.answers.contains_key(i)).collect();
+    if open.is_empty() {
+        return Ok(Reply::AlreadyAnswered { run });
+    }
+    let verb = match command.choice {
+        Choice::Approve { .. } => "approve",
+        Choice::Deny { .. } => "deny",
+    };
+    let body = Body::Command { verb: verb.to_owned(), text: command.text, run: Some(run) };
+    state.deliver(body, Some(number), false, Provenance::host())?;
+    let mut waiting = state.run(run)?;
+    let at_ms = state.env.now_ms();
+    for &i in &open {
+        let asked = entries[i];
+        let answer = match &command.choice {
+            Choice::Approve { for_run } => {
+                permit(state, &mut waiting, asked, number, *for_run)?;
+                Answer::Approved { for_run: *for_run, at_ms }
+            }
+            Choice::Deny { reason } => {
+                refuse(state, &mut waiting, asked, number, reason.raw())?;
+                Answer::Denied { reason: reason.clone(), at_ms }
+            }
+        };
+        mail.answers.insert(i, answer);
+    }
+    mail.needs_you = mail.answers.len() < entries.len();
+    state.put_mail(&mailbox, number, &mail)?;
+    state.event(Change::Answered { number, needs_you: mail.needs_you })?;
+    state.wake(&mut waiting, format!("message {number} was answered"))?;
+    state.put_run(&waiting)?;
+    Ok(Reply::Answered { run, entries: open, needs_you: mail.needs_you })
+}
+
+fn permit(
+    state: &mut State<'_>,
+    run: &mut Run,
+    asked: Asked,
+    message: crate::id::MessageNumber,
+    for_run: bool,
+) -> Result<(), Fault> {
+    expect_asked(run, asked)?;
+    let owner = state.owner();
+    let proposal = (!for_run).then_some(asked.proposal);
+    let row = PermissionRow { fingerprint: asked.fingerprint, proposal, message };
+    let key = table::permission_key(asked.fingerprint, proposal);
+    table::save(state.txn, Table::Permission, &owner, &key, &row, None)?;
+    if for_run {
+        let list = super::propose::run_permissions_key(run);
+        let mut kept: Vec<_> =
+            table::load(state.txn, Table::Meta, &owner, list.as_bytes())?.unwrap_or_default();
+        kept.push(asked.fingerprint);
+        table::save(state.txn, Table::Meta, &owner, list.as_bytes(), &kept, None)?;
+    }
+    run.open.insert(asked.proposal.step, Phase::Approved);
+    let entry = Entry::Answered { proposal: asked.proposal.step, message, approved: true };
+    state.journal(run, entry, Provenance::host())?;
+    Ok(())
+}
+
+fn refuse(
+    state: &mut State<'_>,
+    run: &mut Run,
+    asked: Asked,
+    message: crate::id::MessageNumber,
+    reason: &str,
+) -> Result<(), Fault> {
+    expect_asked(run, asked)?;
+    run.open.remove(&asked.proposal.step);
+    let proposal = asked.proposal.step;
+    state.journal(run, Entry::Answered { proposal, message, approved: false }, Provenance::host())?;
+    let said = if reason.is_empty() { "the host said no" } else { reason };
+    let completion = Completion::Refused(vec![Finding::new("host/denied", said)]);
+    state.journal(run, Entry::Completed { proposal, completion }, Provenance::host())?;
+    Ok(())
+}
+
+fn expect_asked(run: &Run, asked: Asked) -> Result<(), Fault> {
+    match run.open.get(&asked.proposal.step) {
+        Some(Phase::Asked { .. }) => Ok(()),
+        _ => Err(Fault::OutOfOrder { at: asked.proposal, what: "this proposal does not wait for an answer" }),
+    }
+}
+

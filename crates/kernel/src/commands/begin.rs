@@ -1,0 +1,171 @@
+//! Begin: a permitted call gets its outbox row, or becomes a run of its own.
+
+use crate::begun::Begun;
+use crate::command::{Fault, Program};
+use crate::formula::Formula;
+use crate::grant::Grant;
+use crate::id::{FormulaId, RunNumber, StepRef};
+use crate::proposal::{Finding, Fingerprint, Proposal, Value};
+use crate::provenance::{Provenance, Source};
+use crate::run::{Attachment, Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape};
+use crate::state::State;
+use crate::table::{self, PermissionRow, Task};
+use crate::txn::{ReadTxn, Table};
+
+use super::start::{Seed, create};
+
+/// The permission for a proposal, or, with `None`, the one that lasts as long as `run`.
+pub(super) fn permission(
+    state: &mut State<'_>,
+    fingerprint: Fingerprint,
+    proposal: Option<StepRef>,
+    run: RunNumber,
+) -> Result<Option<PermissionRow>, Fault> {
+    let owner = state.owner();
+    let key = table::permission_key(fingerprint, proposal);
+    let row: Option<PermissionRow> = table::load(state.txn, Table::Permission, &owner, &key)?;
+    // A fingerprint covers its run, so a lasting permission can only ever match that run.
+    Ok(row.filter(|row| row.proposal.is_none_or(|p| p.run == run)))
+}
+
+/// Begins an approved proposal, consuming its permission.
+pub(super) fn begin_approved(state: &mut State<'_>, run: &mut Run, step: u64) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step };
+    if run.open.get(&step) != Some(&Phase::Approved) {
+        return Err(Fault::OutOfOrder { at, what: "only an approved proposal can begin" });
+    }
+    let Entry::Proposed { proposal, fingerprint, .. } = state.step(at)?.entry else {
+        return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
+    };
+    let owner = state.owner();
+    if permission(state, fingerprint, Some(at), run.number)?.is_some() {
+        state.txn.delete(Table::Permission, &owner, &table::permission_key(fingerprint, Some(at)))?;
+    } else if permission(state, fingerprint, None, run.number)?.is_none() {
+        return Err(Fault::OutOfOrder { at, what: "there is no permission for this proposal" });
+    }
+    if let Some(finding) = super::propose::refusal(state, run, &proposal)? {
+        run.open.remove(&step);
+        let completion = Completion::Refused(vec![finding]);
+        state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::default())?;
+        return Ok(());
+    }
+    begin(state, run, at, *proposal)
+}
+
+/// Begins a proposal that may begin.
+pub(super) fn begin(state: &mut State<'_>, run: &mut Run, at: StepRef, proposal: Proposal) -> Result<(), Fault> {
+    let grant = state.grant(&proposal.grant)?;
+    match state.formula(&grant.target)? {
+        Formula::Worker { name, definition, includes, limits, .. } => {
+            let program = Program { name, definition, includes, limits };
+            call(state, run, at, grant.target, program, &proposal)
+        }
+        _ => {
+            let outbox = state.post(Task::Effect { step: at })?;
+            run.open.insert(at.step, Phase::Begun { outbox });
+            state.journal(run, Entry::Begun { proposal: at.step, child: None }, Provenance::default())?;
+            state.outcome.begun.push(Begun { step: at, proposal, grant, reopened: false });
+            Ok(())
+        }
+    }
+}
+
+/// Calls a worker: its effect is a run of its own, with a fresh context.
+fn call(
+    state: &mut State<'_>,
+    run: &mut Run,
+    at: StepRef,
+    worker: FormulaId,
+    mut program: Program,
+    proposal: &Proposal,
+) -> Result<(), Fault> {
+    let refuse = |state: &mut State<'_>, run: &mut Run, finding: Finding| {
+        let completion = Completion::Refused(vec![finding]);
+        run.open.remove(&at.step);
+        state.journal(run, Entry::Completed { proposal: at.step, completion }, Provenance::default()).map(drop)
+    };
+    if run.depth >= run.limits.depth {
+        let message = format!("workers may call workers {} deep, and this is the last", run.limits.depth);
+        return refuse(state, run, Finding::new("depth/limit", message));
+    }
+    let values = proposal.args.first().cloned().unwrap_or_else(|| Value::record_from_map(Default::default()));
+    let attachments = match handed_on(run, proposal.args.get(1)) {
+        Ok(attachments) => attachments,
+        Err(finding) => return refuse(state, run, finding),
+    };
+    // What the callee may use comes out of what the caller has left.
+    let left = run.limits.tokens.saturating_sub(run.used.input_tokens + run.used.output_tokens);
+    program.limits.tokens = program.limits.tokens.min(left);
+    program.limits.depth = run.limits.depth;
+    let child = RunNumber(state.count("next_run")?);
+    run.open.insert(at.step, Phase::Called { child });
+    state.journal(run, Entry::Begun { proposal: at.step, child: Some(child) }, Provenance::default())?;
+    create(
+        state,
+        Seed {
+            number: child,
+            worker,
+            program,
+            shape: Shape::Single,
+            parent: Some(Parent { run: run.number, place: Place::Call { proposal: at.step } }),
+            depth: run.depth + 1,
+            model: run.model.clone(),
+            input: Input { values, attachments, items: vec![] },
+            grants: Default::default(),
+            source: run.source,
+        },
+    )
+}
+
+/// The caller's attachments that a call hands on, by name.
+fn handed_on(run: &Run, names: Option<&Value>) -> Result<Vec<Attachment>, Finding> {
+    let Some(names) = names.and_then(Value::as_array) else { return Ok(vec![]) };
+    names
+        .iter()
+        .map(|name| {
+            let known = || run.input.attachments.iter().map(|a| a.name.as_str()).collect::<Vec<_>>().join(", ");
+            run.input.attachments.iter().find(|a| name.as_str() == Some(a.name.as_str())).cloned().ok_or_else(|| {
+                Finding::new("call/attachment", "only attachments of this run can be handed on")
+                    .at("attachments")
+                    .allowed(known())
+            })
+        })
+        .collect()
+}
+
+/// Records in the caller's journal what came of a call.
+pub(crate) fn complete_call(
+    state: &mut State<'_>,
+    run: &mut Run,
+    proposal: u64,
+    child: &Run,
+    outcome: &RunOutcome,
+) -> Result<(), Fault> {
+    run.open.remove(&proposal);
+    let provenance = child.provenance.join(&Provenance::of(Source::Run(child.number)));
+    let completion = match outcome {
+        RunOutcome::Done(value) => Completion::Done { value: value.clone(), provenance: provenance.clone() },
+        RunOutcome::Failed(trouble) => Completion::Failed(
+            Finding::new("call/failed", trouble.message.raw()).at(child.number.to_string()).allowed(&trouble.help),
+        ),
+    };
+    state.journal(run, Entry::Completed { proposal, completion }, provenance)?;
+    Ok(())
+}
+
+/// Takes up an effect again that may have happened before a crash. `None` if its outcome has been recorded.
+pub fn reopen(txn: &mut dyn ReadTxn, actor: &FormulaId, step: StepRef) -> Result<Option<Begun>, Fault> {
+    let run = table::run(txn, &actor.number, step.run)?.ok_or(Fault::NoRun(step.run))?;
+    if !matches!(run.open.get(&step.step), Some(Phase::Begun { .. })) {
+        return Ok(None);
+    }
+    let missing = Fault::OutOfOrder { at: step, what: "this step proposes nothing" };
+    let Some(Entry::Proposed { proposal, .. }) =
+        table::step(txn, &actor.number, step)?.map(|step| step.entry)
+    else {
+        return Err(missing);
+    };
+    let grant: Grant =
+        table::grant(txn, &actor.number, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
+    Ok(Some(Begun { step, proposal: *proposal, grant, reopened: true }))
+}

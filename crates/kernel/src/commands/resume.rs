@@ -1,0 +1,18 @@
+//! Resume: a stalled run goes on.
+
+use crate::command::{Fault, Reply};
+use crate::id::RunNumber;
+use crate::provenance::Provenance;
+use crate::run::{Entry, State as RunState};
+use crate::state::State;
+
+pub(super) fn resume(state: &mut State<'_>, number: RunNumber) -> Result<Reply, Fault> {
+    let mut run = state.run(number)?;
+    if !matches!(run.state, RunState::Stalled { .. }) {
+        return Ok(Reply::NotStalled);
+    }
+    state.journal(&mut run, Entry::Resumed { why: "the host said so".to_owned() }, Provenance::host())?;
+    state.make_ready(&mut run)?;
+    state.put_run(&run)?;
+    Ok(Reply::Done)
+}

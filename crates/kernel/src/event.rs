@@ -1,0 +1,112 @@
+//! Events: every observable change, numbered and hash-chained. All that follows the system reads these and nothing
+//! else.
+
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
+
+/// One observable change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// What changed.
+    pub change: Change,
+    /// The hash of the event before it; all zero for the first.
+    pub prev: BlobHash,
+    /// The hash of this event: over `prev`, `seq`, `at_ms` and the JSON of `change`.
+    pub hash: BlobHash,
+}
+
+impl Event {
+    /// The event that follows `prev`.
+    pub fn chained(seq: u64, at_ms: i64, change: Change, prev: BlobHash) -> Event {
+        let hash = Event::hash(seq, at_ms, &change, prev);
+        Event { seq, at_ms, change, prev, hash }
+    }
+
+    /// Whether the event says what it said when it was recorded, and follows `prev`.
+    pub fn verify(&self, prev: BlobHash) -> bool {
+        self.prev == prev && self.hash == Event::hash(self.seq, self.at_ms, &self.change, prev)
+    }
+
+    fn hash(seq: u64, at_ms: i64, change: &Change, prev: BlobHash) -> BlobHash {
+        let mut hasher = blake3::Hasher::new_derive_key("almoner event v1");
+        hasher.update(&prev.0);
+        hasher.update(&seq.to_le_bytes());
+        hasher.update(&at_ms.to_le_bytes());
+        // A change that cannot be written as JSON does not exist: all its parts are plain data.
+        hasher.update(&serde_json::to_vec(change).unwrap_or_default());
+        BlobHash(*hasher.finalize().as_bytes())
+    }
+}
+
+/// What changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    /// The store was made.
+    Genesis {
+        /// Its host.
+        host: FormulaId,
+    },
+    /// A run began.
+    RunStarted {
+        /// The run.
+        run: RunNumber,
+        /// The worker's name.
+        name: String,
+        /// The run that waits for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<RunNumber>,
+    },
+    /// A grant was made.
+    Granted {
+        /// The grant.
+        grant: FormulaId,
+        /// The slot that it fills.
+        slot: String,
+        /// The run for which it was made.
+        run: RunNumber,
+    },
+    /// A step was added to a run's journal.
+    Step {
+        /// The run.
+        run: RunNumber,
+        /// The step.
+        step: u64,
+        /// The entry's name.
+        entry: String,
+        /// One line about it; it may quote foreign text.
+        line: Untrusted,
+    },
+    /// A message came.
+    Message {
+        /// Its number.
+        number: MessageNumber,
+        /// Its type.
+        kind: String,
+        /// The run that it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunNumber>,
+        /// Whether a person has to answer it.
+        needs_you: bool,
+    },
+    /// A person answered a message.
+    Answered {
+        /// The message.
+        number: MessageNumber,
+        /// Whether entries are still open.
+        needs_you: bool,
+    },
+    /// A run ended.
+    RunFinished {
+        /// The run.
+        run: RunNumber,
+        /// Whether it has a result.
+        ok: bool,
+    },
+}

@@ -1,0 +1,52 @@
+//! One line about a step, for those who follow along.
+
+use passable::Untrusted;
+
+use crate::proposal::{Decision, Finding};
+use crate::run::{CallSite, Completion, Entry, RunOutcome};
+
+fn first(findings: &[Finding]) -> &str {
+    findings.first().map_or("", |f| f.message.as_str())
+}
+
+fn outcome(outcome: &RunOutcome) -> String {
+    match outcome {
+        RunOutcome::Done(_) => "done".to_owned(),
+        RunOutcome::Failed(trouble) => format!("failed: {}", trouble.message.raw()),
+    }
+}
+
+/// What a follower is told about the entry. Foreign text in it is marked as such by the type.
+pub(crate) fn of(entry: &Entry) -> Untrusted {
+    Untrusted::new(match entry {
+        Entry::Prompted { model, .. } => format!("asks {model}"),
+        Entry::Replied { usage, .. } => {
+            format!("{} tokens in, {} out", usage.input_tokens, usage.output_tokens)
+        }
+        Entry::Rejected { site, findings } => match site {
+            Some(CallSite::Turn { index, .. }) => format!("call {}: {}", index + 1, first(findings)),
+            _ => format!("answer: {}", first(findings)),
+        },
+        Entry::Proposed { proposal, .. } => format!("{}.{}", proposal.slot, proposal.method),
+        Entry::Judged { verdict, message, .. } => match (verdict.decision, message) {
+            (Decision::Allow, _) => "allow".to_owned(),
+            (Decision::Ask, Some(number)) => format!("ask: message {number}"),
+            (Decision::Ask, None) => "ask: permitted before".to_owned(),
+            (Decision::Deny, _) => format!("deny: {}", first(&verdict.findings)),
+        },
+        Entry::Answered { approved: true, message, .. } => format!("approved in message {message}"),
+        Entry::Answered { approved: false, message, .. } => format!("denied in message {message}"),
+        Entry::Begun { child: Some(child), .. } => format!("as {child}"),
+        Entry::Begun { child: None, .. } => String::new(),
+        Entry::Completed { completion, .. } => match completion {
+            Completion::Done { .. } => "done".to_owned(),
+            Completion::Refused(findings) => format!("refused: {}", first(findings)),
+            Completion::Failed(finding) => format!("failed: {}", finding.message),
+        },
+        Entry::Spawned { index, child } => format!("item {} as {child}", index + 1),
+        Entry::Collected { index, outcome: o } => format!("item {}: {}", index + 1, outcome(o)),
+        Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
+        Entry::Stalled { trouble } => trouble.message.raw().to_owned(),
+        Entry::Finished { outcome: o } => outcome(o),
+    })
+}

@@ -1,0 +1,197 @@
+//! Typed rows over raw tables: which key a row lies under, and how it is read and written.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::event::Event;
+use crate::formula::Formula;
+use crate::grant::Grant;
+use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef};
+use crate::message::Mail;
+use crate::proposal::{Fingerprint, Value};
+use crate::provenance::Provenance;
+use crate::run::{Run, Step};
+use crate::txn::{NOBODY, Owner, ReadTxn, StoreFault, Table, Txn, decode_row, encode_row};
+
+/// A formula as it is stored.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct FormulaRow {
+    /// The formula.
+    pub formula: Formula,
+    /// What it depends on.
+    #[serde(default)]
+    pub provenance: Provenance,
+}
+
+/// A promise as it is stored.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum PromiseRow {
+    /// Nothing has come of it yet.
+    Pending,
+    /// It has its value.
+    Fulfilled {
+        /// The value.
+        value: Value,
+    },
+    /// It will never have one.
+    Rejected {
+        /// Why, in one sentence.
+        reason: String,
+    },
+}
+
+/// A permission as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct PermissionRow {
+    /// What it permits.
+    pub fingerprint: Fingerprint,
+    /// For which proposal; `None` means any of the same run with this fingerprint.
+    pub proposal: Option<StepRef>,
+    /// The approval that made it.
+    pub message: MessageNumber,
+}
+
+/// A mailbox as it is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct MailboxRow {
+    /// The number that the next message gets.
+    pub next: u64,
+}
+
+/// An outbox row: what must still happen in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(tag = "task", rename_all = "snake_case")]
+pub enum Task {
+    /// The run must go on.
+    Drive {
+        /// The run.
+        run: RunNumber,
+    },
+    /// The effect has begun and its outcome is not known.
+    Effect {
+        /// The step that proposed it.
+        step: StepRef,
+    },
+}
+
+/// What is known of bytes kept beside the store.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct BlobRow {
+    /// How many bytes.
+    pub bytes: u64,
+    /// What they depend on.
+    pub provenance: Provenance,
+}
+
+/// Reads the row at `key`.
+pub fn load<T: DeserializeOwned>(
+    txn: &mut dyn ReadTxn,
+    table: Table,
+    owner: &Owner,
+    key: &[u8],
+) -> Result<Option<T>, StoreFault> {
+    txn.get(table, owner, key)?.map(|bytes| decode_row(table, &bytes)).transpose()
+}
+
+/// Reads at most `limit` rows with `from <= key < to`; falling if `reverse`. An empty `to` means no upper bound.
+pub fn scan<T: DeserializeOwned>(
+    txn: &mut dyn ReadTxn,
+    table: Table,
+    owner: &Owner,
+    from: &[u8],
+    to: &[u8],
+    limit: usize,
+    reverse: bool,
+) -> Result<Vec<(Vec<u8>, T)>, StoreFault> {
+    txn.range(table, owner, from, to, limit, reverse)?
+        .into_iter()
+        .map(|(key, bytes)| Ok((key, decode_row(table, &bytes)?)))
+        .collect()
+}
+
+/// Writes a row, with its provenance beside it.
+pub fn save<T: Serialize>(
+    txn: &mut dyn Txn,
+    table: Table,
+    owner: &Owner,
+    key: &[u8],
+    row: &T,
+    provenance: Option<&Provenance>,
+) -> Result<(), StoreFault> {
+    let provenance = provenance.map(encode_row).transpose()?;
+    txn.put(table, owner, key, &encode_row(row)?, provenance.as_deref())
+}
+
+/// The key of a number in byte order.
+pub fn number_key(n: u64) -> [u8; 8] {
+    n.to_be_bytes()
+}
+
+/// The key of a number inside something that has a 32-byte number of its own.
+pub fn inner_key(outer: &FormulaId, inner: &[u8]) -> Vec<u8> {
+    [&outer.number[..], inner].concat()
+}
+
+/// The key of a step.
+pub fn step_key(run: RunNumber, step: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&number_key(run.0));
+    key[8..].copy_from_slice(&number_key(step));
+    key
+}
+
+/// The key of a permission: for one proposal, or for any of a run.
+pub fn permission_key(fingerprint: Fingerprint, proposal: Option<StepRef>) -> Vec<u8> {
+    let place = proposal.map_or([0; 16], |p| step_key(p.run, p.step));
+    [&fingerprint.0.0[..], &place].concat()
+}
+
+/// The formula with this identity.
+pub fn formula(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<FormulaRow>, StoreFault> {
+    load(txn, Table::Formula, &NOBODY, &id.number)
+}
+
+/// The run with this number.
+pub fn run(txn: &mut dyn ReadTxn, owner: &Owner, number: RunNumber) -> Result<Option<Run>, StoreFault> {
+    load(txn, Table::Run, owner, &number_key(number.0))
+}
+
+/// One step of a run.
+pub fn step(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Option<Step>, StoreFault> {
+    load(txn, Table::Journal, owner, &step_key(at.run, at.step))
+}
+
+/// The grant with this identity.
+pub fn grant(txn: &mut dyn ReadTxn, owner: &Owner, id: &FormulaId) -> Result<Option<Grant>, StoreFault> {
+    load(txn, Table::Grant, owner, &id.number)
+}
+
+/// The promise with this identity.
+pub fn promise(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<PromiseRow>, StoreFault> {
+    load(txn, Table::Promise, &NOBODY, &id.number)
+}
+
+/// The message in a mailbox under this number.
+pub fn mail(
+    txn: &mut dyn ReadTxn,
+    owner: &Owner,
+    mailbox: &FormulaId,
+    number: MessageNumber,
+) -> Result<Option<Mail>, StoreFault> {
+    load(txn, Table::Message, owner, &inner_key(mailbox, &number_key(number.0)))
+}
+
+/// The last event of an owner.
+pub fn last_event(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Option<Event>, StoreFault> {
+    Ok(scan(txn, Table::Event, owner, &[], &[], 1, true)?.pop().map(|(_, event)| event))
+}
+
+/// What is known of a blob.
+pub fn blob(txn: &mut dyn ReadTxn, hash: BlobHash) -> Result<Option<BlobRow>, StoreFault> {
+    load(txn, Table::Blob, &NOBODY, &hash.0)
+}
+
+/// The host whose store this is; `None` before genesis.
+pub fn host(txn: &mut dyn ReadTxn) -> Result<Option<FormulaId>, StoreFault> {
+    load(txn, Table::Meta, &NOBODY, b"host")
+}
