@@ -1,1 +1,156 @@
-//! caps
+//! Built-in capabilities: what a grant can lead to on this machine.
+//!
+//! A capability is opened for one grant and confined to it. It is asked three things: what it knows of a call
+//! before the call is made ([`Capability::facts`]), to make it ([`Capability::perform`], which takes nothing but a
+//! [`Begun`]), and, after a crash, whether it was made ([`Capability::probe`]). Facts can go stale, so whatever
+//! they promise is enforced again at the moment of effect, on open directories and not on paths.
+#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "capabilities are where files are touched")]
+
+mod dir;
+mod failure;
+mod outbox;
+mod path;
+mod place;
+mod walk;
+
+use kernel::begun::Begun;
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::proposal::{Finding, Value};
+use kernel::provenance::Provenance;
+use kernel::run::Completion;
+use passable::Interface;
+use policy::Facts;
+
+/// What a grant can lead to.
+pub trait Capability: Send + Sync {
+    /// Its methods.
+    fn interface(&self) -> &'static Interface;
+
+    /// What is known of a call before it is made. Changes nothing. Arguments that do not fit the method give facts
+    /// that say little; the shape gate refuses them.
+    fn facts(&self, method: &str, args: &[Value]) -> Facts;
+
+    /// Makes a call that was begun.
+    fn perform(&self, begun: &Begun) -> Completion;
+
+    /// Whether a call that an earlier process had begun was made.
+    fn probe(&self, begun: &Begun) -> Probe;
+}
+
+/// What is known of an effect after a crash.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Probe {
+    /// It happened.
+    Done {
+        /// What the method would have returned.
+        value: Value,
+        /// What the value depends on.
+        provenance: Provenance,
+    },
+    /// It did not happen, or it may happen again without harm.
+    NotDone,
+    /// Only a person can tell.
+    Unknown,
+}
+
+/// How an effect that was begun stands after [`settle`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settled {
+    /// It is over.
+    Completed(Completion),
+    /// Whether it happened cannot be known: the host is asked.
+    Unknown,
+}
+
+/// Brings an effect to its end: makes it, or, if an earlier process may have made it, asks the probe first.
+pub fn settle(capability: &dyn Capability, begun: &Begun) -> Settled {
+    if begun.reopened() {
+        match capability.probe(begun) {
+            Probe::Done { value, provenance } => {
+                return Settled::Completed(Completion::Done { value, provenance });
+            }
+            Probe::Unknown => return Settled::Unknown,
+            Probe::NotDone => {}
+        }
+    }
+    Settled::Completed(capability.perform(begun))
+}
+
+/// Why a capability cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The formula is no capability of this machine.
+    #[error("a {0} is not a capability that this program can open")]
+    Kind(&'static str),
+    /// The directory cannot be opened.
+    #[error("the directory `{path}` cannot be opened: {source}")]
+    Directory {
+        /// Its path, made visible.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl OpenError {
+    /// The same as a finding, for the model whose call it stops.
+    pub fn finding(&self) -> Finding {
+        Finding::new("caps/open", self.to_string())
+            .allowed("nothing through this grant, until the user mends it")
+    }
+}
+
+/// Opens what a grant leads to, confined to what the grant leaves of it.
+pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, OpenError> {
+    match target {
+        Formula::Mount { path } => Ok(Box::new(dir::DirCapability::open(path, grant)?)),
+        Formula::Spool { path } => Ok(Box::new(outbox::Outbox::open(path, grant)?)),
+        other => Err(OpenError::Kind(other.kind())),
+    }
+}
+
+/// The interfaces of all built-in capabilities by the name that worker files use for them.
+pub fn interfaces() -> &'static [(&'static str, &'static Interface)] {
+    use std::sync::LazyLock;
+    static ALL: LazyLock<[(&'static str, &'static Interface); 2]> =
+        LazyLock::new(|| [("dir", dir::interface()), ("outbox", outbox::interface())]);
+    &*ALL
+}
+
+/// The interface by the name that worker files use for it: `dir`, `outbox`.
+pub fn interface_of(kind: &str) -> Option<&'static Interface> {
+    interfaces().iter().find(|(name, _)| *name == kind).map(|(_, interface)| *interface)
+}
+
+/// The interface of what a formula makes, if it makes a capability of this machine.
+pub fn interface_for(target: &Formula) -> Option<&'static Interface> {
+    match target {
+        Formula::Mount { .. } => interface_of("dir"),
+        Formula::Spool { .. } => interface_of("outbox"),
+        _ => None,
+    }
+}
+
+/// Opens the directory of a formula. Its path was chosen by a person.
+fn open_directory(path: &str) -> Result<cap_std::fs::Dir, OpenError> {
+    cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority())
+        .map_err(|source| OpenError::Directory { path: passable::visible_line(path).into_owned(), source })
+}
+
+/// Why a begun call cannot be one of this capability's, if it cannot. The kernel has checked the same; a capability
+/// does not take its word for it.
+fn foreign(begun: &Begun, grant: &Grant) -> Option<Finding> {
+    let proposal = begun.proposal();
+    let is_ours = proposal.grant == grant.id && begun.grant().id == grant.id;
+    if is_ours && grant.methods.contains(&proposal.method) {
+        return None;
+    }
+    Some(
+        Finding::new("caps/grant", format!("`{}` was not granted `{}` here", proposal.slot, proposal.method))
+            .at("method")
+            .counter_example(proposal.method.clone())
+            .allowed(grant.methods.iter().cloned().collect::<Vec<_>>().join(", ")),
+    )
+}

@@ -1,1 +1,19 @@
-//! policy
+//! Gates and policy: what may be done at once, what a person is asked about, and what is refused.
+//!
+//! A proposal is judged from itself, its grant and the *facts* that its capability has gathered ([`Facts`]). Every
+//! gate runs and the strictest answer wins ([`judge()`]); how answers are combined stands in [`ruling`] and nowhere
+//! else. Nothing here does I/O, reads a clock or keeps state, so the same proposal and facts always get the same
+//! verdict.
+#![forbid(unsafe_code)]
+
+pub mod facts;
+#[cfg(test)]
+mod fixture;
+pub mod gates;
+pub mod judge;
+pub mod ruling;
+pub mod trace;
+
+pub use facts::{Context, Facts, Overwrite, PathFact, Spent, Written};
+pub use judge::{gates_hash, judge};
+pub use trace::{Document, trace};

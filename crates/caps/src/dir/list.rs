@@ -1,0 +1,59 @@
+//! `list`: the names in one directory that the grant lets its holder use.
+
+use std::io;
+
+use cap_std::fs::Dir;
+use kernel::proposal::Finding;
+
+use super::Limits;
+use crate::failure;
+use crate::path::{Plain, Purpose, is_temporary};
+use crate::walk::{self, Kind};
+
+/// The most names in one answer.
+pub(super) const MOST_NAMES: usize = 1000;
+
+/// The most entries of a directory that are looked at, shown or not.
+const MOST_ENTRIES: usize = 100_000;
+
+/// The sorted names in a directory: plain files that `read` would take, and directories with a `/` at the end.
+/// Left out are pipes and devices, links that lead out, our own temporary files, files that the grant does not
+/// cover, and names that could not be passed back to `read`.
+pub(super) fn list(root: &Dir, path: Option<&Plain>, limits: &Limits) -> Result<Vec<String>, Finding> {
+    let shown = path.map_or(".", Plain::as_str);
+    let failed = |error: &io::Error| failure::finding(error, &format!("list `{shown}`"), "path");
+    let entries = root.read_dir(shown).map_err(|error| failed(&error))?;
+    let mut names = Vec::new();
+    for (seen, entry) in entries.enumerate() {
+        if seen == MOST_ENTRIES || names.len() > MOST_NAMES {
+            return Err(too_many(shown));
+        }
+        let entry = entry.map_err(|error| failed(&error))?;
+        let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
+        let place = path.map_or_else(|| name.clone(), |path| format!("{}/{name}", path.as_str()));
+        if is_temporary(&name) || Plain::check(&place, Purpose::Look).is_err() {
+            continue;
+        }
+        // What vanishes meanwhile, leads out or cannot be looked at is not there for the holder.
+        let Ok(found) = walk::look(root, &place) else { continue };
+        match found.kind {
+            Kind::Directory => names.push(format!("{name}/")),
+            Kind::File if limits.cover(&name, found.bytes) && limits.fit_name(&found.resolved) => {
+                names.push(name)
+            }
+            _ => {}
+        }
+    }
+    if names.len() > MOST_NAMES {
+        return Err(too_many(shown));
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn too_many(shown: &str) -> Finding {
+    Finding::new("dir/many", format!("`{shown}` holds more than {MOST_NAMES} files and directories"))
+        .at("path")
+        .counter_example(shown)
+        .allowed("one of its subdirectories, or the path of a file that you know")
+}

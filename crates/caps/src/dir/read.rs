@@ -1,0 +1,70 @@
+//! `read`: the text of one file.
+
+use std::io::Read as _;
+
+use cap_std::fs::Dir;
+use kernel::proposal::Finding;
+use passable::visible_line;
+
+use super::Limits;
+use crate::failure;
+use crate::path::Plain;
+use crate::walk::{self, Found, Kind};
+
+/// What a reader may want instead of a file that is no text.
+const TEXT_ONLY: &str =
+    "a file of UTF-8 text; a document of another kind can be given to the run as an attachment";
+
+/// Looks a file up and says all that is wrong with reading it.
+pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Found, Finding> {
+    let shown = path.as_str();
+    let found =
+        walk::look(root, shown).map_err(|e| failure::finding(&e, &format!("read `{shown}`"), "path"))?;
+    if found.kind != Kind::File {
+        return Err(Finding::new(
+            "dir/kind",
+            format!("`{}` is {}", visible_line(shown), found.kind.phrase()),
+        )
+        .at("path")
+        .counter_example(visible_line(shown))
+        .allowed("the path of a file; `list` shows what is in a directory"));
+    }
+    limits.check_name(shown)?;
+    // A link inside the directory must not lend a file a name that the grant covers.
+    limits.check_name(&found.resolved)?;
+    limits.check_bytes(shown, found.bytes)?;
+    Ok(found)
+}
+
+/// Reads a file that [`look`] has found. Never reads more than the limit, whatever the file grows to meanwhile.
+pub(super) fn read(root: &Dir, path: &Plain, found: &Found, limits: &Limits) -> Result<String, Finding> {
+    let shown = path.as_str();
+    let failed = |error: std::io::Error| failure::finding(&error, &format!("read `{shown}`"), "path");
+    let file = walk::open(root, found).map_err(failed)?;
+    let limit = limits.bytes();
+    let mut bytes = Vec::with_capacity(usize::try_from(found.bytes.min(limit)).unwrap_or(0));
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    limits.check_bytes(shown, bytes.len() as u64)?;
+    text(shown, bytes)
+}
+
+fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Finding> {
+    let wrong = |rule: &str, what: String| {
+        Finding::new(rule, format!("`{}` {what}", visible_line(shown)))
+            .at("path")
+            .counter_example(visible_line(shown))
+            .allowed(TEXT_ONLY)
+    };
+    if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
+        return Err(wrong("dir/binary", format!("is no text: byte {at} is zero")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let known = [("%PDF-", "a PDF"), ("PK\u{3}\u{4}", "a ZIP archive or an office document")];
+        let start = error.as_bytes();
+        match known.iter().find(|(magic, _)| start.starts_with(magic.as_bytes())) {
+            Some((_, kind)) => wrong("dir/binary", format!("is {kind}, not text")),
+            None => wrong("dir/not-utf8", format!("is not UTF-8: byte {at} cannot be read")),
+        }
+    })
+}

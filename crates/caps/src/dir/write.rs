@@ -1,0 +1,125 @@
+//! `write`: one file, whole, in one step.
+
+use std::os::fd::AsFd as _;
+
+use cap_std::fs::Dir;
+use kernel::id::{BlobHash, StepRef};
+use kernel::proposal::Finding;
+use passable::visible_line;
+
+use super::Limits;
+use crate::failure;
+use crate::path::{self, Plain};
+use crate::place::{self, PlaceError, Placing};
+use crate::walk::{self, Present};
+
+/// What stands where a file is to be written.
+pub(super) struct Before {
+    /// The file that is there.
+    pub(super) present: Option<Present>,
+    /// Whether its directory is there.
+    pub(super) has_parent: bool,
+}
+
+/// Looks at the place of a file, following no link, and says what is wrong with writing there.
+pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Before, Finding> {
+    let shown = path.as_str();
+    let name = path.split().1;
+    let doing = format!("write `{shown}`");
+    let failed = |error: std::io::Error| failure::finding(&error, &doing, "path");
+    let Some(parent) = walk::parent(root, path).map_err(failed)? else {
+        return Ok(Before { present: None, has_parent: false });
+    };
+    let present =
+        walk::present(parent.as_fd(), name, limits.bytes()).map_err(|error| match error.kind() {
+            std::io::ErrorKind::FileTooLarge => Finding::new(
+                "dir/size",
+                format!("the file at `{}` is larger than {} bytes", visible_line(shown), limits.bytes()),
+            )
+            .at("path")
+            .counter_example(visible_line(shown))
+            .allowed("a path at which there is no file, or a smaller one"),
+            std::io::ErrorKind::InvalidInput => {
+                Finding::new("dir/kind", format!("`{}` is a pipe, a socket or a device", visible_line(shown)))
+                    .at("path")
+                    .counter_example(visible_line(shown))
+                    .allowed("the path of a plain file")
+            }
+            _ => failure::finding(&error, &doing, "path"),
+        })?;
+    Ok(Before { present, has_parent: true })
+}
+
+/// How a write ended.
+pub(super) enum Written {
+    /// The file holds the content.
+    Done,
+    /// What was there is not what the person or the gates were shown.
+    Changed,
+    /// It failed; what was there is still there.
+    Failed(Finding),
+}
+
+/// Writes a file if what is there is still `pinned`, or already the content.
+pub(super) fn write(
+    root: &Dir,
+    path: &Plain,
+    content: &[u8],
+    pinned: Option<BlobHash>,
+    step: StepRef,
+    limits: &Limits,
+) -> Written {
+    let before = match look(root, path, limits) {
+        Ok(before) => before,
+        Err(finding) => return Written::Failed(finding),
+    };
+    let now = before.present.as_ref().map(|present| present.digest);
+    if now == Some(BlobHash::of(content)) {
+        return Written::Done;
+    }
+    if now != pinned {
+        return Written::Changed;
+    }
+    let failed = |error: &std::io::Error| {
+        Written::Failed(failure::finding(error, &format!("write `{}`", path.as_str()), "path"))
+    };
+    let parent = match walk::make_parent(root, path) {
+        Ok(parent) => parent,
+        Err(error) => return failed(&error),
+    };
+    let placing = Placing {
+        directory: parent.as_fd(),
+        name: path.split().1,
+        temporary: &path::temporary(step),
+        bytes: content,
+        expected: before.present,
+        limit: limits.bytes(),
+    };
+    match placing.put() {
+        Ok(()) => Written::Done,
+        Err(PlaceError::Changed) => Written::Changed,
+        Err(PlaceError::Io(error)) => failed(&error),
+    }
+}
+
+/// Whether the file holds the content already. Removes what a crash may have left beside it.
+pub(super) fn is_done(
+    root: &Dir,
+    path: &Plain,
+    content: &[u8],
+    pinned: Option<BlobHash>,
+    step: StepRef,
+    limits: &Limits,
+) -> bool {
+    let intended = BlobHash::of(content);
+    let Ok(Some(parent)) = walk::parent(root, path) else { return false };
+    let present = walk::present(parent.as_fd(), path.split().1, limits.bytes());
+    let is_done = matches!(present, Ok(Some(present)) if present.digest == intended);
+    if is_done {
+        let known: Vec<BlobHash> = pinned.into_iter().chain([intended]).collect();
+        place::tidy(parent.as_fd(), &path::temporary(step), &known, limits.bytes());
+        // The rename may have been seen but not yet be durable.
+        let _ = rustix::fs::fsync(&parent);
+    }
+    is_done
+}

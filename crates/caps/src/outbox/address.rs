@@ -1,0 +1,88 @@
+//! One mail address, and nothing else in the same string.
+
+use kernel::proposal::Finding;
+use passable::visible_line;
+
+/// The longest address that mail takes, in bytes.
+const LONGEST: usize = 254;
+
+/// Checks that `text` is one plain address: `local@host`, ASCII, no name, no list, no header after it.
+pub(super) fn check(text: &str) -> Result<(), Finding> {
+    let wrong = |rule: &str, message: &str| {
+        let shown: String = text.chars().take(LONGEST).collect();
+        Err(Finding::new(rule, message)
+            .at("to")
+            .counter_example(visible_line(&shown))
+            .allowed("one plain address, such as `office@example.org`"))
+    };
+    if text.contains(char::is_control) {
+        return wrong("outbox/control", "the address holds a line break or another control character");
+    }
+    if !text.is_ascii() {
+        return wrong(
+            "outbox/look-alike",
+            "the address holds letters that are not plain ASCII and may mislead",
+        );
+    }
+    if text.contains([',', ';']) {
+        return wrong("outbox/several", "there is more than one address; each mail goes to one");
+    }
+    if text.len() > LONGEST {
+        return wrong("outbox/long", "the address is longer than 254 bytes");
+    }
+    let is_address = text.split_once('@').is_some_and(|(local, host)| is_local(local) && is_host(host));
+    if !is_address {
+        return wrong("outbox/address", "this is not a mail address");
+    }
+    Ok(())
+}
+
+fn is_local(local: &str) -> bool {
+    let is_atom = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c);
+    local.len() <= 64 && local.split('.').all(|part| !part.is_empty() && part.chars().all(is_atom))
+}
+
+fn is_host(host: &str) -> bool {
+    host.split('.').all(|label| {
+        (1..=63).contains(&label.len())
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_plain_address_passes() {
+        for good in ["a@b", "archive@records-backup.example", "a.b+c@d-e.example", "o'neil@x1.example"] {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        for (bad, rule) in [
+            ("", "outbox/address"),
+            ("office", "outbox/address"),
+            ("a@", "outbox/address"),
+            ("@b", "outbox/address"),
+            ("a@b@c", "outbox/address"),
+            ("a b@c", "outbox/address"),
+            (" a@b", "outbox/address"),
+            ("A <a@b>", "outbox/address"),
+            ("a..b@c", "outbox/address"),
+            ("a@-b.c", "outbox/address"),
+            ("a@b..c", "outbox/address"),
+            ("a@[192.0.2.1]", "outbox/address"),
+            ("-t@b\n", "outbox/control"),
+            ("a@b\r\nBcc: c@d", "outbox/control"),
+            ("a@b\u{0}", "outbox/control"),
+            ("a@b, c@d", "outbox/several"),
+            ("a@b;c@d", "outbox/several"),
+            ("аrchive@b", "outbox/look-alike"),
+            ("a\u{200b}@b", "outbox/look-alike"),
+        ] {
+            assert_eq!(check(bad).map_err(|finding| finding.rule), Err(rule.to_owned()), "{bad:?}");
+        }
+        assert!(check(&format!("a@{}", "b".repeat(300))).is_err());
+    }
+}

@@ -1,0 +1,251 @@
+//! The outbox: mail that leaves, one message file for each in a spool directory.
+
+mod address;
+mod interface;
+mod mail;
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd as _;
+
+use cap_std::fs::Dir;
+use kernel::begun::Begun;
+use kernel::grant::Grant;
+use kernel::id::{BlobHash, StepRef};
+use kernel::proposal::{Finding, Value};
+use kernel::provenance::Provenance;
+use kernel::run::Completion;
+use passable::{Interface, visible_line};
+use policy::Facts;
+
+use crate::place::{PlaceError, Placing};
+use crate::{Capability, OpenError, Probe, failure, foreign, open_directory, path, walk};
+
+pub(crate) use interface::interface;
+use mail::Mail;
+
+/// The most bytes of one mail's texts if the grant says nothing: 1 MiB.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The longest subject, in bytes.
+const LONGEST_SUBJECT: usize = 250;
+
+/// The most texts that go with one mail.
+const MOST_ATTACHMENTS: usize = 20;
+
+/// The largest message file that is read to see whether it is the one that should be there.
+const LARGEST_FILE: u64 = 64 << 20;
+
+/// A spool directory of this machine.
+pub(crate) struct Outbox {
+    spool: Dir,
+    grant: Grant,
+}
+
+impl Outbox {
+    /// Opens the spool directory once.
+    pub(crate) fn open(path: &str, grant: &Grant) -> Result<Outbox, OpenError> {
+        Ok(Outbox { spool: open_directory(path)?, grant: grant.clone() })
+    }
+
+    /// All that is wrong with a mail.
+    fn problems(&self, mail: &Mail<'_>) -> Vec<Finding> {
+        let most = self.grant.attenuation.max_bytes.unwrap_or(MOST_BYTES);
+        let mut problems: Vec<Finding> = address::check(mail.to).err().into_iter().collect();
+        if mail.subject.contains(char::is_control) || visible_line(mail.subject) != mail.subject {
+            problems.push(
+                Finding::new(
+                    "outbox/subject",
+                    "the subject holds a line break or a character that nobody can see",
+                )
+                .at("subject")
+                .counter_example(visible_line(mail.subject))
+                .allowed("one line of visible characters"),
+            );
+        }
+        if mail.subject.len() > LONGEST_SUBJECT {
+            problems.push(
+                Finding::new("outbox/subject", format!("the subject has {} bytes", mail.subject.len()))
+                    .at("subject")
+                    .counter_example(format!("{} bytes", mail.subject.len()))
+                    .allowed(format!("at most {LONGEST_SUBJECT} bytes")),
+            );
+        }
+        if mail.attachments.len() > MOST_ATTACHMENTS {
+            problems.push(
+                Finding::new("outbox/attachments", format!("{} texts are attached", mail.attachments.len()))
+                    .at("attach")
+                    .counter_example(mail.attachments.len().to_string())
+                    .allowed(format!("at most {MOST_ATTACHMENTS}")),
+            );
+        }
+        if mail.bytes() > most {
+            problems.push(
+                Finding::new(
+                    "outbox/size",
+                    format!("the mail has {} bytes; the limit is {most}", mail.bytes()),
+                )
+                .at("body")
+                .counter_example(format!("{} bytes", mail.bytes()))
+                .allowed(format!("at most {most} bytes, attached texts included")),
+            );
+        }
+        problems
+    }
+
+    /// The file that already holds the message, if one does, else the name that it gets: the step's, unless a store
+    /// that was here before has left another message under it.
+    fn find(&self, step: StepRef, digest: BlobHash) -> std::io::Result<Result<String, String>> {
+        let plain = format!("{}-{}.eml", step.run, step.step);
+        let told_apart = format!("{}-{}-{}.eml", step.run, step.step, digest.short());
+        let spool = self.spool.as_fd();
+        for name in [&plain, &told_apart] {
+            if walk::present(spool, name, LARGEST_FILE)
+                .ok()
+                .flatten()
+                .is_some_and(|file| file.digest == digest)
+            {
+                return Ok(Ok(name.clone()));
+            }
+        }
+        Ok(Err(if walk::kind(spool, &plain)?.is_none() { plain } else { told_apart }))
+    }
+
+    fn send(&self, begun: &Begun, mail: &Mail<'_>) -> Completion {
+        let problems = self.problems(mail);
+        if !problems.is_empty() {
+            return Completion::Refused(problems);
+        }
+        let message = compose(begun, mail);
+        let failed =
+            |error: &std::io::Error| Completion::Failed(failure::finding(error, "spool the mail", "to"));
+        let name = match self.find(begun.step(), BlobHash::of(&message)) {
+            Ok(Ok(there)) => return done(begun, &there, &message),
+            Ok(Err(free)) => free,
+            Err(error) => return failed(&error),
+        };
+        let placing = Placing {
+            directory: self.spool.as_fd(),
+            name: &name,
+            temporary: &path::temporary(begun.step()),
+            bytes: &message,
+            expected: None,
+            limit: LARGEST_FILE,
+        };
+        match placing.put() {
+            Ok(()) => done(begun, &name, &message),
+            Err(PlaceError::Changed) => Completion::Failed(
+                Finding::new("outbox/taken", format!("another message is in the spool as {name}"))
+                    .at("to")
+                    .allowed("the same call, once the spool is empty"),
+            ),
+            Err(PlaceError::Io(error)) => failed(&error),
+        }
+    }
+}
+
+impl Capability for Outbox {
+    fn interface(&self) -> &'static Interface {
+        interface()
+    }
+
+    fn facts(&self, method: &str, args: &[Value]) -> Facts {
+        let Some(call) = Call::parse(method, args) else {
+            return Facts {
+                line: format!("calls {} of `{}`", visible_line(method), visible_line(&self.grant.slot)),
+                problems: vec![mismatch(method)],
+                ..Facts::default()
+            };
+        };
+        let mail = call.mail();
+        let attached = match mail.attachments.len() {
+            0 => String::new(),
+            1 => ", 1 text attached".to_owned(),
+            count => format!(", {count} texts attached"),
+        };
+        Facts {
+            bytes: Some(mail.bytes()),
+            line: format!("sends a mail to {} ({} bytes{attached})", visible_line(mail.to), mail.bytes()),
+            problems: self.problems(&mail),
+            ..Facts::default()
+        }
+    }
+
+    fn perform(&self, begun: &Begun) -> Completion {
+        if let Some(finding) = foreign(begun, &self.grant) {
+            return Completion::Refused(vec![finding]);
+        }
+        match Call::parse(&begun.proposal().method, &begun.proposal().args) {
+            None => Completion::Refused(vec![mismatch(&begun.proposal().method)]),
+            Some(call) => self.send(begun, &call.mail()),
+        }
+    }
+
+    fn probe(&self, begun: &Begun) -> Probe {
+        let Some(call) = Call::parse(&begun.proposal().method, &begun.proposal().args) else {
+            return Probe::NotDone;
+        };
+        let message = compose(begun, &call.mail());
+        match self.find(begun.step(), BlobHash::of(&message)) {
+            Ok(Ok(there)) => {
+                // The rename may have been seen but not yet be durable.
+                let _ = rustix::fs::fsync(&self.spool);
+                let (value, provenance) = sent(begun, &there, &message);
+                Probe::Done { value, provenance }
+            }
+            _ => Probe::NotDone,
+        }
+    }
+}
+
+/// A call with its arguments taken apart.
+struct Call<'a> {
+    to: &'a str,
+    subject: &'a str,
+    body: &'a str,
+    attachments: Vec<&'a str>,
+}
+
+impl<'a> Call<'a> {
+    fn parse(method: &str, args: &'a [Value]) -> Option<Call<'a>> {
+        let (required, attachments) = match args {
+            [required @ .., Value::Undefined] if required.len() == 3 => (required, Vec::new()),
+            [required @ .., attach] if required.len() == 3 => {
+                let texts = attach.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?;
+                (required, texts)
+            }
+            required => (required, Vec::new()),
+        };
+        let [to, subject, body] = required else { return None };
+        let call = Call { to: to.as_str()?, subject: subject.as_str()?, body: body.as_str()?, attachments };
+        (method == "send").then_some(call)
+    }
+
+    fn mail(&self) -> Mail<'_> {
+        Mail { to: self.to, subject: self.subject, body: self.body, attachments: &self.attachments }
+    }
+}
+
+fn mismatch(method: &str) -> Finding {
+    Finding::new("outbox/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
+        .at("method")
+        .counter_example(visible_line(method))
+        .allowed("send(to, subject, body, attach?), all of them text, `attach` a list of texts")
+}
+
+fn compose(begun: &Begun, mail: &Mail<'_>) -> Vec<u8> {
+    mail.compose(begun.step(), &begun.proposal().principal.short())
+}
+
+fn done(begun: &Begun, name: &str, message: &[u8]) -> Completion {
+    let (value, provenance) = sent(begun, name, message);
+    Completion::Done { value, provenance }
+}
+
+/// What `send` returns, and what that depends on: the words of the call and nothing else.
+fn sent(begun: &Begun, name: &str, message: &[u8]) -> (Value, Provenance) {
+    let value = Value::record_from_map(BTreeMap::from([
+        ("file".to_owned(), Value::from(name)),
+        ("bytes".to_owned(), Value::number(message.len() as f64)),
+    ]));
+    (value, begun.proposal().provenance.clone())
+}

@@ -1,0 +1,261 @@
+//! Paths that a caller gives: checked as text, before anything is looked up.
+//!
+//! What passes is a plain relative path. Nothing here is what confines a caller: a directory capability resolves
+//! every path beneath its own open directory whatever it says. These checks are there so that what is shown is what
+//! happens, and so that a caller learns at once what was wrong.
+
+use kernel::proposal::Finding;
+use passable::visible_line;
+
+/// The longest name of one file or directory, in bytes: what file systems take.
+const LONGEST_NAME: usize = 255;
+
+/// The longest path, in bytes.
+const LONGEST_PATH: usize = 1024;
+
+/// How many directories deep a path may lead.
+const DEEPEST: usize = 32;
+
+/// How the names of our own temporary files begin and end.
+const TEMPORARY: (&str, &str) = (".almoner-", ".tmp");
+
+/// What a path is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To look at what is there.
+    Look,
+    /// To make a file: its name must also be one that people can read.
+    Make,
+}
+
+/// A path in its plain form: names joined by `/`, none of them `.` or `..`, at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plain {
+    text: String,
+}
+
+impl Plain {
+    /// Checks a path.
+    pub(crate) fn check(path: &str, purpose: Purpose) -> Result<Plain, Finding> {
+        refuse(path, purpose).map_or_else(|| Plain::reduce(path), Err)
+    }
+
+    /// The path without its `.` and empty names.
+    fn reduce(path: &str) -> Result<Plain, Finding> {
+        let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+        match names.as_slice() {
+            [] => Err(finding(
+                "path/empty",
+                "the path names nothing",
+                path,
+                "a file's name, such as `report.md`",
+            )),
+            _ => Ok(Plain { text: names.join("/") }),
+        }
+    }
+
+    /// The path.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The directories on the way, and the last name.
+    pub(crate) fn split(&self) -> (impl Iterator<Item = &str> + Clone, &str) {
+        let (parents, name) = self.text.rsplit_once('/').unwrap_or(("", &self.text));
+        (parents.split('/').filter(|name| !name.is_empty()), name)
+    }
+}
+
+/// Whether a name is one of our own temporary files.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    // Some file systems do not tell letters by case.
+    let name = name.to_ascii_lowercase();
+    name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
+}
+
+/// The name of the temporary file of one step: the same for every try, so that a leftover is found again.
+pub(crate) fn temporary(step: kernel::id::StepRef) -> String {
+    format!("{}{}-{}{}", TEMPORARY.0, step.run, step.step, TEMPORARY.1)
+}
+
+/// What is wrong with a path, if anything is.
+fn refuse(path: &str, purpose: Purpose) -> Option<Finding> {
+    const RELATIVE: &str = "a path relative to the capability's own directory, such as `notes/report.md`";
+    let wrong = |rule: &str, message: &str, allowed: &str| Some(finding(rule, message, path, allowed));
+    if path.len() > LONGEST_PATH {
+        return wrong("path/long", "the path is longer than 1024 bytes", "a shorter path");
+    }
+    if path.trim().is_empty() {
+        return wrong("path/empty", "the path is empty", "a file's name, such as `report.md`");
+    }
+    if path.contains(char::is_control) {
+        return wrong("path/control", "the path holds a control character", "plain characters only");
+    }
+    if path.starts_with('/') {
+        return wrong(
+            "path/absolute",
+            "the path is absolute, and there is no way out of the directory",
+            RELATIVE,
+        );
+    }
+    if path.contains('\\') {
+        return wrong("path/backslash", "the path holds a backslash", "names separated by `/`");
+    }
+    if path == "~" || path.starts_with("~/") {
+        return wrong("path/home", "`~` is not expanded: there is no way to a home directory", RELATIVE);
+    }
+    if path.split('/').any(|name| name == "..") {
+        return wrong(
+            "path/parent",
+            "the path holds `..`, and there is no way out of the directory",
+            RELATIVE,
+        );
+    }
+    if hides_traversal(path) {
+        return wrong(
+            "path/encoded",
+            "the path hides `..`, `/`, a backslash or a control character behind an encoding that nobody undoes",
+            RELATIVE,
+        );
+    }
+    if path.split('/').any(is_temporary) {
+        return wrong(
+            "path/reserved",
+            "names like `.almoner-….tmp` are kept for files being written",
+            "another name",
+        );
+    }
+    if path.split('/').any(|name| name.len() > LONGEST_NAME) || path.split('/').count() > DEEPEST {
+        return wrong(
+            "path/long",
+            "a name is longer than 255 bytes, or the path is too deep",
+            "a shorter path",
+        );
+    }
+    if purpose == Purpose::Make && visible_line(path) != path {
+        return wrong(
+            "path/invisible",
+            "the name holds characters that nobody can see",
+            "visible characters only",
+        );
+    }
+    if purpose == Purpose::Make && path.ends_with('/') {
+        return wrong(
+            "path/directory",
+            "the path ends in `/` and so names a directory",
+            "the path of a file",
+        );
+    }
+    None
+}
+
+/// Whether the path would mean something else to whoever undid percent-encoding or look-alike characters in it.
+/// A name such as `100%.md` or `50%25.md` is what it is.
+fn hides_traversal(path: &str) -> bool {
+    let means = |text: &str| {
+        let extra_slash = text.matches('/').count() > path.matches('/').count();
+        let is_dots = |name: &str| name == ".." || (name == "." && !path.split('/').any(|name| name == "."));
+        extra_slash || text.contains('\\') || text.contains(char::is_control) || text.split('/').any(is_dots)
+    };
+    // An overlong UTF-8 form of `.`, `/` or `\`: bytes that are no text, so a decoder would not show them.
+    let lower = path.to_ascii_lowercase();
+    if ["%c0%ae", "%c0%af", "%c1%9c", "%c0%5c", "%u002e", "%u002f", "%u2215"]
+        .iter()
+        .any(|form| lower.contains(form))
+    {
+        return true;
+    }
+    let mut reading = path.to_owned();
+    for _ in 0..4 {
+        if let Some(folded) = policy::trace::folded(&reading) {
+            reading = folded;
+        }
+        if means(&reading) {
+            return true;
+        }
+        match policy::trace::percent_decoded(&reading) {
+            Some(decoded) => reading = decoded,
+            None => return false,
+        }
+    }
+    // Encoded more often than anybody does in earnest.
+    true
+}
+
+/// A finding about a path.
+fn finding(rule: &str, message: &str, path: &str, allowed: &str) -> Finding {
+    let shown: String = path.chars().take(200).collect();
+    Finding::new(rule, message).at("path").counter_example(visible_line(&shown)).allowed(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, expected: Result<&str, &str>) {
+        let plain = Plain::check(path, Purpose::Make);
+        let got = plain.as_ref().map(Plain::as_str).map_err(|finding| finding.rule.as_str());
+        assert_eq!(got, expected, "{path:?}");
+    }
+
+    #[test]
+    fn plain_paths_pass() {
+        for (path, plain) in [
+            ("report.md", "report.md"),
+            ("./a//b/./c.md", "a/b/c.md"),
+            ("100%.md", "100%.md"),
+            ("50%25 off.md", "50%25 off.md"),
+            ("..a/b..", "..a/b.."),
+            ("...", "..."),
+            ("Ünïcode/北京.md", "Ünïcode/北京.md"),
+            ("%41.md", "%41.md"),
+            ("a~b/~x", "a~b/~x"),
+            (".almoner.toml", ".almoner.toml"),
+        ] {
+            check(path, Ok(plain));
+        }
+    }
+
+    #[test]
+    fn what_could_mislead_is_refused() {
+        for (path, rule) in [
+            ("", "path/empty"),
+            (" ", "path/empty"),
+            (".", "path/empty"),
+            ("./", "path/directory"),
+            ("/etc/passwd", "path/absolute"),
+            ("//x", "path/absolute"),
+            ("..", "path/parent"),
+            ("../x", "path/parent"),
+            ("a/../b", "path/parent"),
+            ("a/..", "path/parent"),
+            ("a\\..\\b", "path/backslash"),
+            ("a\0b", "path/control"),
+            ("a\nb", "path/control"),
+            ("a\u{1b}[2K", "path/control"),
+            ("a\u{85}", "path/control"),
+            ("~/x", "path/home"),
+            ("%2e%2e%2fx", "path/encoded"),
+            ("%2E%2E/x", "path/encoded"),
+            ("a%2fb", "path/encoded"),
+            ("a%5cb", "path/encoded"),
+            ("%252e%252e%252fx", "path/encoded"),
+            ("%25252525252e", "path/encoded"),
+            ("%c0%ae%c0%ae/x", "path/encoded"),
+            ("a%00.md", "path/encoded"),
+            ("．．/x", "path/encoded"),
+            ("a∕b", "path/encoded"),
+            (".\u{200b}./x", "path/encoded"),
+            (".almoner-r1-2.tmp", "path/reserved"),
+            ("a/.ALMONER-x.tmp/b", "path/reserved"),
+            ("a\u{202e}b.md", "path/invisible"),
+            ("a/", "path/directory"),
+        ] {
+            check(path, Err(rule));
+        }
+        check(&"a".repeat(256), Err("path/long"));
+        check(&"a/".repeat(40), Err("path/long"));
+        check(&"a".repeat(2000), Err("path/long"));
+    }
+}

@@ -1,0 +1,150 @@
+//! Putting a file in its place, whole or not at all.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use kernel::id::BlobHash;
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use crate::walk::{self, Present};
+
+/// Why a file was not put in its place. Nothing is left of it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PlaceError {
+    /// What is there is not what was expected.
+    #[error("what is there has changed")]
+    Changed,
+    /// The file system failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<Errno> for PlaceError {
+    fn from(error: Errno) -> PlaceError {
+        PlaceError::Io(error.into())
+    }
+}
+
+/// What is to be put where.
+pub(crate) struct Placing<'a> {
+    /// The directory.
+    pub(crate) directory: BorrowedFd<'a>,
+    /// The file's name in it.
+    pub(crate) name: &'a str,
+    /// The name of the temporary file; a leftover under this name is replaced.
+    pub(crate) temporary: &'a str,
+    /// The content.
+    pub(crate) bytes: &'a [u8],
+    /// What must be there now: this content, or no file.
+    pub(crate) expected: Option<Present>,
+    /// The most bytes that are read to see what is there.
+    pub(crate) limit: u64,
+}
+
+impl Placing<'_> {
+    /// Writes a temporary file beside the place, makes it durable, moves it into the place in one step and makes
+    /// that durable. Whoever reads the place at any moment, a crash included, finds the old content or the new.
+    pub(crate) fn put(&self) -> Result<(), PlaceError> {
+        // Whether the temporary name may hold what is not ours.
+        let mut is_foreign = false;
+        let moved = self.write().and_then(|()| match &self.expected {
+            None => self.fill(),
+            Some(expected) => self.replace(expected.digest, &mut is_foreign),
+        });
+        if moved.is_err() && !is_foreign {
+            // The error that matters is the first; a leftover is replaced by the next try.
+            let _ = self.discard();
+        }
+        moved?;
+        rustix::fs::fsync(self.directory)?;
+        Ok(())
+    }
+
+    fn write(&self) -> Result<(), PlaceError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let create = || rustix::fs::openat(self.directory, self.temporary, flags, Mode::from_raw_mode(0o666));
+        let file: OwnedFd = match create() {
+            Err(Errno::EXIST) => {
+                self.discard()?;
+                create()?
+            }
+            made => made?,
+        };
+        if let Some(expected) = &self.expected {
+            rustix::fs::fchmod(&file, expected.mode)?;
+        }
+        let mut rest = self.bytes;
+        while !rest.is_empty() {
+            match rustix::io::write(&file, rest) {
+                Ok(0) => return Err(PlaceError::Io(io::ErrorKind::WriteZero.into())),
+                Ok(count) => rest = &rest[count..],
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        rustix::fs::fsync(file.as_fd())?;
+        Ok(())
+    }
+
+    /// Moves the temporary file to a name at which there is nothing.
+    fn fill(&self) -> Result<(), PlaceError> {
+        match self.rename(RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(()),
+            Err(Errno::EXIST) => Err(PlaceError::Changed),
+            // The file system cannot do both at once: look, then move.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                match walk::kind(self.directory, self.name)? {
+                    None => Ok(self.rename(RenameFlags::empty())?),
+                    Some(_) => Err(PlaceError::Changed),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Moves the temporary file to a name at which `old` must be. The two are exchanged, so that a change made in
+    /// the last instant by somebody else is noticed, and undone by exchanging them back, instead of being lost.
+    fn replace(&self, old: BlobHash, is_foreign: &mut bool) -> Result<(), PlaceError> {
+        let is_old = |name: &str| -> Result<bool, PlaceError> {
+            Ok(walk::present(self.directory, name, self.limit)?.is_some_and(|present| present.digest == old))
+        };
+        if !is_old(self.name)? {
+            return Err(PlaceError::Changed);
+        }
+        match self.rename(RenameFlags::EXCHANGE) {
+            Ok(()) if is_old(self.temporary).unwrap_or(false) => Ok(self.discard()?),
+            Ok(()) => {
+                *is_foreign = true;
+                self.rename(RenameFlags::EXCHANGE)?;
+                *is_foreign = false;
+                Err(PlaceError::Changed)
+            }
+            Err(Errno::NOENT) => Err(PlaceError::Changed),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(self.rename(RenameFlags::empty())?),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn rename(&self, flags: RenameFlags) -> Result<(), Errno> {
+        rustix::fs::renameat_with(self.directory, self.temporary, self.directory, self.name, flags)
+    }
+
+    fn discard(&self) -> Result<(), Errno> {
+        match rustix::fs::unlinkat(self.directory, self.temporary, AtFlags::empty()) {
+            Err(Errno::NOENT) => Ok(()),
+            done => done,
+        }
+    }
+}
+
+/// Removes the temporary file of a placing that a crash cut off after the new content was in place, unless it holds
+/// something that neither the old content nor the new is: then somebody else's change ended up there.
+pub(crate) fn tidy(directory: BorrowedFd<'_>, temporary: &str, known: &[BlobHash], limit: u64) {
+    let is_known =
+        matches!(walk::present(directory, temporary, limit), Ok(Some(left)) if known.contains(&left.digest));
+    if is_known {
+        // A leftover does no harm: it is hidden, and the next try replaces it.
+        let _ = rustix::fs::unlinkat(directory, temporary, AtFlags::empty());
+    }
+}

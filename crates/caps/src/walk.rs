@@ -1,0 +1,200 @@
+//! One open directory, and ways from it to files beneath it that no rename and no symbolic link can bend.
+//!
+//! Two kinds of walk. To *look*, links are followed as long as they stay beneath the directory, and the name at
+//! which they end is known afterwards. To *make*, no link is followed at all: what a person saw is where it goes.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
+use kernel::id::BlobHash;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+
+use crate::path::Plain;
+
+/// How many bytes are read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A plain file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A pipe, a socket, a device.
+    Other,
+}
+
+impl Kind {
+    pub(crate) fn of(mode: rustix::fs::RawMode) -> Kind {
+        match FileType::from_raw_mode(mode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Directory,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        }
+    }
+
+    /// The kind as a phrase.
+    pub(crate) fn phrase(self) -> &'static str {
+        match self {
+            Kind::File => "a file",
+            Kind::Directory => "a directory",
+            Kind::Link => "a symbolic link",
+            Kind::Other => "a pipe, a socket or a device",
+        }
+    }
+}
+
+/// A plain file that was found by looking.
+pub(crate) struct Found {
+    /// The path with all links followed.
+    pub(crate) resolved: String,
+    /// What is there.
+    pub(crate) kind: Kind,
+    /// Its size.
+    pub(crate) bytes: u64,
+}
+
+/// Looks up a path, following links beneath the directory.
+pub(crate) fn look(root: &Dir, path: &str) -> io::Result<Found> {
+    let resolved = root.canonicalize(path)?;
+    let resolved = resolved.to_str().ok_or(io::ErrorKind::InvalidFilename)?.to_owned();
+    let stat = root.symlink_metadata(&resolved)?;
+    let kind = match stat.file_type() {
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_dir() => Kind::Directory,
+        kind if kind.is_symlink() => Kind::Link,
+        _ => Kind::Other,
+    };
+    Ok(Found { resolved, kind, bytes: stat.len() })
+}
+
+/// Opens a plain file that [`look`] has found. Neither waits (a pipe would) nor follows a link at the last name, so
+/// what is opened is what was looked at or an error.
+pub(crate) fn open(root: &Dir, found: &Found) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
+    let file = root.open_with(Path::new(&found.resolved), &options)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+/// Opens the directory that holds the last name of `path`, following no link; `None` if it does not exist.
+pub(crate) fn parent(root: &Dir, path: &Plain) -> io::Result<Option<OwnedFd>> {
+    let mut at = reopen(root.as_fd())?;
+    for name in path.split().0 {
+        at = match step(at.as_fd(), name) {
+            Ok(next) => next,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(Some(at))
+}
+
+/// The same, making what does not exist; each new directory is durable before this returns.
+pub(crate) fn make_parent(root: &Dir, path: &Plain) -> io::Result<OwnedFd> {
+    let mut at = reopen(root.as_fd())?;
+    for name in path.split().0 {
+        at = match step(at.as_fd(), name) {
+            Ok(next) => next,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) => rustix::fs::fsync(&at)?,
+                    // Somebody else made it; the next step sees what it is.
+                    Err(rustix::io::Errno::EXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                step(at.as_fd(), name)?
+            }
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(at)
+}
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+fn reopen(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::openat(directory, ".", DIRECTORY, Mode::empty())?)
+}
+
+/// One directory down. A link is an error, and a different one from a file.
+fn step(at: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
+    match rustix::fs::openat(at, name, DIRECTORY, Mode::empty()) {
+        Ok(next) => Ok(next),
+        Err(rustix::io::Errno::NOTDIR) if kind(at, name)? == Some(Kind::Link) => {
+            Err(rustix::io::Errno::LOOP.into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What stands in a directory under a name, following no link.
+pub(crate) fn kind(directory: BorrowedFd<'_>, name: &str) -> io::Result<Option<Kind>> {
+    match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(Kind::of(stat.st_mode))),
+        Err(rustix::io::Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A plain file as it is now.
+pub(crate) struct Present {
+    /// Its content.
+    pub(crate) digest: BlobHash,
+    /// Its size.
+    pub(crate) bytes: u64,
+    /// Its permissions.
+    pub(crate) mode: Mode,
+}
+
+/// The plain file in a directory under a name, following no link; `None` if there is none. A file of more than
+/// `limit` bytes is not read: it is an error of kind `FileTooLarge`.
+pub(crate) fn present(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Present>> {
+    match kind(directory, name)? {
+        None => return Ok(None),
+        Some(Kind::File) => {}
+        Some(Kind::Directory) => return Err(io::ErrorKind::IsADirectory.into()),
+        Some(Kind::Link) => return Err(rustix::io::Errno::LOOP.into()),
+        Some(Kind::Other) => return Err(io::ErrorKind::InvalidInput.into()),
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let stat = rustix::fs::fstat(&file)?;
+    if Kind::of(stat.st_mode) != Kind::File {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    if u64::try_from(stat.st_size).is_ok_and(|size| size > limit) {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut hasher = blake3::Hasher::new();
+    let mut bytes = 0u64;
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match rustix::io::read(&file, &mut chunk[..]) {
+            Ok(0) => break,
+            Ok(count) => {
+                bytes += count as u64;
+                if bytes > limit {
+                    return Err(io::ErrorKind::FileTooLarge.into());
+                }
+                hasher.update(&chunk[..count]);
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
+    Ok(Some(Present { digest: BlobHash(*hasher.finalize().as_bytes()), bytes, mode }))
+}

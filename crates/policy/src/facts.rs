@@ -1,0 +1,94 @@
+//! What a proposal is judged on.
+
+use std::collections::BTreeSet;
+
+use kernel::grant::Grant;
+use kernel::id::{BlobHash, FormulaId};
+use kernel::proposal::{Finding, Pin, Proposal};
+use kernel::run::{Limits, Usage};
+use passable::Interface;
+
+/// What a capability knows of a call before it is made: looked up, never done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// What the call depends on; goes into the proposal and is checked again at the moment of effect.
+    pub pins: BTreeSet<Pin>,
+    /// The paths that the arguments name.
+    pub paths: Vec<PathFact>,
+    /// How many bytes the call would write or send.
+    pub bytes: Option<u64>,
+    /// The file that the call would replace with something else.
+    pub overwrites: Option<Overwrite>,
+    /// One plain line for the card: "writes report.md in `out` (812 bytes, new file)". Foreign text in it is already
+    /// made visible.
+    pub line: String,
+    /// What the capability itself found wrong: the call cannot succeed, or its grant forbids it.
+    pub problems: Vec<Finding>,
+}
+
+/// A path that an argument names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathFact {
+    /// The parameter's name.
+    pub argument: String,
+    /// The path in its plain form, relative to the capability's root.
+    pub path: String,
+    /// Where it leads if symbolic links inside the capability are followed, if that is somewhere else.
+    pub leads_to: Option<String>,
+    /// The size of the file there; `None` if there is none.
+    pub bytes: Option<u64>,
+}
+
+/// A file whose content would be lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overwrite {
+    /// Its path, relative to the capability's root.
+    pub path: String,
+    /// What it holds now.
+    pub digest: BlobHash,
+    /// How many bytes that is.
+    pub bytes: u64,
+}
+
+/// A file that the judged run itself has written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Written {
+    /// The capability in which it lies.
+    pub target: FormulaId,
+    /// Its path, relative to the capability's root.
+    pub path: String,
+    /// What the run wrote.
+    pub digest: BlobHash,
+}
+
+/// What the run may use up and has used up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    /// The limits.
+    pub limits: Limits,
+    /// What was used so far, children included.
+    pub used: Usage,
+    /// How long the run has been running while it was not waiting, in milliseconds.
+    pub ran_ms: u64,
+    /// If the call starts a run: how many runs would stand above that one.
+    pub child_depth: Option<u32>,
+}
+
+/// Everything that gates may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// What is proposed.
+    pub proposal: &'a Proposal,
+    /// The grant through which it would be done, as it is now.
+    pub grant: &'a Grant,
+    /// The interface of what the grant leads to.
+    pub interface: &'a Interface,
+    /// What the capability knows of the call.
+    pub facts: &'a Facts,
+    /// The clock's reading, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// What the run has written so far.
+    pub written: &'a [Written],
+    /// What the run may use up and has used up.
+    pub spent: &'a Spent,
+}

@@ -1,0 +1,168 @@
+//! One call, ready to be judged, that tests change in one respect each.
+
+use std::collections::BTreeSet;
+
+use kernel::grant::{Attenuation, Grant};
+use kernel::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
+use kernel::proposal::{Caller, Decision, Effect, Proposal, Value, Verdict};
+use kernel::provenance::{Provenance, Source};
+use passable::{Interface, Method, Param, Pattern};
+
+use crate::facts::{Context, Facts, Overwrite, Spent, Written};
+use crate::gates::Gate;
+use crate::ruling::Ruling;
+
+pub(crate) const NOW: i64 = 1_000_000;
+
+/// A call with all that it is judged on.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) proposal: Proposal,
+    pub(crate) grant: Grant,
+    pub(crate) interface: Interface,
+    pub(crate) facts: Facts,
+    pub(crate) written: Vec<Written>,
+    pub(crate) spent: Spent,
+}
+
+pub(crate) fn id(byte: u8) -> FormulaId {
+    FormulaId { number: [byte; 32], node: [0; 32] }
+}
+
+/// A thing with one method for each effect class: `look`, `change`, `send`, each taking a path and perhaps a note.
+fn interface() -> Interface {
+    let method = |name: &str, effect| {
+        let params = vec![Param::new("path", Pattern::string()), Param::optional("note", Pattern::string())];
+        Method::new(name, params, Pattern::any(), effect, "does it")
+    };
+    Interface::new(
+        "thing",
+        "a thing",
+        vec![
+            method("look", Effect::Observe),
+            method("change", Effect::Modify),
+            method("send", Effect::Commit),
+        ],
+    )
+}
+
+impl Call {
+    /// Endowed code calls a method that the grant has, on the user's words alone.
+    pub(crate) fn new(method: &str) -> Call {
+        let effect = match method {
+            "look" => Effect::Observe,
+            "change" => Effect::Modify,
+            _ => Effect::Commit,
+        };
+        Call {
+            proposal: Proposal {
+                principal: id(1),
+                run: RunNumber(17),
+                grant: id(3),
+                slot: "out".into(),
+                method: method.into(),
+                args: vec![Value::from("report.md")],
+                effect,
+                caller: Caller::Code,
+                pins: BTreeSet::new(),
+                provenance: Provenance::host(),
+                traces: Vec::new(),
+            },
+            grant: Grant {
+                id: id(3),
+                target: id(4),
+                holder: id(5),
+                slot: "out".into(),
+                methods: ["look", "change", "send"].map(String::from).into(),
+                attenuation: Attenuation::default(),
+                allow: BTreeSet::new(),
+                ask: BTreeSet::new(),
+                source: MessageNumber(0),
+                expires_ms: None,
+                revoked_ms: None,
+            },
+            interface: interface(),
+            facts: Facts::default(),
+            written: Vec::new(),
+            spent: Spent::default(),
+        }
+    }
+
+    /// The same, chosen by a model.
+    pub(crate) fn by_model(mut self) -> Call {
+        self.proposal.caller = Caller::Model;
+        self
+    }
+
+    /// The same after the run has read a document.
+    pub(crate) fn having_read(mut self, name: &str) -> Call {
+        let source = Source::Document { name: name.into(), hash: BlobHash([7; 32]) };
+        self.proposal.provenance = self.proposal.provenance.join(&Provenance::of(source));
+        self
+    }
+
+    /// The same under an endowment that wants no questions about the method.
+    pub(crate) fn allowed(mut self) -> Call {
+        self.grant.allow.insert(self.proposal.method.clone());
+        self
+    }
+
+    /// The same under a worker file that wants to be asked about the method.
+    pub(crate) fn asked_for(mut self) -> Call {
+        self.grant.ask.insert(self.proposal.method.clone());
+        self
+    }
+
+    /// The same where a file would be lost.
+    pub(crate) fn overwriting(mut self) -> Call {
+        self.facts.overwrites =
+            Some(Overwrite { path: "report.md".into(), digest: BlobHash([8; 32]), bytes: 812 });
+        self
+    }
+
+    /// The same with any other change.
+    pub(crate) fn but(mut self, change: impl FnOnce(&mut Call)) -> Call {
+        change(&mut self);
+        self
+    }
+
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context {
+            proposal: &self.proposal,
+            grant: &self.grant,
+            interface: &self.interface,
+            facts: &self.facts,
+            now_ms: NOW,
+            written: &self.written,
+            spent: &self.spent,
+        }
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        crate::judge(&self.context())
+    }
+
+    pub(crate) fn ruling(&self, gate: &Gate) -> Ruling {
+        (gate.judge)(&self.context())
+    }
+}
+
+/// Checks what one gate says: the decision without and with an endowment that allows the method, and the rules that
+/// it names, each with all that a finding needs to teach.
+#[track_caller]
+pub(crate) fn check(gate: &Gate, call: &Call, decisions: (Decision, Decision), rules: &[&str]) {
+    use crate::ruling::Endowment;
+    let ruling = call.ruling(gate);
+    let bare = Call::new(&call.proposal.method);
+    let method = &call.proposal.method;
+    let got = (
+        ruling.decision(Endowment::of(&bare.grant, method)),
+        ruling.decision(Endowment::of(&bare.clone().allowed().grant, method)),
+    );
+    assert_eq!(got, decisions, "{ruling:?}");
+    assert_eq!(ruling.findings().iter().map(|f| f.rule.as_str()).collect::<Vec<_>>(), rules);
+    for finding in ruling.findings() {
+        assert!(!finding.message.is_empty() && finding.at.is_some(), "{finding:?}");
+        assert!(finding.counter_example.is_some() && finding.allowed.is_some(), "{finding:?}");
+    }
+}

@@ -1,0 +1,80 @@
+//! The defaults that follow from what a method does to the world and from whose words it is called with.
+
+use kernel::proposal::{Caller, Effect, Finding};
+
+use super::Gate;
+use crate::facts::Context;
+use crate::ruling::{Lift, Ruling};
+
+pub(super) const GATE: Gate =
+    Gate { name: "effects", version: 1, about: "what a model may do without being asked about", judge };
+
+fn judge(context: &Context<'_>) -> Ruling {
+    let proposal = context.proposal;
+    let call = format!("`{}.{}`", proposal.slot, proposal.method);
+    if context.grant.ask.contains(&proposal.method) {
+        return Ruling::ask(
+            Lift::Permission,
+            Finding::new(
+                "effects/asked-for",
+                format!("the worker file wants a person to be asked about {call}"),
+            )
+            .at("method")
+            .counter_example(proposal.method.clone())
+            .allowed("a person's approval of exactly this call"),
+        );
+    }
+    // What people endowed as code they have read; whatever it passes on of a model's words is the model's call.
+    let (rule, lift, does) = match (proposal.caller, proposal.effect) {
+        (Caller::Code, _) | (_, Effect::Observe) => return Ruling::allow(),
+        (Caller::Model, Effect::Modify) => ("effects/modify", Lift::Endowment, "changes something"),
+        (Caller::Model, Effect::Commit) => {
+            ("effects/commit", Lift::Permission, "is seen outside or cannot be undone")
+        }
+    };
+    Ruling::ask(
+        lift,
+        Finding::new(rule, format!("{call} {does}, and a model chose the call or its words"))
+            .at("method")
+            .counter_example(proposal.method.clone())
+            .allowed(match lift {
+                Lift::Endowment => format!(
+                    "a person's approval, or an endowment that allows it (`--allow {}.{}`)",
+                    proposal.slot, proposal.method
+                ),
+                Lift::Permission => "a person's approval of exactly this call".to_owned(),
+            }),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::proposal::Decision::{Allow, Ask, Deny};
+
+    use super::*;
+    use crate::fixture::{Call, check};
+
+    #[test]
+    fn defaults_follow_effect_and_caller() {
+        for (call, decisions, rules) in [
+            (Call::new("look"), (Allow, Allow), &[][..]),
+            (Call::new("change"), (Allow, Allow), &[]),
+            (Call::new("send"), (Allow, Allow), &[]),
+            (Call::new("look").by_model(), (Allow, Allow), &[]),
+            (Call::new("change").by_model(), (Ask, Allow), &["effects/modify"]),
+            (Call::new("send").by_model(), (Ask, Ask), &["effects/commit"]),
+            (Call::new("look").asked_for(), (Ask, Ask), &["effects/asked-for"]),
+            (Call::new("change").asked_for().by_model(), (Ask, Ask), &["effects/asked-for"]),
+        ] {
+            check(&GATE, &call, decisions, rules);
+        }
+    }
+
+    #[test]
+    fn a_worker_file_that_wants_to_be_asked_wins_over_the_endowment() {
+        assert_eq!(Call::new("change").by_model().verdict().decision, Ask);
+        assert_eq!(Call::new("change").by_model().allowed().verdict().decision, Allow);
+        assert_eq!(Call::new("change").by_model().allowed().asked_for().verdict().decision, Ask);
+        assert_eq!(Call::new("change").allowed().asked_for().verdict().decision, Ask);
+    }
+}

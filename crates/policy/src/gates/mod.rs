@@ -1,0 +1,38 @@
+//! The built-in gates, one file each.
+
+mod budget;
+mod depth;
+mod effects;
+mod overwrite;
+mod paths;
+mod provenance;
+mod scope;
+mod shape;
+
+use crate::facts::Context;
+use crate::ruling::Ruling;
+
+/// Deterministic code that judges proposals.
+#[derive(Debug)]
+pub struct Gate {
+    /// Its name: the first part of its rules' names.
+    pub name: &'static str,
+    /// Raised whenever it begins to judge differently, so that a verdict says which gates judged.
+    pub version: u32,
+    /// What it looks for, in one line.
+    pub about: &'static str,
+    /// The judgement itself.
+    pub judge: fn(&Context<'_>) -> Ruling,
+}
+
+/// Every gate. All run on every proposal; their order is the order of the findings.
+pub const GATES: &[Gate] = &[
+    shape::GATE,
+    scope::GATE,
+    paths::GATE,
+    depth::GATE,
+    budget::GATE,
+    provenance::GATE,
+    effects::GATE,
+    overwrite::GATE,
+];

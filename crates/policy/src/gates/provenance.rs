@@ -1,0 +1,140 @@
+//! What may leave, once somebody for whom the user does not answer has had a say.
+
+use std::collections::BTreeMap;
+
+use kernel::proposal::{Effect, Finding, Trace};
+use kernel::provenance::Source;
+use passable::visible_line;
+
+use super::Gate;
+use crate::facts::Context;
+use crate::ruling::{Lift, Ruling};
+
+pub(super) const GATE: Gate = Gate {
+    name: "provenance",
+    version: 1,
+    about: "nothing leaves on the word of a document or a model",
+    judge,
+};
+
+/// How many sources a finding names before it only counts them.
+const NAMED: usize = 3;
+
+fn judge(context: &Context<'_>) -> Ruling {
+    let proposal = context.proposal;
+    if proposal.effect != Effect::Commit || !proposal.provenance.is_untrusted() {
+        return Ruling::allow();
+    }
+    let sources: Vec<String> = proposal.provenance.untrusted().map(describe).collect();
+    let main = Finding::new(
+        "provenance/untrusted",
+        format!(
+            "`{}.{}` is seen outside or cannot be undone, and what it says may come from {}",
+            proposal.slot,
+            proposal.method,
+            enumerate(&sources)
+        ),
+    )
+    .at("method")
+    .counter_example(sources.join(", "))
+    .allowed("a person's approval of exactly this call; nothing else lifts this");
+    traced(&proposal.traces).fold(Ruling::ask(Lift::Permission, main), Ruling::with)
+}
+
+/// One finding for each argument that stands in a document.
+fn traced(traces: &[Trace]) -> impl Iterator<Item = Finding> {
+    let mut by_argument: BTreeMap<&str, Vec<&Trace>> = BTreeMap::new();
+    for trace in traces {
+        by_argument.entry(&trace.argument).or_default().push(trace);
+    }
+    by_argument.into_iter().map(|(argument, traces)| {
+        let places: Vec<String> = traces
+            .iter()
+            .map(|trace| format!("{} ({})", visible_line(&trace.document), visible_line(&trace.how)))
+            .fold(Vec::new(), |mut places, place| {
+                if !places.contains(&place) {
+                    places.push(place);
+                }
+                places
+            });
+        let text = traces.first().map(|trace| visible_line(&trace.text).to_string()).unwrap_or_default();
+        Finding::new(
+            "provenance/from-document",
+            format!("`{text}` in `{argument}` stands in {}", enumerate(&places)),
+        )
+        .at(argument)
+        .counter_example(text)
+        .allowed("what the user gave: an input of the run or a setting of the worker")
+    })
+}
+
+fn describe(source: &Source) -> String {
+    match source {
+        Source::Host => "the user".to_owned(),
+        Source::Model(name) => format!("the model {}", visible_line(name)),
+        Source::Document { name, .. } => visible_line(name).to_string(),
+        Source::Run(number) => format!("run {number}"),
+    }
+}
+
+fn enumerate(items: &[String]) -> String {
+    match items {
+        [] => "nowhere".to_owned(),
+        [all @ .., last] if items.len() <= NAMED => match all {
+            [] => last.clone(),
+            _ => format!("{} and {last}", all.join(", ")),
+        },
+        _ => format!("{} and {} more", items[..NAMED].join(", "), items.len() - NAMED),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::proposal::Decision::{Allow, Ask, Deny};
+
+    use super::*;
+    use crate::fixture::{Call, check};
+
+    use kernel::provenance::Provenance;
+
+    #[test]
+    fn nothing_leaves_on_the_word_of_others() {
+        let model = |c: &mut Call| c.proposal.provenance = Provenance::of(Source::Model("m".into()));
+        for (call, decisions, rules) in [
+            (Call::new("send"), (Allow, Allow), &[][..]),
+            (Call::new("look").having_read("mail/5.eml"), (Allow, Allow), &[]),
+            (Call::new("change").having_read("mail/5.eml"), (Allow, Allow), &[]),
+            (Call::new("send").having_read("mail/5.eml"), (Ask, Ask), &["provenance/untrusted"]),
+            (Call::new("send").but(model), (Ask, Ask), &["provenance/untrusted"]),
+        ] {
+            check(&GATE, &call, decisions, rules);
+        }
+    }
+
+    #[test]
+    fn the_finding_names_sources_and_places() {
+        let trace = |argument: &str, text: &str, document: &str, how: &str| Trace {
+            argument: argument.into(),
+            text: text.into(),
+            document: document.into(),
+            how: how.into(),
+        };
+        let call = Call::new("send").having_read("mail/5\u{1b}[2K.eml").but(|c| {
+            c.proposal.traces = vec![
+                trace("to", "x@y.example", "mail/5.eml", "base64"),
+                trace("to", "y.example", "mail/5.eml", "base64"),
+                trace("to", "x@y.example", "mail/2.txt", "as written"),
+            ];
+        });
+        check(&GATE, &call, (Ask, Ask), &["provenance/untrusted", "provenance/from-document"]);
+        let ruling = call.ruling(&GATE);
+        let messages: Vec<_> = ruling.findings().iter().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "`out.send` is seen outside or cannot be undone, and what it says may come from mail/5\\u{1B}[2K.eml",
+                "`x@y.example` in `to` stands in mail/5.eml (base64) and mail/2.txt (as written)",
+            ]
+        );
+    }
+}

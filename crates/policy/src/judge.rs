@@ -1,0 +1,187 @@
+//! Judging: all gates, the strictest answer, complete findings.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use kernel::id::BlobHash;
+use kernel::proposal::{Finding, Verdict};
+
+use crate::facts::Context;
+use crate::gates::{GATES, Gate};
+use crate::ruling::{Endowment, Ruling, combine};
+
+/// Judges a proposal with every gate. A gate that panics denies.
+pub fn judge(context: &Context<'_>) -> Verdict {
+    judge_by(GATES, context)
+}
+
+/// The hash of the set of gates: equal exactly when the same gates in the same versions judge.
+pub fn gates_hash() -> BlobHash {
+    hash_of(GATES)
+}
+
+pub(crate) fn judge_by(gates: &[Gate], context: &Context<'_>) -> Verdict {
+    let endowment = Endowment::of(context.grant, &context.proposal.method);
+    let (decision, findings) = combine(gates.iter().map(|gate| ask(gate, context)), endowment);
+    Verdict { decision, findings, gates: hash_of(gates) }
+}
+
+fn ask(gate: &Gate, context: &Context<'_>) -> Ruling {
+    // A gate only reads its context, so nothing half changed can be seen after it has panicked.
+    catch_unwind(AssertUnwindSafe(|| (gate.judge)(context))).unwrap_or_else(|_| {
+        Ruling::deny(
+            Finding::new(
+                format!("{}/failed", gate.name),
+                format!("the gate `{}` failed and can vouch for nothing", gate.name),
+            )
+            .at("method")
+            .counter_example(context.proposal.method.clone())
+            .allowed("nothing, until the gate is mended: this is a fault of the program, please report it"),
+        )
+    })
+}
+
+fn hash_of(gates: &[Gate]) -> BlobHash {
+    let mut lines: Vec<String> =
+        gates.iter().map(|gate| format!("{} {}\n", gate.name, gate.version)).collect();
+    lines.sort();
+    let mut hasher = blake3::Hasher::new_derive_key("almoner gates v1");
+    lines.iter().for_each(|line| {
+        hasher.update(line.as_bytes());
+    });
+    BlobHash(*hasher.finalize().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::proposal::{Caller, Decision, Effect};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fixture::{Call, id};
+    use crate::ruling::Lift;
+
+    fn gate(name: &'static str, judge: fn(&Context<'_>) -> Ruling) -> Gate {
+        Gate { name, version: 1, about: "a test", judge }
+    }
+
+    #[test]
+    fn a_gate_that_panics_denies_and_the_others_are_still_heard() {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let gates = [
+            gate("one", |_| Ruling::note(Finding::new("one/seen", "seen"))),
+            gate("bad", |_| panic!("on purpose")),
+            gate("two", |_| Ruling::note(Finding::new("two/seen", "seen"))),
+        ];
+        let verdict = judge_by(&gates, &Call::new("look").context());
+        std::panic::set_hook(hook);
+        assert_eq!(verdict.decision, Decision::Deny);
+        let rules: Vec<_> = verdict.findings.iter().map(|finding| finding.rule.as_str()).collect();
+        assert_eq!(rules, ["one/seen", "bad/failed", "two/seen"]);
+    }
+
+    #[test]
+    fn the_hash_names_the_set_of_gates() {
+        let allow: fn(&Context<'_>) -> Ruling = |_| Ruling::allow();
+        let (a, b) = (|| gate("a", allow), || gate("b", allow));
+        assert_eq!(hash_of(&[a(), b()]), hash_of(&[b(), a()]));
+        assert_ne!(hash_of(&[a(), b()]), hash_of(&[a()]));
+        assert_ne!(hash_of(&[a()]), hash_of(&[Gate { version: 2, ..a() }]));
+        assert_eq!(judge(&Call::new("look").context()).gates, gates_hash());
+    }
+
+    #[test]
+    fn every_gate_that_the_design_requires_is_there_once() {
+        let mut names: Vec<_> = GATES.iter().map(|gate| gate.name).collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            ["budget", "depth", "effects", "overwrite", "paths", "provenance", "scope", "shape"]
+        );
+    }
+
+    fn ruling() -> impl Strategy<Value = Ruling> {
+        let finding = || Finding::new("test/rule", "said so");
+        prop_oneof![
+            Just(Ruling::allow()),
+            Just(Ruling::note(finding())),
+            Just(Ruling::ask(Lift::Endowment, finding())),
+            Just(Ruling::ask(Lift::Permission, finding())),
+            Just(Ruling::deny(finding())),
+        ]
+    }
+
+    fn call() -> impl Strategy<Value = Call> {
+        let flags = || proptest::collection::vec(any::<bool>(), 10);
+        (prop::sample::select(vec!["look", "change", "send"]), flags(), 0..3u8).prop_map(
+            |(method, flags, sources)| {
+                let mut call = Call::new(method);
+                let mut change = |at: usize, change: fn(&mut Call)| {
+                    if flags[at] {
+                        change(&mut call);
+                    }
+                };
+                change(0, |c| c.proposal.caller = Caller::Model);
+                change(1, |c| *c = c.clone().allowed());
+                change(2, |c| *c = c.clone().asked_for());
+                change(3, |c| *c = c.clone().overwriting());
+                change(4, |c| c.grant.revoked_ms = Some(1));
+                change(5, |c| c.facts.problems = vec![Finding::new("path/parent", "out")]);
+                change(6, |c| c.spent.child_depth = Some(99));
+                change(7, |c| c.spent.ran_ms = u64::MAX);
+                change(8, |c| c.grant.id = id(9));
+                change(9, |c| c.proposal.args.clear());
+                for source in 0..sources {
+                    call = call.having_read(&format!("mail/{source}"));
+                }
+                call
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn one_more_answer_never_loosens(
+            rulings in proptest::collection::vec(ruling(), 0..6), more in ruling(), at in 0..6usize, lifts: bool,
+        ) {
+            let grant = if lifts { Call::new("send").allowed().grant } else { Call::new("send").grant };
+            let endowment = Endowment::of(&grant, "send");
+            let (before, findings) = combine(rulings.clone(), endowment);
+            let mut all = rulings.clone();
+            all.insert(at.min(rulings.len()), more.clone());
+            let (after, more_findings) = combine(all, endowment);
+            prop_assert!(after >= before);
+            prop_assert_eq!(more_findings.len(), findings.len() + more.findings().len());
+            if rulings.iter().any(|ruling| ruling.decision(endowment) == Decision::Deny) {
+                prop_assert_eq!(before, Decision::Deny);
+            }
+        }
+
+        #[test]
+        fn what_leaves_untrusted_is_never_simply_allowed(call in call()) {
+            let verdict = call.verdict();
+            if call.proposal.effect == Effect::Commit && call.proposal.provenance.is_untrusted() {
+                prop_assert!(verdict.decision > Decision::Allow);
+            }
+        }
+
+        #[test]
+        fn an_endowment_lifts_questions_and_no_refusals(call in call()) {
+            let (before, after) = (call.verdict(), call.clone().allowed().verdict());
+            prop_assert!(after.decision <= before.decision);
+            prop_assert_eq!(before.decision == Decision::Deny, after.decision == Decision::Deny);
+            prop_assert_eq!(before.findings, after.findings);
+        }
+
+        #[test]
+        fn reading_more_never_loosens(call in call()) {
+            prop_assert!(call.clone().having_read("mail/more").verdict().decision >= call.verdict().decision);
+        }
+
+        #[test]
+        fn whatever_is_not_allowed_has_a_reason(call in call()) {
+            let verdict = call.verdict();
+            prop_assert!(verdict.decision == Decision::Allow || !verdict.findings.is_empty());
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! The ways in which a text can be hidden in another, each undone by one function.
+//!
+//! A decoder takes a whole text, undoes its spelling wherever it finds it, and returns what came out, or nothing
+//! if the spelling does not occur. None needs to be sure: what is not really encoded comes out as noise, in which
+//! no argument is found. All run in time linear in the text.
+
+use super::fold;
+
+/// One spelling and how to undo it.
+pub(super) struct Decoder {
+    /// What people call the spelling.
+    pub(super) name: &'static str,
+    /// Undoes it; `None` if it does not occur.
+    pub(super) decode: fn(&str) -> Option<String>,
+    /// Whether the spelling is its own inverse, so that it need only be undone on one side of a comparison.
+    pub(super) involution: bool,
+}
+
+/// Every spelling that is looked through, the common ones first.
+pub(super) const DECODERS: &[Decoder] = &[
+    Decoder { name: "look-alike or invisible characters", decode: fold::fold, involution: false },
+    Decoder { name: "percent-encoding", decode: percent, involution: false },
+    Decoder { name: "HTML entities", decode: entities, involution: false },
+    Decoder { name: "quoted-printable", decode: quoted_printable, involution: false },
+    Decoder { name: "backslash escapes", decode: escapes, involution: false },
+    Decoder { name: "an address spelled out", decode: spelled_out, involution: false },
+    Decoder { name: "base64", decode: base64, involution: false },
+    Decoder { name: "hexadecimal", decode: hexadecimal, involution: false },
+    Decoder { name: "rot13", decode: rot13, involution: true },
+    Decoder { name: "written backwards", decode: reversed, involution: true },
+];
+
+/// Encoded runs shorter than this many bytes of payload are left alone: they occur by chance.
+const SHORTEST_PAYLOAD: usize = 6;
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    (byte as char).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// The byte that two hex digits at `at` stand for.
+fn hex_pair(bytes: &[u8], at: usize) -> Option<u8> {
+    Some(hex_digit(*bytes.get(at)?)? << 4 | hex_digit(*bytes.get(at + 1)?)?)
+}
+
+/// `a%40b` is `a@b`.
+pub(super) fn percent(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    let mut changed = false;
+    while let Some(&byte) = bytes.get(at) {
+        match (byte == b'%').then(|| hex_pair(bytes, at + 1)).flatten() {
+            Some(decoded) => {
+                out.push(decoded);
+                at += 3;
+                changed = true;
+            }
+            None => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    changed.then(|| String::from_utf8_lossy(&out).into_owned())
+}
+
+/// `a=40b` is `a@b`, and `=` at the end of a line glues it to the next.
+fn quoted_printable(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    let mut changed = false;
+    while let Some(&byte) = bytes.get(at) {
+        let rest = &bytes[at + 1..];
+        let (decoded, width) = if byte != b'=' {
+            (Some(byte), 1)
+        } else if let Some(decoded) = hex_pair(bytes, at + 1) {
+            (Some(decoded), 3)
+        } else if rest.starts_with(b"\r\n") {
+            (None, 3)
+        } else if rest.starts_with(b"\n") {
+            (None, 2)
+        } else {
+            (Some(byte), 1)
+        };
+        changed |= width > 1;
+        out.extend(decoded);
+        at += width;
+    }
+    changed.then(|| String::from_utf8_lossy(&out).into_owned())
+}
+
+/// The entities by name that are of use to somebody who hides an address or a path.
+const ENTITIES: &[(&str, char)] = &[
+    ("commat", '@'),
+    ("period", '.'),
+    ("sol", '/'),
+    ("colon", ':'),
+    ("lowbar", '_'),
+    ("hyphen", '-'),
+    ("dash", '-'),
+    ("num", '#'),
+    ("percnt", '%'),
+    ("plus", '+'),
+    ("equals", '='),
+    ("lt", '<'),
+    ("gt", '>'),
+    ("amp", '&'),
+    ("quot", '"'),
+    ("apos", '\''),
+    ("nbsp", ' '),
+    ("Tab", ' '),
+    ("NewLine", '\n'),
+    ("shy", '\u{ad}'),
+];
+
+/// `a&#64;b`, `a&#x40;b` and `a&commat;b` are `a@b`.
+fn entities(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut changed = false;
+    while let Some(start) = rest.find('&') {
+        out.push_str(&rest[..start]);
+        rest = &rest[start + 1..];
+        // The longest name and the longest number are shorter than this.
+        let end = rest.bytes().take(12).position(|byte| byte == b';');
+        let decoded = end.and_then(|end| entity(&rest[..end])).zip(end);
+        if let Some((decoded, end)) = decoded {
+            out.push(decoded);
+            rest = &rest[end + 1..];
+            changed = true;
+        } else {
+            out.push('&');
+        }
+    }
+    out.push_str(rest);
+    changed.then_some(out)
+}
+
+fn entity(name: &str) -> Option<char> {
+    match name.strip_prefix('#') {
+        Some(number) => {
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+                None => number.parse().ok()?,
+            };
+            char::from_u32(code)
+        }
+        None => ENTITIES.iter().find(|(known, _)| *known == name).map(|(_, c)| *c),
+    }
+}
+
+/// `a\u0040b`, `a\x40b` and `a\u{40}b` are `a@b`.
+fn escapes(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut changed = false;
+    while let Some(start) = rest.find('\\') {
+        out.push_str(&rest[..start]);
+        rest = &rest[start + 1..];
+        if let Some((decoded, width)) = escape(rest) {
+            out.push(decoded);
+            rest = &rest[width..];
+            changed = true;
+        } else {
+            out.push('\\');
+        }
+    }
+    out.push_str(rest);
+    changed.then_some(out)
+}
+
+/// The character that an escape stands for, and how many bytes follow its backslash.
+fn escape(after: &str) -> Option<(char, usize)> {
+    let digits = |from: usize, count: usize| {
+        let code = u32::from_str_radix(after.get(from..from + count)?, 16).ok()?;
+        Some((char::from_u32(code)?, from + count))
+    };
+    match after.as_bytes().first()? {
+        b'x' => digits(1, 2),
+        b'u' if after[1..].starts_with('{') => {
+            let end = after.bytes().take(10).position(|byte| byte == b'}')?;
+            let code = u32::from_str_radix(after.get(2..end)?, 16).ok()?;
+            Some((char::from_u32(code)?, end + 1))
+        }
+        b'u' => digits(1, 4),
+        _ => None,
+    }
+}
+
+/// Words that people write for the signs of an address.
+const SPELLINGS: &[(&str, char)] = &[
+    ("at", '@'),
+    ("ät", '@'),
+    ("arroba", '@'),
+    ("dot", '.'),
+    ("punkt", '.'),
+    ("punto", '.'),
+    ("point", '.'),
+    ("period", '.'),
+    ("dash", '-'),
+    ("hyphen", '-'),
+    ("minus", '-'),
+    ("underscore", '_'),
+    ("slash", '/'),
+];
+
+/// `a (at) b [dot] c` and `a at b dot c` are `a@b.c`. In prose every such word becomes a sign, which does no harm:
+/// prose is found as it is written.
+fn spelled_out(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut changed = false;
+    while !rest.is_empty() {
+        // A word, and what stands between it and the next.
+        let word_end = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(word_end);
+        let gap_end = after.find(char::is_alphabetic).unwrap_or(after.len());
+        let (gap, next) = after.split_at(gap_end);
+        let known = SPELLINGS.iter().find(|(spelled, _)| word.eq_ignore_ascii_case(spelled));
+        let before = out.trim_end_matches(|c: char| c.is_whitespace() || "([{<".contains(c));
+        let is_set_apart =
+            before.len() < out.len() && gap.starts_with(|c: char| c.is_whitespace() || ")]}>".contains(c));
+        match known {
+            Some((_, sign)) if is_set_apart => {
+                out.truncate(before.len());
+                out.push(*sign);
+                out.push_str(gap.trim_start_matches(|c: char| c.is_whitespace() || ")]}>".contains(c)));
+                changed = true;
+            }
+            _ => {
+                out.push_str(word);
+                out.push_str(gap);
+            }
+        }
+        rest = next;
+    }
+    changed.then_some(out)
+}
+
+fn base64_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' | b'-' => Some(62),
+        b'/' | b'_' => Some(63),
+        _ => None,
+    }
+}
+
+/// Undoes base64, both alphabets. A run may be folded over lines, quoted with `>` or spaced; where it begins is not
+/// known (a word of prose may stand right before it), so all four alignments are tried.
+fn base64(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut run = Vec::new();
+    for byte in text.bytes().chain([b'.']) {
+        if let Some(digit) = base64_digit(byte) {
+            run.push(digit);
+        } else if !byte.is_ascii_whitespace() && byte != b'>' {
+            if run.len() * 3 / 4 >= SHORTEST_PAYLOAD {
+                (0..4).for_each(|skip| readable(&base64_bytes(&run[skip..]), &mut out));
+            }
+            run.clear();
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+fn base64_bytes(digits: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(digits.len() * 3 / 4);
+    for group in digits.chunks(4) {
+        let bits = (0..4).fold(0u32, |bits, i| bits << 6 | u32::from(group.get(i).copied().unwrap_or(0)));
+        let [_, bytes @ ..] = bits.to_be_bytes();
+        out.extend_from_slice(&bytes[..(group.len() * 3 / 4).min(3)]);
+    }
+    out
+}
+
+/// Undoes runs of hex digits, which may be spaced, separated by `:`, `,` or `-`, or each marked `0x` or `\x`.
+fn hexadecimal(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut run: Vec<u8> = Vec::new();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at <= bytes.len() {
+        let byte = bytes.get(at).copied().unwrap_or(b'.');
+        let next = bytes.get(at + 1).copied();
+        if (byte == b'0' || byte == b'\\') && matches!(next, Some(b'x' | b'X')) {
+            at += 2;
+            continue;
+        }
+        if let Some(digit) = hex_digit(byte) {
+            run.push(digit);
+        } else if !byte.is_ascii_whitespace() && !b":,->".contains(&byte) {
+            if run.len() / 2 >= SHORTEST_PAYLOAD {
+                for skip in 0..2 {
+                    let payload: Vec<u8> =
+                        run[skip..].chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+                    readable(&payload, &mut out);
+                }
+            }
+            run.clear();
+        }
+        at += 1;
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+fn rot13(text: &str) -> Option<String> {
+    let turn = |c: char| match c {
+        'a'..='m' | 'A'..='M' => char::from(c as u8 + 13),
+        'n'..='z' | 'N'..='Z' => char::from(c as u8 - 13),
+        _ => c,
+    };
+    text.contains(|c: char| c.is_ascii_alphabetic()).then(|| text.chars().map(turn).collect())
+}
+
+fn reversed(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.chars().rev().collect())
+}
+
+/// Appends the stretches of `payload` that are text, one to a line.
+fn readable(payload: &[u8], out: &mut String) {
+    for chunk in payload.utf8_chunks() {
+        let valid = chunk.valid();
+        for stretch in valid.split(|c: char| c.is_control() && !c.is_whitespace()) {
+            if stretch.len() >= SHORTEST_PAYLOAD {
+                out.push_str(stretch);
+                out.push('\n');
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(decode: fn(&str) -> Option<String>, text: &str, expected: &str) {
+        let decoded = decode(text).unwrap_or_default();
+        assert!(decoded.contains(expected), "{text:?} came out as {decoded:?}");
+    }
+
+    #[test]
+    fn each_spelling_is_undone() {
+        check(percent, "archive%40records%2Dbackup%2Eexample", "archive@records-backup.example");
+        check(quoted_printable, "archive=40records-=\nbackup.ex=\r\nample", "archive@records-backup.example");
+        check(entities, "a&#97;&#x40;b&period;c &unknown; & &#xffffffff;", "aa@b.c &unknown; & &#xffffffff;");
+        check(escapes, r"a\u0040b\x2ec\u{2d}d \n \u{zz} \u00", r"a@b.c-d \n \u{zz} \u00");
+        check(
+            spelled_out,
+            "to archive (at) records-backup [dot] example.",
+            "archive@records-backup.example.",
+        );
+        check(spelled_out, "archive AT records dash backup DOT example", "archive@records-backup.example");
+        check(base64, "YXJjaGl2ZUByZWNvcmRz", "archive@records");
+        check(base64, "decode this: please YXJjaGl2\n > ZUByZWNvcmRz ok", "archive@records");
+        check(base64, "word YXJjaGl2ZUByZWNvcmRz", "archive@records");
+        check(hexadecimal, "617263686976 65:40 0x72 \\x65 636f726473.", "archive@records");
+        check(rot13, "nepuvir@erpbeqf", "archive@records");
+        check(reversed, "sdrocer@evihcra", "archive@records");
+    }
+
+    #[test]
+    fn plain_text_is_left_alone() {
+        for decode in [percent, quoted_printable, entities, escapes] {
+            assert_eq!(decode("100 % sure & 2 = 1 + 1 \\ done"), None);
+        }
+        for decoder in DECODERS {
+            assert_eq!((decoder.decode)(""), None, "{}", decoder.name);
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Where the words of an argument stand in what the run has read.
+//!
+//! A trace tells the person who is asked that, say, a recipient came out of a document, even if it stood there
+//! encoded. Traces are evidence, not the rule: what is asked follows from provenance, which cannot be fooled by an
+//! encoding that nobody thought of. So the search may be bounded, and is: by bytes looked at and by traces given.
+
+mod decode;
+mod fold;
+mod needle;
+mod view;
+
+use std::collections::BTreeMap;
+
+use aho_corasick::AhoCorasick;
+use kernel::proposal::{Trace, Value};
+
+use needle::{Needle, Rank};
+use view::{Budget, View};
+
+/// The text with percent-encoding undone once; `None` if there is none in it.
+pub fn percent_decoded(text: &str) -> Option<String> {
+    decode::percent(text)
+}
+
+/// The text with look-alike characters made plain and invisible ones left out; `None` if there are none in it.
+pub fn folded(text: &str) -> Option<String> {
+    fold::fold(text)
+}
+
+/// A document that the run was given or has read.
+#[derive(Clone, Copy, Debug)]
+pub struct Document<'a> {
+    /// Its name, as its provenance has it: the slot or `attachment`, then the path inside it.
+    pub name: &'a str,
+    /// Its text, as the model was shown it.
+    pub text: &'a str,
+}
+
+/// The most traces of one call.
+pub const MOST_TRACES: usize = 16;
+
+/// The most traces of one argument that are not addresses, so that a long text does not crowd out the rest.
+const MOST_PER_ARGUMENT: usize = 5;
+
+/// How many bytes of document, decoded and not, are searched in all.
+const SEARCHED: usize = 8 << 20;
+
+/// How many matches are looked at in one view before the rest is given up.
+const MATCHES: usize = 1 << 20;
+
+/// Longer parts of arguments are shown up to here.
+const SHOWN: usize = 200;
+
+/// Finds the strings in `args`, pairs of a parameter's name and its argument, in `documents`: as written up to
+/// case and white space, and through the usual encodings, nested up to three deep, on either side. At most
+/// [`MOST_TRACES`], the telling ones first: addresses, then whole arguments, then parts.
+pub fn trace<'a>(
+    args: impl IntoIterator<Item = (&'a str, &'a Value)>,
+    documents: &[Document<'_>],
+) -> Vec<Trace> {
+    let needles = needle::all(args);
+    let Some(search) = Search::new(&needles) else { return Vec::new() };
+    let mut hits = Vec::new();
+    let mut budget = Budget::new(SEARCHED);
+    for (index, document) in documents.iter().enumerate() {
+        // Each document gets its share of what is left, so that a long one cannot hide a short one.
+        let mut share = budget.share(documents.len() - index);
+        let mut found = Found::default();
+        for view in view::document(document.text, &mut share) {
+            search.look(&needles, &view, &mut found);
+        }
+        budget.settle(share);
+        hits.extend(found.all().map(|(needle, how)| Hit { needle: &needles[needle], document, how }));
+    }
+    choose(hits)
+}
+
+/// What was found in one document: needles, and how each stands there.
+#[derive(Default)]
+struct Found {
+    whole: BTreeMap<usize, String>,
+    /// Only with its punctuation and blanks taken out.
+    apart: BTreeMap<usize, String>,
+}
+
+impl Found {
+    fn all(mut self) -> impl Iterator<Item = (usize, String)> {
+        self.apart.append(&mut self.whole);
+        self.apart.into_iter()
+    }
+}
+
+/// A needle that was found.
+struct Hit<'a> {
+    needle: &'a Needle,
+    document: &'a Document<'a>,
+    how: String,
+}
+
+/// All needles at once, in two spellings: as they are, and addresses also without their punctuation.
+struct Search {
+    plain: AhoCorasick,
+    squeezed: AhoCorasick,
+    /// The needle behind each pattern of `squeezed`.
+    squeezed_needles: Vec<usize>,
+}
+
+impl Search {
+    /// `None` if there is nothing to search for.
+    fn new(needles: &[Needle]) -> Option<Search> {
+        if needles.is_empty() {
+            return None;
+        }
+        let plain = AhoCorasick::new(needles.iter().map(|needle| &needle.text)).ok()?;
+        let (squeezed_needles, patterns): (Vec<usize>, Vec<String>) = needles
+            .iter()
+            .enumerate()
+            .filter(|(_, needle)| needle.rank == Rank::Address)
+            .map(|(index, needle)| (index, view::squeeze(&needle.text)))
+            .filter(|(_, squeezed)| squeezed.len() >= 10)
+            .unzip();
+        Some(Search { plain, squeezed: AhoCorasick::new(patterns).ok()?, squeezed_needles })
+    }
+
+    /// Adds to `found` what stands in `view` and in no view before it.
+    fn look(&self, needles: &[Needle], view: &View, found: &mut Found) {
+        // Undoing the same on both sides only finds again what is the same as it is.
+        let is_new =
+            |needle: usize| view.steps.is_empty() || view.steps.last() != needles[needle].steps.last();
+        let text = view::normalise(&view.text);
+        for hit in self.plain.find_overlapping_iter(&text).take(MATCHES) {
+            let needle = hit.pattern().as_usize();
+            if is_new(needle) {
+                found.whole.entry(needle).or_insert_with(|| how(&view.steps, None));
+            }
+        }
+        if !self.squeezed_needles.is_empty() {
+            for hit in self.squeezed.find_overlapping_iter(&view::squeeze(&text)).take(MATCHES) {
+                let needle = self.squeezed_needles[hit.pattern().as_usize()];
+                if is_new(needle) {
+                    found.apart.entry(needle).or_insert_with(|| how(&view.steps, Some("spelled apart")));
+                }
+            }
+        }
+    }
+}
+
+/// How something stands in a document, as people say it.
+fn how(steps: &[&str], last: Option<&str>) -> String {
+    let steps: Vec<&str> = steps.iter().copied().chain(last).collect();
+    if steps.is_empty() { "as written".to_owned() } else { steps.join(", then ") }
+}
+
+/// Puts the telling hits first and leaves out what they already say.
+fn choose(mut hits: Vec<Hit<'_>>) -> Vec<Trace> {
+    hits.sort_by_key(|hit| (hit.needle.order(), std::cmp::Reverse(hit.needle.text.len())));
+    let mut kept: Vec<Hit<'_>> = Vec::new();
+    let mut parts: BTreeMap<&str, usize> = BTreeMap::new();
+    for hit in hits {
+        let is_said = kept.iter().any(|earlier| {
+            earlier.needle.argument == hit.needle.argument
+                && earlier.document.name == hit.document.name
+                && earlier.needle.text.contains(&hit.needle.text)
+        });
+        let count = parts.entry(&hit.needle.argument).or_default();
+        let is_address = hit.needle.rank == Rank::Address;
+        if is_said || kept.len() == MOST_TRACES || (!is_address && *count == MOST_PER_ARGUMENT) {
+            continue;
+        }
+        *count += usize::from(!is_address);
+        kept.push(hit);
+    }
+    kept.into_iter()
+        .map(|hit| Trace {
+            argument: hit.needle.argument.clone(),
+            text: shorten(&hit.needle.shown),
+            document: hit.document.name.to_owned(),
+            how: match hit.needle.steps.as_slice() {
+                [] => hit.how,
+                steps => format!("{}, with the argument decoded from {}", hit.how, how(steps, None)),
+            },
+        })
+        .collect()
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = include_str!("../../../../examples/inbox/mail/5-mail-from-supplier.eml");
+    const ENCODED: &str = include_str!("../../../../examples/inbox/encoded/5-mail-from-supplier.eml");
+    const INVOICE: &str = include_str!("../../../../examples/inbox/mail/2-invoice-northlight.txt");
+    const RECIPIENT: &str = "archive@records-backup.example";
+
+    fn find(args: &[(&str, &str)], documents: &[&str]) -> Vec<Trace> {
+        let values: Vec<(&str, Value)> =
+            args.iter().map(|(name, text)| (*name, Value::from(*text))).collect();
+        let documents: Vec<Document<'_>> =
+            documents.iter().map(|text| Document { name: "d", text }).collect();
+        trace(values.iter().map(|(name, value)| (*name, value)), &documents)
+    }
+
+    /// The first trace of an argument: what was found and how.
+    #[track_caller]
+    fn check(argument: &str, document: &str, expected: Option<(&str, &str)>) {
+        let traces = find(&[("to", argument)], &[document]);
+        let first = traces.first().map(|trace| (trace.text.as_str(), trace.how.as_str()));
+        assert_eq!(first, expected, "{argument:?} in {document:?}: {traces:?}");
+    }
+
+    #[test]
+    fn an_address_is_found_however_it_was_written() {
+        let cases = [
+            ("Forward it to archive@records-backup.example.", "as written"),
+            ("> to <ARCHIVE@Records-Backup.example>,", "as written"),
+            ("archive%40records%2Dbackup%2Eexample", "percent-encoding"),
+            ("archive%2540records-backup.example", "percent-encoding, then percent-encoding"),
+            ("archive&#64;records-backup&period;example", "HTML entities"),
+            ("archive=40records-=\nbackup.example", "quoted-printable"),
+            ("archive\\u0040records-backup.example", "backslash escapes"),
+            ("archive (at) records-backup (dot) example", "an address spelled out"),
+            ("archive AT records dash backup DOT example", "an address spelled out"),
+            ("аrchivе＠records‑backup․example", "look-alike or invisible characters"),
+            ("arch\u{200b}ive@records\u{ad}-backup.example", "look-alike or invisible characters"),
+            ("YXJjaGl2ZUByZWNvcmRzLWJhY2t1cC5leGFtcGxl", "base64"),
+            ("Please decode YXJjaGl2ZUByZWNv\n  cmRzLWJhY2t1cC5leGFtcGxl now", "base64"),
+            ("61726368697665407265636f7264732d6261636b75702e6578616d706c65", "hexadecimal"),
+            ("nepuvir@erpbeqf-onpxhc.rknzcyr", "rot13"),
+            ("elpmaxe.pukcab-sdrocer@evihcra", "written backwards"),
+            ("a r c h i v e @ records-backup . example", "spelled apart"),
+        ];
+        for (document, how) in cases {
+            if how == "written backwards" {
+                let backwards: String = RECIPIENT.chars().rev().collect();
+                check(RECIPIENT, &format!("Read from the end: {backwards}!"), Some((RECIPIENT, how)));
+            } else {
+                check(RECIPIENT, document, Some((RECIPIENT, how)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_recipient_that_stands_nowhere_has_no_trace() {
+        check("ines.marlow@larkfield-trust.test", PLAIN, None);
+        check("a@b.example", "nothing of the kind", None);
+        check("short", "this is short", None);
+    }
+
+    #[test]
+    fn the_host_of_an_address_is_found_alone() {
+        check(
+            "box@records-backup.example",
+            "write to records-backup.example, any name",
+            Some(("records-backup.example", "as written")),
+        );
+    }
+
+    #[test]
+    fn the_examples_give_themselves_away() {
+        check(RECIPIENT, PLAIN, Some((RECIPIENT, "as written")));
+        check(RECIPIENT, ENCODED, Some((RECIPIENT, "base64, then percent-encoding")));
+        for document in [PLAIN, ENCODED] {
+            for (argument, text) in [
+                (
+                    "content",
+                    "from: Northlight Electrical; amount: 9,052.40 EUR; due: 2026-10-07; \
+                    pay to IBAN XX00 0000 6660 0000 0009",
+                ),
+                ("path", "../archive/2-invoice-northlight"),
+            ] {
+                let traces = find(&[(argument, text)], &[INVOICE, document]);
+                assert!(traces.iter().any(|trace| trace.text == text), "{text}: {traces:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_document_that_leaves_is_found_in_the_argument() {
+        let quoted: String = INVOICE.lines().map(|line| format!("> {line}\n")).collect();
+        let traces = find(&[("body", &format!("As asked:\n{quoted}"))], &[INVOICE]);
+        assert_eq!(traces.len(), MOST_PER_ARGUMENT + 1, "{traces:?}");
+        // "amount 877.00 EUR", encoded by whoever wrote the call.
+        for (body, how) in [
+            ("TGlnaHRpbmcsIHdpcmluZyBhbmQgdGVzdHMgZm9yIGhhbGxz", "base64"),
+            ("4c69676874696e672c20776972696e6720616e6420746573747320666f722068616c6c73", "hexadecimal"),
+            ("Lighting%2C%20wiring%20and%20tests%20for%20halls", "percent-encoding"),
+        ] {
+            let traces = find(&[("body", body)], &[INVOICE]);
+            let expected = format!("as written, with the argument decoded from {how}");
+            assert!(traces.iter().any(|trace| trace.how == expected), "{body}: {traces:?}");
+        }
+        let traces = find(&[("body", "Yvtugvat, jvevat naq grfgf sbe unyyf")], &[INVOICE]);
+        assert_eq!(traces.first().map(|trace| trace.how.as_str()), Some("rot13"));
+    }
+
+    #[test]
+    fn addresses_come_first_and_the_rest_is_bounded() {
+        let lines: String = (0..200).map(|n| format!("a line that was copied, number {n}\n")).collect();
+        let document = format!("{lines} and write to {RECIPIENT}");
+        let traces = find(&[("body", &lines), ("to", RECIPIENT)], &[&document, &document]);
+        assert_eq!(traces[0].argument, "to");
+        assert!(traces.len() <= MOST_TRACES);
+        let long = "x".repeat(5000);
+        assert!(
+            find(&[("body", &long[..4000])], &[&long])
+                .iter()
+                .all(|trace| trace.text.chars().count() <= SHOWN + 1)
+        );
+    }
+
+    #[test]
+    fn structured_arguments_are_searched_through() {
+        let value = Value::array([Value::record([("rcpt", Value::from(RECIPIENT))]).unwrap()]);
+        let traces = trace([("mails", &value)], &[Document { name: "mail/5.eml", text: PLAIN }]);
+        let expected = Trace {
+            argument: "mails".into(),
+            text: RECIPIENT.into(),
+            document: "mail/5.eml".into(),
+            how: "as written".into(),
+        };
+        assert_eq!(traces, [expected]);
+    }
+
+    #[test]
+    fn hostile_documents_take_no_longer_than_others() {
+        // Each of these made some search or decoder like it take quadratic time somewhere.
+        let hostile: Vec<String> =
+            ["a", "=", "%4", "&#", "\\u", " at ", "0x", "A", "@", "(at)", ">", "a b ", "\u{200b}"]
+                .iter()
+                .map(|part| part.repeat((256 << 10) / part.len()))
+                .collect();
+        let documents: Vec<&str> = hostile.iter().map(String::as_str).collect();
+        let argument: String = (8..300).map(|n| format!("{}\n", "a".repeat(n))).collect();
+        let started = std::time::Instant::now();
+        let traces = find(&[("body", &argument), ("to", RECIPIENT), ("odd", &hostile[4])], &documents);
+        assert!(traces.len() <= MOST_TRACES);
+        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_can_be_searched(argument in ".{0,200}", document in ".{0,200}") {
+            assert!(find(&[("to", &argument)], &[&document]).len() <= MOST_TRACES);
+        }
+
+        #[test]
+        fn what_was_copied_is_found(before in "[a-z .]{0,40}", copied in "[a-z]{4,9}@[a-z]{4,9}[.][a-z]{2,4}", after in "[^a-z@]{0,20}") {
+            let document = format!("{before} {copied} {after}");
+            assert!(find(&[("to", &copied)], &[&document]).iter().any(|trace| trace.text == copied));
+        }
+    }
+}

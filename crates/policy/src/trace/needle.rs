@@ -1,0 +1,176 @@
+//! What is searched for: the parts of arguments that mean something by themselves.
+
+use std::collections::BTreeSet;
+
+use kernel::proposal::Value;
+
+use super::view::{self, Budget};
+
+/// What kind of part a needle is; the telling kinds are less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// An address to which something could be sent.
+    Address,
+    /// A whole string.
+    Whole,
+    /// A line.
+    Line,
+    /// A path, a number, a name with signs in it.
+    Token,
+    /// The host of an address.
+    Host,
+    /// A few words in a row.
+    Words,
+}
+
+/// One part of one argument.
+#[derive(Debug)]
+pub(super) struct Needle {
+    /// The parameter's name.
+    pub(super) argument: String,
+    /// The part as the argument has it.
+    pub(super) shown: String,
+    /// The part normalised, as it is searched for.
+    pub(super) text: String,
+    /// What kind of part it is.
+    pub(super) rank: Rank,
+    /// The encodings that were undone in the argument before the part could be seen.
+    pub(super) steps: Vec<&'static str>,
+}
+
+impl Needle {
+    /// By what the telling needles are less: addresses, then what stands in the argument as it is.
+    pub(super) fn order(&self) -> impl Ord + use<> {
+        (self.rank != Rank::Address, self.steps.len(), self.rank)
+    }
+}
+
+/// The shortest part that is searched for, except addresses.
+const SHORTEST: usize = 8;
+
+/// The longest whole string that is searched for; longer ones are found by their parts.
+const LONGEST: usize = 4096;
+
+/// The most parts of all arguments.
+const MOST: usize = 512;
+
+/// How many bytes of arguments, decoded and not, are looked at.
+const LOOKED_AT: usize = 1 << 20;
+
+/// How many words in a row count as copied.
+const WORDS: usize = 5;
+
+/// The needles of all strings in all arguments, the telling ones first.
+pub(super) fn all<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Vec<Needle> {
+    let mut budget = Budget::new(LOOKED_AT);
+    let mut needles = Vec::new();
+    for (argument, value) in args {
+        let mut strings = Vec::new();
+        gather(value, &mut strings);
+        for string in strings {
+            for view in view::argument(&string, &mut budget) {
+                parts(&view.text, |rank, shown| {
+                    let text = view::normalise(shown);
+                    let is_meant = match rank {
+                        // Words such as "at" in prose make what only looks like an address.
+                        Rank::Address => view.steps.is_empty() || text.contains('.'),
+                        _ => text.len() >= SHORTEST,
+                    };
+                    if is_meant {
+                        let steps = view.steps.clone();
+                        needles.push(Needle {
+                            argument: argument.into(),
+                            shown: shown.into(),
+                            text,
+                            rank,
+                            steps,
+                        });
+                    }
+                });
+            }
+        }
+    }
+    needles.sort_by_key(Needle::order);
+    let mut seen = BTreeSet::new();
+    needles.retain(|needle| seen.insert((needle.argument.clone(), needle.text.clone())));
+    needles.truncate(MOST);
+    needles
+}
+
+/// Every string in a value, the names of records included: a model chooses those too.
+fn gather(value: &Value, strings: &mut Vec<String>) {
+    match value {
+        Value::String(text) => strings.push(text.to_str_lossy().into_owned()),
+        Value::Bytes(bytes) => strings.push(String::from_utf8_lossy(bytes).into_owned()),
+        Value::Array(elements) => elements.iter().for_each(|element| gather(element, strings)),
+        Value::Record(fields) => fields.iter().for_each(|(name, field)| {
+            strings.push(name.to_str_lossy().into_owned());
+            gather(field, strings);
+        }),
+        Value::Tagged(tagged) => gather(tagged.payload(), strings),
+        _ => {}
+    }
+}
+
+/// Hands every part of `text` to `take`.
+fn parts(text: &str, mut take: impl FnMut(Rank, &str)) {
+    if text.len() <= LONGEST {
+        take(Rank::Whole, text.trim());
+    }
+    for address in addresses(text) {
+        take(Rank::Address, address);
+        if let Some((_, host)) = address.split_once('@') {
+            take(Rank::Host, host);
+        }
+    }
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        take(Rank::Line, line);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        for word in &words {
+            let token = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+            if token.len() >= SHORTEST && token.contains(|c: char| !c.is_alphabetic()) {
+                take(Rank::Token, token);
+            }
+        }
+        if words.len() > WORDS {
+            words.chunks_exact(WORDS).for_each(|some| take(Rank::Words, &some.join(" ")));
+        }
+    }
+}
+
+/// Everything in `text` that looks like `local@host`.
+fn addresses(text: &str) -> impl Iterator<Item = &str> {
+    let is_local = |c: char| c.is_alphanumeric() || "!#$%&'*+-/=?^_`{|}~.".contains(c);
+    let is_host = |c: char| c.is_alphanumeric() || c == '-' || c == '.';
+    text.match_indices('@').filter_map(move |(at, _)| {
+        let start = at
+            - text[..at]
+                .chars()
+                .rev()
+                .take(64)
+                .take_while(|c| is_local(*c))
+                .map(char::len_utf8)
+                .sum::<usize>();
+        let host = &text[at + 1..];
+        let end =
+            at + 1 + host.chars().take(255).take_while(|c| is_host(*c)).map(char::len_utf8).sum::<usize>();
+        let address = text[start..end].trim_end_matches(['.', '-']);
+        (start < at && address.len() > at + 1 - start).then_some(address)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_found_in_running_text() {
+        for (text, expected) in [
+            ("Write to <a.b+c@d-e.example>, or x@y.", vec!["a.b+c@d-e.example", "x@y"]),
+            ("@ a@ @b a @ b", vec![]),
+            ("mailto:ä@ö.example", vec!["ä@ö.example"]),
+        ] {
+            assert_eq!(addresses(text).collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+}

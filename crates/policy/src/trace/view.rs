@@ -1,0 +1,103 @@
+//! A text as it is, and as it reads with its encodings undone.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use super::decode::{DECODERS, Decoder};
+
+/// How deep encodings may be nested and still be undone.
+const DEEPEST: usize = 3;
+
+/// One reading of a text.
+pub(super) struct View {
+    /// What it reads.
+    pub(super) text: String,
+    /// The encodings that were undone, outermost first.
+    pub(super) steps: Vec<&'static str>,
+}
+
+/// How many more bytes may be looked at.
+pub(super) struct Budget(usize);
+
+impl Budget {
+    pub(super) fn new(bytes: usize) -> Budget {
+        Budget(bytes)
+    }
+
+    /// Takes out an equal share for one of `of` texts.
+    pub(super) fn share(&mut self, of: usize) -> Budget {
+        let share = self.0 / of.max(1);
+        self.0 -= share;
+        Budget(share)
+    }
+
+    /// Gives back what was left of a share.
+    pub(super) fn settle(&mut self, share: Budget) {
+        self.0 += share.0;
+    }
+
+    /// Takes up to `bytes` out.
+    fn take(&mut self, bytes: usize) -> usize {
+        let taken = bytes.min(self.0);
+        self.0 -= taken;
+        taken
+    }
+}
+
+/// The readings of a document, plain ones first.
+pub(super) fn document(text: &str, budget: &mut Budget) -> Vec<View> {
+    views(text, budget, DEEPEST, |_| true)
+}
+
+/// The readings of an argument. What is its own inverse is undone on the document's side already.
+pub(super) fn argument(text: &str, budget: &mut Budget) -> Vec<View> {
+    views(text, budget, 2, |decoder| !decoder.involution)
+}
+
+fn views(text: &str, budget: &mut Budget, deepest: usize, use_decoder: fn(&Decoder) -> bool) -> Vec<View> {
+    let mut seen = BTreeSet::new();
+    let mut queue = VecDeque::from([View { text: text.to_owned(), steps: Vec::new() }]);
+    let mut done = Vec::new();
+    while let Some(mut view) = queue.pop_front() {
+        let mut hasher = DefaultHasher::new();
+        view.text.hash(&mut hasher);
+        if !seen.insert(hasher.finish()) {
+            continue;
+        }
+        let allowed = budget.take(view.text.len());
+        let is_cut = allowed < view.text.len();
+        view.text.truncate(view.text.floor_char_boundary(allowed));
+        if !is_cut && view.steps.len() < deepest {
+            for decoder in DECODERS.iter().filter(|decoder| use_decoder(decoder)) {
+                if let Some(text) = (decoder.decode)(&view.text) {
+                    queue.push_back(View { text, steps: [&view.steps[..], &[decoder.name]].concat() });
+                }
+            }
+        }
+        done.push(view);
+        if is_cut {
+            break;
+        }
+    }
+    done
+}
+
+/// Lower case, with every run of white space (and the `>` of quoted lines) made one blank.
+pub(super) fn normalise(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        let line = line.trim_start_matches(|c: char| c == '>' || c.is_whitespace());
+        for word in line.split_whitespace() {
+            if !out.is_empty() {
+                out.push(' ');
+            }
+            out.extend(word.chars().flat_map(char::to_lowercase));
+        }
+    }
+    out
+}
+
+/// Only the letters and digits of a normalised text.
+pub(super) fn squeeze(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
