@@ -109,6 +109,9 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     conn.pragma_update(None, "checkpoint_fullfsync", true)?;
     conn.pragma_update(None, "foreign_keys", true)?;
     conn.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    // In KiB. Formulas have random keys, so their pages come up again and again; 2 MiB made a load of a million
+    // rows more than twice as slow. Filled only as it is needed.
+    conn.pragma_update(None, "cache_size", -16_384)?;
     Ok(conn)
 }
 

@@ -34,7 +34,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { readers: 4, group: 256, checkpoint_pages: 1000, max_pages: None }
+        Options { readers: 4, group: 256, checkpoint_pages: 4000, max_pages: None }
     }
 }
 
