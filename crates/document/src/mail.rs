@@ -48,7 +48,7 @@ fn render(message: &Message<'_>, limits: &Limits) -> Result<String, DocumentErro
 
     let mut bodies = 0;
     for position in 0..message.text_body_count() {
-        let Some(body) = message.body_text(position) else { continue };
+        let Some(body) = message.body_text(position).filter(|body| !body.trim().is_empty()) else { continue };
         bodies += 1;
         if text.len() + body.len() > limits.text {
             return Err(DocumentError::TooMuchText { limit: limits.text });
@@ -57,7 +57,8 @@ fn render(message: &Message<'_>, limits: &Limits) -> Result<String, DocumentErro
         text.push_str(tidy(&body).trim_end());
         text.push('\n');
     }
-    if bodies == 0 {
+    // A mail may say it all in its subject; but when what it says is attached, its header is not its text.
+    if bodies == 0 && !attachments.is_empty() {
         return Err(DocumentError::MailWithoutText { attachments: attachments.len() });
     }
     Ok(text)

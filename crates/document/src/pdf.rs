@@ -2,11 +2,11 @@
 
 mod content;
 mod font;
+mod lexer;
 mod lines;
+mod load;
 mod matrix;
 mod unicode;
-
-use lopdf::{DecompressError, Document, Error, LoadOptions};
 
 use crate::guard::guarded;
 use crate::plain::tidy;
@@ -64,7 +64,7 @@ pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<Read, DocumentError>
 }
 
 fn read(bytes: &[u8], limits: &Limits) -> Result<Read, DocumentError> {
-    let document = load(bytes, limits)?;
+    let document = load::document(bytes, limits)?;
     let pages: Vec<_> = document.page_iter().take(limits.pages.saturating_add(1)).collect();
     if pages.is_empty() {
         return Err(DocumentError::PdfBroken { reason: "it has no pages".into() });
@@ -92,36 +92,4 @@ fn read(bytes: &[u8], limits: &Limits) -> Result<Read, DocumentError> {
         return Err(DocumentError::PdfWithoutText { pages: pages.len() });
     }
     Ok(Read { text, pages: pages.len() })
-}
-
-fn load(bytes: &[u8], limits: &Limits) -> Result<Document, DocumentError> {
-    // The parser bounds each stream that it unfolds while loading, not their sum; so the share of one falls with
-    // their number.
-    let streams = bytes.windows(6).filter(|window| window == b"ObjStm").count();
-    let share = (limits.unfolded / (streams + 1)).max(1);
-    let options = LoadOptions { max_decompressed_size: Some(share), ..LoadOptions::default() };
-    let document = Document::load_mem_with_options(bytes, options).map_err(|error| fault(&error, limits))?;
-    if document.is_encrypted() {
-        return Err(DocumentError::PdfEncrypted);
-    }
-    Ok(document)
-}
-
-/// What an error of the parser means to the reader of the document.
-fn fault(error: &Error, limits: &Limits) -> DocumentError {
-    match error {
-        Error::InvalidPassword | Error::Decryption(_) | Error::UnsupportedSecurityHandler(_) => {
-            DocumentError::PdfEncrypted
-        }
-        Error::Decompress(DecompressError::MemoryLimitExceeded { .. }) => {
-            DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: limits.unfolded }
-        }
-        error => {
-            let mut reason = error.to_string();
-            if let Some(source) = std::error::Error::source(error) {
-                reason = format!("{reason}: {source}");
-            }
-            DocumentError::PdfBroken { reason }
-        }
-    }
 }

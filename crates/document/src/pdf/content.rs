@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use lopdf::content::{Content, Operation};
 use lopdf::{DecompressError, Dictionary, Document, Error, Object, ObjectId, Stream};
 
 use super::Budget;
 use super::font::Font;
+use super::lexer::{Operations, Token};
 use super::lines::{Lines, Run};
 use super::matrix::Matrix;
 use crate::DocumentError;
@@ -110,59 +110,65 @@ impl<'a, 'b> Reader<'a, 'b> {
         let mut saved: Vec<State<'a>> = Vec::new();
         let mut unsaved = 0_usize;
         let mut pen = Pen { line: Matrix::UNIT, text: Matrix::UNIT };
-        for operation in Content::decode_iter(content) {
-            // What follows a broken operation cannot be told apart; what came before it is kept.
-            let Ok(Operation { operator, operands }) = operation else { break };
+        let mut operations = Operations::new(content);
+        let mut operands = Vec::new();
+        while let Some(operator) = operations.next(&mut operands) {
             self.budget.work(1)?;
-            let number = |at: usize| operands.get(at).and_then(|found| found.as_float().ok()).unwrap_or(0.0);
-            match operator.as_str() {
-                "q" if saved.len() < STATES => saved.push(state.clone()),
-                "q" => unsaved += 1,
-                "Q" if unsaved > 0 => unsaved -= 1,
-                "Q" => state = saved.pop().unwrap_or(state),
-                "cm" => {
-                    if let Some(matrix) = Matrix::read(&operands) {
+            let number = |at: usize| match operands.get(at) {
+                Some(Token::Number(number)) => *number,
+                _ => 0.0,
+            };
+            let name = || match operands.first() {
+                Some(Token::Name(name)) => Some(name.as_slice()),
+                _ => None,
+            };
+            match operator {
+                b"q" if saved.len() < STATES => saved.push(state.clone()),
+                b"q" => unsaved += 1,
+                b"Q" if unsaved > 0 => unsaved -= 1,
+                b"Q" => state = saved.pop().unwrap_or(state),
+                b"cm" => {
+                    if let Some(matrix) = matrix(&operands) {
                         state.matrix = matrix.then(state.matrix);
                     }
                 }
-                "BT" => pen = Pen { line: Matrix::UNIT, text: Matrix::UNIT },
-                "Tf" => {
-                    state.font = match operands.first().and_then(|name| name.as_name().ok()) {
+                b"BT" => pen = Pen { line: Matrix::UNIT, text: Matrix::UNIT },
+                b"Tf" => {
+                    state.font = match name() {
                         Some(name) => self.font(resources, name)?,
                         None => None,
                     };
                     state.size = number(1);
                 }
-                "Tc" => state.spacing = number(0),
-                "Tw" => state.word_spacing = number(0),
-                "Tz" => state.stretch = number(0) / 100.0,
-                "TL" => state.leading = number(0),
-                "Ts" => state.rise = number(0),
-                "Td" => pen.start_line(number(0), number(1)),
-                "TD" => {
+                b"Tc" => state.spacing = number(0),
+                b"Tw" => state.word_spacing = number(0),
+                b"Tz" => state.stretch = number(0) / 100.0,
+                b"TL" => state.leading = number(0),
+                b"Ts" => state.rise = number(0),
+                b"Td" => pen.start_line(number(0), number(1)),
+                b"TD" => {
                     state.leading = -number(1);
                     pen.start_line(number(0), number(1));
                 }
-                "Tm" => {
-                    if let Some(matrix) = Matrix::read(&operands) {
+                b"Tm" => {
+                    if let Some(matrix) = matrix(&operands) {
                         pen = Pen { line: matrix, text: matrix };
                     }
                 }
-                "T*" => pen.start_line(0.0, -state.leading),
-                "Tj" | "TJ" => self.show(&operands, &state, &mut pen)?,
-                "'" => {
+                b"T*" => pen.start_line(0.0, -state.leading),
+                b"Tj" | b"TJ" => self.show(&operands, &state, &mut pen)?,
+                b"'" => {
                     pen.start_line(0.0, -state.leading);
                     self.show(&operands, &state, &mut pen)?;
                 }
-                "\"" => {
+                b"\"" => {
                     state.word_spacing = number(0);
                     state.spacing = number(1);
                     pen.start_line(0.0, -state.leading);
                     self.show(operands.get(2..).unwrap_or_default(), &state, &mut pen)?;
                 }
-                "Do" if depth < NESTING => {
-                    let form = operands.first().and_then(|name| name.as_name().ok());
-                    if let Some(form) = form.and_then(|name| self.form(resources, name)) {
+                b"Do" if depth < NESTING => {
+                    if let Some(form) = name().and_then(|name| self.form(resources, name)) {
                         self.draw_form(form, resources, &state, depth)?;
                     }
                 }
@@ -224,31 +230,30 @@ impl<'a, 'b> Reader<'a, 'b> {
     }
 
     /// Shows strings; numbers between them move the pen back by thousandths of the text size.
-    fn show(&mut self, operands: &[Object], state: &State<'a>, pen: &mut Pen) -> Result<(), DocumentError> {
+    fn show(
+        &mut self,
+        operands: &[Token<'_>],
+        state: &State<'a>,
+        pen: &mut Pen,
+    ) -> Result<(), DocumentError> {
         for operand in operands {
+            self.budget.work(1)?;
             match operand {
-                Object::Array(parts) => {
-                    for part in parts {
-                        self.show_part(part, state, pen)?;
-                    }
+                Token::Text(text) => self.show_text(text, state, pen)?,
+                Token::Number(back) => {
+                    pen.text = Matrix::shift(-back / 1000.0 * state.size * state.stretch, 0.0).then(pen.text);
                 }
-                part => self.show_part(part, state, pen)?,
+                _ => {}
             }
         }
         Ok(())
     }
 
-    fn show_part(&mut self, part: &Object, state: &State<'a>, pen: &mut Pen) -> Result<(), DocumentError> {
-        let Object::String(bytes, _) = part else {
-            if let Ok(back) = part.as_float() {
-                pen.text = Matrix::shift(-back / 1000.0 * state.size * state.stretch, 0.0).then(pen.text);
-            }
-            return Ok(());
-        };
+    fn show_text(&mut self, bytes: &[u8], state: &State<'a>, pen: &mut Pen) -> Result<(), DocumentError> {
         let Some(font) = &state.font else { return Ok(()) };
         // One operation may hold a string of any length.
         self.budget.work(bytes.len() / 16)?;
-        let shown = font.show(bytes);
+        let shown = font.show(bytes, self.budget.text);
         self.budget.text(shown.text.len())?;
         let spacing = shown.codes as f32 * state.spacing + shown.blanks as f32 * state.word_spacing;
         let width = (shown.width * state.size + spacing) * state.stretch;
@@ -269,4 +274,17 @@ impl<'a, 'b> Reader<'a, 'b> {
         });
         Ok(())
     }
+}
+
+/// The map that six operands write.
+fn matrix(operands: &[Token<'_>]) -> Option<Matrix> {
+    let mut numbers = [0.0; 6];
+    if operands.len() != numbers.len() {
+        return None;
+    }
+    for (number, operand) in numbers.iter_mut().zip(operands) {
+        let Token::Number(written) = operand else { return None };
+        *number = *written;
+    }
+    Some(Matrix::new(numbers))
 }

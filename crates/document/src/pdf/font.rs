@@ -132,8 +132,8 @@ impl<'a> Font<'a> {
         }
     }
 
-    /// Reads a string that is shown in this font.
-    pub(super) fn show(&self, bytes: &[u8]) -> Shown {
+    /// Reads a string that is shown in this font. Stops soon after the text has more than `room` bytes.
+    pub(super) fn show(&self, bytes: &[u8], room: usize) -> Shown {
         let mut shown = Shown { text: String::new(), width: 0.0, codes: 0, blanks: 0 };
         let length = if self.wide { 2 } else { 1 };
         for code in bytes.chunks(length) {
@@ -144,6 +144,9 @@ impl<'a> Font<'a> {
             shown.codes += 1;
             shown.blanks += usize::from(code == [32]);
             shown.text.push_str(&text);
+            if shown.text.len() > room {
+                break;
+            }
         }
         shown
     }

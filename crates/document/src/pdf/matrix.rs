@@ -21,18 +21,15 @@ impl Matrix {
         Self { e: x, f: y, ..Self::UNIT }
     }
 
-    /// The map of six numbers as a PDF writes it.
-    pub(super) fn read(numbers: &[Object]) -> Option<Self> {
-        let [a, b, c, d, e, f] = numbers else { return None };
-        let number = |object: &Object| object.as_float().ok();
-        Some(Self {
-            a: number(a)?,
-            b: number(b)?,
-            c: number(c)?,
-            d: number(d)?,
-            e: number(e)?,
-            f: number(f)?,
-        })
+    /// The map of six numbers in the order in which a PDF writes them.
+    pub(super) fn new([a, b, c, d, e, f]: [f32; 6]) -> Self {
+        Self { a, b, c, d, e, f }
+    }
+
+    /// The map of an array of six numbers.
+    pub(super) fn read(array: &[Object]) -> Option<Self> {
+        let numbers: Vec<f32> = array.iter().map_while(|number| number.as_float().ok()).collect();
+        numbers.try_into().ok().map(Self::new)
     }
 
     /// First `self`, then `next`.

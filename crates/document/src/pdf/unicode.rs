@@ -5,8 +5,12 @@
 
 use std::collections::HashMap;
 
+use super::lexer::{Token, Tokens};
+
 /// The most entries that are read; a font has at most 65 536 glyphs.
 const ENTRIES: usize = 1 << 16;
+/// The most letters that one code may stand for; a ligature has two or three.
+const LETTERS: usize = 64;
 
 /// From codes to characters.
 #[derive(Debug, Default)]
@@ -20,7 +24,7 @@ impl Unicode {
     /// Reads the unfolded content of the stream. A table that makes no sense is empty.
     pub(super) fn read(content: &[u8]) -> Self {
         let mut table = Self::default();
-        let mut tokens = Tokens { rest: content };
+        let mut tokens = Tokens::new(content);
         while let Some(token) = tokens.next() {
             if table.is_full() {
                 break;
@@ -41,19 +45,19 @@ impl Unicode {
 
     /// `<code> <characters>`, over and over.
     fn read_chars(&mut self, tokens: &mut Tokens<'_>) {
-        while let Some(Token::Hex(code)) = tokens.next() {
-            let Some(Token::Hex(characters)) = tokens.next() else { return };
+        while let Some(Token::Text(code)) = tokens.next() {
+            let Some(Token::Text(characters)) = tokens.next() else { return };
             self.insert(number(&code), decode(&characters));
         }
     }
 
     /// `<first> <last> <characters of first>` or `<first> <last> [<characters> …]`, over and over.
     fn read_ranges(&mut self, tokens: &mut Tokens<'_>) {
-        while let Some(Token::Hex(first)) = tokens.next() {
-            let Some(Token::Hex(last)) = tokens.next() else { return };
+        while let Some(Token::Text(first)) = tokens.next() {
+            let Some(Token::Text(last)) = tokens.next() else { return };
             let (first, last) = (number(&first), number(&last));
             match tokens.next() {
-                Some(Token::Hex(mut characters)) => {
+                Some(Token::Text(mut characters)) => {
                     for code in first..=last {
                         if self.is_full() {
                             return;
@@ -71,7 +75,7 @@ impl Unicode {
                 Some(Token::Open) => {
                     for code in first.. {
                         match tokens.next() {
-                            Some(Token::Hex(characters)) => self.insert(code, decode(&characters)),
+                            Some(Token::Text(characters)) => self.insert(code, decode(&characters)),
                             Some(Token::Close) => break,
                             _ => return,
                         }
@@ -104,82 +108,12 @@ fn decode(characters: &[u8]) -> String {
     if let [only] = characters {
         return char::from(*only).to_string();
     }
-    let units =
-        characters.chunks_exact(2).map(|unit| unit.iter().fold(0, |unit, byte| unit << 8 | u16::from(*byte)));
+    let units = characters
+        .chunks_exact(2)
+        .take(LETTERS)
+        .map(|unit| unit.iter().fold(0, |unit, byte| unit << 8 | u16::from(*byte)));
     // Some writers end the characters with a zero.
     char::decode_utf16(units).flatten().filter(|char| *char != '\0').collect()
-}
-
-enum Token<'a> {
-    Word(&'a [u8]),
-    Hex(Vec<u8>),
-    Open,
-    Close,
-}
-
-struct Tokens<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Tokens<'a> {
-    fn take(&mut self, length: usize) -> &'a [u8] {
-        let (taken, rest) = self.rest.split_at_checked(length).unwrap_or((self.rest, &[]));
-        self.rest = rest;
-        taken
-    }
-
-    /// How many bytes come before the first for which `found` holds.
-    fn until(&self, found: impl Fn(u8) -> bool) -> usize {
-        self.rest.iter().position(|byte| found(*byte)).unwrap_or(self.rest.len())
-    }
-}
-
-impl<'a> Iterator for Tokens<'a> {
-    type Item = Token<'a>;
-
-    fn next(&mut self) -> Option<Token<'a>> {
-        loop {
-            let blank = self.until(|byte| !byte.is_ascii_whitespace() && byte != 0);
-            self.take(blank);
-            match *self.rest.first()? {
-                b'%' => {
-                    let comment = self.until(|byte| byte == b'\n' || byte == b'\r');
-                    self.take(comment);
-                }
-                b'[' => {
-                    self.take(1);
-                    return Some(Token::Open);
-                }
-                b']' => {
-                    self.take(1);
-                    return Some(Token::Close);
-                }
-                b'<' if self.rest.get(1) != Some(&b'<') => {
-                    self.take(1);
-                    let length = self.until(|byte| byte == b'>');
-                    let digits = self.take(length);
-                    self.take(1);
-                    return Some(Token::Hex(hex(digits)));
-                }
-                b'<' | b'>' | b'(' | b')' | b'{' | b'}' => {
-                    self.take(1);
-                }
-                _ => {
-                    // A name keeps its stroke, so that it is never taken for a word.
-                    let length = 1 + Tokens { rest: self.rest.get(1..).unwrap_or_default() }
-                        .until(|byte| byte.is_ascii_whitespace() || b"[]<>(){}/%\0".contains(&byte));
-                    return Some(Token::Word(self.take(length)));
-                }
-            }
-        }
-    }
-}
-
-/// The bytes of hexadecimal digits; other bytes are passed over, and an odd last digit counts as its tenfold.
-fn hex(digits: &[u8]) -> Vec<u8> {
-    let digits: Vec<u8> =
-        digits.iter().filter_map(|digit| char::from(*digit).to_digit(16)).map(|digit| digit as u8).collect();
-    digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect()
 }
 
 #[cfg(test)]

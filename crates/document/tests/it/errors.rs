@@ -1,6 +1,7 @@
 //! What is refused, and with which words.
 
 use document::{DocumentError, Limits, text};
+use lopdf::{Document, Stream, dictionary};
 
 use crate::made;
 
@@ -75,6 +76,22 @@ fn pdfs() {
     let limits = Limits { unfolded: 1 << 20, ..default.clone() };
     let complex = DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: 1 << 20 };
     check(&made::bomb(8 << 20), "bomb.pdf", &limits, complex);
+
+    // Object streams are counted in sum: each of these is small enough.
+    let objects = made::object_streams(400, 1 << 10);
+    assert!(text(&objects, "objects.pdf", &default).is_ok());
+    let complex = DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: 1 << 20 };
+    check(&objects, "objects.pdf", &limits, complex);
+
+    // A drawing that draws itself nine times over, and so on: a short file that would take hours.
+    let mut made = Document::with_version("1.5");
+    let form = made.new_object_id();
+    let resources = dictionary! { "XObject" => dictionary! { "Fm" => form } };
+    let head = dictionary! { "Type" => "XObject", "Subtype" => "Form", "Resources" => resources.clone() };
+    made.objects.insert(form, Stream::new(head, b"/Fm Do ".repeat(9)).into());
+    let limits = Limits { operations: 10_000, ..default.clone() };
+    let complex = DocumentError::PdfTooComplex { unit: "drawing operations", limit: 10_000 };
+    check(&made::finish(made, &["/Fm Do"], &resources, true), "forms.pdf", &limits, complex);
 
     // Cut short at every tenth: text or an error that says what is wrong, never garbage.
     let whole = made::pdf(&["BT /F1 12 Tf 72 700 Td (whole) Tj ET"], false);

@@ -1,6 +1,6 @@
 //! PDF files made for a test, small enough to be read in the source.
 
-use lopdf::{Dictionary, Document, Object, Stream, dictionary};
+use lopdf::{Dictionary, Document, Object, SaveOptions, Stream, dictionary};
 
 /// A PDF with one page per content stream, in Helvetica 12 as `/F1`; `compressed` as files usually are.
 pub(crate) fn pdf(pages: &[&str], compressed: bool) -> Vec<u8> {
@@ -83,4 +83,17 @@ pub(crate) fn encrypted() -> Vec<u8> {
 pub(crate) fn bomb(size: usize) -> Vec<u8> {
     let content = format!("BT /F1 12 Tf (boo) Tj ET{}", " ".repeat(size));
     pdf(&[&content], true)
+}
+
+/// A sound PDF whose objects stand in compressed streams, among them `count` strings of `size` bytes.
+pub(crate) fn object_streams(count: usize, size: usize) -> Vec<u8> {
+    let mut made = Document::load_mem(&pdf(&["BT /F1 12 Tf (x) Tj ET"], false)).unwrap();
+    for _ in 0..count {
+        made.add_object(Object::string_literal("y".repeat(size)));
+    }
+    let options =
+        SaveOptions::builder().use_object_streams(true).use_xref_streams(true).max_objects_per_stream(10);
+    let mut bytes = Vec::new();
+    made.save_with_options(&mut bytes, options.build()).unwrap();
+    bytes
 }

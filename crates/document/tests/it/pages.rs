@@ -111,6 +111,10 @@ fn mails() {
         &format!("{head}Content-Transfer-Encoding: base64\r\n\r\nSGVsbG8sCndvcmxkLgA=\r\n"),
         &format!("{read_head}{date}\nHello,\nworld.\u{fffd}\n"),
     );
+    check(
+        &format!("{head}Subject: nothing else\r\n\r\n"),
+        &format!("{read_head}Subject: nothing else\n{date}"),
+    );
     // A line break inside an encoded subject does not forge a header line.
     check(
         &format!("{head}Subject: =?utf-8?B?b25lCkZyb206IGV2aWw=?=\r\n\r\nx"),

@@ -1,0 +1,73 @@
+//! From bytes to the objects of a PDF, within bounds.
+
+use std::cell::Cell;
+
+use lopdf::{DecompressError, Document, Error, LoadOptions, Object, ObjectId};
+
+use crate::{DocumentError, Limits};
+
+/// Objects need far more room in memory than in the file, so they may unfold to a part of what pages may.
+const OBJECTS: usize = 4;
+
+thread_local! {
+    /// How many bytes the object streams of the document that is being loaded may still unfold to; `None` once
+    /// they had more. The parser bounds each of them and calls a plain function with each: their sum is kept here.
+    static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Loads a document. One that is encrypted with the empty password, as anyone may read it, is decrypted.
+///
+/// What an object stream unfolds to is bounded in sum, but for such a decrypted document, and for the tables of a
+/// file's object numbers, only stream by stream.
+pub(super) fn document(bytes: &[u8], limits: &Limits) -> Result<Document, DocumentError> {
+    let share = limits.unfolded / OBJECTS;
+    let options =
+        LoadOptions { max_decompressed_size: Some(share), filter: Some(account), ..LoadOptions::default() };
+    LEFT.set(Some(share));
+    let loaded = Document::load_mem_with_options(bytes, options);
+    if LEFT.get().is_none() {
+        return Err(too_much_unfolded(limits));
+    }
+    let document = loaded.map_err(|error| fault(&error, limits))?;
+    if document.is_encrypted() {
+        return Err(DocumentError::PdfEncrypted);
+    }
+    Ok(document)
+}
+
+/// Sees each object before the parser unfolds it, and drops it when too much was unfolded already.
+fn account(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
+    if let Ok(stream) = object.as_stream()
+        && stream.dict.has_type(b"ObjStm")
+    {
+        let left = LEFT.get()?;
+        match stream.get_plain_content_with_limit(left) {
+            Ok(content) => LEFT.set(left.checked_sub(content.len())),
+            Err(Error::Decompress(DecompressError::MemoryLimitExceeded { .. })) => LEFT.set(None),
+            Err(_) => {}
+        }
+        LEFT.get()?;
+    }
+    Some((id, object.clone()))
+}
+
+fn too_much_unfolded(limits: &Limits) -> DocumentError {
+    DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: limits.unfolded }
+}
+
+/// What an error of the parser means to the reader of the document.
+fn fault(error: &Error, limits: &Limits) -> DocumentError {
+    match error {
+        Error::InvalidPassword | Error::Decryption(_) | Error::UnsupportedSecurityHandler(_) => {
+            DocumentError::PdfEncrypted
+        }
+        Error::Decompress(DecompressError::MemoryLimitExceeded { .. }) => too_much_unfolded(limits),
+        error => {
+            let mut reason = error.to_string();
+            if let Some(source) = std::error::Error::source(error) {
+                reason = format!("{reason}: {source}");
+            }
+            DocumentError::PdfBroken { reason }
+        }
+    }
+}
