@@ -1,6 +1,6 @@
 //! Asks a local model by hand and says how fast it was.
 //!
-//! `ask WEIGHTS [REQUEST.json]…`; a request is one line on standard input when no file is given.
+//! `model-ask WEIGHTS [NAME=VALUE]… [REQUEST.json]…`; options go to the host; a request is one line on standard input when no file is given.
 
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "a tool for the terminal")]
 
@@ -14,6 +14,7 @@ use model::{Message, Progress, Provider, Request};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let weights = arguments.next().ok_or("no weights given")?;
+    let (options, files): (Vec<String>, Vec<String>) = arguments.partition(|a| a.contains('='));
     // target/PROFILE/examples/model-ask and target/PROFILE/model-host
     let this = std::env::current_exe()?;
     let host = this.ancestors().nth(2).ok_or("no target directory")?.join("model-host");
@@ -22,16 +23,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         weights,
         Arc::new(move |path: &std::path::Path| {
             let mut command = Command::new(&host);
-            command.arg(path);
+            command.arg(path).args(&options);
             command
         }),
     );
-    let requests: Vec<Request> = if arguments.len() == 0 {
+    let requests: Vec<Request> = if files.is_empty() {
         let mut text = String::new();
         std::io::stdin().read_line(&mut text)?;
         vec![Request { messages: vec![Message::user(text.trim())], max_tokens: 200, ..Request::default() }]
     } else {
-        arguments
+        files
+            .iter()
             .map(|path| Ok(serde_json::from_str(&std::fs::read_to_string(path)?)?))
             .collect::<Result<_, Box<dyn std::error::Error>>>()?
     };

@@ -1,6 +1,6 @@
 //! A model host and nothing else: what the binary's `model-host` command does. Tests start it, and so can a person.
 //!
-//! `host WEIGHTS [idle=SECONDS] [memory=BYTES] [available=BYTES] [context=TOKENS]`
+//! `host WEIGHTS [idle=SECONDS] [memory=BYTES] [available=BYTES] [context=TOKENS] [chunk=TOKENS]`
 
 #![allow(clippy::disallowed_methods, reason = "a program owns its arguments and streams")]
 
@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "idle" => options.idle = Duration::from_secs(value),
             "memory" => options.memory_limit = Some(value),
             "available" => options.available_memory = Some(value),
+            "chunk" => options.chunk = usize::try_from(value)?,
             "context" => options.context = usize::try_from(value)?,
             other => return Err(format!("unknown option {other}").into()),
         }

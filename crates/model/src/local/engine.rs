@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 
 use candle_core::quantized::gguf_file;
 use serde_json::Value;
@@ -30,6 +29,8 @@ pub(super) struct Engine {
     grammars: Grammars,
     /// The tokens in the model's cache. The next request most often begins like the last one.
     history: Vec<TokenId>,
+    /// Tokens read at once.
+    chunk: usize,
 }
 
 impl Engine {
@@ -48,7 +49,7 @@ impl Engine {
             let known = weights::KNOWN.iter().find(|known| path.ends_with(known.file));
             let hash = known.map(|known| scope.spawn(|| weights::verify(path, known, &mut |_| {})));
             // Engines assert what a sound file fulfils; a panic here means an unsound one.
-            let loaded = catch_unwind(AssertUnwindSafe(|| load(path, options.context)))
+            let loaded = catch_unwind(AssertUnwindSafe(|| load(options)))
                 .unwrap_or_else(|_| Err("the engine cannot make sense of it".to_owned()));
             match hash.map(|hash| hash.join()) {
                 Some(Ok(Err(PullError::WrongFile { reason, .. }))) => Err(corrupt(reason)),
@@ -86,7 +87,7 @@ impl Engine {
         self.history.truncate(same);
         let total = tokens.len() as u64;
         let new = tokens.get(same..).unwrap_or_default();
-        let scores = generate::read(&mut self.model, new, &request.cancel, |done| {
+        let scores = generate::read(&mut self.model, new, self.chunk, &request.cancel, |done| {
             progress(Progress::Prompt { done: (same + done) as u64, total });
         });
         let scores = match scores {
@@ -98,7 +99,8 @@ impl Engine {
             }
         };
         self.history.extend_from_slice(new);
-        let task = generate::Task { vocabulary: &self.vocabulary, matcher, limit, cancel: &request.cancel };
+        let (vocabulary, chunk) = (&self.vocabulary, self.chunk);
+        let task = generate::Task { vocabulary, matcher, limit, chunk, cancel: &request.cancel };
         let written = generate::write(&mut self.model, task, scores, &mut self.history, progress);
         self.model.truncate(self.history.len());
         let written = written?;
@@ -113,18 +115,19 @@ fn needed(length: u64) -> u64 {
     length.saturating_mul(22) / 10 + OVERHEAD.min(length.saturating_mul(8).saturating_add(256 << 20))
 }
 
-fn load(path: &Path, context: usize) -> Result<Engine, String> {
+fn load(options: &HostOptions) -> Result<Engine, String> {
     let text = |e: candle_core::Error| first_line(&e.to_string());
-    let mut reader = BufReader::with_capacity(1 << 20, File::open(path).map_err(|e| e.to_string())?);
+    let mut reader =
+        BufReader::with_capacity(1 << 20, File::open(&options.weights).map_err(|e| e.to_string())?);
     let content = gguf_file::Content::read(&mut reader).map_err(text)?;
     let architecture = content.metadata.get("general.architecture").and_then(|v| v.to_string().ok());
     if architecture.is_none_or(|name| name != "qwen2") {
         return Err("it is not a qwen2 model".to_owned());
     }
-    let model = Qwen2::load(&content, &mut reader, context).map_err(text)?;
+    let model = Qwen2::load(&content, &mut reader, options.context).map_err(text)?;
     let vocabulary = Vocabulary::load(&content, model.vocabulary().map_err(text)?).map_err(text)?;
     let grammars = Grammars::new(&vocabulary)?;
-    Ok(Engine { model, vocabulary, grammars, history: Vec::new() })
+    Ok(Engine { model, vocabulary, grammars, history: Vec::new(), chunk: options.chunk })
 }
 
 /// What the model wrote, as a reply: with tools, a call or an answer; without, the text itself.

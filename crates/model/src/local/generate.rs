@@ -12,9 +12,6 @@ use crate::provider::Progress;
 use crate::reply::Stop;
 use crate::request::Cancel;
 
-/// Tokens of the prompt read at once: the unit of progress and of stopping. Larger ones gain nothing.
-const CHUNK: usize = 64;
-
 /// What was written.
 pub(super) struct Written {
     pub(super) text: String,
@@ -50,16 +47,17 @@ impl Grammars {
     }
 }
 
-/// Reads `tokens` and gives the scores of what comes next.
+/// Reads `tokens`, so many at once, and gives the scores of what comes next.
 pub(super) fn read(
     model: &mut Qwen2,
     tokens: &[TokenId],
+    chunk: usize,
     cancel: &Cancel,
     mut read_so_far: impl FnMut(usize),
 ) -> Result<Vec<f32>, ModelError> {
     let mut scores = Vec::new();
     let mut done = 0;
-    for chunk in tokens.chunks(CHUNK) {
+    for chunk in tokens.chunks(chunk.max(1)) {
         if cancel.is_canceled() {
             return Err(ModelError::Canceled);
         }
@@ -78,6 +76,8 @@ pub(super) struct Task<'a> {
     pub(super) matcher: Option<Matcher>,
     /// The most tokens.
     pub(super) limit: usize,
+    /// Tokens read at once, where several are forced.
+    pub(super) chunk: usize,
     pub(super) cancel: &'a Cancel,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn write(
     history: &mut Vec<TokenId>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Written, ModelError> {
-    let Task { vocabulary, mut matcher, limit, cancel } = task;
+    let Task { vocabulary, mut matcher, limit, chunk, cancel } = task;
     let mut bytes = Vec::new();
     let mut shown = 0;
     let mut count = 0;
@@ -129,7 +129,7 @@ pub(super) fn write(
             stop = Stop::End;
             break;
         }
-        scores = read(model, &fresh, cancel, |_| {})?;
+        scores = read(model, &fresh, chunk, cancel, |_| {})?;
         history.extend_from_slice(&fresh);
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();

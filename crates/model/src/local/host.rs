@@ -17,6 +17,8 @@ pub struct HostOptions {
     pub memory_limit: Option<u64>,
     /// Bytes of memory to believe in, instead of asking the system.
     pub available_memory: Option<u64>,
+    /// Tokens of a prompt that are read at once. More is a little faster and takes more memory.
+    pub chunk: usize,
     /// The most tokens of request and reply together; a token takes about 57 KB.
     pub context: usize,
 }
@@ -29,6 +31,7 @@ impl HostOptions {
             idle: Duration::from_secs(600),
             memory_limit: None,
             available_memory: None,
+            chunk: 64,
             context: 8192,
         }
     }

@@ -1,1 +1,97 @@
-//! placeholder
+//! The client against a real server, llama.cpp's; and the embedded engine against llama.cpp's own reading of the
+//! same model file.
+
+use std::process::Command;
+
+use model::compat::Compat;
+use model::{Message, Provider, Reply, Request, Retry, Stop, Tool};
+use serde_json::json;
+
+use crate::tiny;
+use crate::tools::{Running, tool};
+
+/// Serves a model file. Its chat template is the file's own.
+const SERVER: &str = r#"
+import sys, time, xllamacpp
+params = xllamacpp.CommonParams()
+params.model.path = sys.argv[1]
+params.hostnames = ["127.0.0.1"]
+params.port = int(sys.argv[2])
+params.n_ctx, params.n_parallel, params.warmup = 4096, 1, False
+# Nothing rounded that the embedded engine does not round.
+params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+server = xllamacpp.Server(params)
+while True: time.sleep(1000)
+"#;
+
+struct Llama {
+    server: Running,
+    dir: tempfile::TempDir,
+}
+
+fn start() -> Llama {
+    let dir = tempfile::tempdir().unwrap();
+    let weights = dir.path().join("tiny.gguf");
+    tiny::write(&weights, true);
+    let python = tool("python/bin/python");
+    let server = Running::start(|port| {
+        let mut command = Command::new(python);
+        command.args(["-c", SERVER]).arg(&weights).arg(port.to_string());
+        command
+    });
+    Llama { server, dir }
+}
+
+fn ask(llama: &Llama, request: &Request) -> Reply {
+    let reference = format!("compat:http://127.0.0.1:{}/v1#tiny", llama.server.port).parse().unwrap();
+    // It listens before the model is loaded and answers 503 until then: what retrying is for.
+    let compat = Compat::open(&reference, &|_| None, Retry { tries: 8, ..Retry::default() }).unwrap();
+    compat.complete(request, &mut |_| {}).unwrap()
+}
+
+fn user(text: &str) -> Request {
+    Request {
+        system: "You are a careful assistant.".into(),
+        messages: vec![Message::user(text)],
+        max_tokens: 40,
+        ..Request::default()
+    }
+}
+
+#[test]
+fn a_real_server_streams_text_holds_to_a_schema_and_may_ignore_tools() {
+    let llama = start();
+    let reply = ask(&llama, &user("Tell me something."));
+    assert_eq!((reply.stop, reply.usage.output_tokens), (Stop::Length, 40));
+    assert!(!reply.text.is_empty() && reply.usage.input_tokens > 20);
+
+    let schema = json!({"type": "object", "properties": {"kind": {"enum": ["letter", "bill"]}, "n": {"type": "integer"}},
+                        "required": ["kind"], "additionalProperties": false});
+    let reply = ask(&llama, &Request { output: Some(schema), max_tokens: 300, ..user("What is it?") });
+    // Random weights may go on with digits for ever; what they write begins in the form.
+    assert!(reply.text.trim_start().starts_with('{') && reply.text.contains("\"kind\""), "{reply:?}");
+
+    let parameters = json!({"type": "object", "properties": {}});
+    let tools = vec![Tool { name: "look".into(), description: "Looks.".into(), parameters }];
+    // A call or none, malformed or not: any is a reply, not an error.
+    ask(&llama, &Request { tools, ..user("Look!") });
+}
+
+#[cfg(feature = "local")]
+#[test]
+fn the_engine_writes_what_llama_cpp_writes() {
+    let llama = start();
+    let local = crate::local::client(&llama.dir.path().join("tiny.gguf"), &[]);
+    for text in [
+        "Tell me something.",
+        "Wie heißt die Stadt im Süden, 123?",
+        "{\"a\": [1, 2]}\n\n  and then the end",
+        "x",
+    ] {
+        let theirs = ask(&llama, &user(text));
+        let ours = local.complete(&user(text), &mut |_| {}).unwrap();
+        assert_eq!(ours.usage.input_tokens, theirs.usage.input_tokens, "tokens of {text:?}");
+        assert_eq!(ours.text, theirs.text, "after {text:?}");
+    }
+}

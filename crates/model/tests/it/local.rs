@@ -20,7 +20,7 @@ struct Local {
 fn local(arguments: &'static [&'static str]) -> Local {
     let dir = tempfile::tempdir().unwrap();
     let weights = dir.path().join("tiny.gguf");
-    tiny::write(&weights);
+    tiny::write(&weights, false);
     Local { client: client(&weights, arguments), dir }
 }
 

@@ -19,8 +19,8 @@ enum Meta {
     Numbers(Vec<i32>),
 }
 
-/// Writes the model. The same every time.
-pub(crate) fn write(path: &Path) {
+/// Writes the model, the same every time; some of its matrices quantized, unless it is to be `exact`.
+pub(crate) fn write(path: &Path, exact: bool) {
     let (tokens, types, merges) = vocabulary();
     let mut meta: BTreeMap<&str, Meta> = BTreeMap::new();
     meta.insert("general.architecture", Meta::Text("qwen2"));
@@ -84,7 +84,7 @@ pub(crate) fn write(path: &Path) {
             tensors.push((format!("blk.{layer}.{name}"), rows, columns));
         }
     }
-    std::fs::write(path, file(&meta, &tensors)).unwrap();
+    std::fs::write(path, file(&meta, &tensors, exact)).unwrap();
 }
 
 /// Tokens, their types and the merges: all bytes, a few words, the control tokens.
@@ -117,7 +117,7 @@ fn vocabulary() -> (Vec<String>, Vec<i32>, Vec<String>) {
     (tokens, types, merges)
 }
 
-fn file(meta: &BTreeMap<&str, Meta>, tensors: &[(String, usize, usize)]) -> Vec<u8> {
+fn file(meta: &BTreeMap<&str, Meta>, tensors: &[(String, usize, usize)], exact: bool) -> Vec<u8> {
     let mut out = b"GGUF".to_vec();
     out.extend(3u32.to_le_bytes());
     out.extend((tensors.len() as u64).to_le_bytes());
@@ -167,8 +167,7 @@ fn file(meta: &BTreeMap<&str, Meta>, tensors: &[(String, usize, usize)]) -> Vec<
         let dimensions: Vec<usize> = if *rows == 0 { vec![*columns] } else { vec![*columns, *rows] };
         out.extend(u32::try_from(dimensions.len()).unwrap().to_le_bytes());
         dimensions.iter().for_each(|dimension| out.extend((*dimension as u64).to_le_bytes()));
-        // Layers mix Q8_0 matrices with plain ones.
-        let quantized = name.contains("ffn") && *rows > 0;
+        let quantized = !exact && name.contains("ffn") && *rows > 0;
         out.extend(if quantized { 8u32 } else { 0 }.to_le_bytes());
         data.resize(data.len().next_multiple_of(32), 0);
         out.extend((data.len() as u64).to_le_bytes());
@@ -180,8 +179,11 @@ fn file(meta: &BTreeMap<&str, Meta>, tensors: &[(String, usize, usize)]) -> Vec<
             }
         } else {
             let (middle, spread) = if name.contains("norm") { (1.0, 0.2) } else { (0.0, 0.5) };
-            for _ in 0..count {
-                data.extend((middle + spread * random.unit()).to_le_bytes());
+            for i in 0..count {
+                // Only printable tokens are ever likely, so what it writes of itself is text without an end.
+                let mute = name == "output.weight" && !matches!(i / columns, 0x20..=0x7e | 256..=264);
+                let value = if mute { 0.0 } else { middle + spread * random.unit() };
+                data.extend(value.to_le_bytes());
             }
         }
     }
