@@ -7,7 +7,7 @@ use crate::text::Text;
 use crate::value::{Reference, Value};
 
 /// What one argument or result must be.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ArgGuard<C: Reference = crate::NoRef> {
     /// Must match.
     Pattern(Pattern<C>),
@@ -27,7 +27,7 @@ pub enum CallKind {
 }
 
 /// `M.call(…).optional(…).rest(…).returns(…)`
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MethodGuard<C: Reference = crate::NoRef> {
     /// Whether it was made by `M.call` or `M.callWhen`.
     pub kind: CallKind,
@@ -51,7 +51,7 @@ pub enum DefaultGuards {
 }
 
 /// `M.interface(name, methods)`
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct InterfaceGuard<C: Reference = crate::NoRef> {
     /// The interface's name.
     pub name: Text,

@@ -5,9 +5,11 @@
 mod codec;
 mod fingerprint;
 mod guard;
+mod interface;
 mod keys;
 mod order;
 mod pattern;
+mod syntax;
 mod text;
 mod value;
 mod visible;
@@ -17,12 +19,14 @@ pub use codec::json::Bounds;
 pub use codec::{CapData, MAX_DIGITS, capdata, smallcaps};
 pub use fingerprint::{Hash, canonical_bytes, fingerprint, push_prefixed};
 pub use guard::{ArgGuard, CallKind, DefaultGuards, InterfaceGuard, MethodGuard};
+pub use interface::{Effect, Interface, Method, MethodRow, Param, ToolSchema};
 pub use keys::{Complaint, confirm_key, is_key, kind_of};
 pub use order::{compare_keys, compare_rank};
 pub use pattern::{
-    Comparison, Label, Limit, Limits, Matcher, Mismatch, Pattern, Refinement, SplitArray, SplitRecord,
-    confirm_pattern, is_pattern,
+    Comparison, Label, Limit, Limits, Matcher, Mismatch, Pattern, Refinement, Resolve, SplitArray,
+    SplitRecord, confirm_pattern, is_pattern,
 };
+pub use syntax::{CAPABILITY_WORDS, Node, PatternError, Span};
 pub use text::{Text, TextBuilder};
 pub use value::{
     Array, ErrorData, MAX_DEPTH, NoRef, Record, Reference, Remote, Symbol, Tagged, Value, ValueError,

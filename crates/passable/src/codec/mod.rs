@@ -3,7 +3,7 @@
 pub mod capdata;
 pub(crate) mod error;
 pub(crate) mod json;
-mod plain;
+pub(crate) mod plain;
 pub mod smallcaps;
 
 use num_bigint::BigInt;

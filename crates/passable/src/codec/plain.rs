@@ -32,7 +32,8 @@ impl<C: Reference + DeserializeOwned> Value<C> {
 impl<C: Reference + Serialize> Value<C> {
     /// Writes plain JSON; [`Value::from_json`] gives an equal value back.
     pub fn to_json(&self) -> Json {
-        write(self)
+        // A reference that cannot be written as JSON is written as null, and refused when read back.
+        write(self, &mut |reference| serde_json::to_value(reference).unwrap_or(Json::Null))
     }
 }
 
@@ -44,7 +45,8 @@ pub(crate) fn number_to_json(number: f64) -> Option<Json> {
     serde_json::Number::from_f64(number).map(Json::Number)
 }
 
-fn write<C: Serialize>(value: &Value<C>) -> Json {
+/// Writes plain JSON; the caller says how references are written.
+pub(crate) fn write<C>(value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> Json {
     match value {
         Value::Undefined => json!({ QCLASS: "undefined" }),
         Value::Null => Json::Null,
@@ -63,32 +65,15 @@ fn write<C: Serialize>(value: &Value<C>) -> Json {
         Value::String(text) => write_text(text),
         Value::Bytes(bytes) => json!({ QCLASS: "bytes", "base64": to_base64(bytes) }),
         Value::Symbol(symbol) => json!({ QCLASS: "symbol", "name": write_text(symbol.name()) }),
-        Value::Array(array) => Json::Array(array.iter().map(write).collect()),
+        Value::Array(array) => Json::Array(array.iter().map(|element| write(element, refer)).collect()),
         Value::Record(record) => {
-            let fields: Option<Vec<(&str, &Value<C>)>> =
-                record.iter().map(|(name, value)| Some((name.as_str()?, value))).collect();
-            let Some(fields) = fields else {
-                let pairs: Vec<Json> =
-                    record.iter().map(|(name, value)| json!([write_text(name), write(value)])).collect();
-                return json!({ QCLASS: "hilbert-names", "fields": pairs });
-            };
-            let object = |fields: &[(&str, &Value<C>)]| {
-                Json::Object(fields.iter().map(|(name, value)| ((*name).to_owned(), write(value))).collect())
-            };
-            match record.get(QCLASS) {
-                None => object(&fields),
-                Some(original) => {
-                    let rest: Vec<_> = fields.into_iter().filter(|(name, _)| *name != QCLASS).collect();
-                    let mut out = json!({ QCLASS: "hilbert", "original": write(original) });
-                    if let (false, Json::Object(out)) = (rest.is_empty(), &mut out) {
-                        out.insert("rest".to_owned(), object(&rest));
-                    }
-                    out
-                }
-            }
+            let fields: Vec<(&Text, Json)> =
+                record.iter().map(|(name, value)| (name, write(value, refer))).collect();
+            write_fields(fields)
         }
         Value::Tagged(tagged) => {
-            json!({ QCLASS: "tagged", "tag": write_text(tagged.tag()), "payload": write(tagged.payload()) })
+            let payload = write(tagged.payload(), refer);
+            json!({ QCLASS: "tagged", "tag": write_text(tagged.tag()), "payload": payload })
         }
         Value::Error(error) => {
             let mut out = json!({
@@ -99,22 +84,41 @@ fn write<C: Serialize>(value: &Value<C>) -> Json {
             }
             out
         }
-        Value::Remotable(remote) => write_remote("remotable", remote),
-        Value::Promise(remote) => write_remote("promise", remote),
+        Value::Remotable(remote) => write_remote("remotable", remote, refer),
+        Value::Promise(remote) => write_remote("promise", remote, refer),
     }
 }
 
-fn write_remote<C: Serialize>(class: &str, remote: &Remote<C>) -> Json {
-    // A reference that cannot be written as JSON is written as null, and refused when read back.
-    let reference = serde_json::to_value(&remote.reference).unwrap_or(Json::Null);
-    let mut out = json!({ QCLASS: class, "ref": reference });
+/// Writes a record whose values are written already.
+pub(crate) fn write_fields(fields: Vec<(&Text, Json)>) -> Json {
+    if !fields.iter().all(|(name, _)| name.is_well_formed()) {
+        let pairs: Vec<Json> =
+            fields.into_iter().map(|(name, value)| json!([write_text(name), value])).collect();
+        return json!({ QCLASS: "hilbert-names", "fields": pairs });
+    }
+    let mut object = Map::new();
+    for (name, value) in fields {
+        object.insert(name.as_str().unwrap_or_default().to_owned(), value);
+    }
+    let Some(original) = object.remove(QCLASS) else {
+        return Json::Object(object);
+    };
+    let mut out = json!({ QCLASS: "hilbert", "original": original });
+    if let (false, Json::Object(out)) = (object.is_empty(), &mut out) {
+        out.insert("rest".to_owned(), Json::Object(object));
+    }
+    out
+}
+
+fn write_remote<C>(class: &str, remote: &Remote<C>, refer: &mut dyn FnMut(&C) -> Json) -> Json {
+    let mut out = json!({ QCLASS: class, "ref": refer(&remote.reference) });
     if let (Some(iface), Json::Object(out)) = (&remote.iface, &mut out) {
         out.insert("iface".to_owned(), write_text(iface));
     }
     out
 }
 
-fn write_text(text: &Text) -> Json {
+pub(crate) fn write_text(text: &Text) -> Json {
     match text.as_str() {
         Some(text) => Json::from(text),
         None => {

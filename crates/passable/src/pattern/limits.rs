@@ -93,7 +93,7 @@ impl Limits {
         self.0.as_deref()
     }
 
-    pub(super) fn from_entries(entries: Vec<(Text, f64)>) -> Self {
+    pub(crate) fn from_entries(entries: Vec<(Text, f64)>) -> Self {
         Limits(Some(entries.into()))
     }
 

@@ -184,3 +184,11 @@ pub(crate) fn number_text(number: f64) -> String {
     crate::codec::json::write_number(&mut out, number);
     out
 }
+
+/// Plain JSON in a few words. Safe to show.
+pub(crate) fn found_json(json: &serde_json::Value) -> String {
+    match Value::<crate::NoRef>::from_json(json) {
+        Ok(value) => found(&value),
+        Err(_) => "JSON that cannot be read".to_owned(),
+    }
+}

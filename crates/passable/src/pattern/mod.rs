@@ -7,8 +7,10 @@ mod build;
 mod check;
 mod compile;
 mod describe;
+mod json;
 mod limits;
 mod mismatch;
+mod schema;
 mod shape;
 
 use std::fmt;
@@ -19,8 +21,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub(crate) use compile::confirm_well_formed;
 pub use compile::{confirm_pattern, is_pattern};
+pub use json::Resolve;
 pub use limits::{Limit, Limits};
 pub use mismatch::{Label, Mismatch};
+pub(crate) use mismatch::{found_json, number_text};
 
 use crate::keys::Complaint;
 use crate::text::Text;
@@ -204,7 +208,7 @@ impl<C: Reference> Pattern<C> {
         self.check(specimen).map_err(|mismatch| mismatch.within(Label::name(&Text::from(name))))
     }
 
-    fn new(matcher: Matcher<C>) -> Self {
+    pub(crate) fn new(matcher: Matcher<C>) -> Self {
         let depth = shape::depth(&matcher);
         let matcher = if depth > MAX_DEPTH { Matcher::Or(Vec::new()) } else { matcher };
         Pattern(Arc::new(Inner { depth: depth.min(MAX_DEPTH), matcher }))

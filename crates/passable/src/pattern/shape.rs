@@ -5,7 +5,7 @@ use crate::text::Text;
 use crate::value::{Reference, Value};
 
 impl Comparison {
-    pub(super) const ALL: [Comparison; 4] =
+    pub(crate) const ALL: [Comparison; 4] =
         [Comparison::Lt, Comparison::Lte, Comparison::Gte, Comparison::Gt];
 
     /// Its name in `M.` expressions.
@@ -16,6 +16,11 @@ impl Comparison {
             Comparison::Gte => "gte",
             Comparison::Gt => "gt",
         }
+    }
+
+    /// The comparison of a name.
+    pub fn from_name(name: &str) -> Option<Comparison> {
+        Comparison::ALL.into_iter().find(|comparison| comparison.name() == name)
     }
 
     /// Its mathematical sign, in ASCII.
@@ -30,7 +35,7 @@ impl Comparison {
 }
 
 impl Refinement {
-    pub(super) const ALL: [Refinement; 7] = [
+    pub(crate) const ALL: [Refinement; 7] = [
         Refinement::Integer,
         Refinement::Date,
         Refinement::DateTime,

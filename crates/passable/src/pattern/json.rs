@@ -1,0 +1,464 @@
+//! JSON as the pattern's JSON Schema describes it: natural where the pattern says what is meant, plain JSON with
+//! escapes elsewhere. `"12"` is a big integer where one is asked for, `["a"]` a set where one is asked for.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::mismatch::{Label, Mismatch};
+use super::{Matcher, Pattern};
+use crate::codec::{plain, read_bigint, to_base64};
+use crate::text::Text;
+use crate::value::{NoRef, Record, Reference, Value};
+
+/// Turns what stands where a capability is asked for into a reference. `None` leaves the JSON as it is, which
+/// then does not match.
+pub type Resolve<'a, C> = dyn FnMut(&Pattern<C>, &str) -> Option<Value<C>> + 'a;
+
+impl<C: Reference> Pattern<C> {
+    /// Reads JSON of the shape of [`Pattern::to_json_schema`] and checks it. Escapes of plain JSON are
+    /// understood everywhere. Capabilities are refused; see [`Pattern::read_json_with`].
+    ///
+    /// ```
+    /// use passable::{Pattern, Value};
+    /// let pattern: Pattern = Pattern::set_of(Pattern::bigint());
+    /// let value = pattern.read_json(&serde_json::json!(["1", "22"]))?;
+    /// assert_eq!(value, Value::set([Value::bigint(1), Value::bigint(22)])?);
+    /// assert_eq!(pattern.write_json(&value), serde_json::json!(["22", "1"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_json(&self, json: &Json) -> Result<Value<C>, Mismatch> {
+        self.read_json_with(json, &mut |_, _| None)
+    }
+
+    /// Like [`Pattern::read_json`]; the caller says what a string means where a capability is asked for.
+    pub fn read_json_with(&self, json: &Json, resolve: &mut Resolve<'_, C>) -> Result<Value<C>, Mismatch> {
+        let value = read(self, json, resolve)?;
+        self.check(&value)?;
+        Ok(value)
+    }
+
+    /// Writes a value that matches as JSON of the shape of [`Pattern::to_json_schema`]; references are written
+    /// as null. [`Pattern::read_json`] gives an equal value back, except that optional fields that are
+    /// `undefined` are left out.
+    pub fn write_json(&self, value: &Value<C>) -> Json {
+        self.write_json_with(value, &mut |_| Json::Null)
+    }
+
+    /// Like [`Pattern::write_json`]; the caller says how references are written.
+    pub fn write_json_with(&self, value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> Json {
+        write(self, value, refer)
+    }
+}
+
+fn is_escape(json: &Json) -> bool {
+    json.as_object().is_some_and(|object| object.contains_key("@qclass"))
+}
+
+fn read_plain<C: Reference>(json: &Json) -> Result<Value<C>, Mismatch> {
+    match Value::<NoRef>::from_json(json) {
+        Ok(value) => Ok(value.widen()),
+        Err(error) => Err(Mismatch::new(
+            format!("cannot be read: {error}"),
+            "plain JSON",
+            format!("JSON that cannot be read ({})", error.problem),
+        )),
+    }
+}
+
+/// The kinds that stand for whole families of values, as the patterns that say more.
+fn family<C: Reference>(kind: &Text) -> Option<Pattern<C>> {
+    Some(match kind.as_str()? {
+        "bigint" => Pattern::bigint(),
+        "symbol" => Pattern::symbol(),
+        "byteArray" => Pattern::bytes(),
+        "copyArray" => Pattern::array(),
+        "copyRecord" => Pattern::any_record(),
+        "copySet" => Pattern::set_of(Pattern::any()),
+        "copyBag" => Pattern::bag_of(Pattern::any(), Pattern::any()),
+        "copyMap" => Pattern::map_of(Pattern::any(), Pattern::any()),
+        _ => return None,
+    })
+}
+
+/// The matcher that says how a pattern's values are written as JSON.
+pub(super) fn structural<C: Reference>(pattern: &Pattern<C>) -> Pattern<C> {
+    match pattern.matcher() {
+        Matcher::Kind(kind) => family(kind).unwrap_or_else(|| pattern.clone()),
+        Matcher::Compare(_, Value::BigInt(_)) => Pattern::bigint(),
+        _ => pattern.clone(),
+    }
+}
+
+fn read<C: Reference>(
+    pattern: &Pattern<C>,
+    json: &Json,
+    resolve: &mut Resolve<'_, C>,
+) -> Result<Value<C>, Mismatch> {
+    if is_escape(json) {
+        return read_plain(json);
+    }
+    let shape = structural(pattern);
+    let mut each = |part: &Pattern<C>, elements: &[Json]| {
+        let read = |(at, json)| read(part, json, resolve).map_err(|error| error.within(Label::index(at)));
+        elements.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()
+    };
+    let array = |elements| Value::try_array(elements).map_err(too_deep);
+    match (shape.matcher(), json) {
+        (Matcher::BigInt(_) | Matcher::Nat(_), Json::String(digits)) => {
+            read_bigint(&Text::from(digits)).map(Value::bigint).or_else(|_| read_plain(json))
+        }
+        (Matcher::BigInt(_) | Matcher::Nat(_), Json::Number(number)) => {
+            let whole = number.as_i64().map(Value::bigint).or(number.as_u64().map(Value::bigint));
+            whole.map_or_else(|| read_plain(json), Ok)
+        }
+        (Matcher::Symbol(_), Json::String(name)) => Value::symbol(name).or_else(|_| read_plain(json)),
+        (Matcher::Bytes(_), Json::String(text)) => {
+            crate::codec::from_base64(text).map(Value::bytes).or_else(|_| read_plain(json))
+        }
+        (Matcher::Remotable(_) | Matcher::Promise(_), Json::String(text)) => {
+            resolve(&shape, text).map_or_else(|| read_plain(json), Ok)
+        }
+        (Matcher::Kind(kind), Json::String(text)) if kind == "remotable" || kind == "promise" => {
+            resolve(&shape, text).map_or_else(|| read_plain(json), Ok)
+        }
+        (Matcher::Kind(kind), Json::Object(object)) if kind == "error" => {
+            match (object.get("name"), object.get("message"), object.len()) {
+                (Some(Json::String(name)), Some(Json::String(message)), 2) => Ok(Value::error(name, message)),
+                _ => read_plain(json),
+            }
+        }
+        (Matcher::ArrayOf(part, _), Json::Array(elements)) => array(each(part, elements)?),
+        (Matcher::SetOf(part, _), Json::Array(elements)) => {
+            let elements = each(part, elements)?;
+            Value::set(elements.clone()).or_else(|_| array(elements))
+        }
+        (Matcher::MapOf(key, value, _), Json::Array(entries)) => read_pairs(entries, json, |at, pair| {
+            let key = read(key, &pair[0], resolve).map_err(|error| error.within(Label::index(at)))?;
+            let value = read(value, &pair[1], resolve).map_err(|error| error.within(Label::index(at)))?;
+            Ok((key, value))
+        }),
+        (Matcher::Map(own), Json::Array(entries)) => read_pairs(entries, json, |at, pair| {
+            let key = read_plain(&pair[0])?;
+            let part = own.iter().find(|(known, _)| *known == key).map(|(_, part)| part.clone());
+            let value = read(&part.unwrap_or_else(Pattern::any), &pair[1], resolve);
+            Ok((key, value.map_err(|error| error.within(Label::index(at)))?))
+        }),
+        (Matcher::BagOf(key, _, _), Json::Array(entries)) => {
+            let mut counts = Vec::new();
+            for (at, entry) in entries.iter().enumerate() {
+                let count = match (entry.get("count"), entry.as_object().map(Map::len)) {
+                    (Some(Json::String(digits)), Some(2)) => read_bigint(&Text::from(digits)).ok(),
+                    (Some(Json::Number(count)), Some(2)) => count.as_u64().map(Into::into),
+                    _ => None,
+                };
+                let (Some(count), Some(value)) = (count, entry.get("value")) else { return read_plain(json) };
+                let value = read(key, value, resolve).map_err(|error| error.within(Label::index(at)))?;
+                counts.push((value, count));
+            }
+            Value::bag(counts).or_else(|_| read_plain(json))
+        }
+        (Matcher::Array(parts), Json::Array(elements)) if parts.len() == elements.len() => {
+            let pairs = parts.iter().zip(elements).enumerate();
+            let read = |(at, (part, json))| read(part, json, resolve).map_err(|e| e.within(Label::index(at)));
+            array(pairs.map(read).collect::<Result<Vec<_>, _>>()?)
+        }
+        (Matcher::SplitArray(split), Json::Array(elements)) => {
+            let fixed: Vec<_> = split.required.iter().chain(split.optional.iter().flatten()).collect();
+            let (first, further) = elements.split_at_checked(fixed.len()).unwrap_or((elements, &[]));
+            let mut values = Vec::new();
+            for (at, (part, json)) in fixed.iter().zip(first).enumerate() {
+                values.push(read(part, json, resolve).map_err(|error| error.within(Label::index(at)))?);
+            }
+            let rest = match &split.rest {
+                Some(rest) => read(rest, &Json::Array(further.to_vec()), resolve)?,
+                None => read_plain(&Json::Array(further.to_vec()))?,
+            };
+            values.extend(rest.as_array().unwrap_or_default().iter().cloned());
+            array(values)
+        }
+        (Matcher::Record(fields), Json::Object(object)) => {
+            let mut values = Vec::new();
+            for (name, part) in fields {
+                // A field that may be `undefined` is left out in JSON.
+                if part.as_optional().is_some() && !object.contains_key(name.as_str().unwrap_or_default()) {
+                    values.push((name.clone(), Value::Undefined));
+                }
+            }
+            read_fields(&[fields], None, object, values, resolve)
+        }
+        (Matcher::SplitRecord(split), Json::Object(object)) => {
+            let optional = split.optional.as_deref().unwrap_or_default();
+            read_fields(&[&split.required, optional], split.rest.as_ref(), object, Vec::new(), resolve)
+        }
+        (Matcher::RecordOf(_, part, _), Json::Object(object)) => {
+            let rest = Pattern::record_of(Pattern::any(), part.clone());
+            match part.matcher() {
+                Matcher::Any => read_plain(json),
+                _ => read_rest_values(&rest, part, object, resolve),
+            }
+        }
+        (Matcher::Tagged(tag, payload), Json::Object(object)) => {
+            match (object.get("tag"), object.get("payload")) {
+                (Some(tag_json), Some(payload_json)) if object.len() == 2 => {
+                    let Value::String(tag) = read(tag, tag_json, resolve)? else { return read_plain(json) };
+                    let payload = read(payload, payload_json, resolve)
+                        .map_err(|error| error.within(Label::name(&Text::from("payload"))))?;
+                    Value::try_tagged(tag, payload).map_err(too_deep)
+                }
+                _ => read_plain(json),
+            }
+        }
+        (Matcher::Or(parts), _) => {
+            if let Some(other) = pattern.as_optional() {
+                return read(other, json, resolve);
+            }
+            for part in parts {
+                if let Ok(value) = read(part, json, resolve)
+                    && part.matches(&value)
+                {
+                    return Ok(value);
+                }
+            }
+            read_plain(json)
+        }
+        (Matcher::And(parts), _) => {
+            for part in parts.iter().filter(|part| !is_open(part)) {
+                if let Ok(value) = read(part, json, resolve)
+                    && pattern.matches(&value)
+                {
+                    return Ok(value);
+                }
+            }
+            match parts.iter().find(|part| !is_open(part)) {
+                Some(part) => read(part, json, resolve),
+                None => read_plain(json),
+            }
+        }
+        (Matcher::ContainerHas(part, ..), Json::Array(elements)) => {
+            let one = |json: &Json| match read(part, json, resolve) {
+                Ok(value) if part.matches(&value) => Ok(value),
+                _ => read_plain(json),
+            };
+            array(elements.iter().map(one).collect::<Result<Vec<_>, _>>()?)
+        }
+        _ => read_plain(json),
+    }
+}
+
+fn too_deep(error: crate::ValueError) -> Mismatch {
+    Mismatch::new(error.to_string(), "something that nests less deep", "deeply nested JSON")
+}
+
+/// Whether a pattern says nothing about how its values are written as JSON.
+pub(super) fn is_open<C: Reference>(pattern: &Pattern<C>) -> bool {
+    match pattern.matcher() {
+        Matcher::Any | Matcher::Key | Matcher::Scalar | Matcher::Pattern | Matcher::Not(_) => true,
+        Matcher::And(parts) => parts.iter().all(is_open),
+        _ => false,
+    }
+}
+
+fn read_pairs<C: Reference>(
+    entries: &[Json],
+    whole: &Json,
+    mut read: impl FnMut(usize, &[Json; 2]) -> Result<(Value<C>, Value<C>), Mismatch>,
+) -> Result<Value<C>, Mismatch> {
+    let mut pairs = Vec::new();
+    for (at, entry) in entries.iter().enumerate() {
+        match entry.as_array().map(Vec::as_slice).and_then(|entry| <&[Json; 2]>::try_from(entry).ok()) {
+            Some(pair) => pairs.push(read(at, pair)?),
+            None => return read_plain(whole),
+        }
+    }
+    Value::map(pairs).or_else(|_| read_plain(whole))
+}
+
+fn read_fields<C: Reference>(
+    known: &[&[(Text, Pattern<C>)]],
+    rest: Option<&Pattern<C>>,
+    object: &Map<String, Json>,
+    mut values: Vec<(Text, Value<C>)>,
+    resolve: &mut Resolve<'_, C>,
+) -> Result<Value<C>, Mismatch> {
+    let mut further = Map::new();
+    for (name, json) in object {
+        let text = Text::from(name);
+        let find = |fields: &&[(Text, Pattern<C>)]| {
+            let at = fields.binary_search_by(|(own, _)| own.cmp(&text)).ok()?;
+            fields.get(at).map(|(_, part)| part.clone())
+        };
+        match known.iter().find_map(find) {
+            Some(part) => {
+                let value = read(&part, json, resolve).map_err(|error| error.within(Label::name(&text)))?;
+                values.push((text, value));
+            }
+            None => {
+                further.insert(name.clone(), json.clone());
+            }
+        }
+    }
+    if !further.is_empty() {
+        let further = Json::Object(further);
+        let further = match rest {
+            Some(rest) => read(rest, &further, resolve)?,
+            None => read_plain(&further)?,
+        };
+        let fields = further.as_record().map(Record::fields).unwrap_or_default();
+        values.extend(fields.iter().cloned());
+    }
+    Value::try_record(values).map_err(too_deep)
+}
+
+fn read_rest_values<C: Reference>(
+    rest: &Pattern<C>,
+    part: &Pattern<C>,
+    object: &Map<String, Json>,
+    resolve: &mut Resolve<'_, C>,
+) -> Result<Value<C>, Mismatch> {
+    debug_assert!(matches!(rest.matcher(), Matcher::RecordOf(..)));
+    let mut values = Vec::new();
+    for (name, json) in object {
+        let text = Text::from(name);
+        let value = read(part, json, resolve).map_err(|error| error.within(Label::name(&text)))?;
+        values.push((text, value));
+    }
+    Value::try_record(values).map_err(too_deep)
+}
+
+/// Writes under a pattern, and escapes where reading would not give the value back.
+fn write_or_escape<C: Reference>(
+    whole: &Pattern<C>,
+    part: &Pattern<C>,
+    value: &Value<C>,
+    refer: &mut dyn FnMut(&C) -> Json,
+) -> Json {
+    let json = write(part, value, refer);
+    // References cannot be read back here; where they are asked for they are never ambiguous.
+    let same = !value.references().is_empty() || read(whole, &json, &mut |_, _| None).as_ref() == Ok(value);
+    if same { json } else { plain::write(value, refer) }
+}
+
+fn write<C: Reference>(pattern: &Pattern<C>, value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> Json {
+    let shape = structural(pattern);
+    let each = |part: &Pattern<C>, elements: &[Value<C>], refer: &mut dyn FnMut(&C) -> Json| {
+        Json::Array(elements.iter().map(|element| write(part, element, refer)).collect())
+    };
+    let collection = |tag: &str| value.payload_of(tag).and_then(Value::as_array);
+    match (shape.matcher(), value) {
+        (Matcher::BigInt(_) | Matcher::Nat(_), Value::BigInt(number)) => Json::from(number.to_string()),
+        (Matcher::Symbol(_), Value::Symbol(symbol)) => plain::write_text(symbol.name()),
+        (Matcher::Bytes(_), Value::Bytes(bytes)) => Json::from(to_base64(bytes)),
+        (Matcher::Remotable(_) | Matcher::Promise(_) | Matcher::Kind(_), Value::Remotable(remote))
+        | (Matcher::Promise(_) | Matcher::Kind(_), Value::Promise(remote)) => refer(&remote.reference),
+        (Matcher::Kind(_), Value::Error(error)) if error.id.is_none() => {
+            json!({ "name": plain::write_text(&error.name), "message": plain::write_text(&error.message) })
+        }
+        (Matcher::ArrayOf(part, _), Value::Array(array)) => each(part, array, refer),
+        (Matcher::SetOf(part, _), Value::Tagged(_)) => match collection("copySet") {
+            Some(elements) => each(part, elements, refer),
+            None => plain::write(value, refer),
+        },
+        (Matcher::BagOf(key, _, _), Value::Tagged(_)) => match collection("copyBag") {
+            Some(entries) => {
+                let entry = |entry: &Value<C>| match entry.as_array() {
+                    Some([own, Value::BigInt(count)]) => {
+                        json!({ "value": write(key, own, refer), "count": count.to_string() })
+                    }
+                    _ => Json::Null,
+                };
+                Json::Array(entries.iter().map(entry).collect())
+            }
+            None => plain::write(value, refer),
+        },
+        (Matcher::MapOf(..) | Matcher::Map(_), Value::Tagged(_)) => {
+            let payload = value.payload_of("copyMap");
+            let part = |name| payload.and_then(|payload| payload.get(name)?.as_array()).unwrap_or_default();
+            let pair = |(key, value): (&Value<C>, &Value<C>)| match shape.matcher() {
+                Matcher::MapOf(keys, values, _) => {
+                    json!([write(keys, key, refer), write(values, value, refer)])
+                }
+                Matcher::Map(own) => {
+                    let part = own.iter().find(|(known, _)| known == key).map(|(_, part)| part.clone());
+                    let part = part.unwrap_or_else(Pattern::any);
+                    json!([plain::write(key, refer), write(&part, value, refer)])
+                }
+                _ => Json::Null,
+            };
+            match payload {
+                Some(_) => Json::Array(part("keys").iter().zip(part("values")).map(pair).collect()),
+                None => plain::write(value, refer),
+            }
+        }
+        (Matcher::Array(parts), Value::Array(array)) => Json::Array(
+            parts.iter().zip(array.iter()).map(|(part, value)| write(part, value, refer)).collect(),
+        ),
+        (Matcher::SplitArray(split), Value::Array(array)) => {
+            let fixed: Vec<_> = split.required.iter().chain(split.optional.iter().flatten()).collect();
+            let (first, further) = array.split_at_checked(fixed.len()).unwrap_or((array, &[]));
+            let mut out: Vec<Json> =
+                fixed.iter().zip(first).map(|(part, value)| write(part, value, refer)).collect();
+            let rest = split.rest.clone().unwrap_or_else(Pattern::any);
+            if let Json::Array(further) = write(&rest, &Value::array(further.iter().cloned()), refer) {
+                out.extend(further);
+            }
+            Json::Array(out)
+        }
+        (Matcher::Record(fields), Value::Record(record)) => write_record(&[fields], None, record, refer),
+        (Matcher::SplitRecord(split), Value::Record(record)) => {
+            let optional = split.optional.as_deref().unwrap_or_default();
+            write_record(&[&split.required, optional], split.rest.as_ref(), record, refer)
+        }
+        (Matcher::RecordOf(_, part, _), Value::Record(record)) => plain::write_fields(
+            record.iter().map(|(name, value)| (name, write(part, value, refer))).collect(),
+        ),
+        (Matcher::Tagged(tag, payload), Value::Tagged(tagged)) => {
+            let tag = write(tag, &Value::String(tagged.tag().clone()), refer);
+            json!({ "tag": tag, "payload": write(payload, tagged.payload(), refer) })
+        }
+        (Matcher::Or(parts), _) => match parts.iter().find(|part| part.matches(value)) {
+            Some(part) => write_or_escape(pattern, part, value, refer),
+            None => plain::write(value, refer),
+        },
+        (Matcher::And(parts), _) => match parts.iter().find(|part| !is_open(part)) {
+            Some(part) => write_or_escape(pattern, part, value, refer),
+            None => plain::write(value, refer),
+        },
+        (Matcher::ContainerHas(part, ..), Value::Array(array)) => {
+            let one = |element: &Value<C>| match part.matches(element) {
+                true => write_or_escape(part, part, element, refer),
+                false => plain::write(element, refer),
+            };
+            let json = Json::Array(array.iter().map(one).collect());
+            let same = !value.references().is_empty()
+                || read(pattern, &json, &mut |_, _| None).as_ref() == Ok(value);
+            if same { json } else { plain::write(value, refer) }
+        }
+        _ => plain::write(value, refer),
+    }
+}
+
+fn write_record<C: Reference>(
+    known: &[&[(Text, Pattern<C>)]],
+    rest: Option<&Pattern<C>>,
+    record: &Record<C>,
+    refer: &mut dyn FnMut(&C) -> Json,
+) -> Json {
+    let part_of = |name: &Text| {
+        known.iter().find_map(|fields| {
+            let at = fields.binary_search_by(|(own, _)| own.cmp(name)).ok()?;
+            fields.get(at).map(|(_, part)| part.clone())
+        })
+    };
+    let value_pattern = match rest.map(Pattern::matcher) {
+        Some(Matcher::RecordOf(_, part, _)) => part.clone(),
+        _ => Pattern::any(),
+    };
+    let mut out = Vec::new();
+    for (name, value) in record {
+        match part_of(name) {
+            Some(_) if matches!(value, Value::Undefined) => {}
+            Some(part) => out.push((name, write(&part, value, refer))),
+            None => out.push((name, write(&value_pattern, value, refer))),
+        }
+    }
+    plain::write_fields(out)
+}

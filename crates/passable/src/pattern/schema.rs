@@ -1,0 +1,373 @@
+//! JSON Schema (2020-12) of the JSON that [`Pattern::write_json`] writes.
+//!
+//! The schema accepts what the pattern accepts, except NaN and the infinities, which JSON lacks. Where JSON Schema
+//! cannot say what a pattern says, the schema accepts more, and the check that follows decides.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::json::structural;
+use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
+use crate::codec::plain::{self, number_to_json};
+use crate::text::Text;
+use crate::value::{Reference, Value};
+
+const DIGITS: &str = "^-?[0-9]+$";
+
+impl<C: Reference> Pattern<C> {
+    /// The JSON Schema of this pattern. Total: every pattern has one.
+    ///
+    /// ```
+    /// use passable::Pattern;
+    /// let pattern: Pattern = Pattern::exact_record(
+    ///     [("verdict", Pattern::one_of(["pass", "fail"]))],
+    ///     [("score", Pattern::between(0.0, 1.0))],
+    /// );
+    /// assert_eq!(pattern.to_json_schema(), serde_json::json!({
+    ///     "type": "object",
+    ///     "properties": {
+    ///         "verdict": { "enum": ["pass", "fail"] },
+    ///         "score": { "type": "number", "minimum": 0, "maximum": 1 },
+    ///     },
+    ///     "required": ["verdict"],
+    ///     "additionalProperties": false,
+    /// }));
+    /// ```
+    pub fn to_json_schema(&self) -> Json {
+        schema(self)
+    }
+}
+
+/// What an escape of plain JSON looks like.
+fn escape() -> Json {
+    json!({ "type": "object", "required": ["@qclass"] })
+}
+
+fn undefined() -> Json {
+    json!({ "const": { "@qclass": "undefined" } })
+}
+
+fn object(entries: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
+    Json::Object(entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+fn with_limit(mut schema: Json, keyword: &str, limits: &Limits, limit: Limit) -> Json {
+    let most = limits.own(limit).filter(|most| *most >= 0.0).map(f64::floor).and_then(number_to_json);
+    if let (Some(most), Json::Object(object)) = (most, &mut schema) {
+        object.insert(keyword.to_owned(), most);
+    }
+    schema
+}
+
+fn capability<C: Reference>(pattern: &Pattern<C>) -> Json {
+    json!({ "type": "string", "format": "almoner-petname", "description": pattern.describe() })
+}
+
+fn literal_json<C: Reference>(value: &Value<C>) -> Json {
+    plain::write(value, &mut |_| Json::Null)
+}
+
+/// Whether a literal is written as JSON that nothing else is written as.
+fn is_plain_literal<C: Reference>(value: &Value<C>) -> bool {
+    matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))
+}
+
+fn schema<C: Reference>(pattern: &Pattern<C>) -> Json {
+    let shape = structural(pattern);
+    match shape.matcher() {
+        Matcher::Any | Matcher::Scalar | Matcher::Key | Matcher::Pattern => json!({}),
+        Matcher::Literal(value) => match value.references().is_empty() {
+            true => json!({ "const": literal_json(value) }),
+            false => json!({ "description": pattern.describe() }),
+        },
+        Matcher::Kind(kind) => match kind.as_str() {
+            Some("undefined") => undefined(),
+            Some("null") => json!({ "type": "null" }),
+            Some("boolean") => json!({ "type": "boolean" }),
+            Some("number") => json!({ "type": "number" }),
+            Some("string") => json!({ "type": "string" }),
+            Some("error") => json!({
+                "type": "object",
+                "properties": { "name": { "type": "string" }, "message": { "type": "string" } },
+                "required": ["name", "message"],
+            }),
+            Some("remotable" | "promise") => capability(pattern),
+            _ => json!({ "description": pattern.describe() }),
+        },
+        Matcher::And(parts) => conjunction(parts),
+        Matcher::Or(parts) => disjunction(pattern, parts),
+        Matcher::Not(part) => match part.matcher() {
+            // Only where the schema of the part accepts nothing that the part does not.
+            Matcher::Literal(value) if is_plain_literal(value) => json!({ "not": schema(part) }),
+            Matcher::Kind(kind) if kind == "boolean" || kind == "null" => json!({ "not": schema(part) }),
+            _ => json!({ "description": pattern.describe() }),
+        },
+        Matcher::BigInt(limits) => {
+            let most = limits.own(Limit::DecimalDigits).filter(|most| *most >= 0.0);
+            let mut schema = json!({ "type": "string", "pattern": DIGITS });
+            if let (Some(most), Json::Object(object)) =
+                (most.and_then(|most| number_to_json(most.floor() + 1.0)), &mut schema)
+            {
+                object.insert("maxLength".to_owned(), most);
+            }
+            schema
+        }
+        Matcher::Nat(limits) => {
+            let schema = json!({ "type": "string", "pattern": "^[0-9]+$" });
+            with_limit(schema, "maxLength", limits, Limit::DecimalDigits)
+        }
+        Matcher::String(limits) => {
+            with_limit(json!({ "type": "string" }), "maxLength", limits, Limit::StringLength)
+        }
+        Matcher::Symbol(limits) => {
+            with_limit(json!({ "type": "string" }), "maxLength", limits, Limit::SymbolNameLength)
+        }
+        Matcher::Bytes(_) => json!({ "type": "string", "contentEncoding": "base64" }),
+        Matcher::Remotable(_) | Matcher::Promise(_) => capability(pattern),
+        Matcher::Compare(comparison, key) => comparison_schema(*comparison, key, pattern),
+        Matcher::ArrayOf(part, limits) => {
+            let items = schema(part);
+            let schema = match items.as_object().is_some_and(Map::is_empty) {
+                true => json!({ "type": "array" }),
+                false => json!({ "type": "array", "items": items }),
+            };
+            with_limit(schema, "maxItems", limits, Limit::ArrayLength)
+        }
+        Matcher::SetOf(part, limits) => {
+            let schema = json!({ "type": "array", "items": schema(part), "uniqueItems": true });
+            with_limit(schema, "maxItems", limits, Limit::NumSetElements)
+        }
+        Matcher::BagOf(key, _, limits) => {
+            let entry = json!({
+                "type": "object",
+                "properties": { "value": schema(key), "count": { "type": "string", "pattern": "^[0-9]+$" } },
+                "required": ["value", "count"],
+                "additionalProperties": false,
+            });
+            let schema = json!({ "type": "array", "items": entry });
+            with_limit(schema, "maxItems", limits, Limit::NumUniqueBagElements)
+        }
+        Matcher::MapOf(key, value, limits) => {
+            let pair = tuple([schema(key), schema(value)]);
+            let schema = json!({ "type": "array", "items": pair });
+            with_limit(schema, "maxItems", limits, Limit::NumMapEntries)
+        }
+        Matcher::Map(entries) => {
+            let pair = |(key, part): &(Value<C>, Pattern<C>)| {
+                tuple([json!({ "const": literal_json(key) }), schema(part)])
+            };
+            let pairs: Vec<Json> = entries.iter().map(pair).collect();
+            let count = pairs.len();
+            json!({ "type": "array", "items": { "anyOf": pairs }, "minItems": count, "maxItems": count })
+        }
+        Matcher::ContainerHas(part, count, _) => {
+            let least: Option<u32> = count.try_into().ok();
+            let array = json!({ "type": "array", "contains": schema(part), "minContains": least });
+            json!({ "anyOf": [array, escape()] })
+        }
+        Matcher::Array(parts) => tuple(parts.iter().map(schema)),
+        Matcher::SplitArray(split) => split_array(split),
+        Matcher::Record(fields) => record(fields, &[], Some(json!(false))),
+        Matcher::SplitRecord(split) => {
+            let further = match &split.rest {
+                None => None,
+                Some(rest) => rest_schema(rest),
+            };
+            record(&split.required, split.optional.as_deref().unwrap_or_default(), further)
+        }
+        Matcher::RecordOf(name, value, limits) => {
+            let mut out = json!({ "type": "object" });
+            if let Json::Object(out) = &mut out {
+                let values = schema(value);
+                if !values.as_object().is_some_and(Map::is_empty) {
+                    out.insert("additionalProperties".to_owned(), values);
+                }
+                let open = match name.matcher() {
+                    Matcher::Any => true,
+                    Matcher::String(limits) => limits.entries().is_none(),
+                    _ => false,
+                };
+                if !open {
+                    out.insert("propertyNames".to_owned(), schema(name));
+                }
+            }
+            with_limit(out, "maxProperties", limits, Limit::NumProperties)
+        }
+        Matcher::Tagged(tag, payload) => json!({
+            "type": "object",
+            "properties": { "tag": schema(tag), "payload": schema(payload) },
+            "required": ["tag", "payload"],
+            "additionalProperties": false,
+        }),
+        Matcher::Refine(refinement) => match refinement {
+            Refinement::Integer => json!({ "type": "integer" }),
+            Refinement::Secret => json!({ "type": "string", "writeOnly": true }),
+            Refinement::Multiline => json!({ "type": "string" }),
+            format => json!({ "type": "string", "format": format.name() }),
+        },
+    }
+}
+
+fn tuple(parts: impl IntoIterator<Item = Json>) -> Json {
+    let parts: Vec<Json> = parts.into_iter().collect();
+    let count = parts.len();
+    json!({ "type": "array", "prefixItems": parts, "items": false, "minItems": count })
+}
+
+fn comparison_schema<C: Reference>(comparison: Comparison, key: &Value<C>, pattern: &Pattern<C>) -> Json {
+    match key {
+        Value::Number(bound) => match number_to_json(*bound) {
+            Some(bound) => {
+                let keyword = match comparison {
+                    Comparison::Lt => "exclusiveMaximum",
+                    Comparison::Lte => "maximum",
+                    Comparison::Gte => "minimum",
+                    Comparison::Gt => "exclusiveMinimum",
+                };
+                object([("type", json!("number")), (keyword, bound)])
+            }
+            None => json!({ "type": "number" }),
+        },
+        Value::String(_) => json!({ "type": "string", "description": pattern.describe() }),
+        _ => json!({ "description": pattern.describe() }),
+    }
+}
+
+/// Puts the schemas of all parts into one where no keyword is in dispute, and the others into `allOf`.
+fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
+    let mut merged = Map::new();
+    let mut others = Vec::new();
+    for part in parts {
+        let Json::Object(own) = schema(part) else { continue };
+        let compatible = own.iter().all(|(keyword, value)| match (keyword.as_str(), merged.get(keyword)) {
+            (_, None) => true,
+            ("type", Some(other)) => {
+                value == other
+                    || (*value == "integer" && *other == "number")
+                    || (*value == "number" && *other == "integer")
+            }
+            (_, Some(other)) => value == other,
+        });
+        if !compatible {
+            others.push(Json::Object(own));
+            continue;
+        }
+        for (keyword, value) in own {
+            if keyword == "type" && merged.get("type").is_some_and(|other| *other == "integer") {
+                continue;
+            }
+            merged.insert(keyword, value);
+        }
+    }
+    if !others.is_empty() {
+        merged.insert("allOf".to_owned(), Json::Array(others));
+    }
+    Json::Object(merged)
+}
+
+fn disjunction<C: Reference>(pattern: &Pattern<C>, parts: &[Pattern<C>]) -> Json {
+    if let Some(other) = pattern.as_optional() {
+        return json!({ "anyOf": [schema(other), undefined()] });
+    }
+    let literal =
+        |part: &Pattern<C>| part.as_literal().filter(|value| is_plain_literal(value)).map(literal_json);
+    if let Some(literals) = parts.iter().map(literal).collect::<Option<Vec<_>>>()
+        && !literals.is_empty()
+    {
+        return json!({ "enum": literals });
+    }
+    if parts.is_empty() {
+        return json!({ "not": {} });
+    }
+    let mut arms: Vec<Json> = parts.iter().map(schema).collect();
+    // Values that another arm would take for its own are escaped.
+    if parts.iter().any(|part| !reads_as_itself(part)) {
+        arms.push(escape());
+    }
+    json!({ "anyOf": arms })
+}
+
+/// Whether everything that matches is written as plain JSON that reads as itself.
+fn reads_as_itself<C: Reference>(pattern: &Pattern<C>) -> bool {
+    match pattern.matcher() {
+        Matcher::Literal(value) => is_plain_literal(value),
+        Matcher::String(_) => true,
+        Matcher::Kind(kind) => kind == "boolean" || kind == "number" || kind == "null" || kind == "string",
+        Matcher::Refine(_) => true,
+        Matcher::And(parts) => parts.iter().any(reads_as_itself),
+        Matcher::Remotable(_) | Matcher::Promise(_) => true,
+        _ => false,
+    }
+}
+
+fn split_array<C: Reference>(split: &super::SplitArray<C>) -> Json {
+    let parts: Vec<Json> = split
+        .required
+        .iter()
+        .map(schema)
+        .chain(split.optional.iter().flatten().map(optional_element))
+        .collect();
+    let items = match split.rest.as_ref().map(Pattern::matcher) {
+        None => None,
+        Some(Matcher::ArrayOf(part, _)) => Some(schema(part)),
+        Some(Matcher::Literal(Value::Array(array))) if array.is_empty() => Some(json!(false)),
+        Some(_) => None,
+    };
+    let mut out = json!({ "type": "array", "minItems": split.required.len() });
+    if let Json::Object(out) = &mut out {
+        if !parts.is_empty() {
+            out.insert("prefixItems".to_owned(), Json::Array(parts));
+        }
+        if let Some(items) = items {
+            out.insert("items".to_owned(), items);
+        }
+    }
+    out
+}
+
+/// An optional element may also be `undefined`.
+fn optional_element<C: Reference>(part: &Pattern<C>) -> Json {
+    json!({ "anyOf": [schema(part), undefined()] })
+}
+
+/// The schema of further fields: `None` if it says nothing.
+fn rest_schema<C: Reference>(rest: &Pattern<C>) -> Option<Json> {
+    match rest.matcher() {
+        Matcher::RecordOf(_, value, _) => Some(schema(value)).filter(|schema| *schema != json!({})),
+        Matcher::Literal(Value::Record(record)) if record.is_empty() => Some(json!(false)),
+        _ => None,
+    }
+}
+
+fn record<C: Reference>(
+    required: &[(Text, Pattern<C>)],
+    optional: &[(Text, Pattern<C>)],
+    further: Option<Json>,
+) -> Json {
+    let (mut properties, mut names) = (Map::new(), Vec::new());
+    for (name, part) in required {
+        let name = name.to_str_lossy().into_owned();
+        match part.as_optional() {
+            Some(inner) => properties.insert(name, schema(inner)),
+            None => {
+                if !part.is_undefined() {
+                    names.push(Json::from(name.clone()));
+                }
+                properties.insert(name, schema(part))
+            }
+        };
+    }
+    for (name, part) in optional {
+        let part = part.as_optional().unwrap_or(part);
+        properties.insert(name.to_str_lossy().into_owned(), schema(part));
+    }
+    let mut out = json!({ "type": "object", "properties": properties });
+    if let Json::Object(out) = &mut out {
+        if !names.is_empty() {
+            out.insert("required".to_owned(), Json::Array(names));
+        }
+        if let Some(further) = further {
+            out.insert("additionalProperties".to_owned(), further);
+        }
+    }
+    out
+}

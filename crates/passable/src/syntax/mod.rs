@@ -1,0 +1,113 @@
+//! Patterns and guards as text: `M.` expressions, and the shorthand of worker files.
+
+mod call;
+mod lexer;
+mod parser;
+mod print;
+mod shorthand;
+
+use std::fmt;
+use std::ops::Range;
+
+pub use shorthand::{CAPABILITY_WORDS, Node};
+
+use crate::guard::{InterfaceGuard, MethodGuard};
+use crate::pattern::Pattern;
+use crate::value::Reference;
+
+/// A range of bytes in the text from which something was read.
+pub type Span = Range<usize>;
+
+/// Text that is not a pattern.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct PatternError {
+    /// Where in the text.
+    pub span: Span,
+    /// What is wrong, in one sentence without a full stop. Safe to show.
+    pub message: String,
+    /// What to write instead, if that is known. Safe to show.
+    pub help: Option<String>,
+}
+
+impl PatternError {
+    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
+        PatternError { span, message: message.into(), help: None }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)?;
+        match &self.help {
+            Some(help) => write!(out, " ({help})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<C: Reference> Pattern<C> {
+    /// Reads an `M.` expression. Data outside of `M.` stands for itself, as in JavaScript.
+    ///
+    /// ```
+    /// use passable::{Pattern, Value};
+    /// let pattern: Pattern = Pattern::parse("M.splitRecord({ name: M.string() }, { age: M.nat() })")?;
+    /// assert!(pattern.matches(&Value::record([("name", Value::string("Ada"))])?));
+    /// assert_eq!(Pattern::parse(&pattern.to_text())?, pattern);
+    ///
+    /// let error = Pattern::<passable::NoRef>::parse("M.arrayOf(M.strng())").unwrap_err();
+    /// assert_eq!(error.to_string(), "there is no matcher M.strng (did you mean M.string?)");
+    /// assert_eq!(error.span, 12..17);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        Self::parse_with_slots(text, &[])
+    }
+
+    /// Like [`Pattern::parse`]; `slot(0)` stands for the first of the given references.
+    pub fn parse_with_slots(text: &str, slots: &[C]) -> Result<Self, PatternError> {
+        let (item, span) = parser::parse(text, slots)?;
+        item.into_pattern(&span)
+    }
+
+    /// Writes the pattern as an `M.` expression. References are written as `slot(0)`, `slot(1)`, … in order of
+    /// first occurrence. Safe to show: what is invisible is escaped.
+    pub fn to_text(&self) -> String {
+        print::pattern(self)
+    }
+}
+
+impl<C: Reference> MethodGuard<C> {
+    /// Reads `M.call(…)…returns(…)` or `M.callWhen(…)…returns(…)`.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        let (item, span) = parser::parse(text, &[])?;
+        item.into_method(&span)
+    }
+
+    /// Writes the guard as an `M.` expression.
+    pub fn to_text(&self) -> String {
+        print::method(self)
+    }
+}
+
+impl<C: Reference> InterfaceGuard<C> {
+    /// Reads `M.interface("Name", { method: M.call(…).returns(…) })`.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        match parser::parse(text, &[])? {
+            (parser::Item::Interface(guard), _) => Ok(guard),
+            (other, span) => {
+                Err(PatternError::new(span, format!("expected an interface, not {}", other.what()))
+                    .help("write M.interface(\"Name\", { method: M.call().returns() })"))
+            }
+        }
+    }
+
+    /// Writes the guard as an `M.` expression.
+    pub fn to_text(&self) -> String {
+        print::interface(self)
+    }
+}

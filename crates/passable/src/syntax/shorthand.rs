@@ -1,0 +1,294 @@
+//! The shorthand of worker files: `{ verdict: pass|maybe|fail, scores: { team: 1..5 }, red_flags: [string] }`.
+//!
+//! It is read from a neutral tree, so that the YAML reader lives elsewhere.
+//!
+//! | written | means |
+//! | --- | --- |
+//! | `string` `number` `int` `bool` `bigint` `nat` `bytes` `symbol` `any` `null` `record` `list` | a value of that type |
+//! | `date` `date-time` `email` `uri` `secret` `multiline` | text of that form |
+//! | `pass\|maybe\|fail`, `"a b"\|string` | one of these; a word that is no type is literal text, and so is what stands in quotes |
+//! | `1..5`, `0.5..`, `..10` | a number in a range; whole if the ends that are given are written without a point |
+//! | `[string]`, `[string, number]` | a list of any length; a list of exactly these |
+//! | `{ a: string, b?: int, c: date? }` | a record of exactly these fields; `?` marks those that may be left out |
+//! | `dir`, `dir rw`, `file`, `outbox`, `worker`, `model`, … | a capability |
+//! | `M.…` | an `M.` expression |
+//! | numbers, `true`, `false` | exactly that |
+
+use super::call::nearest;
+use super::parser::MAX_NESTING;
+use super::{PatternError, Span};
+use crate::pattern::{Comparison, Matcher, Pattern, Refinement};
+use crate::text::Text;
+use crate::value::{Reference, Value};
+
+/// A neutral tree of what a YAML reader found; spans are byte ranges in the source file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// A string.
+    Text(String, Span),
+    /// A number.
+    Number(f64, Span),
+    /// A boolean.
+    Bool(bool, Span),
+    /// Nothing.
+    Null(Span),
+    /// A sequence.
+    List(Vec<Node>, Span),
+    /// A mapping in the order of the file: name, span of the name, value.
+    Map(Vec<(String, Span, Node)>, Span),
+}
+
+impl Node {
+    /// Where the node stands.
+    pub fn span(&self) -> &Span {
+        match self {
+            Node::Text(_, span)
+            | Node::Number(_, span)
+            | Node::Bool(_, span)
+            | Node::Null(span)
+            | Node::List(_, span)
+            | Node::Map(_, span) => span,
+        }
+    }
+}
+
+/// The words that stand for capabilities. `dir rw` and `file rw` may also write.
+pub const CAPABILITY_WORDS: &[&str] = &[
+    "dir", "dir rw", "file", "file rw", "outbox", "inbox", "worker", "model", "http", "shell", "clock",
+    "memory",
+];
+
+const TYPE_WORDS: &[&str] = &[
+    "string",
+    "text",
+    "number",
+    "int",
+    "integer",
+    "bool",
+    "boolean",
+    "bigint",
+    "nat",
+    "bytes",
+    "symbol",
+    "any",
+    "null",
+    "record",
+    "list",
+    "date",
+    "date-time",
+    "email",
+    "uri",
+    "secret",
+    "multiline",
+];
+
+fn type_word<C: Reference>(word: &str) -> Option<Pattern<C>> {
+    let refined = |refinement| Pattern::and([Pattern::string(), Pattern::refine(refinement)]);
+    Some(match word {
+        "string" | "text" => Pattern::string(),
+        "number" => Pattern::number(),
+        "int" | "integer" => Pattern::integer(),
+        "bool" | "boolean" => Pattern::bool(),
+        "bigint" => Pattern::bigint(),
+        "nat" => Pattern::nat(),
+        "bytes" => Pattern::bytes(),
+        "symbol" => Pattern::symbol(),
+        "any" => Pattern::any(),
+        "null" => Pattern::null(),
+        "record" => Pattern::any_record(),
+        "list" => Pattern::array(),
+        _ => match Refinement::from_name(word) {
+            Some(refinement) => refined(refinement),
+            None => return CAPABILITY_WORDS.contains(&word).then(|| Pattern::remotable(word)),
+        },
+    })
+}
+
+impl<C: Reference> Pattern<C> {
+    /// Reads the shorthand of worker files.
+    ///
+    /// ```
+    /// use passable::{Node, Pattern};
+    /// let node = Node::Map(vec![
+    ///     ("verdict".to_owned(), 2..9, Node::Text("pass|maybe|fail".to_owned(), 11..26)),
+    ///     ("score?".to_owned(), 28..34, Node::Text("1..5".to_owned(), 36..40)),
+    /// ], 0..42);
+    /// let pattern: Pattern = Pattern::from_shorthand(&node)?;
+    /// assert_eq!(
+    ///     pattern.describe(),
+    ///     "a record of verdict: one of \"pass\", \"maybe\" or \"fail\" and score?: a whole number from 1 to 5",
+    /// );
+    /// # Ok::<(), passable::PatternError>(())
+    /// ```
+    pub fn from_shorthand(node: &Node) -> Result<Self, PatternError> {
+        read(node, 0)
+    }
+}
+
+fn read<C: Reference>(node: &Node, depth: u32) -> Result<Pattern<C>, PatternError> {
+    if depth >= MAX_NESTING {
+        return Err(PatternError::new(
+            node.span().clone(),
+            format!("nested deeper than {MAX_NESTING} levels"),
+        ));
+    }
+    let literal = |value: Value<C>| {
+        Pattern::literal(value).map_err(|error| PatternError::new(node.span().clone(), error.to_string()))
+    };
+    match node {
+        Node::Null(_) => Ok(Pattern::null()),
+        Node::Bool(value, _) => literal(Value::Bool(*value)),
+        Node::Number(number, _) => literal(Value::Number(*number)),
+        Node::Text(text, span) => {
+            match text.trim().strip_suffix('?').filter(|text| !text.starts_with("M.")) {
+                Some(text) => read_text(text.trim_end(), span).map(Pattern::opt),
+                None => read_text(text.trim(), span),
+            }
+        }
+        Node::List(parts, span) => match parts.as_slice() {
+            [] => Err(PatternError::new(span.clone(), "an empty list says nothing about its elements")
+                .help("write [string], [any] or list")),
+            [part] => Ok(Pattern::array_of(read(part, depth + 1)?)),
+            parts => {
+                let parts = parts.iter().map(|part| read(part, depth + 1));
+                Ok(Pattern::tuple(parts.collect::<Result<Vec<_>, _>>()?))
+            }
+        },
+        Node::Map(fields, _) => {
+            let (mut required, mut optional): (Vec<(Text, _)>, Vec<(Text, _)>) = (Vec::new(), Vec::new());
+            for (name, span, node) in fields {
+                let pattern = read(node, depth + 1)?;
+                let (plain, marked) = match name.strip_suffix('?') {
+                    Some(plain) => (plain, true),
+                    None => (name.as_str(), false),
+                };
+                let known = |fields: &[(Text, _)]| fields.iter().any(|(own, _)| own == plain);
+                if plain.is_empty() || known(&required) || known(&optional) {
+                    let what =
+                        if plain.is_empty() { "a field needs a name" } else { "this name occurs twice" };
+                    return Err(PatternError::new(span.clone(), what));
+                }
+                match (marked, pattern.as_optional()) {
+                    (_, Some(inner)) => optional.push((plain.into(), inner.clone())),
+                    (true, None) => optional.push((plain.into(), pattern)),
+                    (false, None) => required.push((plain.into(), pattern)),
+                }
+            }
+            Ok(Pattern::exact_record(required, optional))
+        }
+    }
+}
+
+fn read_text<C: Reference>(text: &str, span: &Span) -> Result<Pattern<C>, PatternError> {
+    if text.starts_with("M.") {
+        return Pattern::parse(text).map_err(|error| PatternError {
+            // Inside of the scalar, as far as it is written as it is read.
+            span: (span.start + error.span.start).min(span.end)..(span.start + error.span.end).min(span.end),
+            ..error
+        });
+    }
+    let parts =
+        alternatives(text).ok_or_else(|| PatternError::new(span.clone(), "this quote does not end"))?;
+    match parts.as_slice() {
+        [only] => read_alone(only, span),
+        parts => {
+            let part = |part: &&str| match part.trim() {
+                "" => Err(PatternError::new(span.clone(), "an alternative is empty")),
+                part => Ok(special(part, span)?.unwrap_or_else(|| Pattern::text(part))),
+            };
+            Ok(Pattern::or(parts.iter().map(part).collect::<Result<Vec<_>, _>>()?))
+        }
+    }
+}
+
+/// Splits at `|` outside of quotes; `None` if a quote does not end.
+fn alternatives(text: &str) -> Option<Vec<&str>> {
+    let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
+    for (at, char) in text.char_indices() {
+        match (char, quote) {
+            ('"' | '\'', None) if text.get(start..at).is_some_and(|before| before.trim().is_empty()) => {
+                quote = Some(char);
+            }
+            (char, Some(open)) if char == open => quote = None,
+            ('|', None) => {
+                parts.push(text.get(start..at)?);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text.get(start..)?);
+    quote.is_none().then_some(parts)
+}
+
+/// Reads what is not plain text: a type, a range, a number, something in quotes.
+fn special<C: Reference>(text: &str, span: &Span) -> Result<Option<Pattern<C>>, PatternError> {
+    if let Some(quoted) = unquote(text) {
+        return Ok(Some(Pattern::text(quoted)));
+    }
+    if let Some(pattern) = type_word(text) {
+        return Ok(Some(pattern));
+    }
+    if text.contains("..") {
+        return range(text, span);
+    }
+    Ok(match text {
+        "true" => Pattern::literal(Value::Bool(true)).ok(),
+        "false" => Pattern::literal(Value::Bool(false)).ok(),
+        _ => decimal(text).and_then(|number| Pattern::literal(Value::Number(number)).ok()),
+    })
+}
+
+fn unquote(text: &str) -> Option<&str> {
+    ['"', '\''].into_iter().find_map(|quote| {
+        let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
+        (!inner.contains(quote)).then_some(inner)
+    })
+}
+
+fn decimal(text: &str) -> Option<f64> {
+    let plain =
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    plain.then(|| text.parse().ok()).flatten().filter(|number: &f64| number.is_finite())
+}
+
+fn range<C: Reference>(text: &str, span: &Span) -> Result<Option<Pattern<C>>, PatternError> {
+    let Some((low, high)) = text.split_once("..") else { return Ok(None) };
+    let (low, high) = (low.trim(), high.trim());
+    let end = |text: &str| match text {
+        "" => Some(None),
+        text => decimal(text).map(Some),
+    };
+    let (Some(least), Some(most)) = (end(low), end(high)) else { return Ok(None) };
+    let refuse = |message: &str| {
+        PatternError::new(span.clone(), message).help("a range looks like 1..5, 0.. or ..9.5")
+    };
+    if least.is_none() && most.is_none() {
+        return Err(refuse("a range needs an end"));
+    }
+    if let (Some(least), Some(most)) = (least, most)
+        && least > most
+    {
+        return Err(refuse("this range is empty"));
+    }
+    let mut parts = vec![Pattern::number()];
+    if !low.contains(['.', 'e', 'E']) && !high.contains(['.', 'e', 'E']) {
+        parts.push(Pattern::refine(Refinement::Integer));
+    }
+    let bound = |comparison, number| Pattern::new(Matcher::Compare(comparison, Value::Number(number)));
+    parts.extend(least.map(|least| bound(Comparison::Gte, least)));
+    parts.extend(most.map(|most| bound(Comparison::Lte, most)));
+    Ok(Some(Pattern::and(parts)))
+}
+
+fn read_alone<C: Reference>(text: &str, span: &Span) -> Result<Pattern<C>, PatternError> {
+    if let Some(pattern) = special(text, span)? {
+        return Ok(pattern);
+    }
+    let shown = crate::visible_line(text).into_owned();
+    let error = PatternError::new(span.clone(), format!("there is no type `{shown}`"));
+    Err(match nearest(text, TYPE_WORDS.iter().chain(CAPABILITY_WORDS).copied()) {
+        Some(near) => error.help(format!("did you mean {near}? For exactly this text write '\"{shown}\"'")),
+        None => error.help(format!("for exactly this text write '\"{shown}\"', for a choice yes|no")),
+    })
+}
