@@ -83,7 +83,8 @@ impl FromStr for FormulaId {
     type Err = BadId;
 
     fn from_str(text: &str) -> Result<FormulaId, BadId> {
-        let bad = || BadId { text: text.to_owned(), wanted: "a formula identifier (64 hex digits, `:`, 64 more)" };
+        let bad =
+            || BadId { text: text.to_owned(), wanted: "a formula identifier (64 hex digits, `:`, 64 more)" };
         let (number, node) = text.split_once(':').ok_or_else(bad)?;
         Ok(FormulaId { number: from_hex(number).ok_or_else(bad)?, node: from_hex(node).ok_or_else(bad)? })
     }

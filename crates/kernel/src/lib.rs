@@ -28,3 +28,12 @@ pub mod txn;
 pub use commands::{apply, genesis, reopen};
 pub use id::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef};
 pub use proposal::Value;
+
+/// A pattern of durable values.
+pub type Pattern = passable::Pattern<FormulaId>;
+/// An interface whose arguments are durable values.
+pub type Interface = passable::Interface<FormulaId>;
+/// A method whose arguments are durable values.
+pub type Method = passable::Method<FormulaId>;
+/// A parameter of a [`Method`].
+pub type Param = passable::Param<FormulaId>;

@@ -240,7 +240,9 @@ impl<'a> State<'a> {
         let mut run = self.run(parent.run)?;
         run.provenance = run.provenance.join(&child.provenance);
         match parent.place {
-            Place::Call { proposal } => crate::commands::complete_call(self, &mut run, proposal, child, outcome)?,
+            Place::Call { proposal } => {
+                crate::commands::complete_call(self, &mut run, proposal, child, outcome)?
+            }
             Place::Item { index } => {
                 run.children.remove(&index);
                 let entry = Entry::Collected { index, outcome: outcome.clone() };

@@ -4,7 +4,9 @@ use crate::command::{Advance, Fault, Move, Reply};
 use crate::event::Change;
 use crate::id::{RunNumber, StepRef};
 use crate::provenance::{Provenance, Source};
-use crate::run::{Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape, State as RunState, Usage};
+use crate::run::{
+    Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape, State as RunState, Usage,
+};
 use crate::state::State;
 
 use super::start::{Seed, create};
@@ -41,7 +43,11 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
                 run.state = RunState::Waiting;
             }
             Move::Stall { trouble } => {
-                state.journal(&mut run, Entry::Stalled { trouble: trouble.clone() }, Provenance::default())?;
+                state.journal(
+                    &mut run,
+                    Entry::Stalled { trouble: trouble.clone() },
+                    Provenance::default(),
+                )?;
                 state.make_still(&mut run)?;
                 run.state = RunState::Stalled { trouble };
             }
@@ -73,7 +79,12 @@ fn replied(
     Ok(())
 }
 
-fn complete(state: &mut State<'_>, run: &mut Run, proposal: u64, completion: Completion) -> Result<(), Fault> {
+fn complete(
+    state: &mut State<'_>,
+    run: &mut Run,
+    proposal: u64,
+    completion: Completion,
+) -> Result<(), Fault> {
     let at = StepRef { run: run.number, step: proposal };
     let Some(Phase::Begun { outbox }) = run.open.get(&proposal).copied() else {
         return Err(Fault::OutOfOrder { at, what: "only an effect that has begun can be completed" });

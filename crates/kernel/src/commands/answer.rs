@@ -109,4 +109,3 @@ fn expect_asked(run: &Run, asked: Asked) -> Result<(), Fault> {
         _ => Err(Fault::OutOfOrder { at: asked.proposal, what: "this proposal does not wait for an answer" }),
     }
 }
-

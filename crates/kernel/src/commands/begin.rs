@@ -53,7 +53,12 @@ pub(super) fn begin_approved(state: &mut State<'_>, run: &mut Run, step: u64) ->
 }
 
 /// Begins a proposal that may begin.
-pub(super) fn begin(state: &mut State<'_>, run: &mut Run, at: StepRef, proposal: Proposal) -> Result<(), Fault> {
+pub(super) fn begin(
+    state: &mut State<'_>,
+    run: &mut Run,
+    at: StepRef,
+    proposal: Proposal,
+) -> Result<(), Fault> {
     let grant = state.grant(&proposal.grant)?;
     match state.formula(&grant.target)? {
         Formula::Worker { name, definition, includes, limits, .. } => {
@@ -82,7 +87,9 @@ fn call(
     let refuse = |state: &mut State<'_>, run: &mut Run, finding: Finding| {
         let completion = Completion::Refused(vec![finding]);
         run.open.remove(&at.step);
-        state.journal(run, Entry::Completed { proposal: at.step, completion }, Provenance::default()).map(drop)
+        state
+            .journal(run, Entry::Completed { proposal: at.step, completion }, Provenance::default())
+            .map(drop)
     };
     if run.depth >= run.limits.depth {
         let message = format!("workers may call workers {} deep, and this is the last", run.limits.depth);
@@ -123,12 +130,15 @@ fn handed_on(run: &Run, names: Option<&Value>) -> Result<Vec<Attachment>, Findin
     names
         .iter()
         .map(|name| {
-            let known = || run.input.attachments.iter().map(|a| a.name.as_str()).collect::<Vec<_>>().join(", ");
-            run.input.attachments.iter().find(|a| name.as_str() == Some(a.name.as_str())).cloned().ok_or_else(|| {
-                Finding::new("call/attachment", "only attachments of this run can be handed on")
-                    .at("attachments")
-                    .allowed(known())
-            })
+            let known =
+                || run.input.attachments.iter().map(|a| a.name.as_str()).collect::<Vec<_>>().join(", ");
+            run.input.attachments.iter().find(|a| name.as_str() == Some(a.name.as_str())).cloned().ok_or_else(
+                || {
+                    Finding::new("call/attachment", "only attachments of this run can be handed on")
+                        .at("attachments")
+                        .allowed(known())
+                },
+            )
         })
         .collect()
 }
@@ -146,7 +156,9 @@ pub(crate) fn complete_call(
     let completion = match outcome {
         RunOutcome::Done(value) => Completion::Done { value: value.clone(), provenance: provenance.clone() },
         RunOutcome::Failed(trouble) => Completion::Failed(
-            Finding::new("call/failed", trouble.message.raw()).at(child.number.to_string()).allowed(&trouble.help),
+            Finding::new("call/failed", trouble.message.raw())
+                .at(child.number.to_string())
+                .allowed(&trouble.help),
         ),
     };
     state.journal(run, Entry::Completed { proposal, completion }, provenance)?;

@@ -29,8 +29,8 @@ pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgemen
         let entry = Entry::Proposed { site, proposal: Box::new(proposal.clone()), fingerprint };
         let step = state.journal(run, entry, provenance.clone())?;
         let at = StepRef { run: run.number, step };
-        let permitted =
-            verdict.decision == Decision::Ask && begin::permission(state, fingerprint, None, run.number)?.is_some();
+        let permitted = verdict.decision == Decision::Ask
+            && begin::permission(state, fingerprint, None, run.number)?.is_some();
         match verdict.decision {
             Decision::Allow => {
                 judge(state, run, step, verdict, None)?;

@@ -105,12 +105,8 @@ pub(super) struct Seed {
 /// Makes a run that is ready to go, with the promise for its result.
 pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<(), Fault> {
     let (id, result) = (state.fresh_id(), state.fresh_id());
-    let provenance = seed
-        .input
-        .attachments
-        .iter()
-        .map(provenance_of)
-        .fold(Provenance::host(), |all, one| all.join(&one));
+    let provenance =
+        seed.input.attachments.iter().map(provenance_of).fold(Provenance::host(), |all, one| all.join(&one));
     let formula = Formula::Run { run: seed.number, worker: seed.worker, result };
     state.put_formula(id, formula, provenance.clone())?;
     state.put_formula(result, Formula::Promise, Provenance::host())?;

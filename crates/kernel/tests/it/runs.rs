@@ -1,0 +1,207 @@
+//! Runs: journals, children, recovery.
+
+use kernel::command::{Act, Fault, Move};
+use kernel::proposal::{Decision, Effect};
+use kernel::provenance::{Provenance, Source};
+use kernel::run::{Attachment, Completion, Entry, Phase, RunOutcome, Shape, State, Trouble};
+use kernel::{BlobHash, FormulaId, RunNumber, StepRef, Value, query};
+
+use crate::world::{World, completion, done, text};
+
+fn finish(value: &str) -> Move {
+    Move::Finish { outcome: RunOutcome::Done(Value::string(value)) }
+}
+
+fn document(name: &str) -> Attachment {
+    let hash = BlobHash::of(name.as_bytes());
+    Attachment { name: name.to_owned(), hash, text: hash, bytes: 3 }
+}
+
+#[test]
+fn an_allowed_call_begins_and_is_reopened_after_a_crash() {
+    let mut w = World::new();
+    let run = w.start();
+    let (step, outcome) = w.propose(run, "out", "write", Decision::Allow);
+    assert_eq!(outcome.begun.len(), 1);
+    // The process dies here: what it held is gone, the store is not.
+    let at = StepRef { run, step };
+    let host = w.host;
+    let begun = kernel::reopen(&mut w.store, &host, at).unwrap().unwrap();
+    assert!(begun.reopened());
+    assert_eq!(begun.proposal(), outcome.begun[0].proposal());
+    w.advance(run, vec![Move::Complete { proposal: step, completion: done() }, finish("x")]);
+    assert!(kernel::reopen(&mut w.store, &host, at).unwrap().is_none());
+    assert_eq!(w.steps(run), "proposed judged begun completed finished");
+    assert!(query::outbox(&mut w.store, &host.number).unwrap().is_empty());
+}
+
+#[test]
+fn a_grant_that_the_run_does_not_hold_is_refused_whatever_the_verdict_says() {
+    let mut w = World::new();
+    let (mine, other) = (w.start(), w.start());
+    let mut forged = w.judgement(other, "out", "write", Decision::Allow);
+    forged.proposal.run = mine;
+    let step = w.run(mine).next_step;
+    let outcome = w.advance(mine, vec![Move::Propose { proposals: vec![forged] }]);
+    assert!(outcome.begun.is_empty());
+    let Some(Completion::Refused(findings)) = completion(&w.journal(mine), step) else { panic!("refused") };
+    assert_eq!(findings.last().unwrap().rule, "grant/held");
+    let mut unknown = w.judgement(mine, "out", "write", Decision::Allow);
+    unknown.proposal.grant = FormulaId { number: [9; 32], node: [9; 32] };
+    assert!(w.advance(mine, vec![Move::Propose { proposals: vec![unknown] }]).begun.is_empty());
+}
+
+#[test]
+fn a_method_that_was_not_granted_is_refused() {
+    let mut w = World::new();
+    let run = w.start();
+    let (step, outcome) = w.propose(run, "out", "remove", Decision::Allow);
+    assert!(outcome.begun.is_empty());
+    let Some(Completion::Refused(findings)) = completion(&w.journal(run), step) else { panic!("refused") };
+    assert_eq!(findings[0].rule, "grant/method");
+}
+
+#[test]
+fn calling_a_worker_is_a_child_run_with_nothing_inherited() {
+    let mut w = World::new();
+    let run = w.start();
+    let (step, outcome) = w.propose(run, "reader", "call", Decision::Allow);
+    assert!(outcome.begun.is_empty(), "a call has no effect of its own");
+    let Phase::Called { child } = w.run(run).open[&step] else { panic!("called") };
+    let callee = w.run(child);
+    assert!(callee.grants.is_empty());
+    assert_eq!((callee.depth, callee.model.as_str()), (1, "scripted:x"));
+    assert!(matches!(w.try_advance(run, vec![finish("early")]), Err(Fault::OutOfOrder { .. })));
+    let seen = w.run(run).next_step;
+    w.advance(run, vec![Move::Suspend { seen, why: "for its children".to_owned() }]);
+    let outcome = w.advance(child, vec![finish("facts")]);
+    assert_eq!(outcome.ready, [run], "the parent goes on in the same transaction");
+    let Some(Completion::Done { value, provenance }) = completion(&w.journal(run), step) else {
+        panic!("done")
+    };
+    assert_eq!(value.as_str(), Some("facts"));
+    assert!(provenance.sources.contains(&Source::Run(child)));
+}
+
+#[test]
+fn a_failed_child_is_a_failed_call() {
+    let mut w = World::new();
+    let run = w.start();
+    let (step, _) = w.propose(run, "reader", "call", Decision::Allow);
+    let trouble = Trouble { code: "x/y".to_owned(), message: text("no luck"), help: "try".to_owned() };
+    w.advance(RunNumber(2), vec![Move::Finish { outcome: RunOutcome::Failed(trouble) }]);
+    let Some(Completion::Failed(finding)) = completion(&w.journal(run), step) else { panic!("failed") };
+    assert_eq!(finding.message, "no luck");
+}
+
+#[test]
+fn workers_call_workers_only_so_deep() {
+    let mut w = World::new();
+    let mut run = w.start();
+    let depth = w.run(run).limits.depth;
+    for _ in 0..depth {
+        // Each child gets the grants of its parent here, which no real call gives it.
+        let (step, _) = w.propose(run, "reader", "call", Decision::Allow);
+        let Phase::Called { child } = w.run(run).open[&step] else { panic!("called") };
+        let mut child_run = w.run(child);
+        let parent = w.run(run);
+        (child_run.worker, child_run.grants) = (parent.worker, parent.grants);
+        let key = kernel::table::number_key(child.0);
+        let owner = w.host.number;
+        kernel::table::save(&mut w.store, kernel::txn::Table::Run, &owner, &key, &child_run, None).unwrap();
+        run = child;
+    }
+    let (step, _) = w.propose(run, "reader", "call", Decision::Allow);
+    let Some(Completion::Refused(findings)) = completion(&w.journal(run), step) else { panic!("refused") };
+    assert_eq!(findings[0].rule, "depth/limit");
+}
+
+#[test]
+fn each_item_has_a_child_that_sees_only_its_own_document() {
+    let mut w = World::new();
+    let run = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a"), document("b")]);
+    w.advance(run, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);
+    let children = w.run(run).children;
+    let names: Vec<_> = children
+        .values()
+        .map(|c| w.run(*c).input.attachments.iter().map(|a| a.name.clone()).collect::<Vec<_>>())
+        .collect();
+    assert_eq!(names, [["a"], ["b"]]);
+    assert!(matches!(w.try_advance(run, vec![Move::Spawn { index: 2 }]), Err(Fault::OutOfOrder { .. })));
+    w.advance(children[&1], vec![finish("second")]);
+    w.advance(children[&0], vec![finish("first")]);
+    let collected: Vec<_> = w
+        .journal(run)
+        .into_iter()
+        .filter_map(|s| match s.entry {
+            Entry::Collected { index, outcome: RunOutcome::Done(value) } => {
+                Some((index, value.as_str().map(str::to_owned)))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(collected, [(1, Some("second".to_owned())), (0, Some("first".to_owned()))]);
+    let sources = w.run(run).provenance.sources;
+    assert_eq!(sources.iter().filter(|s| matches!(s, Source::Document { .. })).count(), 2);
+}
+
+#[test]
+fn what_a_run_reads_taints_what_it_proposes_later() {
+    let mut w = World::new();
+    let run = w.start();
+    let mut read = w.judgement(run, "out", "read", Decision::Allow);
+    read.proposal.effect = Effect::Observe;
+    let step = w.run(run).next_step;
+    w.advance(run, vec![Move::Propose { proposals: vec![read] }]);
+    let letter = Provenance::of(Source::Document { name: "mail/1".to_owned(), hash: BlobHash::of(b"x") });
+    let completion = Completion::Done { value: Value::string("…"), provenance: letter.clone() };
+    w.advance(run, vec![Move::Complete { proposal: step, completion }]);
+    let (step, _) = w.propose(run, "out", "write", Decision::Ask);
+    let proposed = w.journal(run).into_iter().find(|s| s.number == step).unwrap();
+    let Entry::Proposed { proposal, .. } = proposed.entry else { panic!("proposed") };
+    assert!(proposal.provenance.sources.is_superset(&letter.sources), "although the proposal claimed `host`");
+    assert!(proposed.provenance.is_untrusted());
+}
+
+#[test]
+fn a_stalled_run_goes_on_only_when_told() {
+    let mut w = World::new();
+    let run = w.start();
+    let trouble = Trouble { code: "model/busy".to_owned(), message: text("429"), help: "wait".to_owned() };
+    w.advance(run, vec![Move::Stall { trouble: trouble.clone() }]);
+    assert_eq!(w.run(run).state, State::Stalled { trouble });
+    let outcome = w.apply(Act::Resume { run });
+    assert_eq!(outcome.ready, [run]);
+    assert_eq!(w.apply(Act::Resume { run }).reply, kernel::command::Reply::NotStalled);
+}
+
+#[test]
+fn nothing_follows_the_end() {
+    let mut w = World::new();
+    let run = w.start();
+    w.advance(run, vec![finish("x")]);
+    assert!(matches!(w.try_advance(run, vec![finish("y")]), Err(Fault::OutOfOrder { .. })));
+    assert!(matches!(w.try_advance(RunNumber(99), vec![]), Err(Fault::NoRun(RunNumber(99)))));
+}
+
+#[test]
+fn the_same_commands_make_the_same_store() {
+    let script = |w: &mut World| {
+        let run = w.start();
+        w.propose(run, "out", "write", Decision::Ask);
+        w.propose(run, "reader", "call", Decision::Allow);
+        w.propose(run, "out", "write", Decision::Deny);
+    };
+    let (mut a, mut b) = (World::new(), World::new());
+    script(&mut a);
+    script(&mut b);
+    assert_eq!(a.store, b.store);
+}
+
+#[test]
+fn genesis_happens_once() {
+    let mut w = World::new();
+    let before = w.store.clone();
+    assert_eq!(kernel::genesis(&mut w.store, &crate::world::env(77)), Ok(w.host));
+    assert_eq!(w.store, before);
+}
