@@ -20,7 +20,8 @@ use kernel::grant::Grant;
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
-use passable::Interface;
+use kernel::{Interface, Pattern};
+use passable::{Limit, Limits};
 use policy::Facts;
 
 /// What a grant can lead to.
@@ -131,6 +132,11 @@ pub fn interface_for(target: &Formula) -> Option<&'static Interface> {
         Formula::Spool { .. } => interface_of("outbox"),
         _ => None,
     }
+}
+
+/// Text of at most `most` UTF-16 units. The capability's own limit is what holds, in bytes.
+fn text(most: u64) -> Pattern {
+    Pattern::string_within(Limits::of([(Limit::StringLength, most as f64)]))
 }
 
 /// Opens the directory of a formula. Its path was chosen by a person.

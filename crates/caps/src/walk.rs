@@ -121,7 +121,8 @@ pub(crate) fn make_parent(root: &Dir, path: &Plain) -> io::Result<OwnedFd> {
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-fn reopen(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+/// The same directory, open for more than naming what is in it: an open `Dir` may not be able to sync.
+pub(crate) fn reopen(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(directory, ".", DIRECTORY, Mode::empty())?)
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use kernel::Interface;
 use kernel::grant::Grant;
 use kernel::id::{BlobHash, FormulaId};
 use kernel::proposal::{Finding, Pin, Proposal};
 use kernel::run::{Limits, Usage};
-use passable::Interface;
 
 /// What a capability knows of a call before it is made: looked up, never done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use kernel::grant::{Attenuation, Grant};
 use kernel::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
 use kernel::proposal::{Caller, Decision, Effect, Proposal, Value, Verdict};
 use kernel::provenance::{Provenance, Source};
-use passable::{Interface, Method, Param, Pattern};
+use kernel::{Interface, Method, Param, Pattern};
 
 use crate::facts::{Context, Facts, Overwrite, Spent, Written};
 use crate::gates::Gate;
@@ -32,18 +32,14 @@ pub(crate) fn id(byte: u8) -> FormulaId {
 /// A thing with one method for each effect class: `look`, `change`, `send`, each taking a path and perhaps a note.
 fn interface() -> Interface {
     let method = |name: &str, effect| {
-        let params = vec![Param::new("path", Pattern::string()), Param::optional("note", Pattern::string())];
-        Method::new(name, params, Pattern::any(), effect, "does it")
+        Method::new(name, effect, "does it")
+            .param(Param::required("path", Pattern::string(), "where"))
+            .param(Param::optional("note", Pattern::string(), "why"))
     };
-    Interface::new(
-        "thing",
-        "a thing",
-        vec![
-            method("look", Effect::Observe),
-            method("change", Effect::Modify),
-            method("send", Effect::Commit),
-        ],
-    )
+    Interface::new("Thing", "a thing")
+        .with(method("look", Effect::Observe))
+        .with(method("change", Effect::Modify))
+        .with(method("send", Effect::Commit))
 }
 
 impl Call {

@@ -2,45 +2,39 @@
 
 use std::sync::LazyLock;
 
-use passable::{Effect, Interface, Method, Param, Pattern};
+use kernel::{Interface, Method, Param, Pattern};
+use passable::Effect;
+
+use super::limits::MOST_BYTES;
+use crate::text;
 
 /// The interface of every directory; a grant says which methods may be called.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
-        let path = |about: &str| Param::new("path", Pattern::string()).describe(about);
-        Interface::new(
-            "Dir",
-            "a directory of files",
-            vec![
+        let path = |about: &str| Param::required("path", text(1024), about);
+        let written = [("path", text(1024)), ("bytes", Pattern::number()), ("digest", text(64))];
+        Interface::new("Dir", "a directory of files")
+            .with(
                 Method::new(
                     "list",
-                    vec![
-                        Param::optional("path", Pattern::string())
-                            .describe("a subdirectory; left out: all of it"),
-                    ],
-                    Pattern::array_of(Pattern::string()),
                     Effect::Observe,
                     "The names in the directory, sorted; subdirectories end in /.",
-                ),
-                Method::new(
-                    "read",
-                    vec![path("the file, relative to the directory")],
-                    Pattern::string(),
-                    Effect::Observe,
-                    "The text of a file.",
-                ),
-                Method::new(
-                    "write",
-                    vec![
-                        path("the file, relative to the directory; directories on the way are made"),
-                        Param::new("content", Pattern::string()).describe("the whole text of the file"),
-                    ],
-                    Pattern::any(),
-                    Effect::Modify,
-                    "Writes a file, whole; what was there is replaced.",
-                ),
-            ],
-        )
+                )
+                .param(Param::optional("path", text(1024), "a subdirectory; left out: the directory itself"))
+                .returns(Pattern::array_of(text(255))),
+            )
+            .with(
+                Method::new("read", Effect::Observe, "The text of a file.")
+                    .param(path("the file, relative to the directory"))
+                    .returns(text(MOST_BYTES)),
+            )
+            .with(
+                Method::new("write", Effect::Modify, "Writes a file, whole; what was there is replaced.")
+                    .param(path("the file, relative to the directory; directories on the way are made"))
+                    .param(Param::required("content", text(MOST_BYTES), "the whole text of the file"))
+                    .returns(Pattern::record(written).unwrap_or_else(|_| Pattern::any()))
+                    .with_probe(),
+            )
     });
     &INTERFACE
 }

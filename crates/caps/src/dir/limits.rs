@@ -5,7 +5,7 @@ use kernel::proposal::Finding;
 use passable::visible_line;
 
 /// The most bytes of one file if the grant says nothing: 10 MiB.
-const MOST_BYTES: u64 = 10 << 20;
+pub(super) const MOST_BYTES: u64 = 10 << 20;
 
 /// Which files a grant covers: the same for `list`, `read` and `write`.
 #[derive(Clone, Debug)]

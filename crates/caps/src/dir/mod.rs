@@ -9,13 +9,14 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cap_std::fs::Dir;
+use kernel::Interface;
 use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Pin, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
-use passable::{Interface, visible_line};
+use passable::visible_line;
 use policy::{Facts, Overwrite, PathFact};
 
 use crate::path::{Plain, Purpose};
@@ -159,12 +160,14 @@ impl DirCapability {
             return Completion::Refused(problems);
         }
         let Some(pinned) = pinned(begun, path) else {
-            return Completion::Refused(vec![
+            let unpinned = || {
                 Finding::new("dir/unpinned", format!("nobody has seen what is at `{}`", shown(path)))
                     .at("path")
                     .counter_example(shown(path))
-                    .allowed("the same call, judged with what is there"),
-            ]);
+                    .allowed("the same call, judged with what is there")
+            };
+            let finding = write::look(&self.root, path, &self.limits).err().unwrap_or_else(unpinned);
+            return Completion::Refused(vec![finding]);
         };
         match write::write(&self.root, path, content.as_bytes(), pinned, begun.step(), &self.limits) {
             write::Written::Done => {

@@ -4,7 +4,7 @@ use kernel::proposal::Finding;
 use passable::visible_line;
 
 /// The longest address that mail takes, in bytes.
-const LONGEST: usize = 254;
+pub(super) const LONGEST: usize = 254;
 
 /// Checks that `text` is one plain address: `local@host`, ASCII, no name, no list, no header after it.
 pub(super) fn check(text: &str) -> Result<(), Finding> {

@@ -2,29 +2,28 @@
 
 use std::sync::LazyLock;
 
-use passable::{Effect, Interface, Method, Param, Pattern};
+use kernel::{Interface, Method, Param, Pattern};
+use passable::{Effect, Limit, Limits};
+
+use super::{LONGEST_SUBJECT, MOST_ATTACHMENTS, MOST_BYTES, address};
+use crate::text;
 
 /// The interface of every outbox.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
-        let text = |name: &str, about: &str| Param::new(name, Pattern::string()).describe(about);
-        let attach = Param::optional("attach", Pattern::array_of(Pattern::string()))
-            .describe("texts to attach, each in full (not the names of files)");
-        Interface::new(
-            "Outbox",
-            "sends mail",
-            vec![Method::new(
-                "send",
-                vec![
-                    text("to", "one mail address"),
-                    text("subject", "one line"),
-                    text("body", "the text of the mail"),
-                    attach,
-                ],
-                Pattern::any(),
-                Effect::Commit,
-                "Sends a mail to one address.",
-            )],
+        let texts = Pattern::array_of_within(
+            text(MOST_BYTES),
+            Limits::of([(Limit::ArrayLength, MOST_ATTACHMENTS as f64)]),
+        );
+        let sent = [("file", text(255)), ("bytes", Pattern::number())];
+        Interface::new("Outbox", "sends mail").with(
+            Method::new("send", Effect::Commit, "Sends a mail to one address.")
+                .param(Param::required("to", text(address::LONGEST as u64), "one plain mail address"))
+                .param(Param::required("subject", text(LONGEST_SUBJECT as u64), "one line"))
+                .param(Param::required("body", text(MOST_BYTES), "the text of the mail"))
+                .param(Param::optional("attach", texts, "texts to attach, each in full (not names of files)"))
+                .returns(Pattern::record(sent).unwrap_or_else(|_| Pattern::any()))
+                .with_probe(),
         )
     });
     &INTERFACE

@@ -5,16 +5,16 @@ mod interface;
 mod mail;
 
 use std::collections::BTreeMap;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 
-use cap_std::fs::Dir;
+use kernel::Interface;
 use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::id::{BlobHash, StepRef};
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
-use passable::{Interface, visible_line};
+use passable::visible_line;
 use policy::Facts;
 
 use crate::place::{PlaceError, Placing};
@@ -37,14 +37,16 @@ const LARGEST_FILE: u64 = 64 << 20;
 
 /// A spool directory of this machine.
 pub(crate) struct Outbox {
-    spool: Dir,
+    spool: OwnedFd,
     grant: Grant,
 }
 
 impl Outbox {
     /// Opens the spool directory once.
     pub(crate) fn open(path: &str, grant: &Grant) -> Result<Outbox, OpenError> {
-        Ok(Outbox { spool: open_directory(path)?, grant: grant.clone() })
+        let spool = walk::reopen(open_directory(path)?.as_fd())
+            .map_err(|source| OpenError::Directory { path: visible_line(path).into_owned(), source })?;
+        Ok(Outbox { spool, grant: grant.clone() })
     }
 
     /// All that is wrong with a mail.

@@ -1,7 +1,8 @@
 //! Whether the call is one that the interface has.
 
-use kernel::proposal::Finding;
-use passable::visible_line;
+use kernel::proposal::{Finding, Value};
+use kernel::{Method, Param};
+use passable::{Mismatch, visible_line};
 
 use super::Gate;
 use crate::facts::Context;
@@ -11,14 +12,14 @@ pub(super) const GATE: Gate =
     Gate { name: "shape", version: 1, about: "the method exists and its arguments fit its patterns", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
-    let Context { proposal, interface, .. } = context;
-    let Some(method) = interface.method(&proposal.method) else {
-        let known: Vec<_> = interface.methods().iter().map(|method| method.name.to_string()).collect();
+    let proposal = context.proposal;
+    let Some(method) = context.interface.method(&proposal.method) else {
+        let known: Vec<&str> = context.interface.methods.iter().map(|method| method.name.as_str()).collect();
         let named = visible_line(&proposal.method);
         return Ruling::deny(
             Finding::new("shape/method", format!("`{}` has no method `{named}`", proposal.slot))
                 .at("method")
-                .counter_example(named.clone())
+                .counter_example(named)
                 .allowed(known.join(", ")),
         );
     };
@@ -30,9 +31,81 @@ fn judge(context: &Context<'_>) -> Ruling {
                 "the call was proposed with another effect than its method declares",
             )
             .at("method")
-            .counter_example(format!("{:?}", proposal.effect).to_lowercase())
-            .allowed(format!("{:?}", method.effect).to_lowercase()),
+            .counter_example(proposal.effect.as_words())
+            .allowed(method.effect.as_words()),
         );
     }
+    if proposal.args.len() > method.params.len() {
+        findings.push(
+            Finding::new("shape/count", format!("`{}` takes fewer arguments", method.name))
+                .at("arguments")
+                .counter_example(proposal.args.len().to_string())
+                .allowed(method.signature()),
+        );
+    }
+    findings.extend(method.params.iter().enumerate().filter_map(|(at, param)| {
+        let argument = proposal.args.get(at).unwrap_or(&Value::Undefined);
+        mismatch(param, argument).map(|mismatch| finding(method, param, &mismatch))
+    }));
     Ruling::deny_any(findings)
+}
+
+/// What is wrong with one argument, if anything is.
+fn mismatch(param: &Param, argument: &Value) -> Option<Mismatch> {
+    if param.is_optional() && matches!(argument, Value::Undefined) {
+        return None;
+    }
+    param.pattern.check(argument).err()
+}
+
+fn finding(method: &Method, param: &Param, mismatch: &Mismatch) -> Finding {
+    let path = mismatch.path_text();
+    let at = match path.starts_with('[') || path.is_empty() {
+        true => format!("{}{path}", param.name),
+        false => format!("{}.{path}", param.name),
+    };
+    Finding::new("shape/argument", format!("`{at}` of `{}`: {}", method.name, mismatch.teach()))
+        .at(at)
+        .counter_example(mismatch.found.clone())
+        .allowed(mismatch.expected.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::proposal::Decision::{Allow, Deny};
+    use kernel::proposal::Effect;
+
+    use super::*;
+    use crate::fixture::{Call, check};
+
+    #[test]
+    fn only_calls_that_the_interface_has_pass() {
+        let args = |args: &[Value]| {
+            let args = args.to_vec();
+            Call::new("change").but(|call| call.proposal.args = args)
+        };
+        let text = || Value::from("x");
+        check(&GATE, &Call::new("change"), (Allow, Allow), &[]);
+        check(&GATE, &args(&[text(), text()]), (Allow, Allow), &[]);
+        check(&GATE, &args(&[text(), Value::Undefined]), (Allow, Allow), &[]);
+        for (call, rules) in [
+            (args(&[]), &["shape/argument"][..]),
+            (args(&[Value::Null, Value::Null]), &["shape/argument", "shape/argument"]),
+            (args(&[text(), text(), text()]), &["shape/count"]),
+            (Call::new("change").but(|c| c.proposal.method = "rm\u{1b}".into()), &["shape/method"]),
+            // Whoever proposes cannot make a call milder than it is.
+            (Call::new("send").but(|c| c.proposal.effect = Effect::Observe), &["shape/effect"]),
+        ] {
+            check(&GATE, &call, (Deny, Deny), rules);
+        }
+    }
+
+    #[test]
+    fn the_finding_says_where_and_what() {
+        let call = Call::new("change").but(|c| c.proposal.args = vec![Value::from("x"), Value::Bool(true)]);
+        let ruling = call.ruling(&GATE);
+        let finding = &ruling.findings()[0];
+        assert_eq!(finding.at.as_deref(), Some("note"));
+        assert_eq!(finding.allowed.as_deref(), Some("text"));
+    }
 }

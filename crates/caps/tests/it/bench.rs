@@ -1,0 +1,208 @@
+//! A temporary directory tree and one capability on a part of it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use caps::Capability;
+use kernel::begun::Begun;
+use kernel::formula::Formula;
+use kernel::grant::{Attenuation, Grant};
+use kernel::id::{FormulaId, MessageNumber, RunNumber, StepRef};
+use kernel::proposal::{Caller, Pin, Proposal, Value};
+use kernel::provenance::Provenance;
+use kernel::run::Completion;
+use policy::Facts;
+use tempfile::TempDir;
+
+/// The text of the file outside that nobody must ever read or change.
+pub(crate) const CANARY: &str = "canary: outside of every grant";
+
+/// `outside/canary.md` and `root/`, the directory of the capability.
+pub(crate) struct Bench {
+    base: TempDir,
+    pub(crate) grant: Grant,
+    spool: bool,
+}
+
+fn id(byte: u8) -> FormulaId {
+    FormulaId { number: [byte; 32], node: [0; 32] }
+}
+
+/// A step of run 17.
+pub(crate) fn step(step: u64) -> StepRef {
+    StepRef { run: RunNumber(17), step }
+}
+
+impl Bench {
+    /// A directory granted with all methods.
+    pub(crate) fn dir() -> Bench {
+        Bench::new("out", &["list", "read", "write"], false)
+    }
+
+    /// A spool directory.
+    pub(crate) fn outbox() -> Bench {
+        Bench::new("outbox", &["send"], true)
+    }
+
+    fn new(slot: &str, methods: &[&str], spool: bool) -> Bench {
+        let base = tempfile::tempdir().unwrap();
+        fs::create_dir(base.path().join("root")).unwrap();
+        fs::create_dir(base.path().join("outside")).unwrap();
+        fs::write(base.path().join("outside/canary.md"), CANARY).unwrap();
+        let grant = Grant {
+            id: id(3),
+            target: id(4),
+            holder: id(5),
+            slot: slot.into(),
+            methods: methods.iter().map(ToString::to_string).collect(),
+            attenuation: Attenuation::default(),
+            allow: BTreeSet::new(),
+            ask: BTreeSet::new(),
+            source: MessageNumber(0),
+            expires_ms: None,
+            revoked_ms: None,
+        };
+        Bench { base, grant, spool }
+    }
+
+    /// The same with an attenuated grant.
+    pub(crate) fn attenuated(mut self, suffixes: &[&str], max_bytes: Option<u64>) -> Bench {
+        let suffixes = suffixes.iter().map(ToString::to_string).collect();
+        self.grant.attenuation = Attenuation { suffixes, max_bytes };
+        self
+    }
+
+    /// The same with files in the directory; a path that ends in `/` makes a directory.
+    pub(crate) fn with(self, files: &[(&str, &str)]) -> Bench {
+        for (path, content) in files {
+            let place = self.root().join(path);
+            fs::create_dir_all(if path.ends_with('/') { &place } else { place.parent().unwrap() }).unwrap();
+            if !path.ends_with('/') {
+                fs::write(place, content).unwrap();
+            }
+        }
+        self
+    }
+
+    /// The same with symbolic links in the directory.
+    pub(crate) fn linked(self, links: &[(&str, &str)]) -> Bench {
+        for (link, target) in links {
+            std::os::unix::fs::symlink(target, self.root().join(link)).unwrap();
+        }
+        self
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.base.path().join("root")
+    }
+
+    pub(crate) fn outside(&self) -> PathBuf {
+        self.base.path().join("outside")
+    }
+
+    pub(crate) fn open(&self) -> Box<dyn Capability> {
+        let path = self.root().to_str().unwrap().to_owned();
+        let target = if self.spool { Formula::Spool { path } } else { Formula::Mount { path } };
+        caps::open(&target, &self.grant).unwrap()
+    }
+
+    /// A begun call with the given pins.
+    pub(crate) fn begun(
+        &self,
+        at: StepRef,
+        method: &str,
+        args: &[Value],
+        pins: BTreeSet<Pin>,
+        again: bool,
+    ) -> Begun {
+        let kind = if self.spool { "outbox" } else { "dir" };
+        let proposal = Proposal {
+            principal: id(1),
+            run: at.run,
+            grant: self.grant.id,
+            slot: self.grant.slot.clone(),
+            method: method.into(),
+            args: args.to_vec(),
+            effect: caps::interface_of(kind).unwrap().method(method).unwrap().effect,
+            caller: Caller::Model,
+            pins,
+            provenance: Provenance::host(),
+            traces: Vec::new(),
+        };
+        Begun::for_test(at, proposal, self.grant.clone(), again)
+    }
+
+    /// Judges nothing: looks, then does.
+    pub(crate) fn call(&self, method: &str, args: &[&str]) -> (Facts, Completion) {
+        let args = texts(args);
+        let capability = self.open();
+        let facts = capability.facts(method, &args);
+        let begun = self.begun(step(9), method, &args, facts.pins.clone(), false);
+        (facts, capability.perform(&begun))
+    }
+
+    /// Everything that lies outside of the root, with what it holds.
+    pub(crate) fn others(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut all = Vec::new();
+        gather(self.base.path(), &self.root(), &mut all);
+        all
+    }
+
+    /// The names in the root, hidden ones too.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.root())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    pub(crate) fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.root().join(path)).unwrap()
+    }
+}
+
+fn gather(at: &Path, but: &Path, all: &mut Vec<(PathBuf, Vec<u8>)>) {
+    let mut entries: Vec<_> = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries.into_iter().filter(|path| path != but) {
+        if path.is_dir() {
+            all.push((path.clone(), Vec::new()));
+            gather(&path, but, all);
+        } else {
+            all.push((path.clone(), fs::read(&path).unwrap()));
+        }
+    }
+}
+
+pub(crate) fn texts(args: &[&str]) -> Vec<Value> {
+    args.iter().map(|text| Value::from(*text)).collect()
+}
+
+/// What a call came to: the value as text, or the rule that stopped it. A finding must say what is wrong, where,
+/// and what would be right.
+pub(crate) fn outcome(completion: &Completion) -> Result<String, String> {
+    let findings = match completion {
+        Completion::Done { value, .. } => {
+            return Ok(match value {
+                Value::String(text) => text.as_str().unwrap().to_owned(),
+                Value::Array(names) => {
+                    names.iter().map(|n| n.as_str().unwrap()).collect::<Vec<_>>().join(" ")
+                }
+                other => format!("{other:?}"),
+            });
+        }
+        Completion::Refused(findings) => findings.clone(),
+        Completion::Failed(finding) => vec![finding.clone()],
+    };
+    let finding = findings.first().unwrap();
+    assert!(finding.at.is_some() && finding.allowed.is_some() && !finding.message.is_empty(), "{finding:?}");
+    Err(finding.rule.clone())
+}
+
+/// Whether the tests run as a user whom permissions do not stop.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

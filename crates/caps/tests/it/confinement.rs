@@ -1,0 +1,85 @@
+//! No string that a caller can think of, and no link that somebody moves meanwhile, leads out.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use proptest::prelude::*;
+
+use crate::bench::{Bench, CANARY, outcome, step, texts};
+
+fn bench() -> Bench {
+    Bench::dir().with(&[("a.md", "inside"), ("sub/b.md", "inside"), ("canary.md", "inside")]).linked(&[
+        ("out", "../outside"),
+        ("up", ".."),
+        ("out.md", "../outside/canary.md"),
+        ("abs", "/"),
+        ("in", "sub"),
+    ])
+}
+
+/// Paths made of what paths out are made of, and of anything at all.
+fn path() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => prop::sample::select(vec![
+            "..", ".", "/", "//", "\\", "%2e", "%2f", "%5c", "%252e", "%c0%ae", "．", "∕", "\u{200b}", "\0", "~", " ",
+            "out", "up", "abs", "in", "sub", "a.md", "out.md", "canary.md", "outside", "root", "tmp", "proc/self/root",
+            "proc/self/cwd", ".almoner-r17-9.tmp", "C:", "file:", "\u{202e}",
+        ]).prop_map(str::to_owned),
+        1 => any::<char>().prop_map(String::from),
+        1 => "[a-z]{1,3}",
+    ];
+    (prop::collection::vec(piece, 1..8), prop::sample::select(vec!["", "/"]))
+        .prop_map(|(pieces, separator)| pieces.join(separator))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn no_path_leads_out(path in path()) {
+        let bench = bench();
+        let before = bench.others();
+        for (method, args) in [("list", vec![&*path]), ("read", vec![&path]), ("write", vec![&path, "overwritten"])] {
+            let (facts, completion) = bench.call(method, &args);
+            let outcome = outcome(&completion);
+            // What was a problem before the call is one at the call, and the other way round unless the content is.
+            prop_assert!(facts.problems.is_empty() || outcome.is_err(), "{} {:?} {:?}", method, path, facts);
+            if let Ok(text) = outcome {
+                prop_assert!(!text.contains(CANARY), "{} {:?}", method, path);
+                prop_assert!(method == "write" || !text.contains("outside"), "{} {:?} showed what lies outside", method, path);
+            }
+        }
+        prop_assert_eq!(bench.others(), before, "{:?}", path);
+    }
+}
+
+#[test]
+fn a_directory_that_is_swapped_all_the_time_never_leads_out() {
+    let bench = Bench::dir().with(&[("real/canary.md", "inside")]).linked(&[("link", "../outside")]);
+    let before = bench.others();
+    let is_over = AtomicBool::new(false);
+    let mut outcomes = std::collections::BTreeSet::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let directory = fs::File::open(bench.root()).unwrap();
+            while !is_over.load(Ordering::Relaxed) {
+                let flags = rustix::fs::RenameFlags::EXCHANGE;
+                rustix::fs::renameat_with(&directory, "real", &directory, "link", flags).unwrap();
+            }
+        });
+        let capability = bench.open();
+        for round in 0..2000u32 {
+            let content = round.to_string();
+            let args = texts(&["real/canary.md", &content]);
+            let pins = capability.facts("write", &args).pins;
+            let written = capability.perform(&bench.begun(step(9), "write", &args, pins, false));
+            outcomes.insert(outcome(&written).map(drop));
+            let read = bench.begun(step(9), "read", &texts(&["real/canary.md"]), Default::default(), false);
+            if let Ok(text) = outcome(&capability.perform(&read)) {
+                assert_ne!(text, CANARY);
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(bench.others(), before, "{outcomes:?}");
+}
