@@ -1,0 +1,153 @@
+//! What is wrong with a worker file, and where: collected, never thrown, so that an author sees all of it at once.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use miette::{LabeledSpan, NamedSource, SourceSpan};
+
+use super::bundle::Bundle;
+
+/// How much a [`Diagnostic`] matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The worker can be used, but probably does not mean what it says.
+    Warning,
+    /// The worker cannot be used.
+    Error,
+}
+
+/// One thing that is wrong with a worker file or with a file that it includes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How much it matters.
+    pub severity: Severity,
+    /// A short, stable name: `worker/unknown-key`, `yaml/duplicate-key`, `template/syntax`, …
+    pub code: &'static str,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// The included file that it is in; `None` for the worker file itself.
+    pub file: Option<String>,
+    /// Where, as bytes of that file's text.
+    pub span: Range<usize>,
+    /// The way out.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error in the worker file itself.
+    pub fn error(code: &'static str, message: impl Into<String>, span: Range<usize>) -> Diagnostic {
+        Diagnostic { severity: Severity::Error, code, message: message.into(), file: None, span, help: None }
+    }
+
+    /// The same, with the way out.
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same, in an included file; `None` is the worker file.
+    pub fn within(mut self, file: Option<&str>) -> Diagnostic {
+        self.file = file.map(str::to_owned);
+        self
+    }
+}
+
+/// Diagnostics together with the texts that they point into, so that a terminal can show them with `miette`.
+#[derive(Debug)]
+pub struct Report {
+    name: String,
+    items: Vec<Item>,
+}
+
+#[derive(Debug)]
+struct Item {
+    diagnostic: Diagnostic,
+    source: Arc<NamedSource<String>>,
+}
+
+impl Report {
+    /// Makes a report of what [`parse`](super::parse) found in a bundle.
+    pub fn new(bundle: &Bundle, diagnostics: Vec<Diagnostic>) -> Report {
+        let own = Arc::new(NamedSource::new(&bundle.file, bundle.source.clone()));
+        let items = diagnostics
+            .into_iter()
+            .map(|diagnostic| {
+                let included = diagnostic.file.as_ref().and_then(|name| bundle.includes.get_key_value(name));
+                let source = match included {
+                    Some((name, text)) => Arc::new(NamedSource::new(name, text.clone())),
+                    None => Arc::clone(&own),
+                };
+                Item { diagnostic, source }
+            })
+            .collect();
+        Report { name: bundle.file.clone(), items }
+    }
+
+    /// The diagnostics, in the order in which they stand in the file.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.items.iter().map(|item| &item.diagnostic)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.items.iter().filter(|item| item.diagnostic.severity == Severity::Error).count() {
+            0 => write!(f, "{} can be used, but look at this", self.name),
+            1 => write!(f, "{} cannot be used: there is 1 error in it", self.name),
+            n => write!(f, "{} cannot be used: there are {n} errors in it", self.name),
+        }
+    }
+}
+
+impl std::error::Error for Report {}
+
+impl miette::Diagnostic for Report {
+    fn severity(&self) -> Option<miette::Severity> {
+        let worst = self.diagnostics().map(|diagnostic| diagnostic.severity).max();
+        Some(worst.map_or(miette::Severity::Advice, edge))
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
+        Some(Box::new(self.items.iter().map(|item| item as &dyn miette::Diagnostic)))
+    }
+}
+
+fn edge(severity: Severity) -> miette::Severity {
+    match severity {
+        Severity::Warning => miette::Severity::Warning,
+        Severity::Error => miette::Severity::Error,
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.diagnostic.message)
+    }
+}
+
+impl std::error::Error for Item {}
+
+impl miette::Diagnostic for Item {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.diagnostic.code))
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(edge(self.diagnostic.severity))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.diagnostic.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
+        Some(&self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let Range { start, end } = self.diagnostic.span;
+        let span = SourceSpan::from((start, end.saturating_sub(start)));
+        Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(None, span))))
+    }
+}

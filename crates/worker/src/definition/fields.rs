@@ -1,0 +1,166 @@
+//! Reading YAML values strictly: every surprise becomes a diagnostic with a place and a way out, and reading goes on.
+
+use std::ops::Range;
+
+use super::diagnostic::Diagnostic;
+use super::suggest;
+use super::yaml::{Data, Key, Node};
+
+/// The entries of a map whose keys are known.
+pub(crate) struct Fields<'n> {
+    entries: Vec<(&'n Key, &'n Node)>,
+}
+
+impl<'n> Fields<'n> {
+    /// The value of a key, unless it is missing or empty: an empty value stands for the default.
+    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
+        let found = self.entries.iter().find(|(known, _)| known.text == key);
+        found.map(|(_, node)| *node).filter(|node| !matches!(node.data, Data::Null))
+    }
+}
+
+/// What has been found wrong so far, with the readers that find it.
+pub(crate) struct Problems<'p>(pub(crate) &'p mut Vec<Diagnostic>);
+
+impl Problems<'_> {
+    /// Reports an error.
+    pub(crate) fn error(
+        &mut self,
+        code: &'static str,
+        message: impl Into<String>,
+        span: &Range<usize>,
+        help: &str,
+    ) {
+        let problem = Diagnostic::error(code, message, span.clone());
+        self.0.push(if help.is_empty() { problem } else { problem.help(help) });
+    }
+
+    /// Reports a value of the wrong kind.
+    pub(crate) fn wrong(&mut self, what: &str, wanted: &str, node: &Node, help: &str) {
+        let message = format!("{what} must be {wanted}, not {}", node.kind());
+        self.error("worker/wrong-type", message, &node.span, help);
+    }
+
+    /// The entries of a map. Keys that are not `known` are reported.
+    pub(crate) fn fields<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<Fields<'n>> {
+        let Data::Map(entries) = &node.data else {
+            self.wrong(what, "a map", node, &format!("its keys are {}", listed(known)));
+            return None;
+        };
+        for (key, _) in entries {
+            if !known.contains(&key.text.as_str()) {
+                let help = suggest::help(&key.text, "the keys", known.iter().copied());
+                let message = format!("{what} has no key `{}`", key.text.escape_debug());
+                self.error("worker/unknown-key", message, &key.span, &help);
+            }
+        }
+        Some(Fields { entries: entries.iter().map(|(key, node)| (key, node)).collect() })
+    }
+
+    /// The entries of a map with keys of the author's choice; nothing if it is missing.
+    pub(crate) fn entries<'n>(
+        &mut self,
+        node: Option<&'n Node>,
+        what: &str,
+        help: &str,
+    ) -> &'n [(Key, Node)] {
+        match node.map(|node| (&node.data, node)) {
+            None => &[],
+            Some((Data::Map(entries), _)) => entries,
+            Some((_, node)) => {
+                self.wrong(what, "a map", node, help);
+                &[]
+            }
+        }
+    }
+
+    /// The items of a list; nothing if it is missing.
+    pub(crate) fn list<'n>(&mut self, node: Option<&'n Node>, what: &str, help: &str) -> &'n [Node] {
+        match node.map(|node| (&node.data, node)) {
+            None => &[],
+            Some((Data::List(items), _)) => items,
+            Some((_, node)) => {
+                self.wrong(what, "a list", node, help);
+                &[]
+            }
+        }
+    }
+
+    /// Text as it stands, with its place.
+    pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
+        match &node.data {
+            Data::Text(text) => Some(text),
+            _ => {
+                self.wrong(what, "text", node, "put it in quotes if it is meant as text");
+                None
+            }
+        }
+    }
+
+    /// One line of text for people.
+    pub(crate) fn line(&mut self, node: &Node, what: &str, max: usize) -> Option<String> {
+        let text = self.text(node, what)?.trim();
+        if text.chars().count() > max || text.contains(char::is_control) {
+            let message = format!("{what} must be one line of at most {max} characters");
+            self.error("worker/line", message, &node.span, "");
+            return None;
+        }
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// True or false; `false` if it is missing.
+    pub(crate) fn flag(&mut self, node: Option<&Node>, what: &str) -> bool {
+        match node.map(|node| (&node.data, node)) {
+            None => false,
+            Some((Data::Bool(value), _)) => *value,
+            Some((_, node)) => {
+                self.wrong(what, "`true` or `false`", node, "");
+                false
+            }
+        }
+    }
+
+    /// A whole number within bounds, written plainly or with a unit that `read` knows. `like` is an example.
+    pub(crate) fn amount(
+        &mut self,
+        node: &Node,
+        what: &str,
+        read: impl Fn(&str) -> Option<u64>,
+        bounds: std::ops::RangeInclusive<u64>,
+        like: &str,
+    ) -> Option<u64> {
+        let value = match &node.data {
+            Data::Number(number) => read(&number.to_string()),
+            Data::Text(text) => read(text),
+            _ => {
+                self.wrong(what, "a number", node, &format!("write it like `{like}`"));
+                return None;
+            }
+        };
+        if let Some(value) = value.filter(|value| bounds.contains(value)) {
+            return Some(value);
+        }
+        let message = match value {
+            None => format!("{what} cannot be read as an amount"),
+            Some(value) if value < *bounds.start() => format!("{what} must be at least {}", bounds.start()),
+            Some(_) => format!("{what} must be at most {}", bounds.end()),
+        };
+        self.error("worker/amount", message, &node.span, &format!("write it like `{like}`"));
+        None
+    }
+}
+
+/// Whether this is a name for a slot or a result: letters, digits and `_`, beginning with a letter, at most 32.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    name.len() <= 32
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// What to say of a name that is not one.
+pub(crate) const IDENTIFIER: &str = "a name is letters, digits and `_`, at most 32, and begins with a letter";
+
+/// Words in backquotes, with commas.
+pub(crate) fn listed(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}

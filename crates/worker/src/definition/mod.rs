@@ -1,0 +1,229 @@
+//! Worker definitions: what a `NAME.worker` file says, checked, and its texts filled with data.
+//!
+//! A definition is inert. It declares what it needs and holds nothing; reading one can neither run code nor reach a
+//! file outside its own directory, and rendering one is bounded ([`template`]). A file may come from anyone.
+//!
+//! [`Bundle`] is the file with what it includes, and [`Bundle::load`] the only input from outside. [`parse`] turns a
+//! bundle into a [`Definition`] and says all that is wrong with it at once. [`render_prompt`], [`render_with`] and
+//! [`render_write`] fill its texts.
+
+mod bundle;
+mod diagnostic;
+mod fields;
+mod filters;
+mod front;
+mod parse;
+mod render;
+mod steps;
+mod suggest;
+pub mod template;
+mod units;
+mod walk;
+mod yaml;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+use kernel::run::Limits;
+use kernel::Pattern;
+
+pub use bundle::{Bundle, LoadError, MAX_BYTES};
+pub use diagnostic::{Diagnostic, Report, Severity};
+pub use parse::parse;
+pub use render::{RenderError, Written, render_prompt, render_with, render_write};
+use template::Template;
+
+/// What a worker file says.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// The worker's name, from the name of its file.
+    pub name: String,
+    /// What it does, in one line.
+    pub description: Option<String>,
+    /// The named inputs: a record.
+    pub input: Pattern,
+    /// The result. `None`: the result is text.
+    pub output: Option<Pattern>,
+    /// Which documents it may be handed.
+    pub attachments: Attachments,
+    /// The named holes for authority, in the order of the file.
+    pub slots: Vec<Slot>,
+    /// Methods, as slot and method, for which a person is asked even where the endowment would not ask.
+    pub approve: BTreeSet<(String, String)>,
+    /// What a run may use up.
+    pub limits: Limits,
+    /// What a run may spend, in US dollars. `None`: no limit of its own.
+    pub usd: Option<f64>,
+    /// The model that it asks for by name; whether it gets it is the caller's choice.
+    pub model: Option<String>,
+    /// The slots whose methods the model is offered, if the file says so; see [`Definition::offered_slots`].
+    pub tools: Option<Vec<String>>,
+    /// Calls of workers, made for each item in this order once the model's output was checked.
+    pub then: Vec<Then>,
+    /// What is written once the run is through: all of it is one step.
+    pub write: Vec<Write>,
+    /// The text for the model.
+    pub body: Template,
+}
+
+impl Definition {
+    /// The slot of this name.
+    pub fn slot(&self, name: &str) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.name == name)
+    }
+
+    /// The slots whose methods the model is offered: what `tools` names, or else every slot that no `then` and no
+    /// `write` step uses, since what needs no model is written down, not asked for.
+    pub fn offered_slots(&self) -> Vec<&Slot> {
+        match &self.tools {
+            Some(tools) => self.slots.iter().filter(|slot| tools.contains(&slot.name)).collect(),
+            None => {
+                let used = |slot: &&Slot| {
+                    !self.then.iter().any(|then| then.slot == slot.name)
+                        && !self.write.iter().any(|write| write.slot == slot.name)
+                };
+                self.slots.iter().filter(used).collect()
+            }
+        }
+    }
+
+    /// Whether a person must be asked before this method is called, because the file says so.
+    pub fn asks(&self, slot: &str, method: &str) -> bool {
+        self.approve.iter().any(|(known, name)| known == slot && name == method)
+    }
+}
+
+/// Which documents a worker may be handed. What does not fit is refused before the model is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachments {
+    /// How many there may be.
+    pub max: u32,
+    /// How many bytes they may have together.
+    pub bytes: u64,
+    /// How their names may end, in lower case with the point; empty: in any way.
+    pub suffixes: Vec<String>,
+}
+
+impl Default for Attachments {
+    fn default() -> Attachments {
+        Attachments { max: 4, bytes: 10 << 20, suffixes: Vec::new() }
+    }
+}
+
+/// A named hole that the host fills by endowing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The name by which the worker knows what fills it.
+    pub name: String,
+    /// What may fill it.
+    pub kind: SlotKind,
+    /// The text that a person reads when choosing. Foreign text.
+    pub label: Option<String>,
+    /// Where it is declared, as bytes of the worker file.
+    pub span: Range<usize>,
+}
+
+/// What may fill a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotKind {
+    /// A directory.
+    Dir {
+        /// Whether it may be written to.
+        write: bool,
+    },
+    /// A place that sends messages.
+    Outbox,
+    /// Another worker.
+    Worker,
+}
+
+impl SlotKind {
+    /// Every kind, as it is written in worker files.
+    pub(crate) const ALL: [(&'static str, SlotKind); 4] = [
+        ("dir", SlotKind::Dir { write: false }),
+        ("dir rw", SlotKind::Dir { write: true }),
+        ("outbox", SlotKind::Outbox),
+        ("worker", SlotKind::Worker),
+    ];
+
+    /// The methods that a worker may call on what fills the slot.
+    pub fn methods(self) -> &'static [&'static str] {
+        match self {
+            SlotKind::Dir { write: false } => &["list", "read"],
+            SlotKind::Dir { write: true } => &["list", "read", "write"],
+            SlotKind::Outbox => &["send"],
+            SlotKind::Worker => &["call"],
+        }
+    }
+}
+
+impl fmt::Display for SlotKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SlotKind::Dir { write: false } => "dir",
+            SlotKind::Dir { write: true } => "dir rw",
+            SlotKind::Outbox => "outbox",
+            SlotKind::Worker => "worker",
+        })
+    }
+}
+
+/// A call of a worker that is written down instead of asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Then {
+    /// The name under which later templates find the result.
+    pub name: String,
+    /// The slot of the worker.
+    pub slot: String,
+    /// Its inputs.
+    pub with: Vec<(String, Piece)>,
+    /// Whether it is handed the caller's attachments.
+    pub attach: bool,
+    /// Where it stands, as bytes of the worker file.
+    pub span: Range<usize>,
+}
+
+/// A value in which texts may be templates.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// Data without any template in it.
+    Data(serde_json::Value),
+    /// A template that becomes text.
+    Text(Template),
+    /// A template that is nothing but one `{{ expression }}` and hands its value on as it is.
+    Value {
+        /// The template.
+        template: Template,
+        /// The expression between the braces.
+        expression: String,
+    },
+    /// A list in which there are templates.
+    List(Vec<Piece>),
+    /// A record in which there are templates.
+    Record(Vec<(String, Piece)>),
+}
+
+/// A file that is written when the run is through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// How often.
+    pub when: When,
+    /// The slot of the directory.
+    pub slot: String,
+    /// The file, relative to that directory.
+    pub path: Template,
+    /// What is written.
+    pub content: Template,
+    /// Where it stands, as bytes of the worker file.
+    pub span: Range<usize>,
+}
+
+/// How often a [`Write`] happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Once for each item of the run.
+    Each,
+    /// Once for the run.
+    Once,
+}

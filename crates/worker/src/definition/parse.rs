@@ -1,0 +1,440 @@
+//! From a bundle to a [`Definition`], or to all that is wrong with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use kernel::run::Limits;
+use kernel::Pattern;
+use passable::CAPABILITY_WORDS;
+
+use super::bundle::{Bundle, MAX_BYTES};
+use super::diagnostic::{Diagnostic, Severity};
+use super::fields::{Fields, IDENTIFIER, Problems, is_identifier};
+use super::template::{Place, Template};
+use super::walk::Walk;
+use super::yaml::{Data, Node};
+use super::{Attachments, Definition, Slot, SlotKind, front, steps, suggest, units, yaml};
+
+/// The keys of the front matter.
+const KEYS: [&str; 12] = [
+    "approve",
+    "attachments",
+    "creates",
+    "description",
+    "input",
+    "limits",
+    "model",
+    "output",
+    "slots",
+    "then",
+    "tools",
+    "write",
+];
+
+/// Tools that a model may be offered whatever the slots are called; a worker slot of that name would hide one.
+const OWN_TOOLS: [&str; 5] = ["create_worker", "define", "form", "request", "send"];
+
+/// How many problems are reported; who has so many wants to see the first.
+const MAX_PROBLEMS: usize = 50;
+
+/// Reads a definition. Everything that is wrong is reported, in the order of the file; the definition is there if
+/// none of it is an error.
+pub fn parse(bundle: &Bundle) -> (Option<Definition>, Vec<Diagnostic>) {
+    let Analysis { definition, mut problems, .. } = analyse(bundle);
+    for problem in &mut problems {
+        let text = problem.file.as_ref().and_then(|file| bundle.includes.get(file)).unwrap_or(&bundle.source);
+        problem.span = whole(text, problem.span.clone());
+    }
+    problems.sort_by(|a, b| (&a.file, a.span.start).cmp(&(&b.file, b.span.start)));
+    if let Some(beyond) = problems.len().checked_sub(MAX_PROBLEMS).filter(|beyond| *beyond > 0) {
+        problems.truncate(MAX_PROBLEMS);
+        let message = format!("there is more wrong: {beyond} problems are not shown");
+        problems.push(Diagnostic::error("worker/more", message, 0..0));
+    }
+    let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
+    (definition.filter(|_| !failed), problems)
+}
+
+/// The range, fitted to whole characters of the text: what parsers say of places in broken text is only nearly right.
+fn whole(text: &str, span: Range<usize>) -> Range<usize> {
+    let start = text.floor_char_boundary(span.start);
+    start..text.ceil_char_boundary(span.end).max(start)
+}
+
+/// The files that a bundle names, whether it has them or not.
+pub(crate) fn wanted(bundle: &Bundle) -> BTreeSet<String> {
+    analyse(bundle).wanted
+}
+
+#[derive(Default)]
+struct Analysis {
+    definition: Option<Definition>,
+    problems: Vec<Diagnostic>,
+    wanted: BTreeSet<String>,
+}
+
+fn analyse(bundle: &Bundle) -> Analysis {
+    let mut problems = Vec::new();
+    let large = std::iter::once((None, &bundle.source))
+        .chain(bundle.includes.iter().map(|(name, text)| (Some(name.as_str()), text)))
+        .find(|(_, text)| text.len() > MAX_BYTES);
+    if let Some((file, text)) = large {
+        let message = format!("a file of {} bytes is too large: at most {MAX_BYTES} are read", text.len());
+        let help = "hand long documents over as attachments or inputs";
+        problems.push(Diagnostic::error("worker/too-large", message, 0..0).help(help).within(file));
+        return Analysis { problems, ..Analysis::default() };
+    }
+    let parts = front::split(&bundle.source, &mut problems);
+    let text = parts.front.as_ref().and_then(|front| bundle.source.get(front.clone()));
+    let root =
+        text.zip(parts.front.as_ref()).and_then(|(text, front)| yaml::read(text, front.start, &mut problems));
+    let mut walk = Walk::new(&bundle.includes);
+    let definition = read(bundle, root.as_ref(), parts.body, &mut Problems(&mut problems), &mut walk);
+    let Walk { wanted, problems: found, .. } = walk;
+    problems.extend(found);
+    Analysis { definition: Some(definition), problems, wanted }
+}
+
+/// Reads what can be read: a part that is wrong gets its default, so that the others are checked as well.
+fn read(
+    bundle: &Bundle,
+    root: Option<&Node>,
+    body: Range<usize>,
+    problems: &mut Problems<'_>,
+    walk: &mut Walk<'_>,
+) -> Definition {
+    let fields = match root {
+        Some(Node { data: Data::Null, .. }) | None => None,
+        Some(root) => problems.fields(root, "the front matter", &KEYS),
+    };
+    let get = |key: &str| fields.as_ref().and_then(|fields| fields.get(key));
+
+    let slots = slots(get("slots"), problems);
+    let input = get("input").and_then(|node| match &node.data {
+        Data::Map(_) => pattern(node, &bundle.source, problems),
+        _ => {
+            problems.wrong(
+                "`input`",
+                "a map of names and patterns",
+                node,
+                "write it like `input: { rubric: string }`",
+            );
+            None
+        }
+    });
+    walk.know("input", get("input").and_then(names));
+    walk.know("output", get("output").and_then(names));
+    walk.know("item", Some(["name", "stem", "suffix", "index"].map(str::to_owned).to_vec()));
+    let then = steps::then(get("then"), &slots, bundle, problems, walk);
+    let write = steps::write(get("write"), &slots, &then, bundle, problems, walk);
+    if let Some(node) = get("creates")
+        && problems.flag(Some(node), "`creates`")
+    {
+        let help = "leave it out: workers that make workers are not supported yet";
+        problems.error("worker/creates", "`creates: true` is not supported yet", &node.span, help);
+    }
+    let usd = get("limits").and_then(|node| usd(node, problems));
+    Definition {
+        name: bundle.name.clone(),
+        description: get("description").and_then(|node| problems.line(node, "`description`", 300)),
+        input: input.unwrap_or_else(Pattern::any_record),
+        output: get("output").and_then(|node| pattern(node, &bundle.source, problems)),
+        attachments: get("attachments").map(|node| attachments(node, problems)).unwrap_or_default(),
+        approve: approve(get("approve"), &slots, problems),
+        limits: get("limits").map(|node| limits(node, problems)).unwrap_or_default(),
+        usd,
+        model: get("model").and_then(|node| problems.line(node, "`model`", 200)),
+        tools: tools(&fields, &slots, problems),
+        then,
+        write,
+        body: prompt(bundle, body, problems, walk),
+        slots,
+    }
+}
+
+fn prompt(bundle: &Bundle, span: Range<usize>, problems: &mut Problems<'_>, walk: &mut Walk<'_>) -> Template {
+    let text = bundle.source.get(span.clone()).unwrap_or_default();
+    if text.trim().is_empty() {
+        // A file whose front matter has no end has no body for that reason only.
+        if !problems.0.iter().any(|problem| problem.code == "worker/front-matter-open") {
+            let help = "write below the second `---` what the model is to do";
+            problems.error(
+                "worker/no-text",
+                "there is no text for the model",
+                &(span.start..span.start),
+                help,
+            );
+        }
+    } else {
+        walk.own(text, span.clone(), &bundle.source, &["input", "item", "attachments"]);
+    }
+    Template { text: text.to_owned(), place: Place::Own(span) }
+}
+
+/// The keys of a pattern that is a record, without the mark of those that may be missing.
+fn names(node: &Node) -> Option<Vec<String>> {
+    match &node.data {
+        Data::Map(entries) => {
+            Some(entries.iter().map(|(key, _)| key.text.trim_end_matches('?').to_owned()).collect())
+        }
+        _ => None,
+    }
+}
+
+fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
+    const HELP: &str =
+        "write `name: dir`, `dir rw`, `outbox` or `worker`, or `name: { is: dir rw, label: … }`";
+    let mut slots: Vec<Slot> = Vec::new();
+    let mut tools: BTreeMap<String, String> =
+        OWN_TOOLS.iter().map(|tool| ((*tool).to_owned(), format!("the tool `{tool}`"))).collect();
+    for (key, node) in problems.entries(node, "`slots`", HELP) {
+        let name = &key.text;
+        if !is_identifier(name) {
+            let message = format!("`{}` cannot be the name of a slot", name.escape_debug());
+            problems.error("worker/slot-name", message, &key.span, IDENTIFIER);
+        }
+        let (kind, label) = match &node.data {
+            Data::Map(_) => {
+                let fields = problems.fields(node, &format!("the slot `{name}`"), &["is", "label"]);
+                let label = fields.as_ref().and_then(|fields| fields.get("label"));
+                let label = label.and_then(|node| problems.line(node, "a label", 200));
+                match fields.and_then(|fields| fields.get("is")) {
+                    Some(kind) => (slot_kind(kind, problems), label),
+                    None => {
+                        problems.error(
+                            "worker/slot-kind",
+                            format!("the slot `{name}` is of no kind"),
+                            &key.span,
+                            HELP,
+                        );
+                        (None, label)
+                    }
+                }
+            }
+            Data::Null => {
+                problems.error(
+                    "worker/slot-kind",
+                    format!("the slot `{name}` is of no kind"),
+                    &key.span,
+                    HELP,
+                );
+                (None, None)
+            }
+            _ => (slot_kind(node, problems), None),
+        };
+        // A slot of unknown kind is kept as one that fits everywhere, so that its uses are not reported as well.
+        let kind = kind.unwrap_or(SlotKind::Dir { write: true });
+        for method in kind.methods() {
+            let tool = if kind == SlotKind::Worker { name.clone() } else { format!("{name}_{method}") };
+            if let Some(other) = tools.insert(tool.clone(), format!("the slot `{name}`")) {
+                let message =
+                    format!("the slot `{name}` and {other} would give the model two tools called `{tool}`");
+                problems.error("worker/slot-name", message, &key.span, "choose another name");
+            }
+        }
+        slots.push(Slot { name: name.clone(), kind, label, span: key.span.start..node.span.end });
+    }
+    slots
+}
+
+fn slot_kind(node: &Node, problems: &mut Problems<'_>) -> Option<SlotKind> {
+    let text = problems.text(node, "the kind of a slot")?;
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let found = SlotKind::ALL.iter().find(|(name, _)| *name == words).map(|(_, kind)| *kind);
+    if found.is_none() {
+        let help = suggest::help(&words, "the kinds", SlotKind::ALL.iter().map(|(name, _)| *name));
+        let message = format!("there is no slot of the kind `{}`", text.escape_debug());
+        problems.error("worker/slot-kind", message, &node.span, &help);
+    }
+    found
+}
+
+/// The slot of this name; a name that is not declared is reported.
+pub(crate) fn known_slot<'s>(
+    name: &str,
+    slots: &'s [Slot],
+    span: &Range<usize>,
+    problems: &mut Problems<'_>,
+) -> Option<&'s Slot> {
+    let found = slots.iter().find(|slot| slot.name == name);
+    if found.is_none() {
+        let help = match slots {
+            [] => "declare it under `slots`".to_owned(),
+            _ => suggest::help(name, "the slots", slots.iter().map(|slot| slot.name.as_str())),
+        };
+        let message = format!("there is no slot `{}`", name.escape_debug());
+        problems.error("worker/unknown-slot", message, span, &help);
+    }
+    found
+}
+
+fn approve(node: Option<&Node>, slots: &[Slot], problems: &mut Problems<'_>) -> BTreeSet<(String, String)> {
+    let mut asked = BTreeSet::new();
+    for (key, node) in problems.entries(node, "`approve`", "write it like `approve: { reports.write: ask }`")
+    {
+        if !matches!(&node.data, Data::Text(text) if text == "ask") {
+            let help = "write `ask`, or leave the line out";
+            let message =
+                "a worker file may only tighten what is asked, never loosen it: `ask` is the only setting";
+            problems.error("worker/approve", message, &node.span, help);
+        }
+        let Some((slot, method)) = key.text.split_once('.') else {
+            let message = format!("`{}` does not name a method of a slot", key.text.escape_debug());
+            problems.error("worker/approve", message, &key.span, "write `slot.method`, like `reports.write`");
+            continue;
+        };
+        let Some(slot) = known_slot(slot, slots, &key.span, problems) else { continue };
+        if !slot.kind.methods().contains(&method) {
+            let message =
+                format!("the slot `{}` ({}) has no method `{}`", slot.name, slot.kind, method.escape_debug());
+            let help = suggest::help(method, "its methods", slot.kind.methods().iter().copied());
+            problems.error("worker/approve", message, &key.span, &help);
+            continue;
+        }
+        asked.insert((slot.name.clone(), method.to_owned()));
+    }
+    asked
+}
+
+/// `tools`, where an empty list says something else than nothing at all.
+fn tools(fields: &Option<Fields<'_>>, slots: &[Slot], problems: &mut Problems<'_>) -> Option<Vec<String>> {
+    let node = fields.as_ref()?.get("tools")?;
+    let mut tools: Vec<String> = Vec::new();
+    for item in
+        problems.list(Some(node), "`tools`", "write it like `tools: [outbox]`, or `tools: []` for none")
+    {
+        let Some(name) = problems.text(item, "a slot's name") else { continue };
+        if tools.iter().any(|tool| tool == name) {
+            let message = format!("the slot `{name}` is named twice");
+            problems.error("worker/duplicate", message, &item.span, "keep one of the two");
+        } else if known_slot(name, slots, &item.span, problems).is_some() {
+            tools.push(name.to_owned());
+        }
+    }
+    Some(tools)
+}
+
+fn attachments(node: &Node, problems: &mut Problems<'_>) -> Attachments {
+    let mut attachments = Attachments::default();
+    let Some(fields) = problems.fields(node, "`attachments`", &["max", "bytes", "suffixes"]) else {
+        return attachments;
+    };
+    if let Some(node) = fields.get("max") {
+        let max = problems.amount(node, "`max`", units::count, 0..=1_000, "4");
+        attachments.max = max.and_then(|max| u32::try_from(max).ok()).unwrap_or(attachments.max);
+    }
+    if let Some(node) = fields.get("bytes") {
+        let bytes = problems.amount(node, "`bytes`", units::bytes, 1..=1 << 40, "10MiB");
+        attachments.bytes = bytes.unwrap_or(attachments.bytes);
+    }
+    for item in problems.list(fields.get("suffixes"), "`suffixes`", "write it like `suffixes: [.pdf, .md]`") {
+        let Some(text) = problems.text(item, "a suffix") else { continue };
+        let rest = text.strip_prefix('.').unwrap_or_default();
+        if rest.is_empty() || rest.len() > 16 || rest.contains(|c: char| !c.is_alphanumeric() && c != '.') {
+            let message = format!("`{}` is not a suffix", text.escape_debug());
+            problems.error(
+                "worker/suffix",
+                message,
+                &item.span,
+                "a suffix is a point and letters, like `.pdf`",
+            );
+        } else {
+            attachments.suffixes.push(text.to_lowercase());
+        }
+    }
+    attachments
+}
+
+/// The keys of `limits`.
+const LIMITS: [&str; 5] = ["turns", "depth", "tokens", "usd", "wall"];
+
+fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
+    let mut limits = Limits::default();
+    let Some(fields) = problems.fields(node, "`limits`", &LIMITS) else { return limits };
+    let small = |key: &str, bounds, like, problems: &mut Problems<'_>| {
+        let amount = problems.amount(fields.get(key)?, &format!("`{key}`"), units::count, bounds, like)?;
+        u32::try_from(amount).ok()
+    };
+    limits.turns = small("turns", 1..=1_000, "20", problems).unwrap_or(limits.turns);
+    limits.depth = small("depth", 0..=32, "5", problems).unwrap_or(limits.depth);
+    if let Some(node) = fields.get("tokens") {
+        let tokens = problems.amount(node, "`tokens`", units::count, 1..=1_000_000_000_000, "200k");
+        limits.tokens = tokens.unwrap_or(limits.tokens);
+    }
+    if let Some(node) = fields.get("wall") {
+        let wall = problems.amount(node, "`wall`", units::duration_ms, 1_000..=365 * 86_400_000, "10m");
+        limits.wall_ms = wall.unwrap_or(limits.wall_ms);
+    }
+    limits
+}
+
+fn usd(limits: &Node, problems: &mut Problems<'_>) -> Option<f64> {
+    let Data::Map(entries) = &limits.data else { return None };
+    let (_, node) = entries.iter().find(|(key, _)| key.text == "usd")?;
+    match &node.data {
+        Data::Null => None,
+        Data::Number(number) => {
+            let value = number.as_f64().filter(|value| value.is_finite() && (0.0..=1e6).contains(value));
+            if value.is_none() {
+                let message = "`usd` must be between 0 and a million";
+                problems.error("worker/amount", message, &node.span, "write it like `0.50`");
+            }
+            value
+        }
+        _ => {
+            problems.wrong("`usd`", "a number", node, "write it like `0.50`");
+            None
+        }
+    }
+}
+
+/// A pattern in shorthand. Inputs and outputs are data, so that words for capabilities are refused: a choice such as
+/// `mail|file` would otherwise hold one without anybody noticing.
+fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
+    capability_words(node, problems);
+    let plain = node.to_shorthand(source);
+    match Pattern::from_shorthand(&plain) {
+        Ok(pattern) => Some(pattern),
+        Err(_) => {
+            broken(&plain, problems);
+            None
+        }
+    }
+}
+
+/// Reports every part that is no pattern, where reading the whole stops at the first.
+fn broken(node: &passable::Node, problems: &mut Problems<'_>) {
+    let before = problems.0.len();
+    match node {
+        passable::Node::List(parts, _) => parts.iter().for_each(|part| broken(part, problems)),
+        passable::Node::Map(fields, _) => fields.iter().for_each(|(_, _, part)| broken(part, problems)),
+        _ => {}
+    }
+    if problems.0.len() == before
+        && let Err(error) = Pattern::from_shorthand(node)
+    {
+        problems.error(
+            "worker/pattern",
+            error.message,
+            &error.span,
+            error.help.as_deref().unwrap_or_default(),
+        );
+    }
+}
+
+fn capability_words(node: &Node, problems: &mut Problems<'_>) {
+    match &node.data {
+        Data::Text(text) => {
+            let mut words = text.split('|').map(|word| word.trim().trim_end_matches('?'));
+            if let Some(word) = words.find(|word| CAPABILITY_WORDS.contains(word)) {
+                let message = format!("`{word}` is the word for a capability; inputs and outputs are data");
+                let help =
+                    format!("for the text `{word}` write '\"{word}\"'; authority comes through `slots`");
+                problems.error("worker/pattern", message, &node.span, &help);
+            }
+        }
+        Data::List(items) => items.iter().for_each(|item| capability_words(item, problems)),
+        Data::Map(entries) => entries.iter().for_each(|(_, node)| capability_words(node, problems)),
+        Data::Null | Data::Bool(_) | Data::Number(_) => {}
+    }
+}

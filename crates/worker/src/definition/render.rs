@@ -1,0 +1,351 @@
+//! Rendering: a definition's own text, filled with data.
+//!
+//! What is rendered was admitted by [`template`](super::template); here are the limits that hold at run time. A
+//! rendering reads nothing but the definition, its bundle and the given data, and cannot tell when it is done.
+
+use std::io;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::ValueKind;
+use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
+use serde_json::{Map, Value as Json};
+
+use super::bundle::Bundle;
+use super::filters::{self, Budget};
+use super::template::{Place, Template};
+use super::{Definition, Piece, Then, Write};
+
+/// How many instructions one rendering may take.
+const MAX_FUEL: u64 = 500_000;
+/// How many bytes one rendering may make, and how many bytes of data it may be given.
+const MAX_OUTPUT: usize = 4 << 20;
+/// How many bytes the filters of one rendering may read and make.
+const MAX_FILTERED: u64 = 64 << 20;
+/// How deep includes, loops and conditions may nest; an include counts as ten.
+const MAX_NESTING: usize = 200;
+
+/// Why a text could not be rendered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// The template asks for a value that the data does not have.
+    #[error("{place}, line {line}: {} is missing", name.as_deref().map_or("a value".to_owned(), |name| format!("`{name}`")))]
+    Missing {
+        /// The template: the worker file or an included one.
+        place: String,
+        /// The line of the template, from 1.
+        line: usize,
+        /// What was asked for, as the template has it.
+        name: Option<String>,
+    },
+    /// The template does something with a value that cannot be done.
+    #[error("{place}, line {line}: {message}")]
+    Failed {
+        /// The template: the worker file or an included one.
+        place: String,
+        /// The line of the template, from 1.
+        line: usize,
+        /// What went wrong.
+        message: String,
+    },
+    /// The data is larger than a template may be given.
+    #[error("there are more than {} MiB of data for a template", MAX_OUTPUT >> 20)]
+    TooMuchData,
+    /// The text would become too long.
+    #[error("{place}: the text would become longer than {} MiB", MAX_OUTPUT >> 20)]
+    TooLong {
+        /// The template: the worker file or an included one.
+        place: String,
+    },
+    /// The template takes too long.
+    #[error("{place}: the template does not come to an end in reasonable time")]
+    TooMuchWork {
+        /// The template: the worker file or an included one.
+        place: String,
+    },
+    /// The path of a write came out as something that is not a file inside a directory.
+    #[error("the path of a write came out as {path:?}: {why}")]
+    Path {
+        /// What the template rendered to. It may hold foreign text; `Debug` makes it harmless.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The definition has no step of this number.
+    #[error("the worker has no step {index}")]
+    NoStep {
+        /// The number that was asked for, from 0.
+        index: usize,
+    },
+}
+
+/// What a write step writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The slot of the directory.
+    pub slot: String,
+    /// The file, relative to that directory, with `/`.
+    pub path: String,
+    /// What is written.
+    pub content: String,
+}
+
+/// Renders the text for the model. The data is a record with `input` (the record of inputs) and, as the run has
+/// them, `item` (`name`, `stem`, `suffix`, `index`) and `attachments` (a list of `name`, `bytes`).
+pub fn render_prompt(definition: &Definition, bundle: &Bundle, data: &Json) -> Result<String, RenderError> {
+    let renderer = Renderer::new(bundle, data)?;
+    renderer.text(&definition.body).map(|text| text.trim().to_owned())
+}
+
+/// Renders the inputs of the call that step `index` of `then` makes. The data is that of [`render_prompt`] with
+/// `output` and the results of the steps before, by name. A template that is nothing but one `{{ value }}` hands the
+/// value on as it is; any other becomes text.
+pub fn render_with(
+    definition: &Definition,
+    bundle: &Bundle,
+    index: usize,
+    data: &Json,
+) -> Result<Map<String, Json>, RenderError> {
+    let Then { with, .. } = definition.then.get(index).ok_or(RenderError::NoStep { index })?;
+    let renderer = Renderer::new(bundle, data)?;
+    with.iter().map(|(name, piece)| Ok((name.clone(), renderer.piece(piece)?))).collect()
+}
+
+/// Renders what step `index` of `write` writes. The data is, for an `each` step, that of [`render_with`] with the
+/// results of all `then` steps; for a `once` step `input` and `items`, a list of records of `item`, `output`, the
+/// `then` results by name and `error` (text, or null if there was none).
+pub fn render_write(
+    definition: &Definition,
+    bundle: &Bundle,
+    index: usize,
+    data: &Json,
+) -> Result<Written, RenderError> {
+    let Write { slot, path, content, .. } =
+        definition.write.get(index).ok_or(RenderError::NoStep { index })?;
+    let renderer = Renderer::new(bundle, data)?;
+    let path = checked_path(renderer.text(path)?)?;
+    Ok(Written { slot: slot.clone(), path, content: renderer.text(content)? })
+}
+
+/// The directory capability confines paths; this catches earlier, and in words, what a template made of a name.
+fn checked_path(path: String) -> Result<String, RenderError> {
+    let why = if path.trim().is_empty() {
+        "it is empty"
+    } else if path.len() > 1024 || path.split('/').any(|part| part.len() > 255) {
+        "it is too long"
+    } else if path.contains(|c: char| c.is_control() || c == '\\') {
+        "it has a line break, a backslash or a control character"
+    } else if path.starts_with('/') {
+        "it is not relative to the slot's directory"
+    } else if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        "it has a part that is empty, `.` or `..`"
+    } else {
+        return Ok(path);
+    };
+    Err(RenderError::Path { path, why })
+}
+
+struct Renderer<'b> {
+    bundle: &'b Bundle,
+    environment: Environment<'b>,
+    data: Value,
+}
+
+impl<'b> Renderer<'b> {
+    fn new(bundle: &'b Bundle, data: &Json) -> Result<Renderer<'b>, RenderError> {
+        if size(data, 0) > MAX_OUTPUT {
+            return Err(RenderError::TooMuchData);
+        }
+        let mut environment = Environment::empty();
+        // A file that ends with a line end is written with one.
+        if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
+            environment.set_syntax(syntax);
+        }
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_recursion_limit(MAX_NESTING);
+        environment.set_fuel(Some(MAX_FUEL));
+        // So that errors say where they are; nothing of it is shown as it is.
+        environment.set_debug(true);
+        environment.set_formatter(|out, _, value| match value.as_str() {
+            Some(text) => Ok(out.write_str(text)?),
+            None => Ok(out.write_str(&filters::plain(value)?.unwrap_or_default())?),
+        });
+        filters::install(&mut environment, &Budget::new(MAX_FILTERED));
+        for (name, text) in &bundle.includes {
+            // A file that cannot be read as a template was reported when the definition was read, and is missing here.
+            let _ = environment.add_template_owned(name.clone(), lines(text));
+        }
+        Ok(Renderer { bundle, environment, data: to_value(data) })
+    }
+
+    fn text(&self, template: &Template) -> Result<String, RenderError> {
+        let (name, text) = match &template.place {
+            Place::File(name) => (name.as_str(), self.bundle.includes.get(name).map_or("", String::as_str)),
+            Place::Own(_) => (self.bundle.file.as_str(), template.text.as_str()),
+        };
+        let text = lines(text);
+        let mut out = Limited { bytes: Vec::new(), over: false };
+        let rendered = self
+            .environment
+            .template_from_named_str(name, &text)
+            .and_then(|ready| ready.render_captured_to(self.data.clone(), &mut out).map(drop));
+        if out.over {
+            return Err(RenderError::TooLong { place: name.to_owned() });
+        }
+        rendered.map_err(|error| self.error(error, template))?;
+        // Only whole strings were written.
+        Ok(String::from_utf8(out.bytes).unwrap_or_default())
+    }
+
+    fn piece(&self, piece: &Piece) -> Result<Json, RenderError> {
+        match piece {
+            Piece::Data(data) => Ok(data.clone()),
+            Piece::Text(template) => Ok(Json::String(self.text(template)?)),
+            Piece::Value { template, expression } => {
+                let value = self
+                    .environment
+                    .compile_expression(expression)
+                    .and_then(|ready| ready.eval(self.data.clone()))
+                    .and_then(|value| match value.kind() {
+                        ValueKind::Undefined => Err(ErrorKind::UndefinedError.into()),
+                        _ => Ok(value),
+                    })
+                    .map_err(|error| match self.error(error, template) {
+                        RenderError::Missing { place, line, .. } => {
+                            RenderError::Missing { place, line, name: Some(expression.clone()) }
+                        }
+                        error => error,
+                    })?;
+                to_json(&value).ok_or_else(|| RenderError::Failed {
+                    place: self.bundle.file.clone(),
+                    line: self.line(template),
+                    message: "this is not a value that can be handed on".to_owned(),
+                })
+            }
+            Piece::List(items) => items.iter().map(|item| self.piece(item)).collect(),
+            Piece::Record(fields) => {
+                let fields = fields.iter().map(|(name, piece)| Ok((name.clone(), self.piece(piece)?)));
+                fields.collect::<Result<Map<_, _>, RenderError>>().map(Json::Object)
+            }
+        }
+    }
+
+    /// The line of the worker file at which a template begins.
+    fn line(&self, template: &Template) -> usize {
+        match &template.place {
+            Place::File(_) => 1,
+            Place::Own(span) => {
+                1 + self.bundle.source.get(..span.start).map_or(0, |before| before.matches('\n').count())
+            }
+        }
+    }
+
+    fn error(&self, error: Error, template: &Template) -> RenderError {
+        // An error in an included file is the cause of the error of the `include`.
+        let mut error = &error;
+        while let Some(cause) =
+            std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<Error>())
+        {
+            error = cause;
+        }
+        let included = error.name().filter(|name| self.bundle.includes.contains_key(*name));
+        let place = included.unwrap_or(&self.bundle.file).to_owned();
+        let line = match included {
+            Some(_) => error.line().unwrap_or(1),
+            None => self.line(template) + error.line().unwrap_or(1).saturating_sub(1),
+        };
+        match error.kind() {
+            ErrorKind::OutOfFuel => RenderError::TooMuchWork { place },
+            ErrorKind::UndefinedError => {
+                let asked =
+                    error.range().zip(error.template_source()).and_then(|(range, text)| text.get(range));
+                RenderError::Missing { place, line, name: asked.map(|asked| asked.trim().to_owned()) }
+            }
+            kind => RenderError::Failed {
+                place,
+                line,
+                message: error.detail().map_or_else(|| kind.to_string(), str::to_owned),
+            },
+        }
+    }
+}
+
+/// Line ends as templates count them.
+fn lines(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+/// Roughly how many bytes the data takes as text; what is nested too deep counts as too much.
+fn size(data: &Json, depth: usize) -> usize {
+    if depth > 64 {
+        return MAX_OUTPUT + 1;
+    }
+    match data {
+        Json::String(text) => text.len() + 2,
+        Json::Array(items) => items.iter().fold(2, |sum, item| sum.saturating_add(size(item, depth + 1) + 1)),
+        Json::Object(fields) => fields.iter().fold(2, |sum, (name, value)| {
+            sum.saturating_add(name.len() + 4).saturating_add(size(value, depth + 1))
+        }),
+        _ => 8,
+    }
+}
+
+/// Data as templates see it.
+fn to_value(data: &Json) -> Value {
+    match data {
+        Json::Null => Value::from(()),
+        Json::Bool(value) => Value::from(*value),
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(value), _) => Value::from(value),
+            (None, Some(value)) => Value::from(value),
+            (None, None) => Value::from(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Json::String(text) => Value::from(text.as_str()),
+        Json::Array(items) => items.iter().map(to_value).collect(),
+        Json::Object(fields) => {
+            Value::from_pairs(fields.iter().map(|(name, value)| (name.as_str(), to_value(value))))
+        }
+    }
+}
+
+/// The same back; the data that went in was not nested too deep, so what comes out is not.
+fn to_json(value: &Value) -> Option<Json> {
+    match value.kind() {
+        ValueKind::None => Some(Json::Null),
+        ValueKind::Bool => Some(Json::Bool(value.is_true())),
+        ValueKind::Number => match (i64::try_from(value.clone()), u64::try_from(value.clone())) {
+            (Ok(number), _) if value.is_integer() => Some(Json::from(number)),
+            (_, Ok(number)) if value.is_integer() => Some(Json::from(number)),
+            _ => f64::try_from(value.clone()).ok().and_then(serde_json::Number::from_f64).map(Json::Number),
+        },
+        ValueKind::String => value.as_str().map(Json::from),
+        ValueKind::Seq => {
+            value.try_iter().ok()?.map(|item| to_json(&item)).collect::<Option<Vec<_>>>().map(Json::Array)
+        }
+        ValueKind::Map => {
+            let field = |key: Value| Some((key.as_str()?.to_owned(), to_json(&value.get_item(&key).ok()?)?));
+            value.try_iter().ok()?.map(field).collect::<Option<Map<_, _>>>().map(Json::Object)
+        }
+        _ => None,
+    }
+}
+
+/// Keeps what is written, up to a limit.
+struct Limited {
+    bytes: Vec<u8>,
+    over: bool,
+}
+
+impl io::Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len().saturating_add(bytes.len()) > MAX_OUTPUT {
+            self.over = true;
+            return Err(io::Error::other("too long"));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

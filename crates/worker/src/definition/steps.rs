@@ -1,0 +1,200 @@
+//! The steps that need no model: `then` and `write`.
+
+use super::bundle::Bundle;
+use super::fields::{Fields, IDENTIFIER, Problems, is_identifier};
+use super::parse::known_slot;
+use super::template::{Place, Template, sole_expression};
+use super::walk::Walk;
+use super::yaml::{Data, Node};
+use super::{Piece, Slot, SlotKind, Then, When, Write};
+
+/// Names that templates have anyway.
+const RESERVED: [&str; 7] = ["attachments", "error", "input", "item", "items", "loop", "output"];
+
+const THEN: &str = "write it like `- facts: extract`, with `with:` and `attach:` below it if it needs them";
+const WRITE: &str =
+    "write it like `- each: out` (or `once: out`), with `path:` and `content:` or `template:`";
+
+/// Reads `then`.
+pub(crate) fn then(
+    node: Option<&Node>,
+    slots: &[Slot],
+    bundle: &Bundle,
+    problems: &mut Problems<'_>,
+    walk: &mut Walk<'_>,
+) -> Vec<Then> {
+    let mut steps: Vec<Then> = Vec::new();
+    for item in problems.list(node, "`then`", THEN) {
+        let Data::Map(entries) = &item.data else {
+            problems.wrong("a step of `then`", "a map", item, THEN);
+            continue;
+        };
+        let calls: Vec<_> =
+            entries.iter().filter(|(key, _)| !matches!(key.text.as_str(), "with" | "attach")).collect();
+        let [(name, slot)] = calls.as_slice() else {
+            let message = match calls.len() {
+                0 => "this step calls nothing".to_owned(),
+                n => format!("this step makes {n} calls; a step makes one"),
+            };
+            problems.error("worker/then", message, &item.span, THEN);
+            continue;
+        };
+        if !is_identifier(&name.text) {
+            let message = format!("`{}` cannot be the name of a result", name.text.escape_debug());
+            problems.error("worker/then", message, &name.span, IDENTIFIER);
+        } else if RESERVED.contains(&name.text.as_str()) {
+            let message = format!("`{}` is what templates call something else", name.text);
+            problems.error("worker/then", message, &name.span, "choose another name for the result");
+        } else if steps.iter().any(|step| step.name == name.text) {
+            let message = format!("an earlier step is called `{}` too", name.text);
+            problems.error("worker/then", message, &name.span, "choose another name for the result");
+        }
+        let slot_name = problems.text(slot, "the slot of a step").unwrap_or_default().to_owned();
+        if !slot_name.is_empty() {
+            wants(&slot_name, SlotKind::Worker, "a step of `then`", slot, slots, problems);
+        }
+        let find = |key: &str| entries.iter().find(|(known, _)| known.text == key).map(|(_, node)| node);
+        let names = known(&["input", "item", "attachments", "output"], &steps);
+        let with = find("with").filter(|node| !matches!(node.data, Data::Null));
+        let with = problems
+            .entries(with, "`with`", "write it like `with: { class: \"{{ output.class }}\" }`")
+            .iter()
+            .map(|(key, node)| (key.text.clone(), piece(node, bundle, &names, walk)))
+            .collect();
+        let attach =
+            problems.flag(find("attach").filter(|node| !matches!(node.data, Data::Null)), "`attach`");
+        steps.push(Then { name: name.text.clone(), slot: slot_name, with, attach, span: item.span.clone() });
+    }
+    steps
+}
+
+/// Reads `write`.
+pub(crate) fn write(
+    node: Option<&Node>,
+    slots: &[Slot],
+    then: &[Then],
+    bundle: &Bundle,
+    problems: &mut Problems<'_>,
+    walk: &mut Walk<'_>,
+) -> Vec<Write> {
+    let mut steps = Vec::new();
+    for item in problems.list(node, "`write`", WRITE) {
+        let what = "a step of `write`";
+        let Some(fields) = problems.fields(item, what, &["each", "once", "path", "content", "template"])
+        else {
+            continue;
+        };
+        let (when, slot) = match (fields.get("each"), fields.get("once")) {
+            (Some(slot), None) => (When::Each, slot),
+            (None, Some(slot)) => (When::Once, slot),
+            _ => {
+                problems.error("worker/write", "a step has either `each` or `once`", &item.span, WRITE);
+                continue;
+            }
+        };
+        let names = match when {
+            When::Each => known(&["input", "item", "attachments", "output"], then),
+            When::Once => vec!["input", "items"],
+        };
+        let slot_name = problems.text(slot, "the slot of a step").unwrap_or_default().to_owned();
+        if !slot_name.is_empty() {
+            wants(&slot_name, SlotKind::Dir { write: true }, what, slot, slots, problems);
+        }
+        let path = match fields.get("path") {
+            Some(node) => problems.text(node, "`path`").map(|text| own(text, node, bundle, &names, walk)),
+            None => {
+                problems.error("worker/write", "this step has no `path`", &item.span, WRITE);
+                None
+            }
+        };
+        if when == When::Each
+            && let (Some(node), Some(path)) = (fields.get("path"), &path)
+            && !path.text.contains("{{")
+        {
+            let help = "let the path depend on the item, like `\"{{ item.stem }}.md\"`";
+            problems.error("worker/write", "every item would write the same file", &node.span, help);
+        }
+        let content = content(&fields, item, bundle, &names, problems, walk);
+        if let (Some(path), Some(content)) = (path, content) {
+            steps.push(Write { when, slot: slot_name, path, content, span: item.span.clone() });
+        }
+    }
+    steps
+}
+
+fn content(
+    fields: &Fields<'_>,
+    item: &Node,
+    bundle: &Bundle,
+    names: &[&str],
+    problems: &mut Problems<'_>,
+    walk: &mut Walk<'_>,
+) -> Option<Template> {
+    match (fields.get("content"), fields.get("template")) {
+        (Some(node), None) => {
+            problems.text(node, "`content`").map(|text| own(text, node, bundle, names, walk))
+        }
+        (None, Some(node)) => {
+            let name = problems.text(node, "`template`")?;
+            walk.file(name, None, node.span.clone(), names);
+            Some(Template { text: String::new(), place: Place::File(name.to_owned()) })
+        }
+        _ => {
+            problems.error("worker/write", "a step has either `content` or `template`", &item.span, WRITE);
+            None
+        }
+    }
+}
+
+/// Checks that a step's slot is declared and of the right kind.
+fn wants(name: &str, kind: SlotKind, what: &str, node: &Node, slots: &[Slot], problems: &mut Problems<'_>) {
+    if let Some(slot) = known_slot(name, slots, &node.span, problems)
+        && slot.kind != kind
+    {
+        let message = format!("{what} needs a slot of the kind `{kind}`; `{name}` is `{}`", slot.kind);
+        let help = format!("declare it as `{name}: {kind}`");
+        problems.error("worker/slot-use", message, &node.span, &help);
+    }
+}
+
+/// The names that a template has: what is always there, and the results of the steps before.
+fn known<'s>(always: &[&'s str], steps: &'s [Then]) -> Vec<&'s str> {
+    always.iter().copied().chain(steps.iter().map(|step| step.name.as_str())).collect()
+}
+
+/// A template that stands in the front matter.
+fn own(text: &str, node: &Node, bundle: &Bundle, names: &[&str], walk: &mut Walk<'_>) -> Template {
+    walk.own(text, node.span.clone(), &bundle.source, names);
+    Template { text: text.to_owned(), place: Place::Own(node.span.clone()) }
+}
+
+/// A value of `with`: every text in it that has braces is a template.
+fn piece(node: &Node, bundle: &Bundle, names: &[&str], walk: &mut Walk<'_>) -> Piece {
+    match &node.data {
+        Data::Text(text) if ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark)) => {
+            let template = own(text, node, bundle, names, walk);
+            match sole_expression(text) {
+                Some(expression) => Piece::Value { expression: expression.to_owned(), template },
+                None => Piece::Text(template),
+            }
+        }
+        Data::List(items) => {
+            let pieces: Vec<Piece> = items.iter().map(|item| piece(item, bundle, names, walk)).collect();
+            match pieces.iter().all(|piece| matches!(piece, Piece::Data(_))) {
+                true => Piece::Data(node.to_json()),
+                false => Piece::List(pieces),
+            }
+        }
+        Data::Map(entries) => {
+            let pieces: Vec<(String, Piece)> = entries
+                .iter()
+                .map(|(key, node)| (key.text.clone(), piece(node, bundle, names, walk)))
+                .collect();
+            match pieces.iter().all(|(_, piece)| matches!(piece, Piece::Data(_))) {
+                true => Piece::Data(node.to_json()),
+                false => Piece::Record(pieces),
+            }
+        }
+        _ => Piece::Data(node.to_json()),
+    }
+}

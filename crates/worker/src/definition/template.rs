@@ -1,0 +1,97 @@
+//! The template language of worker files: the part of Jinja that can be bounded.
+//!
+//! A worker file may come from anyone, and rendering it must neither hang nor fill memory. MiniJinja's fuel counts
+//! instructions, not what one of them costs, so this module admits only what costs little per instruction: text,
+//! `{{ … }}`, `if`, `for` over values, `include` of a named file, tests, filters (ours, which keep account), and
+//! comparison with a literal. What can name a grown value (`set`, `macro`, `~`, `*`) is refused when the file is
+//! read, with its place. Together with the fuel and the limits of rendering that bounds time and
+//! memory by the size of the worker and its data.
+//!
+//! Only a definition's own text is a template. Values are inserted as they are and never read again.
+
+use std::ops::Range;
+
+use minijinja::machinery::{Span, Token, tokenize};
+
+/// A text of the definition that is rendered with data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// The text.
+    pub text: String,
+    /// Where it stands: in an included file, or in the worker file.
+    pub place: Place,
+}
+
+/// Where a [`Template`] stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A file beside the worker file, by its name in the bundle.
+    File(String),
+    /// Bytes of the worker file.
+    Own(Range<usize>),
+}
+
+/// The filters that templates may use, beside which there are none.
+pub(crate) const FILTERS: [&str; 14] = [
+    "default", "first", "indent", "join", "last", "length", "line", "lower", "replace", "table", "tojson",
+    "trim", "truncate", "upper",
+];
+
+/// The tests that templates may use.
+pub(crate) const TESTS: [&str; 9] =
+    ["boolean", "containing", "defined", "mapping", "none", "number", "sequence", "string", "undefined"];
+
+/// How many words and signs one `{{ … }}` or `{% … %}` may have. MiniJinja reads, compiles and frees expressions by
+/// recursion, so this bounds its stack.
+const MAX_TOKENS: usize = 200;
+/// How many `{{ … }}` and `{% … %}` one file may have.
+const MAX_TAGS: usize = 5_000;
+/// How many `elif` one file may have: each is one `if` inside another.
+const MAX_ELIFS: usize = 100;
+
+/// What is too large about a template, found without building anything of its size.
+pub(crate) fn oversized(text: &str) -> Option<(String, Range<usize>)> {
+    let (mut tags, mut elifs, mut tokens) = (0, 0, 0);
+    // What cannot be cut into tokens is left to the parser, which says why.
+    for (token, span) in tokenize(text, false, Default::default()).map_while(Result::ok) {
+        match token {
+            Token::TemplateData(_) => {}
+            Token::VariableStart | Token::BlockStart => (tags, tokens) = (tags + 1, 0),
+            Token::Ident("elif") => elifs += 1,
+            _ => tokens += 1,
+        }
+        let (limit, what) = if tokens > MAX_TOKENS {
+            (MAX_TOKENS, "words and signs between these braces")
+        } else if tags > MAX_TAGS {
+            (MAX_TAGS, "`{{ … }}` and `{% … %}` in one file")
+        } else if elifs > MAX_ELIFS {
+            (MAX_ELIFS, "`elif` in one file")
+        } else {
+            continue;
+        };
+        return Some((format!("there are more than {limit} {what}"), range(span)));
+    }
+    None
+}
+
+/// The expression of a template that is nothing but one `{{ expression }}`.
+pub(crate) fn sole_expression(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let mut tokens = tokenize(text, false, Default::default());
+    let Some(Ok((Token::VariableStart, start))) = tokens.next() else { return None };
+    let end = loop {
+        match tokens.next()? {
+            Ok((Token::VariableEnd, end)) => break end,
+            Ok(_) => {}
+            Err(_) => return None,
+        }
+    };
+    let whole = tokens.next().is_none();
+    text.get(range(start).end..range(end).start).filter(|_| whole).map(str::trim)
+}
+
+/// Where something stands, as bytes of its template.
+pub(crate) fn range(span: Span) -> Range<usize> {
+    let at = |offset: u32| usize::try_from(offset).unwrap_or(usize::MAX);
+    at(span.start_offset)..at(span.end_offset)
+}

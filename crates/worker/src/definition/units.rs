@@ -1,0 +1,128 @@
+//! Numbers with units as people write them: `10MiB`, `200k`, `1h30m`.
+
+/// Bytes: a plain number, or one with `B`, `kB`, `MB`, `GB` (thousands) or `KiB`, `MiB`, `GiB` (1024s).
+pub(crate) fn bytes(text: &str) -> Option<u64> {
+    let (number, unit) = split(text)?;
+    let factor = match unit {
+        "" | "B" => 1,
+        "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    scale(number, factor)
+}
+
+/// A count: a plain number, or one with `k` or `M`.
+pub(crate) fn count(text: &str) -> Option<u64> {
+    let (number, unit) = split(text)?;
+    let factor = match unit {
+        "" => 1,
+        "k" => 1_000,
+        "M" => 1_000_000,
+        _ => return None,
+    };
+    scale(number, factor)
+}
+
+/// A duration in milliseconds: numbers with `ms`, `s`, `m`, `h` or `d`, the larger units first.
+pub(crate) fn duration_ms(text: &str) -> Option<u64> {
+    let mut rest = text.trim();
+    let mut total = 0u64;
+    let mut last = u64::MAX;
+    while !rest.is_empty() {
+        let (number, tail) = split(rest)?;
+        let width = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at_checked(width)?;
+        let factor = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return None,
+        };
+        if factor >= last {
+            return None;
+        }
+        last = factor;
+        total = total.checked_add(scale(number, factor)?)?;
+        rest = tail.trim_start();
+    }
+    (last != u64::MAX).then_some(total)
+}
+
+/// The number at the front, as its digits before and after the point, and what follows it.
+fn split(text: &str) -> Option<((&str, &str), &str)> {
+    let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let text = text.trim();
+    let (whole, rest) = text.split_at_checked(digits(text))?;
+    let (part, rest) = match rest.strip_prefix('.') {
+        Some(rest) => rest.split_at_checked(digits(rest)).filter(|(part, _)| !part.is_empty())?,
+        None => ("", rest),
+    };
+    (!whole.is_empty()).then_some(((whole, part), rest.trim_start()))
+}
+
+/// Exact, so that `1.5k` is 1500 and `1.0005k` is an error rather than a rounding.
+fn scale((whole, part): (&str, &str), factor: u64) -> Option<u64> {
+    let part = part.trim_end_matches('0');
+    let tens = 10u64.checked_pow(u32::try_from(part.len()).ok()?)?;
+    let part: u64 = if part.is_empty() { 0 } else { part.parse().ok()? };
+    let part = part.checked_mul(factor)?;
+    (part % tens == 0).then_some(())?;
+    whole.parse::<u64>().ok()?.checked_mul(factor)?.checked_add(part / tens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("512", Some(512)),
+            ("10MiB", Some(10 << 20)),
+            ("10 MiB", Some(10 << 20)),
+            ("2kB", Some(2_000)),
+            ("1.5GiB", Some(3 << 29)),
+            ("10MB", Some(10_000_000)),
+            ("10mb", None),
+            ("10M", None),
+            ("1.", None),
+            (".5MB", None),
+            ("-1", None),
+            ("1e9", None),
+            ("0.0001kB", None),
+            ("99999999999GiB", None),
+            ("1.00000000000000000000000000001GB", None),
+            ("", None),
+        ] {
+            assert_eq!(bytes(text), expected, "{text}");
+        }
+        for (text, expected) in
+            [("200k", Some(200_000)), ("1.5M", Some(1_500_000)), ("7", Some(7)), ("7K", None)]
+        {
+            assert_eq!(count(text), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("10m", Some(600_000)),
+            ("1h30m", Some(5_400_000)),
+            ("1h 30m", Some(5_400_000)),
+            ("0.5s", Some(500)),
+            ("250ms", Some(250)),
+            ("7d", Some(604_800_000)),
+            ("10", None),
+            ("30m1h", None),
+            ("1m1m", None),
+            ("", None),
+            ("99999999999999999d", None),
+        ] {
+            assert_eq!(duration_ms(text), expected, "{text}");
+        }
+    }
+}

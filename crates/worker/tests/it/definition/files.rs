@@ -1,0 +1,132 @@
+use std::path::Path;
+
+use insta::assert_snapshot;
+use worker::definition::{Bundle, LoadError, Report, parse};
+
+fn directory(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    directory
+}
+
+/// The error of a load and its way out, with the directory left out.
+fn error(directory: &Path, name: &str) -> String {
+    let error = Bundle::load(&directory.join(name)).expect_err("this does not load");
+    format!("{error}\n  {}", error.help()).replace(&format!("{}", directory.display()), "DIR")
+}
+
+#[test]
+fn includes_are_found_transitively() {
+    let directory = directory(&[
+        ("sub/go.worker.md", b"---\nslots: { out: dir rw }\nwrite: [{ once: out, path: x, template: t.j2 }]\n---\n{% include 'a.md' %}{% include 'gone.md' %}"),
+        ("sub/t.j2", b"{% include 'parts/b.md' %}"),
+        ("sub/a.md", b"{# {% include 'not.md' %} #}{% raw %}{% include 'not.md' %}{% endraw %}"),
+        ("sub/parts/b.md", b"b"),
+        ("sub/not.md", b"not included"),
+    ]);
+    let bundle = Bundle::load(&directory.path().join("sub/go.worker.md")).unwrap();
+    assert_eq!(bundle.name, "go");
+    assert_eq!(bundle.includes.keys().collect::<Vec<_>>(), ["a.md", "parts/b.md", "t.j2"]);
+    let (_, diagnostics) = parse(&bundle);
+    let report = Report::new(&bundle, diagnostics);
+    let mut out = String::new();
+    miette::NarratableReportHandler::new().render_report(&mut out, &report).unwrap();
+    assert_snapshot!(out, @r#"
+    go.worker.md cannot be used: there is 1 error in it
+        Diagnostic severity: error
+
+    Error: there is no file `gone.md`
+        Diagnostic severity: error
+
+    Begin snippet for go.worker.md starting at line 4, column 1
+
+    snippet line 4: ---
+    snippet line 5: {% include 'a.md' %}{% include 'gone.md' %}
+        label at line 5, columns 32 to 40
+    diagnostic help: it must lie beside the worker file
+    diagnostic code: template/missing-file
+    "#);
+}
+
+#[test]
+fn what_cannot_be_loaded() {
+    let large = vec![b'x'; (10 << 20) + 1];
+    let directory = directory(&[
+        ("triage.worker", b"Go."),
+        ("notes.txt", b"Go."),
+        ("1st.worker", b"Go."),
+        ("large.worker", &large),
+        ("binary.worker", b"---\ndescription: x\n\xff---\n"),
+        ("escape.worker", b"{% include 'link.md' %}"),
+        ("latin.worker", b"{% include 'latin.md' %}"),
+        ("latin.md", b"caf\xe9"),
+        ("folder.worker/x", b""),
+    ]);
+    let path = directory.path();
+    std::os::unix::fs::symlink("/etc/passwd", path.join("link.md")).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path.join("pipe.worker"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
+    let names = [
+        "triag.worker",
+        "triage",
+        "notes.txt",
+        "1st.worker",
+        "nothing-like-it.worker",
+        "none/triage.worker",
+        "large.worker",
+        "binary.worker",
+        "escape.worker",
+        "latin.worker",
+        "folder.worker",
+        "pipe.worker",
+    ];
+    let all: Vec<String> = names.iter().map(|name| error(path, name)).collect();
+    assert_snapshot!(all.join("\n"), @r#"
+    there is no file `DIR/triag.worker`
+      did you mean `DIR/triage.worker`?
+    `DIR/triage` is not the name of a worker file: it does not end in `.worker` or `.worker.md`
+      did you mean `DIR/triage.worker`?
+    `DIR/notes.txt` is not the name of a worker file: it does not end in `.worker` or `.worker.md`
+      a worker file is called `NAME.worker` or `NAME.worker.md`
+    `DIR/1st.worker` is not the name of a worker file: a name is letters, digits, `-` and `_`, at most 64, and begins with a letter
+      a worker file is called `NAME.worker` or `NAME.worker.md`
+    there is no file `DIR/nothing-like-it.worker`
+      look at the path; there is no worker file of a similar name there
+    there is no file `DIR/none/triage.worker`
+      look at the path; there is no worker file of a similar name there
+    `DIR/large.worker` is larger than 1024 KiB
+      hand long documents over as attachments or inputs
+    `DIR/binary.worker` is not UTF-8 text: the byte at offset 19 (line 3) cannot be read
+      save it as UTF-8
+    `DIR/link.md` leads out of the directory of the worker file
+      copy the file instead of linking to it
+    `DIR/latin.md` is not UTF-8 text: the byte at offset 3 (line 1) cannot be read
+      save it as UTF-8
+    `DIR/folder.worker` is not a file
+      give the path of a worker file
+    `DIR/pipe.worker` is not a file
+      give the path of a worker file
+    "#);
+    assert!(matches!(Bundle::load(Path::new("/")), Err(LoadError::NotAFile { .. })));
+}
+
+/// The workers of the examples are right as they stand.
+#[test]
+fn examples() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/inbox");
+    for name in ["triage.worker", "extract.worker"] {
+        let bundle = Bundle::load(&examples.join(name)).unwrap();
+        let (definition, diagnostics) = parse(&bundle);
+        assert!(definition.is_some() && diagnostics.is_empty(), "{diagnostics:#?}");
+    }
+}
