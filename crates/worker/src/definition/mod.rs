@@ -25,8 +25,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
-use kernel::run::Limits;
 use kernel::Pattern;
+use kernel::run::Limits;
 
 pub use bundle::{Bundle, LoadError, MAX_BYTES};
 pub use diagnostic::{Diagnostic, Report, Severity};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use kernel::run::Limits;
 use kernel::Pattern;
+use kernel::run::Limits;
 use passable::CAPABILITY_WORDS;
 
 use super::bundle::{Bundle, MAX_BYTES};
