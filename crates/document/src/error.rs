@@ -2,8 +2,8 @@
 
 use crate::MediaType;
 
-/// Why the text of a document was not read. The message says what is wrong, [`DocumentError::help`] what to do.
-/// Neither names the file: the caller knows it, and it may be a name that needs care on a screen.
+/// Why the text of a document was not read. The message says what is wrong, [`DocumentError::help`] what to
+/// do. Neither names the file: the caller knows it, and it may be a name that needs care on a screen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
@@ -29,8 +29,8 @@ pub enum DocumentError {
         /// [`Limits::pages`](crate::Limits::pages).
         limit: usize,
     },
-    /// The PDF unfolds to more data, or takes more drawing operations, than the limit: a decompression bomb, or
-    /// an honest drawing of great detail.
+    /// The PDF unfolds to more data, or takes more drawing operations, than the limit: a decompression
+    /// bomb, or an honest drawing of great detail.
     #[error("the PDF takes more than {limit} {unit} to read")]
     PdfTooComplex {
         /// "unfolded bytes" or "drawing operations".
@@ -101,33 +101,35 @@ impl DocumentError {
     /// One line that says how the person who has the document gets on.
     pub fn help(&self) -> String {
         match self {
-            Self::TooLarge { .. } => "raise the limit of the attachment, or give only the part that is needed".into(),
+            Self::TooLarge { .. } => {
+                "raise the limit for attachments, or give only the part that is needed".into()
+            }
             Self::TooMuchText { .. } => "raise the limit of the text, or split the document".into(),
             Self::TooManyPages { limit, .. } => {
-                format!("give only the pages that are needed, e.g. `qpdf in.pdf --pages . 1-{limit} -- out.pdf`")
+                format!("give only the pages needed, e.g. `qpdf in.pdf --pages . 1-{limit} -- out.pdf`")
             }
             Self::PdfTooComplex { .. } => {
-                "print it to a new PDF, which drops what is not visible; do not raise the limit for a stranger's file"
-                    .into()
+                "print it to a new PDF, which drops what is hidden; be wary of raising the limit".into()
             }
             Self::Unsupported { .. } => {
                 format!("save it as PDF or as plain text; what can be read: {}", MediaType::KNOWN)
             }
             Self::Disguised { found, .. } => {
-                format!("if {found} is what you meant, give the file the suffix of that type; if not, ask its sender")
+                format!("give it the suffix of what it is ({found}), or ask for it again")
             }
             Self::Binary { .. } => {
                 "the file may be damaged or have the wrong suffix; save it as plain text in UTF-8".into()
             }
             Self::NotUtf8 { .. } => {
-                "save it in UTF-8, e.g. `iconv -f WINDOWS-1252 -t UTF-8 old.txt > new.txt` (or -f UTF-16)".into()
+                "save it in UTF-8, e.g. `iconv -f WINDOWS-1252 -t UTF-8 in.txt > out.txt` (or -f UTF-16)"
+                    .into()
             }
-            Self::MailBroken { .. } => "save the mail again with its header, or give the text the suffix .txt".into(),
+            Self::MailBroken { .. } => "save the mail again with its header, or name the file .txt".into(),
             Self::MailWithoutText { .. } => "save the attachments and give those".into(),
             Self::PdfWithoutText { .. } => {
                 "add a text layer by character recognition, e.g. `ocrmypdf in.pdf out.pdf`".into()
             }
-            Self::PdfEncrypted => "remove the password, e.g. `qpdf --decrypt --password=… in.pdf out.pdf`".into(),
+            Self::PdfEncrypted => "remove the password: `qpdf --decrypt --password=… in.pdf out.pdf`".into(),
             Self::PdfBroken { .. } => {
                 "fetch it again; if that does not help, repair it, e.g. `qpdf in.pdf out.pdf`".into()
             }

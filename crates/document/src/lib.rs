@@ -1,13 +1,14 @@
 //! The text of a document, as a model or a person may read it.
 //!
-//! [`text()`] takes the bytes of a file and its name and gives back plain text. It knows UTF-8 text in its many
-//! suffixes, mail (`.eml`) and PDF with a text layer. What it cannot read it refuses with a [`DocumentError`]
-//! that says what is wrong and, in [`DocumentError::help`], what to do about it; it never guesses at bytes.
+//! [`text()`] takes the bytes of a file and its name and gives back plain text. It knows UTF-8 text in its
+//! many suffixes, mail (`.eml`) and PDF with a text layer. What it cannot read it refuses with a
+//! [`DocumentError`] that says what is wrong and, in [`DocumentError::help`], what to do about it; it never
+//! guesses at bytes.
 //!
-//! Documents come from strangers, so everything is bounded by [`Limits`], no input makes it panic, and a panic
-//! inside a parser that we did not write comes back as an error. Two things are left to the caller. Time is
-//! bounded by the amount of work, not by a clock: who needs a deadline runs this in a process that can be ended.
-//! And the text is foreign: it carries the provenance of the file it came from.
+//! Documents come from strangers, so everything is bounded by [`Limits`], no input makes it panic, and a
+//! panic inside a parser that we did not write comes back as an error. Two things are left to the caller.
+//! Time is bounded by the amount of work, not by a clock: who needs a deadline runs this in a process that
+//! can be ended. And the text is foreign: it carries the provenance of the file it came from.
 //!
 //! The crate opens no file, reads no clock and keeps no state.
 #![forbid(unsafe_code)]
@@ -27,9 +28,9 @@ pub use media::MediaType;
 /// What was read from a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// The text. Lines end in `\n` where this crate made them (mail, PDF); the text of a text file is unchanged
-    /// but for a byte order mark at its start. Free of NUL and of other control characters but tab, line feed,
-    /// carriage return and form feed.
+    /// The text. Lines end in `\n` where this crate made them (mail, PDF); the text of a text file is
+    /// unchanged but for a byte order mark at its start. Free of NUL and of other control characters but
+    /// tab, line feed, carriage return and form feed.
     pub text: String,
     /// What the document was read as.
     pub media_type: MediaType,
@@ -40,13 +41,13 @@ pub struct Text {
 /// Reads the text of a document.
 ///
 /// `name` is a file name or path; only its suffix counts, and only together with the content: see
-/// [`MediaType::sniff`]. A caller that has a file rather than bytes asks [`Limits::admit`] with the file's size
-/// before it reads the file.
+/// [`MediaType::sniff`]. A caller that has a file rather than bytes asks [`Limits::admit`] with the file's
+/// size before it reads the file.
 ///
 /// # Errors
 ///
-/// A [`DocumentError`] that says which of the rules the document breaks. The size is checked first, then the
-/// type, then the content.
+/// A [`DocumentError`] that says which of the rules the document breaks. The size is checked first, then
+/// the type, then the content.
 pub fn text(bytes: &[u8], name: &str, limits: &Limits) -> Result<Text, DocumentError> {
     limits.admit(u64::try_from(bytes.len()).unwrap_or(u64::MAX))?;
     let media_type = MediaType::sniff(bytes, name)?;

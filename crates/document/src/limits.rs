@@ -12,10 +12,11 @@ pub struct Limits {
     pub text: usize,
     /// The most pages that a PDF may have.
     pub pages: usize,
-    /// The most bytes that the compressed pages and fonts of a PDF may unfold to, taken together. Its compressed
-    /// objects, which take more room, may unfold to a quarter of it.
+    /// The most bytes that the compressed pages and fonts of a PDF may unfold to, taken together. Its
+    /// compressed objects, which take more room, may unfold to a quarter of it.
     pub unfolded: usize,
-    /// The most drawing operations that are followed in the pages of a PDF, taken together. This bounds the time.
+    /// The most drawing operations that are followed in the pages of a PDF, taken together. This bounds the
+    /// time.
     pub operations: usize,
 }
 

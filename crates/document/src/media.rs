@@ -73,14 +73,14 @@ impl MediaType {
         }
     }
 
-    /// Finds the type of a document. The content decides whether it is a PDF, another known binary format or
-    /// text; among the kinds of text the suffix of `name` decides, and an unknown suffix means plain text. That
-    /// the text is sound is not checked here.
+    /// Finds the type of a document. The content decides whether it is a PDF, another known binary format
+    /// or text; among the kinds of text the suffix of `name` decides, and an unknown suffix means plain
+    /// text. That the text is sound is not checked here.
     ///
     /// # Errors
     ///
-    /// [`DocumentError::Disguised`] when name and content contradict each other, [`DocumentError::Unsupported`]
-    /// when the content is of a known type whose text cannot be read.
+    /// [`DocumentError::Disguised`] when name and content contradict each other,
+    /// [`DocumentError::Unsupported`] when the content is of a known type whose text cannot be read.
     pub fn sniff(bytes: &[u8], name: &str) -> Result<Self, DocumentError> {
         let suffix = suffix(name);
         let promised = promised(&suffix);
@@ -137,8 +137,8 @@ fn promised(suffix: &str) -> Option<MediaType> {
     })
 }
 
-/// A PDF begins with its mark. Only a file that is named as one may have dirt before it: a text that quotes the
-/// mark is no PDF.
+/// A PDF begins with its mark. Only a file that is named as one may have dirt before it: a text that quotes
+/// the mark is no PDF.
 fn is_pdf(bytes: &[u8], promised: Option<MediaType>) -> bool {
     const MARK: &[u8] = b"%PDF-";
     if promised != Some(MediaType::Pdf) {

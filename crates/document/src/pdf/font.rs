@@ -203,8 +203,8 @@ fn number(document: &Document, object: &Object) -> Option<f32> {
     document.dereference(object).ok().and_then(|(_, found)| found.as_float().ok())
 }
 
-/// The width of a character in a font that does not say, in thousandths: the fonts that every reader must have
-/// are allowed to leave their widths out.
+/// The width of a character in a font that does not say, in thousandths: the fonts that every reader must
+/// have are allowed to leave their widths out.
 fn estimate(char: char) -> f32 {
     match char {
         'i' | 'j' | 'l' | '\'' | '|' | '!' | '.' | ',' | ':' | ';' | ' ' | 'I' | '/' | '\\' | 't' | 'f' => {

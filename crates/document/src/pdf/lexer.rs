@@ -1,8 +1,9 @@
 //! The words of content streams and of character tables.
 //!
-//! Both are read here rather than by the parser of the file: they are the parts of a PDF that unfold furthest, and
-//! nothing of them needs to be kept. Brackets do not nest in what reading text takes from them, so nothing here
-//! recurses; arrays are flattened and dictionaries passed over as words that mean nothing.
+//! Both are read here rather than by the parser of the file: they are the parts of a PDF that unfold
+//! furthest, and nothing of them needs to be kept. Brackets do not nest in what reading text takes from
+//! them, so nothing here recurses; arrays are flattened and dictionaries passed over as words that mean
+//! nothing.
 
 /// The most operands of one operation that are kept.
 const OPERANDS: usize = 1 << 16;
@@ -95,8 +96,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Passes over the data of an inline image, after its `ID`. The end is an `EI` between blanks with something
-    /// like text after it: the data may hold the two letters by chance.
+    /// Passes over the data of an inline image, after its `ID`. The end is an `EI` between blanks with
+    /// something like text after it: the data may hold the two letters by chance.
     fn skip_image(&mut self) {
         let data = self.rest;
         for (at, window) in data.windows(3).enumerate() {

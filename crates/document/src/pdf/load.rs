@@ -10,15 +10,16 @@ use crate::{DocumentError, Limits};
 const OBJECTS: usize = 4;
 
 thread_local! {
-    /// How many bytes the object streams of the document that is being loaded may still unfold to; `None` once
-    /// they had more. The parser bounds each of them and calls a plain function with each: their sum is kept here.
+    /// How many bytes the object streams of the document that is being loaded may still unfold to; `None`
+    /// once they had more. The parser bounds each of them and calls a plain function with each: their sum
+    /// is kept here.
     static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
 /// Loads a document. One that is encrypted with the empty password, as anyone may read it, is decrypted.
 ///
-/// What an object stream unfolds to is bounded in sum, but for such a decrypted document, and for the tables of a
-/// file's object numbers, only stream by stream.
+/// What an object stream unfolds to is bounded in sum, but for such a decrypted document, and for the
+/// tables of a file's object numbers, only stream by stream.
 pub(super) fn document(bytes: &[u8], limits: &Limits) -> Result<Document, DocumentError> {
     let share = limits.unfolded / OBJECTS;
     let options =

@@ -8,6 +8,10 @@ use crate::made;
 
 const NAMES: [&str; 6] = ["a.txt", "a.eml", "a.pdf", "a.json", "a", "a.docx"];
 
+/// A word of a content stream.
+const OPERATION: &str = "[-0-9.]{1,4}|\\([a-z]{0,3}\\)|\\[|\\]|<<|>>|<[0-9a-f]{0,4}>|/F1|\
+    Tj|TJ|Tf|Td|Tm|cm|q|Q|BT|ET|'|\"|Do|BI|ID|EI";
+
 fn keeps_promise(bytes: &[u8], name: &str) -> Result<(), TestCaseError> {
     let limits = Limits { unfolded: 1 << 20, operations: 100_000, ..Limits::default() };
     match text(bytes, name, &limits) {
@@ -41,13 +45,17 @@ proptest! {
     #[test]
     fn behind_the_door(bytes in vec(any::<u8>(), 0..600), words in "\\PC{0,200}") {
         keeps_promise(&[b"%PDF-1.7\n", &*bytes].concat(), "a.pdf")?;
-        keeps_promise(format!("From: {words}\r\nContent-Type: {words}\r\nSubject: =?utf-8?B?{words}?=\r\n\r\n{words}").as_bytes(), "a.eml")?;
+        let head = format!("From: {words}\r\nContent-Type: {words}\r\nSubject: =?utf-8?B?{words}?=");
+        keeps_promise(format!("{head}\r\n\r\n{words}").as_bytes(), "a.eml")?;
     }
 
     /// A sound file with some bytes replaced: most of it still parses.
     #[test]
-    fn damaged(changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..12), compressed in any::<bool>()) {
-        let page = "BT /F1 12 Tf 14 TL 72 700 Td (some text) Tj T* [(more) -200 (of it)] TJ ET q 2 0 0 2 0 0 cm Q";
+    fn damaged(
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+        compressed in any::<bool>(),
+    ) {
+        let page = "BT /F1 12 Tf 14 TL 72 700 Td (some) Tj T* [(more) -200 (of it)] TJ ET q 2 0 0 2 0 0 cm Q";
         let mut bytes = made::pdf(&[page, page], compressed);
         for (place, byte) in changes {
             let place = place.index(bytes.len());
@@ -58,7 +66,8 @@ proptest! {
 
     /// A sound file around a page of arbitrary operations.
     #[test]
-    fn operations(page in "([-0-9.]{1,4} |\\([a-z]{0,3}\\) |\\[|\\]|<<|>>|<[0-9a-f]{0,4}> |/F1 |Tj |TJ |Tf |Td |Tm |cm |q |Q |BT |ET |' |\" |Do |BI |ID |EI ){0,60}") {
+    fn operations(words in vec(OPERATION, 0..60)) {
+        let page = words.join(" ");
         keeps_promise(&made::pdf(&[&page], false), "a.pdf")?;
     }
 }

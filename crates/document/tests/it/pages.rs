@@ -30,9 +30,7 @@ fn pdf_pages() {
         "Pos.  Amount\n1  5.00\n",
     );
     check(
-        &[
-            "BT /F1 12 Tf 1 0 0 1 72 700 Tm (a) Tj ET q 1 0 0 1 0 -15 cm BT 1 0 0 1 72 700 Tm /F1 12 Tf (b) Tj ET Q",
-        ],
+        &["/F1 12 Tf BT 1 0 0 1 72 700 Tm (a) Tj ET q 1 0 0 1 0 -15 cm BT 1 0 0 1 72 700 Tm (b) Tj ET Q"],
         "a\nb\n",
     );
     check(&["BT /F1 12 Tf 0 1 -1 0 300 100 Tm (up) Tj 0 -15 Td (wards) Tj ET"], "up\nwards\n");
@@ -71,19 +69,19 @@ fn pdf_forms_and_composite_fonts() {
     });
     let form = made.new_object_id();
     let fonts = dictionary! { "F1" => font, "F2" => unmapped };
+    // It draws itself, without end.
+    let resources = dictionary! { "Font" => fonts, "XObject" => dictionary! { "Fm" => form } };
     made.objects.insert(
         form,
         Stream::new(
             dictionary! {
                 "Type" => "XObject", "Subtype" => "Form",
-                // It draws itself, without end.
-                "Resources" => dictionary! { "Font" => fonts.clone(), "XObject" => dictionary! { "Fm" => form } },
+                "Resources" => resources.clone(),
             },
             b"BT /F1 10 Tf 72 600 Td <000100020003> Tj ET /Fm Do".to_vec(),
         )
         .into(),
     );
-    let resources = dictionary! { "Font" => fonts, "XObject" => dictionary! { "Fm" => form } };
     let page = "/Fm Do BT /F2 10 Tf 72 500 Td <00010002> Tj ET";
     let read = read(&made::finish(made, &[page], &resources, true), "a.pdf");
     assert_eq!(read, "Hüfi\n\n\u{fffd}\u{fffd}\n");
