@@ -7,6 +7,7 @@ use std::fmt;
 
 use num_bigint::Sign;
 
+use crate::codec::json::property_order;
 use crate::order::partial_rank;
 use crate::pattern;
 use crate::value::{Reference, Value};
@@ -58,7 +59,10 @@ pub fn is_key<C: Reference>(value: &Value<C>) -> bool {
 pub fn confirm_key<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
     match value {
         Value::Array(array) => array.iter().try_for_each(confirm_key),
-        Value::Record(record) => record.iter().try_for_each(|(_, value)| confirm_key(value)),
+        // In the order of JavaScript's properties, so that upstream's complaint is the first one here too.
+        Value::Record(record) => {
+            property_order(record.fields()).try_for_each(|(_, value)| confirm_key(value))
+        }
         Value::Error(_) | Value::Promise(_) => {
             Err(Complaint(format!("A \"{}\" cannot be a key", value.kind())))
         }

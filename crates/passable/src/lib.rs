@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod codec;
+mod explain;
 mod fingerprint;
 mod guard;
 mod interface;
@@ -16,7 +17,10 @@ mod visible;
 
 pub use codec::error::{DecodeError, Problem, Segment};
 pub use codec::json::Bounds;
-pub use codec::{CapData, MAX_DIGITS, capdata, smallcaps};
+pub use codec::{CapData, MAX_DIGITS, capdata, ordered, smallcaps};
+pub use explain::{
+    Explanation, PatternCheckError, decode, pattern_check, pattern_check_line, pattern_from_argument,
+};
 pub use fingerprint::{Hash, canonical_bytes, fingerprint, push_prefixed};
 pub use guard::{ArgGuard, CallKind, DefaultGuards, InterfaceGuard, MethodGuard};
 pub use interface::{Effect, Interface, Method, MethodRow, Param, ToolSchema};

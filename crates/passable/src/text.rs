@@ -71,6 +71,14 @@ impl Text {
         Units { bytes: self.as_bytes(), at: 0, low: None }
     }
 
+    /// Text from bytes that were cut out of, or joined from, the bytes of texts at ASCII characters.
+    pub(crate) fn from_wtf8(bytes: Vec<u8>) -> Text {
+        match String::from_utf8(bytes) {
+            Ok(text) => Text::from(text),
+            Err(error) => Text(Repr::Wtf8(error.into_bytes().into())),
+        }
+    }
+
     /// Makes text from UTF-16 units; any sequence is text.
     pub fn from_utf16(units: impl IntoIterator<Item = u16>) -> Text {
         let mut builder = TextBuilder::default();

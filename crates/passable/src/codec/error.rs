@@ -91,6 +91,9 @@ pub enum Problem {
         /// The limit.
         limit: usize,
     },
+    /// There is no encoding for this pass style, or for this reference.
+    #[error("a value of kind {0} cannot be encoded here")]
+    Unencodable(&'static str),
     /// It nests too deep.
     #[error("nested deeper than {MAX_DEPTH} levels")]
     TooDeep,

@@ -3,6 +3,7 @@
 pub mod capdata;
 pub(crate) mod error;
 pub(crate) mod json;
+pub mod ordered;
 pub(crate) mod plain;
 pub mod smallcaps;
 

@@ -3,6 +3,7 @@
 use num_bigint::BigInt;
 
 use super::{Comparison, Label, Limits, Matcher, Pattern, Refinement, SplitArray, SplitRecord};
+use crate::codec::json::property_order;
 use crate::keys::{Complaint, confirm_key, confirm_kind_of, quoted, redacted};
 use crate::text::Text;
 use crate::value::{Reference, Value};
@@ -25,8 +26,11 @@ impl<C: Reference> Pattern<C> {
                 Ok(Self::tuple(parts.iter().map(Self::from_value).collect::<Result<Vec<_>, _>>()?))
             }
             Value::Record(record) => {
-                let fields = record.iter().map(|(name, value)| Ok((name.clone(), Self::from_value(value)?)));
-                Ok(Self::record_of_sorted(fields.collect::<Result<_, Complaint>>()?))
+                let field = |(name, value): &(Text, Value<C>)| Ok((name.clone(), Self::from_value(value)?));
+                let fields = property_order(record.fields()).map(field);
+                let mut fields = fields.collect::<Result<Vec<_>, Complaint>>()?;
+                fields.sort_by(|(left, _), (right, _)| left.cmp(right));
+                Ok(Self::record_of_sorted(fields))
             }
             Value::Error(_) | Value::Promise(_) => {
                 Err(Complaint(format!("A \"{}\" cannot be a pattern", value.kind())))

@@ -13,7 +13,7 @@ pub use shorthand::{CAPABILITY_WORDS, Node};
 
 use crate::guard::{InterfaceGuard, MethodGuard};
 use crate::pattern::Pattern;
-use crate::value::Reference;
+use crate::value::{Reference, Value};
 
 /// A range of bytes in the text from which something was read.
 pub type Span = Range<usize>;
@@ -78,6 +78,14 @@ impl<C: Reference> Pattern<C> {
     /// first occurrence. Safe to show: what is invisible is escaped.
     pub fn to_text(&self) -> String {
         print::pattern(self)
+    }
+}
+
+impl<C: Reference> Value<C> {
+    /// Reads data as `M.` expressions write it; JSON is a part of that.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        let (item, span) = parser::parse(text, &[])?;
+        item.into_value(&span)
     }
 }
 
