@@ -111,7 +111,7 @@ fn refuse(path: &str, purpose: Purpose) -> Option<Finding> {
             RELATIVE,
         );
     }
-    if hides_traversal(path) {
+    if hides_traversal(path, purpose) {
         return wrong(
             "path/encoded",
             "the path hides `..`, `/`, a backslash or a control character behind an encoding that nobody undoes",
@@ -150,13 +150,9 @@ fn refuse(path: &str, purpose: Purpose) -> Option<Finding> {
 }
 
 /// Whether the path would mean something else to whoever undid percent-encoding or look-alike characters in it.
-/// A name such as `100%.md` or `50%25.md` is what it is.
-fn hides_traversal(path: &str) -> bool {
-    let means = |text: &str| {
-        let extra_slash = text.matches('/').count() > path.matches('/').count();
-        let is_dots = |name: &str| name == ".." || (name == "." && !path.split('/').any(|name| name == "."));
-        extra_slash || text.contains('\\') || text.contains(char::is_control) || text.split('/').any(is_dots)
-    };
+/// A name such as `100%.md` or `50%25.md` is what it is. A look-alike of a slash may stand in the name of a file
+/// that is there, for people write such names, but not in one that is to be made.
+fn hides_traversal(path: &str, purpose: Purpose) -> bool {
     // An overlong UTF-8 form of `.`, `/` or `\`: bytes that are no text, so a decoder would not show them.
     let lower = path.to_ascii_lowercase();
     if ["%c0%ae", "%c0%af", "%c1%9c", "%c0%5c", "%u002e", "%u002f", "%u2215"]
@@ -165,12 +161,20 @@ fn hides_traversal(path: &str) -> bool {
     {
         return true;
     }
+    let names_dots = |text: &str| {
+        text.split('/').any(|name| name == ".." || (name == "." && !path.split('/').any(|name| name == ".")))
+    };
+    let separates = |text: &str| text.matches('/').count() > path.matches('/').count() || text.contains('\\');
     let mut reading = path.to_owned();
     for _ in 0..4 {
-        if let Some(folded) = policy::trace::folded(&reading) {
-            reading = folded;
+        if reading != path
+            && (names_dots(&reading) || separates(&reading) || reading.contains(char::is_control))
+        {
+            return true;
         }
-        if means(&reading) {
+        if let Some(plain) = policy::trace::folded(&reading)
+            && (names_dots(&plain) || (separates(&plain) && purpose == Purpose::Make))
+        {
             return true;
         }
         match policy::trace::percent_decoded(&reading) {
@@ -214,6 +218,16 @@ mod tests {
             (".almoner.toml", ".almoner.toml"),
         ] {
             check(path, Ok(plain));
+        }
+    }
+
+    #[test]
+    fn what_is_there_may_have_an_odd_name() {
+        for path in ["見積／請求.md", "a∕b", "a\u{200d}b", "報告。md"] {
+            assert!(Plain::check(path, Purpose::Look).is_ok(), "{path}");
+        }
+        for path in ["．．", "．．/x", "．．／x", ".\u{200b}./x", "a%2fb"] {
+            assert!(Plain::check(path, Purpose::Look).is_err(), "{path}");
         }
     }
 

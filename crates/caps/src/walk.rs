@@ -199,3 +199,31 @@ pub(crate) fn present(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::
     let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
     Ok(Some(Present { digest: BlobHash(*hasher.finalize().as_bytes()), bytes, mode }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_opened_is_what_was_looked_at() {
+        let base = tempfile::tempdir().unwrap();
+        let root = Dir::open_ambient_dir(base.path(), cap_std::ambient_authority()).unwrap();
+        root.create_dir("sub").unwrap();
+        for name in ["a.md", "secret.key", "sub/b.md"] {
+            root.write(name, name).unwrap();
+        }
+        let found = look(&root, "a.md").unwrap();
+        assert!(open(&root, &found).is_ok());
+        // The name that was checked now lends itself to another file.
+        root.remove_file("a.md").unwrap();
+        root.symlink("secret.key", "a.md").unwrap();
+        assert!(open(&root, &found).is_err());
+        root.remove_file("a.md").unwrap();
+        root.create_dir("a.md").unwrap();
+        assert!(open(&root, &found).is_err());
+        let found = look(&root, "sub/b.md").unwrap();
+        root.rename("sub", &root, "moved").unwrap();
+        root.symlink_contents("/etc", "sub").unwrap();
+        assert!(open(&root, &found).is_err());
+    }
+}

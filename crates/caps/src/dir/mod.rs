@@ -45,6 +45,13 @@ impl DirCapability {
         })
     }
 
+    /// The line for a call that cannot be made as it is.
+    fn line_of_misfit(&self, method: &str, args: &[Value]) -> String {
+        let first: String =
+            args.first().and_then(Value::as_str).unwrap_or_default().chars().take(100).collect();
+        format!("{} {} in `{}`", visible_line(method), visible_line(&first), visible_line(&self.grant.slot))
+    }
+
     /// The name that provenance has for a path.
     fn document(&self, path: &str) -> String {
         format!("{}/{path}", self.grant.slot)
@@ -194,7 +201,7 @@ impl Capability for DirCapability {
         match Call::parse(method, args) {
             Ok(call) => self.facts_of(&call),
             Err(problem) => Facts {
-                line: format!("calls {} in `{}`", visible_line(method), visible_line(&self.grant.slot)),
+                line: self.line_of_misfit(method, args),
                 problems: vec![*problem],
                 ..Facts::default()
             },

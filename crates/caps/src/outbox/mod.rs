@@ -159,6 +159,7 @@ impl Capability for Outbox {
             };
         };
         let mail = call.mail();
+        let to: String = mail.to.chars().take(address::LONGEST).collect();
         let attached = match mail.attachments.len() {
             0 => String::new(),
             1 => ", 1 text attached".to_owned(),
@@ -166,7 +167,7 @@ impl Capability for Outbox {
         };
         Facts {
             bytes: Some(mail.bytes()),
-            line: format!("sends a mail to {} ({} bytes{attached})", visible_line(mail.to), mail.bytes()),
+            line: format!("sends a mail to {} ({} bytes{attached})", visible_line(&to), mail.bytes()),
             problems: self.problems(&mail),
             ..Facts::default()
         }

@@ -1,9 +1,15 @@
 //! Built-in capabilities on real directories.
 #![allow(clippy::disallowed_methods, reason = "these tests set up and look at files from outside")]
 
+#[cfg(test)]
 mod bench;
+#[cfg(test)]
 mod confinement;
+#[cfg(test)]
 mod list;
+#[cfg(test)]
 mod outbox;
+#[cfg(test)]
 mod read;
+#[cfg(test)]
 mod write;

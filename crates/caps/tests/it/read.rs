@@ -137,7 +137,7 @@ fn a_link_inside_says_where_it_leads() {
 #[test]
 fn permissions_are_explained() {
     let bench = Bench::dir().with(&[("a.md", "hello")]);
-    fs::set_permissions(bench.root().join("a.md"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(bench.root().join("a.md"), fs::Permissions::from_mode(0o000)).unwrap();
     if !is_root() {
         check(&bench, "a.md", Err("file/denied"));
     }

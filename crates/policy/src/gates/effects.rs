@@ -49,7 +49,7 @@ fn judge(context: &Context<'_>) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use kernel::proposal::Decision::{Allow, Ask, Deny};
+    use kernel::proposal::Decision::{Allow, Ask};
 
     use super::*;
     use crate::fixture::{Call, check};

@@ -13,7 +13,7 @@ fn judge(context: &Context<'_>) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use kernel::proposal::Decision::{Allow, Ask, Deny};
+    use kernel::proposal::Decision::{Allow, Deny};
 
     use super::*;
     use crate::fixture::{Call, check};

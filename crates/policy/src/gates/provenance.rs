@@ -90,7 +90,7 @@ fn enumerate(items: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kernel::proposal::Decision::{Allow, Ask, Deny};
+    use kernel::proposal::Decision::{Allow, Ask};
 
     use super::*;
     use crate::fixture::{Call, check};

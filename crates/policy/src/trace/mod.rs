@@ -43,7 +43,7 @@ pub const MOST_TRACES: usize = 16;
 const MOST_PER_ARGUMENT: usize = 5;
 
 /// How many bytes of document, decoded and not, are searched in all.
-const SEARCHED: usize = 8 << 20;
+const SEARCHED: usize = 4 << 20;
 
 /// How many matches are looked at in one view before the rest is given up.
 const MATCHES: usize = 1 << 20;
@@ -329,19 +329,20 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "this test is about time")]
     fn hostile_documents_take_no_longer_than_others() {
         // Each of these made some search or decoder like it take quadratic time somewhere.
         let hostile: Vec<String> =
             ["a", "=", "%4", "&#", "\\u", " at ", "0x", "A", "@", "(at)", ">", "a b ", "\u{200b}"]
                 .iter()
-                .map(|part| part.repeat((256 << 10) / part.len()))
+                .map(|part| part.repeat((64 << 10) / part.len()))
                 .collect();
         let documents: Vec<&str> = hostile.iter().map(String::as_str).collect();
         let argument: String = (8..300).map(|n| format!("{}\n", "a".repeat(n))).collect();
         let started = std::time::Instant::now();
         let traces = find(&[("body", &argument), ("to", RECIPIENT), ("odd", &hostile[4])], &documents);
         assert!(traces.len() <= MOST_TRACES);
-        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+        assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     }
 
     proptest::proptest! {

@@ -46,15 +46,21 @@ impl Budget {
 
 /// The readings of a document, plain ones first.
 pub(super) fn document(text: &str, budget: &mut Budget) -> Vec<View> {
-    views(text, budget, DEEPEST, |_| true)
+    // What is its own inverse applies to any text whatever, so it is tried only near the surface.
+    views(text, budget, DEEPEST, |decoder, depth| !decoder.involution || depth < 2)
 }
 
 /// The readings of an argument. What is its own inverse is undone on the document's side already.
 pub(super) fn argument(text: &str, budget: &mut Budget) -> Vec<View> {
-    views(text, budget, 2, |decoder| !decoder.involution)
+    views(text, budget, 2, |decoder, _| !decoder.involution)
 }
 
-fn views(text: &str, budget: &mut Budget, deepest: usize, use_decoder: fn(&Decoder) -> bool) -> Vec<View> {
+fn views(
+    text: &str,
+    budget: &mut Budget,
+    deepest: usize,
+    is_tried: impl Fn(&Decoder, usize) -> bool,
+) -> Vec<View> {
     let mut seen = BTreeSet::new();
     let mut queue = VecDeque::from([View { text: text.to_owned(), steps: Vec::new() }]);
     let mut done = Vec::new();
@@ -68,7 +74,7 @@ fn views(text: &str, budget: &mut Budget, deepest: usize, use_decoder: fn(&Decod
         let is_cut = allowed < view.text.len();
         view.text.truncate(view.text.floor_char_boundary(allowed));
         if !is_cut && view.steps.len() < deepest {
-            for decoder in DECODERS.iter().filter(|decoder| use_decoder(decoder)) {
+            for decoder in DECODERS.iter().filter(|decoder| is_tried(decoder, view.steps.len())) {
                 if let Some(text) = (decoder.decode)(&view.text) {
                     queue.push_back(View { text, steps: [&view.steps[..], &[decoder.name]].concat() });
                 }
