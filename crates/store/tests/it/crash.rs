@@ -18,7 +18,8 @@ fn killed(output: &Output) -> bool {
 fn crash(job: &str, dir: &Path, point: &str, after: u32) -> (Vec<String>, Vec<String>) {
     let armed = format!("{point}={after}*off->return");
     let output = command(job, dir).env("FAILPOINTS", armed).output().unwrap();
-    assert!(killed(&output), "{point} after {after}: {output:?}");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(killed(&output), "{point} after {after}: {} {error}", output.status);
     (said(&output, "ack"), survivors(&open(dir)))
 }
 

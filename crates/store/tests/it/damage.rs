@@ -4,7 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use store::{OpenError, Options, SCHEMA_VERSION, Store};
+use kernel::txn::{NOBODY, StoreFault, Table};
+use store::{OpenError, Options, ReadError, SCHEMA_VERSION, Store, WriteError};
 
 use crate::{get, keys, open, put};
 
@@ -109,9 +110,9 @@ fn is_looked_for_after_an_unclean_end() {
     assert!(before == image(&dir), "something was changed");
 }
 
-/// `check` finds damage in an open store.
+/// `check` finds damage in an open store, and what runs into it is not committed.
 #[test]
-fn is_reported_by_check() {
+fn is_reported_by_check_and_stops_a_write() {
     let root = tempfile::tempdir().unwrap();
     let dir = sample(root.path());
     let database = dir.join("almoner.sqlite");
@@ -125,6 +126,14 @@ fn is_reported_by_check() {
     let paths: Vec<_> = health.findings.iter().map(|finding| finding.path.as_path()).collect();
     assert!(paths.contains(&store.dir().join("almoner.sqlite").as_path()), "{paths:?}");
     assert!(paths.contains(&blob.as_path()), "{paths:?}");
+
+    // A closure that overlooks what it could not read must not be committed.
+    let answer: Result<(), WriteError<StoreFault>> = store.write(|txn| {
+        let _ = txn.range(Table::Meta, &NOBODY, b"", b"", usize::MAX, false);
+        txn.put(Table::Event, &NOBODY, b"k", b"v", None)
+    });
+    assert!(matches!(answer, Err(WriteError::Store(StoreFault::Corrupt(_)))), "{answer:?}");
+    assert_eq!(store.read(|txn| txn.get(Table::Event, &NOBODY, b"k")), Ok::<_, ReadError<StoreFault>>(None));
 }
 
 /// A log that was cut off anywhere, or whose end is noise, gives exactly the commits that lie before the cut.
