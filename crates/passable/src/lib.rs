@@ -17,7 +17,7 @@ mod visible;
 
 pub use codec::error::{DecodeError, Problem, Segment};
 pub use codec::json::Bounds;
-pub use codec::{CapData, MAX_DIGITS, capdata, ordered, smallcaps};
+pub use codec::{CapData, MAX_DIGITS, capdata, ordered, plist, smallcaps};
 pub use explain::{
     Explanation, PatternCheckError, decode, pattern_check, pattern_check_line, pattern_from_argument,
 };
@@ -27,8 +27,9 @@ pub use interface::{Effect, Interface, Method, MethodRow, Param, ToolSchema};
 pub use keys::{Complaint, confirm_key, is_key, kind_of};
 pub use order::{compare_keys, compare_rank};
 pub use pattern::{
-    Comparison, Label, Limit, Limits, Matcher, Mismatch, Pattern, Refinement, Resolve, SplitArray,
-    SplitRecord, confirm_pattern, is_pattern,
+    Choice, Comparison, Control, ControlField, Elicitation, Label, Limit, Limits, Matcher, Mismatch, Pattern,
+    Refinement, Resolve, SchemaError, SplitArray, SplitRecord, Variant, Widget, confirm_pattern,
+    is_elicitation_schema, is_pattern,
 };
 pub use syntax::{CAPABILITY_WORDS, Node, PatternError, Span};
 pub use text::{Text, TextBuilder};

@@ -5,6 +5,7 @@ pub(crate) mod error;
 pub(crate) mod json;
 pub mod ordered;
 pub(crate) mod plain;
+pub mod plist;
 pub mod smallcaps;
 
 use num_bigint::BigInt;

@@ -6,11 +6,14 @@
 mod build;
 mod check;
 mod compile;
+mod controls;
 mod describe;
+mod elicitation;
 mod json;
 mod limits;
 mod mismatch;
 mod schema;
+mod schema_in;
 mod shape;
 
 use std::fmt;
@@ -21,10 +24,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub(crate) use compile::confirm_well_formed;
 pub use compile::{confirm_pattern, is_pattern};
+pub use controls::{Choice, Control, ControlField, Variant, Widget};
+pub use elicitation::{Elicitation, is_elicitation_schema};
 pub use json::Resolve;
 pub use limits::{Limit, Limits};
 pub use mismatch::{Label, Mismatch};
 pub(crate) use mismatch::{found_json, number_text};
+
+pub use schema_in::SchemaError;
 
 use crate::keys::Complaint;
 use crate::text::Text;
