@@ -1,1 +1,82 @@
-fn main() {}
+//! Almoner: a daemon in which LLM agents work with exactly the authority that their user has handed them.
+//!
+//! This binary is the command line, the daemon, and the process that holds a local model. Both ends of
+//! `control.sock` are here: [`commands`] are its clients, [`daemon`] owns the store.
+#![forbid(unsafe_code)]
+#![allow(unreachable_pub, reason = "in a binary, `pub` says what a module offers to the others")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the binary is where clocks, files, processes and the environment are"
+)]
+
+mod cli;
+mod commands;
+mod control;
+mod daemon;
+mod exit;
+mod place;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use cli::{Cli, Verb};
+use exit::{Ended, Exit, Failure};
+use place::Place;
+
+/// Which build this is.
+pub const BUILD: &str = env!("CARGO_PKG_VERSION");
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to standard output and is no failure; clap knows which is which.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { Exit::Usage as u8 } else { Exit::Ok as u8 });
+        }
+    };
+    let exit = match run(&cli) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            if !failure.silent {
+                commands::output::note(&failure.to_string());
+            }
+            failure.exit
+        }
+    };
+    ExitCode::from(exit as u8)
+}
+
+fn run(cli: &Cli) -> Ended {
+    if let Verb::ModelHost { weights } = &cli.verb {
+        return host_model(weights);
+    }
+    let place = Place::from_env()?;
+    match &cli.verb {
+        Verb::Run(args) => commands::run::run(&place, args),
+        Verb::Ask(args) => commands::ask::ask(&place, args),
+        Verb::Inbox(args) => commands::inbox::inbox(&place, args),
+        Verb::Approve(args) => commands::answer::approve(&place, args),
+        Verb::Deny(args) => commands::answer::deny(&place, args),
+        Verb::Runs(args) => commands::runs::runs(&place, args),
+        Verb::Trace(args) => commands::trace::trace(&place, args),
+        Verb::Why(args) => commands::why::why(&place, args),
+        Verb::Resume(args) => commands::resume::resume(&place, args),
+        Verb::Models(args) => commands::models::models(&place, args),
+        Verb::Demo(args) => commands::demo::demo(&place, args),
+        Verb::Doctor(args) => commands::doctor::doctor(&place, *args),
+        Verb::Status(args) => commands::daemon::status(&place, *args),
+        Verb::Daemon(args) => commands::daemon::daemon(&place, args),
+        Verb::Stop => commands::daemon::stop(&place),
+        Verb::ModelHost { .. } => Ok(Exit::Ok),
+    }
+}
+
+fn host_model(weights: &std::path::Path) -> Ended {
+    let options = model::local::HostOptions::new(weights);
+    model::local::serve(&options, std::io::stdin(), std::io::stdout().lock())
+        .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help(e.help()))?;
+    Ok(Exit::Ok)
+}

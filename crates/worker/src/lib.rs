@@ -1,1 +1,30 @@
-//! worker
+//! Workers: prompt programs. [`definition`] reads worker files, [`drive()`] takes a run of one from where its journal
+//! ends to where it must wait.
+//!
+//! | module | what it knows |
+//! | --- | --- |
+//! | [`definition`] | what a worker file says |
+//! | [`fold`] | what a journal comes to |
+//! | `bound` | what fills the slots, and which tools the model is offered for it |
+//! | `conversation` | what the model is asked |
+//! | `answer` | whether its final answer can be used |
+//! | `judging` | how a call becomes a proposal with a verdict |
+//! | `steps` | what the worker file writes down instead of asking a model |
+//! | `drive` | what comes next |
+#![forbid(unsafe_code)]
+
+mod answer;
+mod bound;
+mod conversation;
+pub mod definition;
+mod drive;
+pub mod fold;
+mod judging;
+mod program;
+mod steps;
+mod trouble;
+mod world;
+
+pub use conversation::first_prompt;
+pub use drive::drive;
+pub use world::World;

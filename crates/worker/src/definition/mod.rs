@@ -33,6 +33,7 @@ pub use diagnostic::{Diagnostic, Report, Severity};
 pub use parse::parse;
 pub use render::{RenderError, Written, render_prompt, render_with, render_write};
 use template::Template;
+pub use units::bytes as parse_bytes;
 
 /// What a worker file says.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Numbers with units as people write them: `10MiB`, `200k`, `1h30m`.
 
 /// Bytes: a plain number, or one with `B`, `kB`, `MB`, `GB` (thousands) or `KiB`, `MiB`, `GiB` (1024s).
-pub(crate) fn bytes(text: &str) -> Option<u64> {
+pub fn bytes(text: &str) -> Option<u64> {
     let (number, unit) = split(text)?;
     let factor = match unit {
         "" | "B" => 1,

@@ -1,0 +1,102 @@
+//! `-e SLOT=PATH[:rw][?suffix=.pdf&max=10MiB]`.
+
+use std::path::Path;
+
+use crate::control::protocol::Endowment;
+use crate::exit::{Exit, Failure};
+
+/// Reads an endowment; a relative path is taken from the current directory.
+///
+/// # Errors
+/// When it is not written as it should be.
+pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
+    let wrong = |what: &str| {
+        Failure::new(Exit::Usage, format!("-e {text}: {what}"))
+            .help("write SLOT=PATH, SLOT=PATH:rw, or SLOT=PATH?suffix=.pdf&max=10MiB")
+    };
+    let (slot, rest) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
+    if slot.is_empty() || !slot.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+        return Err(wrong("the part before `=` is not the name of a slot"));
+    }
+    // A file whose own name has a question mark is meant as it stands.
+    let (path, query) = match rest.rsplit_once('?') {
+        Some((path, query)) if !Path::new(rest).exists() => (path, Some(query)),
+        _ => (rest, None),
+    };
+    let (path, write) = match path.strip_suffix(":rw") {
+        Some(path) => (path, true),
+        None => (path.strip_suffix(":ro").unwrap_or(path), false),
+    };
+    if path.ends_with(":stage") {
+        return Err(wrong("staging is not supported yet"));
+    }
+    if path.is_empty() {
+        return Err(wrong("there is no path"));
+    }
+    let mut endowment =
+        Endowment { slot: slot.to_owned(), path: absolute(path)?, write, suffixes: vec![], max_bytes: None };
+    for part in query.into_iter().flat_map(|q| q.split('&')).filter(|part| !part.is_empty()) {
+        match part.split_once('=') {
+            Some(("suffix", suffix)) if suffix.starts_with('.') && suffix.len() > 1 => {
+                endowment.suffixes.push(suffix.to_lowercase());
+            }
+            Some(("suffix", _)) => return Err(wrong("a suffix begins with a point, like `.pdf`")),
+            Some(("max", size)) => {
+                endowment.max_bytes = Some(
+                    worker::definition::parse_bytes(size)
+                        .ok_or_else(|| wrong("a size is written like `10MiB`, `200kB` or `4096`"))?,
+                );
+            }
+            _ => return Err(wrong("after `?` only `suffix=` and `max=` are known")),
+        }
+    }
+    Ok(endowment)
+}
+
+/// The path from the root, without following links.
+pub(super) fn absolute(path: &str) -> Result<String, Failure> {
+    let absolute = std::path::absolute(path)
+        .map_err(|e| Failure::new(Exit::Usage, format!("{path}: {e}")).help("write a path"))?;
+    absolute
+        .into_os_string()
+        .into_string()
+        .map_err(|_| Failure::new(Exit::Usage, format!("{path}: its full path is not UTF-8 text")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Endowment, Failure> {
+        parse_endowment(text)
+    }
+
+    #[test]
+    fn endowments() {
+        let e = parse("out=/a/b:rw?suffix=.PDF&suffix=.md&max=10MiB").unwrap();
+        assert_eq!((e.slot.as_str(), e.path.as_str(), e.write), ("out", "/a/b", true));
+        assert_eq!(e.suffixes, [".pdf", ".md"]);
+        assert_eq!(e.max_bytes, Some(10 << 20));
+        let e = parse("mail=/a").unwrap();
+        assert!(!e.write && e.max_bytes.is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for bad in [
+            "mail",
+            "=x",
+            "a b=x",
+            "mail=",
+            "mail=:rw",
+            "mail=x?max=lots",
+            "mail=x?colour=red",
+            "m=x?suffix=pdf",
+            "m=x:stage",
+        ] {
+            let failure = parse(bad).unwrap_err();
+            assert_eq!(failure.exit, Exit::Usage, "{bad}");
+            assert!(!failure.help.is_empty());
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Inputs on the command line: `k=v`, `k:=json`, `k=@file`, `-`, or a path.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::endow::absolute;
+use crate::control::protocol::Document;
+use crate::exit::{Exit, Failure};
+
+/// How much is read from standard input or from a `k=@file`, in bytes.
+const MOST: u64 = 10 << 20;
+
+/// Inputs, told apart.
+#[derive(Debug, Default, PartialEq)]
+pub struct Inputs {
+    /// The named inputs.
+    pub values: Map<String, Value>,
+    /// The documents, in the order given; those of a directory by name.
+    pub documents: Vec<Document>,
+}
+
+/// Tells the inputs apart. What exists as a path is a document, whatever else it looks like.
+///
+/// # Errors
+/// When something is none of the forms, or cannot be read.
+pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
+    let mut gathered = Inputs::default();
+    for text in inputs {
+        if text == "-" {
+            gathered.documents.push(Document::Text { name: "stdin".to_owned(), text: stdin()? });
+        } else if let Ok(meta) = std::fs::metadata(text) {
+            if meta.is_dir() {
+                gathered.documents.extend(files_of(text)?);
+            } else {
+                gathered.documents.push(Document::File { path: absolute(text)? });
+            }
+        } else {
+            let (name, value) = named(text)?;
+            if gathered.values.insert(name.clone(), value).is_some() {
+                return Err(Failure::new(Exit::Usage, format!("the input `{name}` is given twice")));
+            }
+        }
+    }
+    Ok(gathered)
+}
+
+fn named(text: &str) -> Result<(String, Value), Failure> {
+    let (name, value, json) = match (text.split_once(":="), text.split_once('=')) {
+        (Some((name, value)), Some((other, _))) if name.len() < other.len() => (name, value, true),
+        (_, Some((name, value))) => (name, value, false),
+        _ => {
+            return Err(Failure::new(Exit::NotFound, format!("there is no file `{text}`"))
+                .help("an input is a path, `k=v`, `k:=json`, `k=@file`, or `-` for standard input"));
+        }
+    };
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') {
+        let failure = Failure::new(Exit::NotFound, format!("`{text}` is neither a file nor a named input"));
+        return Err(failure.help("a named input is `k=v`, `k:=json` or `k=@file`"));
+    }
+    let value = if json {
+        serde_json::from_str(value).map_err(|e| {
+            Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
+                .help("after `:=` stands JSON; for plain text write `=`")
+        })?
+    } else if let Some(path) = value.strip_prefix('@') {
+        Value::String(text_of(path)?)
+    } else {
+        Value::String(value.to_owned())
+    };
+    Ok((name.to_owned(), value))
+}
+
+fn text_of(path: &str) -> Result<String, Failure> {
+    let fail = |e: std::io::Error| {
+        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
+        Failure::new(exit, format!("{path}: {e}"))
+    };
+    let file = std::fs::File::open(path).map_err(fail)?;
+    let mut bytes = Vec::new();
+    file.take(MOST + 1).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > MOST {
+        return Err(Failure::new(Exit::Invalid, format!("{path} is larger than {} MiB", MOST >> 20))
+            .help("hand it over as a document instead: its path alone"));
+    }
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        Failure::new(Exit::Invalid, format!("{path} is not UTF-8 text (byte {at})"))
+            .help("hand it over as a document instead: its path alone")
+    })
+}
+
+/// All of standard input as text.
+///
+/// # Errors
+/// When it is too long or not text.
+pub fn stdin() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .take(MOST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| Failure::new(Exit::Failure, format!("standard input: {e}")))?;
+    if bytes.len() as u64 > MOST {
+        return Err(Failure::new(Exit::Invalid, format!("standard input is longer than {} MiB", MOST >> 20))
+            .help("write it to a file, and name that"));
+    }
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        Failure::new(Exit::Invalid, format!("standard input is not UTF-8 text (byte {at})"))
+            .help("write it to a file with the right suffix, and name that")
+    })
+}
+
+/// The files of a directory by name, hidden ones and directories left out.
+fn files_of(dir: &str) -> Result<Vec<Document>, Failure> {
+    let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{dir}: {e}"));
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        let is_file = std::fs::metadata(entry.path()).is_ok_and(|meta| meta.is_file());
+        if !hidden && is_file {
+            let name = entry.file_name().into_string().map_err(|name| {
+                Failure::new(Exit::Invalid, format!("{dir}: the name {name:?} is not UTF-8 text"))
+            })?;
+            names.push(name);
+        }
+    }
+    names.sort();
+    if names.is_empty() {
+        return Err(Failure::new(Exit::NotFound, format!("there are no files in {dir}")));
+    }
+    names
+        .into_iter()
+        .map(|name| Ok(Document::File { path: absolute(&Path::new(dir).join(name).to_string_lossy())? }))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(inputs: &[&str]) -> Result<Value, Exit> {
+        let inputs: Vec<String> = inputs.iter().map(|s| (*s).to_owned()).collect();
+        gather(&inputs).map(|i| Value::Object(i.values)).map_err(|f| f.exit)
+    }
+
+    #[test]
+    fn named_inputs() {
+        let check = |inputs: &[&str], expected: &str| {
+            assert_eq!(values(inputs).map(|v| v.to_string()), Ok(expected.to_owned()), "{inputs:?}");
+        };
+        check(&["k=v"], r#"{"k":"v"}"#);
+        check(&["k:=3", "t=3"], r#"{"k":3,"t":"3"}"#);
+        check(&["k:=[1,\"a=b\"]"], r#"{"k":[1,"a=b"]}"#);
+        check(&["k=a:=b"], r#"{"k":"a:=b"}"#);
+        check(&["k="], r#"{"k":""}"#);
+    }
+
+    #[test]
+    fn what_is_no_input_is_refused() {
+        assert_eq!(values(&["no-such-file.pdf"]), Err(Exit::NotFound));
+        assert_eq!(values(&["k:=nonsense"]), Err(Exit::Usage));
+        assert_eq!(values(&["k=1", "k=2"]), Err(Exit::Usage));
+        assert_eq!(values(&["k=@/no/such/file"]), Err(Exit::NotFound));
+        assert_eq!(values(&["a/b=c"]), Err(Exit::NotFound));
+    }
+}

@@ -1,0 +1,305 @@
+//! The command line: types only. What the commands do stands in `commands`.
+
+mod endow;
+mod input;
+
+pub use endow::parse_endowment;
+pub use input::{gather, stdin};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Run LLM workers with exactly the authority that you hand them.
+#[derive(Debug, Parser)]
+#[command(name = "almoner", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "A run that waits for you holds no memory and never times out: see `almoner inbox`.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a worker: its file, its inputs, and what you hand it
+    Run(RunArgs),
+    /// Ask a question once; standard input is the document
+    Ask(AskArgs),
+    /// What waits for you; with a number, one card in full
+    Inbox(InboxArgs),
+    /// Let what a card shows be done, once
+    Approve(ApproveArgs),
+    /// Refuse what a card shows; the reason goes to the model
+    Deny(DenyArgs),
+    /// Runs, newest first
+    Runs(RunsArgs),
+    /// The journal of a run (the latest, if none is named)
+    Trace(TraceArgs),
+    /// Where a run, a step, a message, a slot or a file comes from
+    Why(WhyArgs),
+    /// Let a run that stopped go on, and follow it
+    Resume(ResumeArgs),
+    /// Local models: list them, pull one
+    Models(ModelsArgs),
+    /// See it work: a hijacked worker, then a live one
+    Demo(DemoArgs),
+    /// Examine this installation
+    Doctor(JsonArg),
+    /// How the daemon is
+    Status(JsonArg),
+    /// Run the daemon here (commands start it by themselves)
+    Daemon(DaemonArgs),
+    /// End the daemon; runs go on when it starts again
+    Stop,
+    /// The process that holds a local model.
+    #[command(hide = true)]
+    ModelHost {
+        /// The weights.
+        weights: std::path::PathBuf,
+    },
+}
+
+/// What to do when a run needs a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnAsk {
+    /// Show the card and ask here; without a terminal, leave the run waiting and exit with 7
+    Prompt,
+    /// Wait until somebody answers from elsewhere
+    Wait,
+    /// Say no
+    Deny,
+}
+
+/// How a run is followed and told.
+#[derive(Clone, Debug, Args)]
+pub struct FollowArgs {
+    /// What to do when a person is needed
+    #[arg(long, value_enum, default_value_t = OnAsk::Prompt, value_name = "HOW")]
+    pub on_ask: OnAsk,
+    /// Print one JSON document: the result and how the run ended
+    #[arg(long, conflicts_with = "events")]
+    pub json: bool,
+    /// Print every event as a line of JSON, then the result
+    #[arg(long)]
+    pub events: bool,
+    /// Do not wait for the run; print its number
+    #[arg(long)]
+    pub detach: bool,
+}
+
+/// `almoner run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The worker file
+    #[arg(value_name = "FILE.worker")]
+    pub worker: std::path::PathBuf,
+    /// `k=v`, `k:=json`, `k=@file`, `-` for standard input, or a document
+    #[arg(value_name = "INPUT")]
+    pub inputs: Vec<String>,
+    /// One isolated run for each document
+    #[arg(long)]
+    pub each: bool,
+    /// With --each: how many at a time
+    #[arg(short = 'j', value_name = "N", requires = "each", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: u32,
+    /// Hand a slot something: SLOT=PATH, SLOT=PATH:rw, SLOT=PATH?suffix=.pdf&max=10MiB
+    #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH")]
+    pub endow: Vec<String>,
+    /// The model: local, openai:NAME, ollama:NAME, compat:URL#NAME, scripted:FILE
+    #[arg(short = 'm', long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Do not ask about this method (it must be one that changes, not one that sends)
+    #[arg(long, value_name = "SLOT.METHOD")]
+    pub allow: Vec<String>,
+    /// Say what would be done, and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How to follow the run.
+    #[command(flatten)]
+    pub follow: FollowArgs,
+}
+
+/// `almoner ask`.
+#[derive(Debug, Args)]
+pub struct AskArgs {
+    /// The question
+    pub question: String,
+    /// Documents
+    pub documents: Vec<String>,
+    /// Hand it a directory: NAME=PATH or NAME=PATH:rw
+    #[arg(short = 'e', long = "endow", value_name = "NAME=PATH")]
+    pub endow: Vec<String>,
+    /// The model
+    #[arg(short = 'm', long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// How to follow the run.
+    #[command(flatten)]
+    pub follow: FollowArgs,
+}
+
+/// `almoner inbox`.
+#[derive(Debug, Args)]
+pub struct InboxArgs {
+    /// Show this message
+    pub message: Option<String>,
+    /// Also what has been answered, and your own commands
+    #[arg(long)]
+    pub all: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner approve`.
+#[derive(Debug, Args)]
+pub struct ApproveArgs {
+    /// The message's number; without one, the only one that waits
+    pub message: Option<String>,
+    /// Only these entries, from 1
+    #[arg(long, value_delimiter = ',', value_name = "ENTRIES")]
+    pub only: Vec<usize>,
+    /// Also again, as often as the same run proposes exactly the same
+    #[arg(long)]
+    pub run: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner deny`.
+#[derive(Debug, Args)]
+pub struct DenyArgs {
+    /// The message's number; without one, the only one that waits
+    pub message: Option<String>,
+    /// Why; the model is told
+    #[arg(short = 'r', long, default_value = "")]
+    pub reason: String,
+    /// Only these entries, from 1
+    #[arg(long, value_delimiter = ',', value_name = "ENTRIES")]
+    pub only: Vec<usize>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner runs`.
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// How many at most
+    #[arg(short = 'n', default_value_t = 20)]
+    pub limit: usize,
+    /// Also runs that other runs started
+    #[arg(long)]
+    pub all: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner trace`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// The run, like r17
+    pub run: Option<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner why`.
+#[derive(Debug, Args)]
+pub struct WhyArgs {
+    /// r17, r17#9, a message number, a slot, or a file that a run wrote
+    pub thing: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// The run; without one, all that stopped, following the latest
+    pub run: Option<String>,
+    /// How to follow the run.
+    #[command(flatten)]
+    pub follow: FollowArgs,
+}
+
+/// `almoner models`.
+#[derive(Debug, Args)]
+pub struct ModelsArgs {
+    /// What to do; without it, list.
+    #[command(subcommand)]
+    pub verb: Option<ModelsVerb>,
+}
+
+/// What to do with models.
+#[derive(Debug, Subcommand)]
+pub enum ModelsVerb {
+    /// Which models there are, and which one would be used
+    List(JsonArg),
+    /// Fetch a local model's weights (it goes on where it stopped)
+    Pull(PullArgs),
+}
+
+/// `almoner models pull`.
+#[derive(Clone, Debug, Args)]
+pub struct PullArgs {
+    /// Which model
+    pub name: Option<String>,
+    /// A weights file that you have
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["hub", "mirror"])]
+    pub from: Option<std::path::PathBuf>,
+    /// Another address in the place of the model's own hub
+    #[arg(long, value_name = "URL", conflicts_with = "mirror")]
+    pub hub: Option<String>,
+    /// The mirror made of Python packages
+    #[arg(long)]
+    pub mirror: bool,
+    /// Do not ask
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+}
+
+/// `almoner demo`.
+#[derive(Clone, Debug, Args)]
+pub struct DemoArgs {
+    /// Only the first part: a hijacked worker (no download, seconds)
+    #[arg(long, conflicts_with = "live")]
+    pub hijacked: bool,
+    /// Only the second part: a live model
+    #[arg(long)]
+    pub live: bool,
+    /// Both parts with scripted models, in a store of their own: for tests
+    #[arg(long, conflicts_with_all = ["live", "hijacked"])]
+    pub scripted: bool,
+    /// The model of the second part
+    #[arg(short = 'm', long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Say yes to the download, and to the one card after showing it
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// The folder with the documents
+    #[arg(long, value_name = "DIR")]
+    pub inbox: Option<std::path::PathBuf>,
+}
+
+/// `almoner daemon`.
+#[derive(Clone, Debug, Args)]
+pub struct DaemonArgs {
+    /// Started by a client.
+    #[arg(long, hide = true)]
+    pub on_demand: bool,
+    /// End after so many idle seconds (0: never; started by a command: 600)
+    #[arg(long, value_name = "SECONDS")]
+    pub idle: Option<u64>,
+}
+
+/// `--json`.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct JsonArg {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,60 @@
+//! `almoner ask`: a worker without a file.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+
+use passable::Untrusted;
+use serde_json::{Map, Value};
+
+use super::{models, run};
+use crate::cli::{self, AskArgs};
+use crate::control::protocol::{Document, RunRequest};
+use crate::exit::{Ended, Exit, Failure};
+use crate::place::Place;
+
+/// The worker that every question runs. The question itself is data for it, never part of its text.
+const BODY: &str =
+    "Answer the question. Be brief and exact; say so if you cannot know.\n\nQuestion: {{ input.question }}\n";
+
+/// `almoner ask`.
+///
+/// # Errors
+/// What is wrong with the command, or with the run.
+pub fn ask(place: &Place, args: &AskArgs) -> Ended {
+    let mut documents = cli::gather(&args.documents)?;
+    if !documents.values.is_empty() {
+        return Err(Failure::new(Exit::Usage, "`ask` takes documents, and no named inputs")
+            .help("write a worker file for anything more, and `almoner run` it"));
+    }
+    let stdin_named = args.documents.iter().any(|d| d == "-");
+    if !stdin_named && !std::io::stdin().is_terminal() {
+        let text = cli::stdin()?;
+        if !text.trim().is_empty() {
+            documents.documents.push(Document::Text { name: "stdin".to_owned(), text });
+        }
+    }
+    let endow: Vec<_> = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
+    let mut front = "---\ndescription: Answers one question.\ninput: { question: string }\n".to_owned();
+    if !endow.is_empty() {
+        front += "slots:\n";
+        for endowment in &endow {
+            let kind = if endowment.write { "dir rw" } else { "dir" };
+            let _ = writeln!(front, "  {}: {kind}", endowment.slot);
+        }
+    }
+    let request = RunRequest {
+        text: Untrusted::new(run::command_line()),
+        name: "ask".to_owned(),
+        source: format!("{front}---\n{BODY}"),
+        includes: Default::default(),
+        beside: None,
+        values: Map::from_iter([("question".to_owned(), Value::String(args.question.clone()))]),
+        documents: documents.documents,
+        each: None,
+        endow,
+        allow: vec![],
+        model: models::choose(place, args.model.as_deref(), false)?,
+        dry_run: false,
+    };
+    run::start(place, request, &args.follow)
+}

@@ -1,0 +1,499 @@
+//! Attending a run: following its events, asking the person who is there, telling how it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufRead as _;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use kernel::event::{Change, Event};
+use kernel::run::{Run, RunOutcome, State, Trouble};
+use kernel::{MessageNumber, RunNumber};
+use passable::Untrusted;
+use serde_json::json;
+
+use super::answer;
+use super::output;
+use crate::cli::{FollowArgs, OnAsk};
+use crate::control::client::{Client, unexpected};
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Ended, Exit, Failure};
+use crate::place::Place;
+use crate::show::{card::Card, progress, value};
+
+/// What happens when a person is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// The person at this terminal is asked.
+    Here,
+    /// Somebody answers from elsewhere.
+    Elsewhere,
+    /// The answer is no.
+    No,
+    /// Nobody is asked: the run is left waiting.
+    Leave,
+}
+
+impl From<OnAsk> for Asking {
+    fn from(on_ask: OnAsk) -> Asking {
+        match on_ask {
+            OnAsk::Prompt if output::can_ask() => Asking::Here,
+            OnAsk::Prompt => Asking::Leave,
+            OnAsk::Wait => Asking::Elsewhere,
+            OnAsk::Deny => Asking::No,
+        }
+    }
+}
+
+/// Follows a run to its end, or until only a person can move it, and says what came of it.
+///
+/// # Errors
+/// When the run fails, needs a person who is not here, or the daemon cannot be reached.
+pub fn attend(place: &Place, run: RunNumber, after: Option<u64>, how: &FollowArgs) -> Ended {
+    let telling = if how.events { Telling::Events } else { Telling::Lines };
+    match follow(place, run, after, how.on_ask.into(), telling)? {
+        Followed::Over(run) => tell(&run, how),
+        Followed::NeedsYou(pending) => {
+            let numbers: Vec<u64> = pending.iter().map(|n| n.0).collect();
+            if how.json || how.events {
+                output::json(&json!({
+                    "version": 1, "run": run.to_string(), "state": "waiting", "pending": numbers,
+                }))?;
+            }
+            Err(needs_you(run, &pending))
+        }
+    }
+}
+
+/// The failure of a run that waits for a person who is not here.
+pub fn needs_you(run: RunNumber, pending: &[MessageNumber]) -> Failure {
+    let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
+    let first = list.first().cloned().unwrap_or_default();
+    Failure::new(Exit::NeedsYou, format!("{run} waits for you: message {}", list.join(", "))).help(format!(
+        "`almoner inbox {first}` shows it, `almoner approve {first}` lets it be done; it waits as long as you like"
+    ))
+}
+
+/// What is told of the events on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Telling {
+    /// Nothing.
+    Quiet,
+    /// A line for each event worth one, on standard error.
+    Lines,
+    /// The same, and every event as a line of JSON on standard output.
+    Events,
+}
+
+/// How following ended.
+#[derive(Debug)]
+pub enum Followed {
+    /// The run is over.
+    Over(Box<Run>),
+    /// Only a person can move it: these messages wait.
+    NeedsYou(Vec<MessageNumber>),
+}
+
+/// Follows a run to its end, or until only a person can move it. A run that was just started is followed from the
+/// event `after`; with `None` it may be of any age, and is followed from where it stands.
+///
+/// # Errors
+/// When the run stalls, or the daemon cannot be reached.
+pub fn follow(
+    place: &Place,
+    run: RunNumber,
+    after: Option<u64>,
+    asking: Asking,
+    telling: Telling,
+) -> Result<Followed, Failure> {
+    let (send, inbox) = channel();
+    let mut attendance = Attendance {
+        place,
+        root: run,
+        asking,
+        telling,
+        active: BTreeSet::from([run]),
+        family: BTreeSet::from([run]),
+        pending: BTreeSet::new(),
+        asked: None,
+        trouble: BTreeMap::new(),
+        send,
+    };
+    let after = match after {
+        Some(after) => after,
+        None => match attendance.catch_up()? {
+            Caught::Over(run) => return Ok(Followed::Over(run)),
+            Caught::Running(after) => after,
+        },
+    };
+    attendance.follow(after, &inbox)
+}
+
+enum Caught {
+    /// The run is over.
+    Over(Box<Run>),
+    /// It is not; this is the last event that its state includes.
+    Running(u64),
+}
+
+enum Heard {
+    /// Something from the daemon.
+    Said(Box<Response>),
+    /// The daemon has gone.
+    Gone,
+    /// A line that the person typed.
+    Line(String),
+    /// The person has closed the terminal's input.
+    NoMoreLines,
+}
+
+struct Attendance<'a> {
+    place: &'a Place,
+    root: RunNumber,
+    asking: Asking,
+    telling: Telling,
+    /// Runs of the family that are neither waiting nor over.
+    active: BTreeSet<RunNumber>,
+    /// The run and all that it has started.
+    family: BTreeSet<RunNumber>,
+    /// Approvals that wait for an answer.
+    pending: BTreeSet<MessageNumber>,
+    /// The approval about which the person is being asked.
+    asked: Option<MessageNumber>,
+    /// What stalled runs of the family said.
+    trouble: BTreeMap<RunNumber, Trouble>,
+    send: Sender<Heard>,
+}
+
+impl Attendance<'_> {
+    /// Learns from the store where the family stands.
+    fn catch_up(&mut self) -> Result<Caught, Failure> {
+        let mut client = Client::connect(self.place)?;
+        let after = client.last_event;
+        let runs = match client.ask(&Request::Runs { limit: usize::MAX })? {
+            Response::Runs(runs) => runs,
+            other => return Err(unexpected(&other)),
+        };
+        self.active.clear();
+        // Oldest first, so that a parent comes before its children.
+        for run in runs.into_iter().rev() {
+            let ours = run.number == self.root || run.parent.is_some_and(|p| self.family.contains(&p.run));
+            if !ours {
+                continue;
+            }
+            if run.number == self.root && run.is_finished() {
+                return Ok(Caught::Over(Box::new(run)));
+            }
+            self.family.insert(run.number);
+            match run.state {
+                State::Ready => {
+                    self.active.insert(run.number);
+                }
+                State::Stalled { trouble } => {
+                    self.trouble.insert(run.number, trouble);
+                }
+                State::Waiting | State::Finished { .. } => {}
+            }
+        }
+        let letters = match client.ask(&Request::Inbox { open: true })? {
+            Response::Letters(letters) => letters,
+            other => return Err(unexpected(&other)),
+        };
+        for letter in letters {
+            if let kernel::message::Body::Approval { run, .. } = &letter.message.body
+                && self.family.contains(run)
+            {
+                self.pending.insert(letter.number);
+            }
+        }
+        Ok(Caught::Running(after))
+    }
+
+    fn follow(mut self, mut after: u64, inbox: &Receiver<Heard>) -> Result<Followed, Failure> {
+        self.listen(after)?;
+        if self.asking == Asking::Here {
+            let send = self.send.clone();
+            std::thread::spawn(move || {
+                for line in std::io::stdin().lock().lines() {
+                    let Ok(line) = line else { break };
+                    if send.send(Heard::Line(line)).is_err() {
+                        return;
+                    }
+                }
+                let _ = send.send(Heard::NoMoreLines);
+            });
+        }
+        for number in self.pending.clone() {
+            self.needed(number)?;
+        }
+        if let Some(ended) = self.idle()? {
+            return Ok(ended);
+        }
+        loop {
+            // The sender is ours too, so this never fails.
+            let Ok(heard) = inbox.recv() else { return Ok(self.needs_you()) };
+            match heard {
+                Heard::Said(response) => match *response {
+                    Response::Event(event) => {
+                        after = event.seq;
+                        if let Some(ended) = self.event(*event)? {
+                            return Ok(ended);
+                        }
+                    }
+                    Response::Progress { run, line }
+                        if self.family.contains(&run) && self.telling != Telling::Quiet =>
+                    {
+                        output::note(&format!("  {run} {}", line.visible_line()));
+                    }
+                    Response::Stuck { run, trouble } if self.family.contains(&run) => {
+                        return Err(Failure::of_trouble(&trouble));
+                    }
+                    _ => {}
+                },
+                Heard::Gone => {
+                    // Killed, or ended: the next one goes on where the journal ends.
+                    std::thread::sleep(Duration::from_millis(20));
+                    self.listen(after)?;
+                }
+                Heard::Line(line) => {
+                    if let Some(ended) = self.line(&line)? {
+                        return Ok(ended);
+                    }
+                }
+                Heard::NoMoreLines => return Ok(self.needs_you()),
+            }
+        }
+    }
+
+    /// Follows the daemon's events from a thread of its own.
+    fn listen(&self, after: u64) -> Result<(), Failure> {
+        let mut client = Client::connect(self.place)?;
+        client.send(&Request::Follow { after })?;
+        let send = self.send.clone();
+        std::thread::spawn(move || {
+            while let Ok(response) = client.read() {
+                if send.send(Heard::Said(Box::new(response))).is_err() {
+                    return;
+                }
+            }
+            let _ = send.send(Heard::Gone);
+        });
+        Ok(())
+    }
+
+    fn event(&mut self, event: Event) -> Result<Option<Followed>, Failure> {
+        if !self.concerns(&event.change) {
+            return Ok(None);
+        }
+        if self.telling == Telling::Events {
+            output::json(&json!({
+                "version": 1, "seq": event.seq, "at_ms": event.at_ms, "event": event.change,
+            }))?;
+        }
+        if let Some(line) = progress::line(&event.change).filter(|_| self.telling != Telling::Quiet) {
+            output::note(&line);
+        }
+        match event.change {
+            Change::Step { run, entry, .. } => match entry.as_str() {
+                "suspended" => {
+                    self.active.remove(&run);
+                    return self.idle();
+                }
+                "stalled" => {
+                    self.active.remove(&run);
+                    self.note_trouble(run)?;
+                    return self.idle();
+                }
+                "finished" => {
+                    self.active.remove(&run);
+                }
+                _ => {
+                    self.active.insert(run);
+                    self.trouble.remove(&run);
+                }
+            },
+            Change::Message { number, needs_you: true, .. } => {
+                self.pending.insert(number);
+                self.needed(number)?;
+            }
+            Change::Answered { number, needs_you: false } => {
+                self.pending.remove(&number);
+                if self.asked == Some(number) {
+                    self.asked = None;
+                    output::note(&format!("message {number} was answered"));
+                    self.ask_next()?;
+                }
+            }
+            Change::RunFinished { run, .. } if run == self.root => {
+                return Ok(Some(Followed::Over(Box::new(get_run(self.place, run)?))));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn concerns(&mut self, change: &Change) -> bool {
+        match change {
+            Change::RunStarted { run, parent, .. } => {
+                if parent.is_some_and(|parent| self.family.contains(&parent)) {
+                    self.family.insert(*run);
+                    self.active.insert(*run);
+                }
+                self.family.contains(run)
+            }
+            Change::Step { run, .. } | Change::Granted { run, .. } | Change::RunFinished { run, .. } => {
+                self.family.contains(run)
+            }
+            Change::Message { run, .. } => run.is_some_and(|run| self.family.contains(&run)),
+            Change::Answered { number, .. } => self.pending.contains(number),
+            Change::Genesis { .. } => false,
+        }
+    }
+
+    /// Nothing of the family moves: either a person must, or something has failed.
+    fn idle(&self) -> Result<Option<Followed>, Failure> {
+        if !self.active.is_empty() {
+            return Ok(None);
+        }
+        if let Some((run, trouble)) = self.trouble.iter().next() {
+            let mut failure = Failure::of_trouble(trouble);
+            failure.message = Untrusted::new(format!("{run} stalled: {}", failure.message.raw()));
+            return Err(failure);
+        }
+        let left = !self.pending.is_empty() && self.asking == Asking::Leave;
+        Ok(left.then(|| self.needs_you()))
+    }
+
+    fn note_trouble(&mut self, run: RunNumber) -> Result<(), Failure> {
+        if let State::Stalled { trouble } = get_run(self.place, run)?.state {
+            self.trouble.insert(run, trouble);
+        }
+        Ok(())
+    }
+
+    /// A message needs an answer.
+    fn needed(&mut self, number: MessageNumber) -> Result<(), Failure> {
+        match self.asking {
+            Asking::No => {
+                let request = Request::Deny {
+                    text: Untrusted::new("--on-ask deny"),
+                    message: number,
+                    entries: None,
+                    reason: Untrusted::new("nobody is there to be asked"),
+                };
+                Client::connect(self.place)?.ask(&request)?;
+                output::note(&format!("message {number}: denied (--on-ask deny)"));
+            }
+            Asking::Elsewhere => {
+                output::note(&card(self.place, number)?.render());
+                output::note(&format!("waiting for `almoner approve {number}` from elsewhere"));
+            }
+            Asking::Here if self.asked.is_none() => self.ask_next()?,
+            Asking::Here | Asking::Leave => {}
+        }
+        Ok(())
+    }
+
+    /// Shows the next card and asks.
+    fn ask_next(&mut self) -> Result<(), Failure> {
+        self.asked = self.pending.first().copied();
+        if let Some(number) = self.asked {
+            output::note(&card(self.place, number)?.render());
+            how_to_answer(number);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> Result<Option<Followed>, Failure> {
+        let Some(number) = self.asked else { return Ok(None) };
+        match answer::parse_line(line) {
+            Some(answer::Line::Later) => return Ok(Some(self.needs_you())),
+            Some(answer::Line::Answer(request)) => {
+                match Client::connect(self.place)?.ask(&request) {
+                    Ok(response) => output::note(&answer::told(&response)),
+                    Err(failure) => output::note(&failure.to_string()),
+                }
+                // If entries are still open, the same card is asked about again.
+                if self.pending.contains(&number) && card(self.place, number)?.is_open() {
+                    how_to_answer(number);
+                }
+            }
+            None => how_to_answer(number),
+        }
+        Ok(None)
+    }
+
+    /// The run waits, and nobody here can answer.
+    fn needs_you(&self) -> Followed {
+        Followed::NeedsYou(self.pending.iter().copied().collect())
+    }
+}
+
+fn how_to_answer(number: MessageNumber) {
+    output::prompt(&format!(
+        "Type `approve {number}`, `approve {number} 1,3`, `deny {number} REASON`, or `later`: "
+    ));
+}
+
+/// Says what came of a run that is over.
+///
+/// # Errors
+/// When it failed.
+pub fn tell(run: &Run, how: &FollowArgs) -> Ended {
+    let State::Finished { outcome } = &run.state else {
+        return Err(Failure::new(Exit::Failure, format!("{} is not over", run.number)));
+    };
+    if how.json || how.events {
+        let mut envelope = json!({
+            "version": 1,
+            "run": run.number.to_string(),
+            "usage": {
+                "input_tokens": run.used.input_tokens,
+                "output_tokens": run.used.output_tokens,
+                "model_ms": run.used.model_ms,
+            },
+        });
+        match outcome {
+            RunOutcome::Done(value) => {
+                envelope["state"] = json!("done");
+                envelope["value"] = value.to_json();
+            }
+            RunOutcome::Failed(trouble) => {
+                envelope["state"] = json!("failed");
+                envelope["trouble"] =
+                    json!({ "code": trouble.code, "message": trouble.message.raw(), "help": trouble.help });
+            }
+        }
+        output::json(&envelope)?;
+    }
+    match outcome {
+        RunOutcome::Done(result) => {
+            if !how.json && !how.events {
+                output::result(&value::result(result))?;
+            }
+            Ok(Exit::Ok)
+        }
+        RunOutcome::Failed(trouble) => Err(Failure::of_trouble(trouble)),
+    }
+}
+
+/// One run.
+///
+/// # Errors
+/// When there is none of this number.
+pub fn get_run(place: &Place, run: RunNumber) -> Result<Run, Failure> {
+    match Client::connect(place)?.ask(&Request::GetRun { run })? {
+        Response::Run(run) => Ok(*run),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// One card.
+///
+/// # Errors
+/// When there is no approval of this number.
+pub fn card(place: &Place, message: MessageNumber) -> Result<Card, Failure> {
+    match Client::connect(place)?.ask(&Request::Card { message })? {
+        Response::Card(card) => Ok(*card),
+        other => Err(unexpected(&other)),
+    }
+}

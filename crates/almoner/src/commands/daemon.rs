@@ -1,0 +1,88 @@
+//! `almoner daemon`, `status` and `stop`.
+
+use std::time::{Duration, Instant};
+
+use super::output;
+use crate::cli::{DaemonArgs, JsonArg};
+use crate::control::client::{Client, unexpected};
+use crate::control::protocol::{Request, Response};
+use crate::daemon::main_loop::{self, Manner};
+use crate::exit::{Ended, Exit, Failure};
+use crate::place::Place;
+
+/// How long a daemon that a command started stays without work, in seconds.
+const IDLE: u64 = 600;
+
+/// `almoner daemon`.
+///
+/// # Errors
+/// When the store cannot be opened or the socket not be made.
+pub fn daemon(place: &Place, args: &DaemonArgs) -> Ended {
+    let idle = match (args.idle, args.on_demand) {
+        (Some(0), _) | (None, false) => None,
+        (Some(seconds), _) => Some(seconds),
+        (None, true) => Some(IDLE),
+    };
+    main_loop::run(place, Manner { on_demand: args.on_demand, idle: idle.map(Duration::from_secs) })
+}
+
+/// `almoner status`.
+///
+/// # Errors
+/// When the daemon cannot be started.
+pub fn status(place: &Place, args: JsonArg) -> Ended {
+    let status = match Client::connect(place)?.ask(&Request::Status)? {
+        Response::Status(status) => status,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json {
+        output::json(&status)?;
+    } else {
+        let at_work: Vec<String> = status.at_work.iter().map(ToString::to_string).collect();
+        output::result(&format!(
+            "daemon {} (process {})\nstore   {}\nat work {}\ninbox   {} waiting for you",
+            status.build,
+            status.pid,
+            status.store,
+            if at_work.is_empty() { "nothing".to_owned() } else { at_work.join(" ") },
+            status.needs_you
+        ))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// `almoner stop`.
+///
+/// # Errors
+/// When the daemon does not end.
+pub fn stop(place: &Place) -> Ended {
+    if halt(place)? {
+        output::note("stopped; runs go on when the daemon starts again");
+    } else {
+        output::note("no daemon runs");
+    }
+    Ok(Exit::Ok)
+}
+
+/// Ends the daemon and waits until it has given up its store. False if none ran.
+///
+/// # Errors
+/// When it does not end.
+pub fn halt(place: &Place) -> Result<bool, Failure> {
+    let Some(mut client) = Client::connect_if_running(place)? else { return Ok(false) };
+    let pid = match client.ask(&Request::Status)? {
+        Response::Status(status) => status.pid,
+        other => return Err(unexpected(&other)),
+    };
+    client.ask(&Request::Stop)?;
+    let begun = Instant::now();
+    let process = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    while process.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok()) {
+        if begun.elapsed() > Duration::from_secs(10) {
+            return Err(Failure::new(Exit::Failure, format!("the daemon (process {pid}) does not end"))
+                .help(format!("`kill {pid}` loses nothing")));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(true)
+}

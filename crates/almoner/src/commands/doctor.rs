@@ -1,0 +1,108 @@
+//! `almoner doctor`.
+
+use serde_json::json;
+
+use super::{models, output};
+use crate::cli::JsonArg;
+use crate::control::client::{Client, unexpected};
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Ended, Exit, Failure};
+use crate::place::Place;
+
+struct Check {
+    id: String,
+    ok: bool,
+    evidence: String,
+    remedy: String,
+}
+
+/// `almoner doctor`.
+///
+/// # Errors
+/// Only when the report cannot be printed: what is wrong is the report.
+pub fn doctor(place: &Place, args: JsonArg) -> Ended {
+    let mut checks = vec![directory("state", &place.state), directory("cache", &place.cache)];
+    checks.extend(daemon(place));
+    checks.push(space(place));
+    checks.push(model(place));
+    let ok = checks.iter().all(|check| check.ok);
+    if args.json {
+        let list: Vec<_> = checks
+            .iter()
+            .map(|c| json!({ "id": c.id, "ok": c.ok, "evidence": c.evidence, "remedy": c.remedy }))
+            .collect();
+        output::json(&json!({ "version": 1, "ok": ok, "checks": list }))?;
+    } else {
+        let mut text = String::new();
+        for check in &checks {
+            text += &format!("{} {:<14} {}\n", if check.ok { "✓" } else { "✗" }, check.id, check.evidence);
+            if !check.ok && !check.remedy.is_empty() {
+                text += &format!("    → {}\n", check.remedy);
+            }
+        }
+        output::result(&text)?;
+    }
+    Ok(if ok { Exit::Ok } else { Exit::Failure })
+}
+
+fn directory(id: &str, dir: &std::path::Path) -> Check {
+    let made = crate::place::private_dir(dir);
+    Check {
+        id: id.to_owned(),
+        ok: made.is_ok(),
+        evidence: match &made {
+            Ok(()) => format!("{} is yours alone", dir.display()),
+            Err(failure) => failure.message.visible_line().into_owned(),
+        },
+        remedy: made.err().map(|f| f.help).unwrap_or_default(),
+    }
+}
+
+fn daemon(place: &Place) -> Vec<Check> {
+    let failed = |failure: Failure| Check {
+        id: "daemon".to_owned(),
+        ok: false,
+        evidence: failure.message.visible_line().into_owned(),
+        remedy: failure.help,
+    };
+    let mut client = match Client::connect(place) {
+        Ok(client) => client,
+        Err(failure) => return vec![failed(failure)],
+    };
+    let mut checks = vec![Check {
+        id: "daemon".to_owned(),
+        ok: client.build == crate::BUILD,
+        evidence: format!("answers on {} ({})", place.socket().display(), client.build),
+        remedy: "`almoner stop`: the next command starts the new one".to_owned(),
+    }];
+    match client.ask(&Request::Check) {
+        Ok(Response::Checked(found)) => checks.extend(found.into_iter().map(|(id, ok, evidence)| Check {
+            id,
+            ok,
+            evidence,
+            remedy: "copy the state directory before anything else; then report this".to_owned(),
+        })),
+        Ok(other) => checks.push(failed(unexpected(&other))),
+        Err(failure) => checks.push(failed(failure)),
+    }
+    checks
+}
+
+fn space(place: &Place) -> Check {
+    const LEAST: u64 = 200 << 20;
+    let free = rustix::fs::statvfs(&place.state).map(|s| s.f_bavail.saturating_mul(s.f_frsize));
+    Check {
+        id: "disk".to_owned(),
+        ok: free.as_ref().is_ok_and(|free| *free >= LEAST),
+        evidence: match free {
+            Ok(free) => format!("{} MiB free for the store", free >> 20),
+            Err(e) => e.to_string(),
+        },
+        remedy: "make room: a full disk stops every run (and loses none)".to_owned(),
+    }
+}
+
+fn model(place: &Place) -> Check {
+    let (ok, evidence, remedy) = models::found_in_words(place);
+    Check { id: "model".to_owned(), ok, evidence, remedy }
+}

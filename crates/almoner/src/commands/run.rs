@@ -1,0 +1,154 @@
+//! `almoner run`.
+
+use std::path::Path;
+
+use passable::{Untrusted, visible_line};
+use worker::definition::{self, Bundle, Report, Severity};
+
+use super::{attend, models, output};
+use crate::cli::{self, FollowArgs, RunArgs};
+use crate::control::client::{Client, unexpected};
+use crate::control::protocol::{Plan, Request, Response, RunRequest};
+use crate::exit::{Ended, Exit, Failure};
+use crate::place::Place;
+
+/// `almoner run`.
+///
+/// # Errors
+/// What is wrong with the command, or with the run.
+pub fn run(place: &Place, args: &RunArgs) -> Ended {
+    let bundle = load(&args.worker)?;
+    let definition = check(&bundle)?;
+    let inputs = cli::gather(&args.inputs)?;
+    let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
+    let wanted = args.model.as_deref().or(definition.model.as_deref());
+    let model = models::choose(place, wanted, args.dry_run)?;
+    let beside =
+        std::path::absolute(&args.worker).ok().and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
+    let request = RunRequest {
+        text: Untrusted::new(command_line()),
+        name: bundle.name,
+        source: bundle.source,
+        includes: bundle.includes,
+        beside,
+        values: inputs.values,
+        documents: inputs.documents,
+        each: args.each.then_some(args.jobs),
+        endow,
+        allow: args.allow.clone(),
+        model,
+        dry_run: args.dry_run,
+    };
+    start(place, request, &args.follow)
+}
+
+/// The worker file and what it includes.
+fn load(path: &Path) -> Result<Bundle, Failure> {
+    Bundle::load(path).map_err(|e| {
+        let exit = match &e {
+            definition::LoadError::Missing { .. } | definition::LoadError::NotAFile { .. } => Exit::NotFound,
+            definition::LoadError::Io { .. } => Exit::Failure,
+            _ => Exit::Invalid,
+        };
+        Failure::new(exit, e.to_string()).help(e.help())
+    })
+}
+
+/// Checks a worker file and prints everything that is wrong with it, each with its place.
+fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
+    let (definition, diagnostics) = definition::parse(bundle);
+    let failed = diagnostics.iter().any(|d| d.severity == Severity::Error);
+    if !diagnostics.is_empty() {
+        output::note(&show_report(Report::new(bundle, diagnostics)));
+    }
+    definition.filter(|_| !failed).ok_or_else(|| Failure::silent(Exit::Invalid))
+}
+
+fn show_report(report: Report) -> String {
+    let handler = miette::GraphicalReportHandler::new_themed(theme());
+    let mut text = String::new();
+    match handler.render_report(&mut text, &report) {
+        Ok(()) => text,
+        Err(_) => plain(&report),
+    }
+}
+
+/// The same without pictures: one line for each finding.
+pub fn plain(report: &Report) -> String {
+    let lines: Vec<String> = report
+        .diagnostics()
+        .map(|d| match &d.help {
+            Some(help) => format!("{} ({})", d.message, help),
+            None => d.message.clone(),
+        })
+        .collect();
+    format!("{report}: {}", lines.join("; "))
+}
+
+fn theme() -> miette::GraphicalTheme {
+    use std::io::IsTerminal as _;
+    let plain =
+        std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) || !std::io::stderr().is_terminal();
+    if plain { miette::GraphicalTheme::unicode_nocolor() } else { miette::GraphicalTheme::unicode() }
+}
+
+/// Starts what is asked for and attends it.
+///
+/// # Errors
+/// What is wrong with the request, or with the run.
+pub fn start(place: &Place, request: RunRequest, follow: &FollowArgs) -> Ended {
+    let mut client = Client::connect(place)?;
+    let after = client.last_event;
+    match client.ask(&Request::Run(Box::new(request)))? {
+        Response::Plan(plan) => {
+            if follow.json {
+                output::json(&plan)?;
+            } else {
+                output::result(&render(&plan))?;
+            }
+            Ok(Exit::Ok)
+        }
+        Response::Reply(kernel::command::Reply::Started { run }) if follow.detach => {
+            output::result(&run.to_string())?;
+            Ok(Exit::Ok)
+        }
+        Response::Reply(kernel::command::Reply::Started { run }) => {
+            attend::attend(place, run, Some(after), follow)
+        },
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn render(plan: &Plan) -> String {
+    let mut out = format!(
+        "would run `{}` ({}) with {}\n",
+        visible_line(&plan.worker),
+        &plan.digest[..plan.digest.len().min(8)],
+        visible_line(&plan.model)
+    );
+    for (title, lines) in [("slots", &plan.slots), ("tools", &plan.tools), ("documents", &plan.documents)] {
+        for line in lines {
+            out += &format!("  {title}: {}\n", visible_line(line));
+        }
+    }
+    out + "the model would be told:\n" + &indent(&plan.prompt.visible())
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("  │ {line}\n")).collect()
+}
+
+/// The command as the person gave it, for the transcript.
+pub fn command_line() -> String {
+    std::env::args()
+        .enumerate()
+        .map(|(i, arg)| match i {
+            0 => "almoner".to_owned(),
+            _ if arg.is_empty() || arg.contains(|c: char| c.is_whitespace() || c == '\'' || c == '"') => {
+                format!("{arg:?}")
+            }
+            _ => arg,
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,175 @@
+//! The client's end of `control.sock`. Starts the daemon if none listens.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader};
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::control::frame;
+use crate::control::protocol::{Hello, Request, Response, VERSION};
+use crate::exit::{Exit, Failure};
+use crate::place::{self, Place};
+
+/// How long a daemon may take from its start to its first answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Variables whose values go to the daemon: what models need and nothing else.
+const KEYS: [&str; 5] =
+    ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "ALMONER_COMPAT_KEY", "ALMONER_HUB"];
+
+/// A connection to the daemon.
+pub struct Client {
+    stream: UnixStream,
+    reader: BufReader<UnixStream>,
+    /// The number of the last event when the connection was made.
+    pub last_event: u64,
+    /// The daemon's build.
+    pub build: String,
+}
+
+impl Client {
+    /// Connects to the daemon, starting one if none listens.
+    ///
+    /// # Errors
+    /// When it cannot be started, says why it cannot, or does not answer.
+    pub fn connect(place: &Place) -> Result<Client, Failure> {
+        if let Some(client) = Client::connect_if_running(place)? {
+            return Ok(client);
+        }
+        let mut daemon = start(place)?;
+        let begun = Instant::now();
+        loop {
+            if let Some(client) = Client::connect_if_running(place)? {
+                // When it ends before we do, somebody must take note of it.
+                std::thread::spawn(move || daemon.wait());
+                return Ok(client);
+            }
+            if let Ok(Some(status)) = daemon.try_wait() {
+                // Another client may have been faster; then its daemon listens by now.
+                if let Some(client) = Client::connect_if_running(place)? {
+                    return Ok(client);
+                }
+                return Err(why_it_ended(&mut daemon, status));
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(Failure::new(Exit::NoDaemon, "the daemon does not answer")
+                    .help(format!("see {}, or run `almoner daemon` to watch it", place.log().display())));
+            }
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+
+    /// Connects to the daemon if one listens.
+    ///
+    /// # Errors
+    /// When one listens that cannot be talked to.
+    pub fn connect_if_running(place: &Place) -> Result<Option<Client>, Failure> {
+        let stream = match UnixStream::connect(place.socket()) {
+            Ok(stream) => stream,
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+                return Ok(None);
+            }
+            Err(e) => {
+                return Err(Failure::new(Exit::NoDaemon, format!("{}: {e}", place.socket().display()))
+                    .help("the socket must belong to you; remove it if no daemon runs"));
+            }
+        };
+        let reader = BufReader::new(stream.try_clone().map_err(|e| gone(&e))?);
+        let mut client = Client { stream, reader, last_event: 0, build: String::new() };
+        let keys: BTreeMap<_, _> =
+            KEYS.iter().filter_map(|k| Some(((*k).to_owned(), std::env::var(k).ok()?))).collect();
+        let hello = Hello { version: VERSION, build: crate::BUILD.to_owned(), keys };
+        // A daemon that is just ending may hang up before it answers; that is as good as none.
+        if frame::write(&mut client.stream, &hello).is_err() {
+            return Ok(None);
+        }
+        match client.read() {
+            Ok(Response::Welcome { build, last_event }) => {
+                client.build = build;
+                client.last_event = last_event;
+                Ok(Some(client))
+            }
+            Ok(Response::Failed(failure)) => Err(failure),
+            Ok(other) => Err(unexpected(&other)),
+            Err(failure) if failure.exit == Exit::NoDaemon => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Asks and waits for the answer.
+    ///
+    /// # Errors
+    /// What the daemon says when it does not do it, or that it is gone.
+    pub fn ask(&mut self, request: &Request) -> Result<Response, Failure> {
+        self.send(request)?;
+        self.read()
+    }
+
+    /// Asks without waiting.
+    ///
+    /// # Errors
+    /// When the daemon is gone.
+    pub fn send(&mut self, request: &Request) -> Result<(), Failure> {
+        frame::write(&mut self.stream, request).map_err(|e| gone(&e))
+    }
+
+    /// The next answer.
+    ///
+    /// # Errors
+    /// What the daemon says when it does not do it, or that it is gone.
+    pub fn read(&mut self) -> Result<Response, Failure> {
+        match frame::read(&mut self.reader) {
+            Ok(Some(Response::Failed(failure))) => Err(failure),
+            Ok(Some(response)) => Ok(response),
+            Ok(None) => Err(gone(&io::ErrorKind::UnexpectedEof.into())),
+            Err(e) => Err(gone(&e)),
+        }
+    }
+}
+
+fn gone(e: &io::Error) -> Failure {
+    Failure::new(Exit::NoDaemon, format!("the daemon has gone: {e}"))
+        .help("the next command starts it again; runs go on where they were")
+}
+
+/// The daemon answered something that was not asked.
+pub fn unexpected(response: &Response) -> Failure {
+    let kind = serde_json::to_value(response)
+        .ok()
+        .and_then(|v| v.get("response").and_then(|r| r.as_str()).map(str::to_owned))
+        .unwrap_or_default();
+    Failure::new(Exit::NoDaemon, format!("the daemon answered `{kind}`, which makes no sense here"))
+        .help("`almoner stop`, then try again")
+}
+
+fn start(place: &Place) -> Result<std::process::Child, Failure> {
+    place::private_dir(&place.state)?;
+    let fail = |e: io::Error| {
+        Failure::new(Exit::NoDaemon, format!("the daemon cannot be started: {e}"))
+            .help(format!("is {} writable?", place.state.display()))
+    };
+    let exe = std::env::current_exe().map_err(fail)?;
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::os::unix::process::CommandExt;
+    let log =
+        std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(place.log()).map_err(fail)?;
+    let mut command = Command::new(exe);
+    command.args(["daemon", "--on-demand"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+    // A group of its own: Ctrl-C in this terminal is not for the daemon. Its directory is nobody's.
+    command.process_group(0).current_dir("/");
+    command.envs(place.as_env());
+    command.spawn().map_err(fail)
+}
+
+/// What a daemon that could not start wrote to its standard output: a failure as JSON.
+fn why_it_ended(daemon: &mut std::process::Child, status: std::process::ExitStatus) -> Failure {
+    let mut said = String::new();
+    if let Some(mut out) = daemon.stdout.take() {
+        let _ = io::Read::read_to_string(&mut out, &mut said);
+    }
+    serde_json::from_str(&said).unwrap_or_else(|_| {
+        Failure::new(Exit::NoDaemon, format!("the daemon ended at once ({status})"))
+            .help("run `almoner daemon` to see why")
+    })
+}

@@ -1,0 +1,157 @@
+//! Connections: who may talk, and one thread for each who does.
+
+use std::io::{self, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use passable::Untrusted;
+
+use super::request;
+use super::{engine::Engine, world::Daemon};
+use crate::control::frame;
+use crate::control::protocol::{Hello, Request, Response, VERSION};
+use crate::exit::{Exit, Failure};
+
+/// How many events go out before looking up again.
+const BATCH: usize = 256;
+
+/// Everything that answering needs.
+pub struct Server {
+    /// The daemon.
+    pub daemon: Arc<Daemon>,
+    /// What drives its runs.
+    pub engine: Arc<Engine>,
+    /// How many clients are connected.
+    pub clients: AtomicUsize,
+}
+
+/// Listens on the socket. Whoever holds the store's lock owns the socket, so an old one is removed.
+///
+/// # Errors
+/// When the directory or the socket cannot be made.
+pub fn bind(socket: &Path) -> Result<UnixListener, Failure> {
+    let fail = |e: io::Error| {
+        Failure::new(Exit::Failure, format!("{}: {e}", socket.display()))
+            .help("set ALMONER_HOME to a directory on a local disk")
+    };
+    if let Some(dir) = socket.parent() {
+        crate::place::private_dir(dir)?;
+    }
+    match std::fs::remove_file(socket) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(fail(e)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(socket).map_err(fail)?;
+    // The directory has kept everybody else out between these two lines.
+    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).map_err(fail)?;
+    Ok(listener)
+}
+
+impl Server {
+    /// Takes connections until the listener fails.
+    pub fn accept(self: &Arc<Server>, listener: &UnixListener) {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { continue };
+            let server = Arc::clone(self);
+            let thread = std::thread::Builder::new().name("client".to_owned());
+            // Without a thread the connection is dropped, and the client is told so by its end.
+            drop(thread.spawn(move || {
+                server.clients.fetch_add(1, Ordering::SeqCst);
+                // A client that goes away is no trouble of ours.
+                let _ = server.talk(stream);
+                server.clients.fetch_sub(1, Ordering::SeqCst);
+            }));
+        }
+    }
+
+    fn talk(&self, mut stream: UnixStream) -> io::Result<()> {
+        let peer = rustix::net::sockopt::socket_peercred(&stream)?;
+        if peer.uid != rustix::process::getuid() {
+            return Ok(());
+        }
+        let mut reader = BufReader::new(stream.try_clone()?);
+        let Some(hello) = frame::read::<Hello>(&mut reader)? else { return Ok(()) };
+        if hello.version != VERSION {
+            let failure = Failure::new(
+                Exit::Conflict,
+                format!("the daemon speaks version {VERSION}, this client version {}", hello.version),
+            );
+            let help = format!("stop the daemon (process {}) and try again", std::process::id());
+            return frame::write(&mut stream, &Response::Failed(failure.help(help)));
+        }
+        self.daemon.keys.merge(hello.keys);
+        let last_event =
+            match self.daemon.read(|txn| kernel::table::last_event(txn, &self.daemon.host.number)) {
+                Ok(event) => event.map_or(0, |e| e.seq),
+                Err(failure) => return frame::write(&mut stream, &Response::Failed(failure)),
+            };
+        frame::write(&mut stream, &Response::Welcome { build: crate::BUILD.to_owned(), last_event })?;
+        loop {
+            let request = match frame::read::<Request>(&mut reader) {
+                Ok(Some(request)) => request,
+                Ok(None) => return Ok(()),
+                Err(e) if e.kind() == io::ErrorKind::InvalidData => {
+                    let failure = Failure::new(Exit::Usage, format!("this is no request: {e}"));
+                    return frame::write(&mut stream, &Response::Failed(failure));
+                }
+                Err(e) => return Err(e),
+            };
+            if let Request::Follow { after } = request {
+                return self.follow(&mut stream, after);
+            }
+            let stop = request == Request::Stop;
+            let response = request::answer(self, request).unwrap_or_else(Response::Failed);
+            let written = frame::write(&mut stream, &response);
+            if stop {
+                self.daemon.stop();
+            }
+            written?;
+        }
+    }
+
+    /// Sends every event after `after`, then each as it comes, until the client or the daemon goes.
+    fn follow(&self, stream: &mut UnixStream, mut after: u64) -> io::Result<()> {
+        let mut tick = self.daemon.news.tick();
+        loop {
+            loop {
+                let events = match self.daemon.events(after, BATCH) {
+                    Ok(events) => events,
+                    Err(failure) => return frame::write(stream, &Response::Failed(failure)),
+                };
+                let full = events.len() == BATCH;
+                for event in events {
+                    after = event.seq;
+                    frame::write(stream, &Response::Event(Box::new(event)))?;
+                }
+                if !full {
+                    break;
+                }
+            }
+            if worker::World::is_stopping(&*self.daemon) || has_gone(stream) {
+                return Ok(());
+            }
+            let unseen = self.daemon.news.wait(tick, Duration::from_secs(1));
+            tick = unseen.tick;
+            for (run, line) in unseen.progress {
+                frame::write(stream, &Response::Progress { run, line: Untrusted::new(line) })?;
+            }
+            for (run, trouble) in unseen.stuck {
+                frame::write(stream, &Response::Stuck { run, trouble })?;
+            }
+        }
+    }
+}
+
+/// Whether the client has closed its end. It has nothing more to say once it follows.
+fn has_gone(stream: &UnixStream) -> bool {
+    use rustix::net::RecvFlags;
+    let mut byte = [0_u8; 1];
+    match rustix::net::recv(stream, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+        Ok((_, n)) => n == 0,
+        Err(e) => e != rustix::io::Errno::AGAIN && e != rustix::io::Errno::INTR,
+    }
+}

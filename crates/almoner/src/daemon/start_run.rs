@@ -1,0 +1,380 @@
+//! Starting a run: everything that a person said is checked before anything is recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use kernel::command::{Act, Binding, Program, Reply, Start, Target};
+use kernel::grant::Attenuation;
+use kernel::run::{Attachment, Input, Limits, Shape};
+use kernel::{BlobHash, Value};
+use passable::visible_line;
+use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
+
+use super::serve::Server;
+use crate::control::protocol::{Document, Endowment, Plan, Response, RunRequest};
+use crate::exit::{Exit, Failure};
+
+/// Starts the run that a person asked for, or says what it would do.
+///
+/// # Errors
+/// What is wrong with the request; nothing has been recorded then.
+pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> {
+    let bundle = Bundle {
+        name: request.name.clone(),
+        file: format!("{}.worker", request.name),
+        source: request.source.clone(),
+        includes: request.includes.clone(),
+    };
+    let definition = parse(&bundle)?;
+    let values = check_inputs(&definition, &request)?;
+    let bindings = bind(server, &definition, &request)?;
+    let mut documents = Vec::new();
+    let limits = document::Limits { bytes: definition.attachments.bytes, ..document::Limits::default() };
+    check_count(&definition, &request)?;
+    for source in &request.documents {
+        documents.push(take_in(server, source, &definition, &limits)?);
+    }
+    check_total(&definition, &request, &documents)?;
+    if request.dry_run {
+        return plan(&definition, &bundle, &request, &bindings, &documents).map(Response::Plan);
+    }
+    let worker = keep(server, &bundle, definition.limits)?;
+    let (shape, attachments, items) = match request.each {
+        Some(jobs) => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
+        None => (Shape::Single, documents, vec![]),
+    };
+    let start = Start {
+        text: request.text,
+        worker,
+        shape,
+        model: request.model,
+        input: Input { values, attachments, items },
+        bindings,
+    };
+    let outcome = server.daemon.apply(Act::Start(Box::new(start)))?;
+    outcome.ready.iter().for_each(|run| server.engine.drive(*run));
+    match outcome.reply {
+        Reply::Started { run } => Ok(Response::Reply(Reply::Started { run })),
+        _ => Err(Failure::new(Exit::Failure, "the run was not started")),
+    }
+}
+
+fn parse(bundle: &Bundle) -> Result<Definition, Failure> {
+    let (definition, diagnostics) = definition::parse(bundle);
+    let errors = diagnostics.iter().any(|d| d.severity == Severity::Error);
+    match definition.filter(|_| !errors) {
+        Some(definition) => Ok(definition),
+        None => {
+            let report = Report::new(bundle, diagnostics);
+            Err(Failure::new(Exit::Invalid, crate::commands::run::plain(&report))
+                .help("mend the worker file"))
+        }
+    }
+}
+
+fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, Failure> {
+    let invalid = |what: String| {
+        Failure::new(Exit::Invalid, what).help(format!(
+            "`{}` takes: {}",
+            definition.name,
+            definition.input.describe()
+        ))
+    };
+    let json = serde_json::Value::Object(request.values.clone());
+    let values =
+        Value::from_json(&json).map_err(|e| invalid(format!("the inputs cannot be a value: {e}")))?;
+    definition.input.check(&values).map_err(|m| invalid(format!("the inputs do not fit: {m}")))?;
+    Ok(values)
+}
+
+fn bind(server: &Server, definition: &Definition, request: &RunRequest) -> Result<Vec<Binding>, Failure> {
+    let known: Vec<&str> = definition.slots.iter().map(|s| s.name.as_str()).collect();
+    let list = if known.is_empty() {
+        "it has no slots".to_owned()
+    } else {
+        format!("its slots: {}", known.join(", "))
+    };
+    let mut given: BTreeMap<&str, &Endowment> = BTreeMap::new();
+    for endowment in &request.endow {
+        if !known.contains(&endowment.slot.as_str()) {
+            let message = format!("`{}` has no slot `{}`", definition.name, visible_line(&endowment.slot));
+            return Err(Failure::new(Exit::Usage, message).help(list));
+        }
+        if given.insert(&endowment.slot, endowment).is_some() {
+            return Err(Failure::new(Exit::Usage, format!("slot `{}` is bound twice", endowment.slot)));
+        }
+    }
+    let mut allowed: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for rule in &request.allow {
+        let (slot, method) = rule
+            .split_once('.')
+            .filter(|(slot, method)| definition.slot(slot).is_some_and(|s| s.kind.methods().contains(method)))
+            .ok_or_else(|| {
+                let message = format!("`--allow {}` names no method of a slot", visible_line(rule));
+                Failure::new(Exit::Usage, message).help(format!("write SLOT.METHOD; {list}"))
+            })?;
+        allowed.entry(slot).or_default().insert(method.to_owned());
+    }
+    definition
+        .slots
+        .iter()
+        .map(|slot| {
+            let target = match (slot.kind, given.get(slot.name.as_str())) {
+                (SlotKind::Worker, endowment) => {
+                    worker_target(server, &slot.name, endowment.copied(), request)?
+                }
+                (_, None) => {
+                    let how = match slot.kind {
+                        SlotKind::Dir { write: true } => format!("-e {}=PATH:rw", slot.name),
+                        _ => format!("-e {}=PATH", slot.name),
+                    };
+                    let label = slot.label.as_deref().map(|l| format!(" ({})", visible_line(l)));
+                    let message = format!("slot `{}`{} is not bound", slot.name, label.unwrap_or_default());
+                    return Err(Failure::new(Exit::Usage, message).help(format!("bind it with `{how}`")));
+                }
+                (SlotKind::Dir { write }, Some(endowment)) => mount_target(&slot.name, write, endowment)?,
+                (SlotKind::Outbox, Some(endowment)) => {
+                    ready_dir(&endowment.path, true)?;
+                    Target::Spool { path: endowment.path.clone() }
+                }
+            };
+            let attenuation = given.get(slot.name.as_str()).map_or_else(Attenuation::default, |e| {
+                Attenuation { suffixes: e.suffixes.iter().cloned().collect(), max_bytes: e.max_bytes }
+            });
+            Ok(Binding {
+                slot: slot.name.clone(),
+                target,
+                methods: slot.kind.methods().iter().map(|m| (*m).to_owned()).collect(),
+                attenuation,
+                allow: allowed.remove(slot.name.as_str()).unwrap_or_default(),
+                ask: definition
+                    .approve
+                    .iter()
+                    .filter(|(name, _)| *name == slot.name)
+                    .map(|(_, method)| method.clone())
+                    .collect(),
+            })
+        })
+        .collect()
+}
+
+fn mount_target(slot: &str, write: bool, endowment: &Endowment) -> Result<Target, Failure> {
+    if write && !endowment.write {
+        let message = format!("slot `{slot}` writes, but `{}` was bound for reading only", endowment.path);
+        return Err(
+            Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=PATH:rw` if you mean it"))
+        );
+    }
+    if endowment.write && !write {
+        let message = format!("slot `{slot}` only reads, and gets no more than that");
+        return Err(Failure::new(Exit::Usage, message).help("leave out `:rw`"));
+    }
+    ready_dir(&endowment.path, write)?;
+    Ok(Target::Mount { path: endowment.path.clone() })
+}
+
+/// The directory must be there; one that is to be written to is made.
+fn ready_dir(path: &str, make: bool) -> Result<(), Failure> {
+    let fail = |e: &std::io::Error| Failure::new(Exit::NotFound, format!("{path}: {e}"));
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Ok(()),
+        Ok(_) => Err(Failure::new(Exit::Usage, format!("{path} is not a directory"))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && make => {
+            std::fs::create_dir_all(path).map_err(|e| fail(&e))
+        }
+        Err(e) => Err(fail(&e)),
+    }
+}
+
+/// A worker slot is bound to a file, or, unbound, to the worker of the slot's name beside the caller's file. A worker
+/// without slots holds nothing, so finding it by name gives nothing away.
+fn worker_target(
+    server: &Server,
+    slot: &str,
+    endowment: Option<&Endowment>,
+    request: &RunRequest,
+) -> Result<Target, Failure> {
+    let path = match (endowment, &request.beside) {
+        (Some(endowment), _) => Path::new(&endowment.path).to_owned(),
+        (None, Some(dir)) => {
+            let beside = Path::new(dir).join(format!("{slot}.worker"));
+            if beside.exists() { beside } else { Path::new(dir).join(format!("{slot}.worker.md")) }
+        }
+        (None, None) => {
+            return Err(Failure::new(Exit::Usage, format!("worker slot `{slot}` is not bound"))
+                .help(format!("bind it with `-e {slot}=FILE.worker`")));
+        }
+    };
+    let bundle = Bundle::load(&path).map_err(|e| {
+        Failure::new(Exit::NotFound, format!("worker slot `{slot}`: {e}"))
+            .help(format!("{}; or bind it with `-e {slot}=FILE.worker`", e.help()))
+    })?;
+    let definition = parse(&bundle)?;
+    if !definition.slots.is_empty() {
+        return Err(Failure::new(
+            Exit::Usage,
+            format!("the worker for slot `{slot}` has slots of its own, and nothing fills them"),
+        )
+        .help("a worker slot takes a worker without slots"));
+    }
+    keep(server, &bundle, definition.limits).map(Target::Worker)
+}
+
+/// Keeps a definition by content.
+fn keep(server: &Server, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
+    let put = |text: &str| -> Result<BlobHash, Failure> {
+        server.daemon.store.blobs().put(text.as_bytes()).map_err(|e| store_failure(&e.to_string()))
+    };
+    let includes = bundle
+        .includes
+        .iter()
+        .map(|(name, text)| Ok((name.clone(), put(text)?)))
+        .collect::<Result<_, Failure>>()?;
+    Ok(Program { name: bundle.name.clone(), definition: put(&bundle.source)?, includes, limits })
+}
+
+fn store_failure(what: &str) -> Failure {
+    Failure::new(Exit::Failure, what).help("nothing was started; `almoner doctor` examines the store")
+}
+
+fn check_count(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
+    let (count, most) = (request.documents.len(), definition.attachments.max as usize);
+    if request.each.is_some() {
+        if count == 0 {
+            return Err(Failure::new(Exit::Usage, "`--each` needs files to work on")
+                .help("name a directory or files after the worker"));
+        }
+        return Ok(());
+    }
+    if count > most {
+        return Err(Failure::new(
+            Exit::Invalid,
+            format!("`{}` takes at most {most} documents, not {count}", definition.name),
+        )
+        .help("`--each` gives every document a run of its own"));
+    }
+    Ok(())
+}
+
+fn check_total(definition: &Definition, request: &RunRequest, taken: &[Attachment]) -> Result<(), Failure> {
+    let total: u64 = taken.iter().map(|a| a.bytes).sum();
+    if request.each.is_none() && total > definition.attachments.bytes {
+        return Err(Failure::new(
+            Exit::Invalid,
+            format!(
+                "the documents have {total} bytes together, and {} are allowed",
+                definition.attachments.bytes
+            ),
+        )
+        .help("raise `attachments: { bytes: … }` in the worker file, or hand over less"));
+    }
+    Ok(())
+}
+
+/// Reads a document, checks it, and keeps its bytes and its text.
+fn take_in(
+    server: &Server,
+    source: &Document,
+    definition: &Definition,
+    limits: &document::Limits,
+) -> Result<Attachment, Failure> {
+    let (name, bytes) = match source {
+        Document::Text { name, text } => (name.clone(), text.clone().into_bytes()),
+        Document::File { path } => {
+            let name = Path::new(path)
+                .file_name()
+                .map_or_else(|| path.clone(), |n| n.to_string_lossy().into_owned());
+            check_suffix(&name, definition)?;
+            (name, read(path, limits)?)
+        }
+    };
+    let refuse = |e: &document::DocumentError| {
+        Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(&name))).help(e.help())
+    };
+    let text = document::text(&bytes, &name, limits).map_err(|e| refuse(&e))?;
+    let blobs = server.daemon.store.blobs();
+    let put = |bytes: &[u8]| blobs.put(bytes).map_err(|e| store_failure(&e.to_string()));
+    Ok(Attachment { hash: put(&bytes)?, text: put(text.text.as_bytes())?, bytes: bytes.len() as u64, name })
+}
+
+fn check_suffix(name: &str, definition: &Definition) -> Result<(), Failure> {
+    let allowed = &definition.attachments.suffixes;
+    let lower = name.to_lowercase();
+    if allowed.is_empty() || allowed.iter().any(|suffix| lower.ends_with(suffix)) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::Invalid,
+        format!("{}: `{}` takes no such files", visible_line(name), definition.name),
+    )
+    .help(format!("it takes: {}", allowed.join(", "))))
+}
+
+/// Reads a regular file that is not too large; the size is looked at first.
+fn read(path: &str, limits: &document::Limits) -> Result<Vec<u8>, Failure> {
+    use std::io::Read as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let fail = |e: std::io::Error| {
+        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
+        Failure::new(exit, format!("{}: {e}", visible_line(path))).help("check the path and its permissions")
+    };
+    // A pipe without a writer would block the opening for ever.
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(fail)?;
+    let meta = file.metadata().map_err(fail)?;
+    if !meta.is_file() {
+        return Err(Failure::new(Exit::Invalid, format!("{} is not a file", visible_line(path)))
+            .help("a pipe goes in as `-`"));
+    }
+    let refuse = |e: document::DocumentError| {
+        Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(path))).help(e.help())
+    };
+    limits.admit(meta.len()).map_err(refuse)?;
+    let mut bytes = Vec::new();
+    file.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
+    limits.admit(bytes.len() as u64).map_err(refuse)?;
+    Ok(bytes)
+}
+
+fn plan(
+    definition: &Definition,
+    bundle: &Bundle,
+    request: &RunRequest,
+    bindings: &[Binding],
+    documents: &[Attachment],
+) -> Result<Plan, Failure> {
+    let slots = bindings
+        .iter()
+        .map(|b| {
+            let target = match &b.target {
+                Target::Mount { path } => path.clone(),
+                Target::Spool { path } => format!("mail spool {path}"),
+                Target::Worker(program) => {
+                    format!("worker {} ({})", program.name, program.definition.short())
+                }
+            };
+            let methods: Vec<_> = b.methods.iter().map(String::as_str).collect();
+            format!("{} = {target} ({})", b.slot, methods.join(", "))
+        })
+        .collect();
+    let shown = documents.first().map(|d| vec![d.clone()]).unwrap_or_default();
+    let shown = if request.each.is_some() { shown } else { documents.to_vec() };
+    let prompt = worker::first_prompt(definition, bundle, &request.values, &shown)
+        .map_err(|t| Failure::of_trouble(&t))?;
+    Ok(Plan {
+        worker: definition.name.clone(),
+        digest: bundle.digest().to_string(),
+        model: request.model.clone(),
+        slots,
+        tools: definition
+            .offered_slots()
+            .iter()
+            .flat_map(|slot| match slot.kind {
+                SlotKind::Worker => vec![slot.name.clone()],
+                kind => kind.methods().iter().map(|m| format!("{}_{m}", slot.name)).collect(),
+            })
+            .collect(),
+        documents: documents.iter().map(|d| format!("{} ({} bytes)", d.name, d.bytes)).collect(),
+        prompt: passable::Untrusted::new(prompt),
+    })
+}

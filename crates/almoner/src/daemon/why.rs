@@ -1,0 +1,233 @@
+//! Why: from a thing back to the rule, the approval, the grant and the message that caused it.
+
+use kernel::formula::Formula;
+use kernel::message::{Answer, Body};
+use kernel::proposal::Proposal;
+use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
+use kernel::{MessageNumber, RunNumber, StepRef, query, table};
+use passable::visible_line;
+use worker::World as _;
+
+use super::serve::Server;
+use crate::exit::{Exit, Failure};
+use crate::show::card::source;
+use crate::show::journal::{finding_line, state};
+use crate::show::reason::{Reason, Thing};
+
+/// What a formula is to the person who endowed it.
+pub fn target_words(formula: &Formula) -> String {
+    match formula {
+        Formula::Mount { path } => path.clone(),
+        Formula::Spool { path } => format!("mail spool {path}"),
+        Formula::Worker { name, definition, .. } => format!("worker {name} ({})", definition.short()),
+        other => other.kind().to_owned(),
+    }
+}
+
+/// The chain of reasons for a thing.
+pub fn why(server: &Server, thing: &str) -> Result<Vec<Reason>, Failure> {
+    // Every text is some thing.
+    match thing.parse().unwrap_or_else(|_| Thing::Name(thing.to_owned())) {
+        Thing::Run(run) => of_run(server, run),
+        Thing::Step(step) => of_step(server, step),
+        Thing::Message(number) => of_message(server, number),
+        Thing::Name(name) => of_name(server, &name),
+    }
+}
+
+fn run(server: &Server, number: RunNumber) -> Result<Run, Failure> {
+    let daemon = &server.daemon;
+    daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
+    })
+}
+
+fn of_run(server: &Server, number: RunNumber) -> Result<Vec<Reason>, Failure> {
+    let run = run(server, number)?;
+    let mut reasons =
+        vec![Reason::new(number.to_string(), format!("`{}`, {}", visible_line(&run.name), state(&run)))];
+    let read: Vec<String> = run.provenance.sources.iter().map(source).collect();
+    reasons.push(Reason::new("has been shown", read.join(", ")));
+    cause_of_run(server, &run, &mut reasons)?;
+    Ok(reasons)
+}
+
+fn cause_of_run(server: &Server, run: &Run, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
+    let mut at = run.clone();
+    while let Some(Parent { run: parent, place }) = at.parent {
+        let step = match place {
+            Place::Call { proposal } => StepRef { run: parent, step: proposal }.to_string(),
+            Place::Item { index } => format!("{parent}, item {}", index + 1),
+        };
+        at = self::run(server, parent)?;
+        reasons.push(Reason::new(step, format!("started it, in `{}`", visible_line(&at.name))));
+    }
+    command(server, at.source, reasons)
+}
+
+fn command(server: &Server, number: MessageNumber, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
+    let daemon = &server.daemon;
+    if let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
+        && let Body::Command { text, .. } = &letter.message.body
+    {
+        reasons.push(Reason::new(format!("message {number}"), format!("you said: {}", text.visible_line())));
+    }
+    Ok(())
+}
+
+fn of_message(server: &Server, number: MessageNumber) -> Result<Vec<Reason>, Failure> {
+    let daemon = &server.daemon;
+    let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
+    })?;
+    let mut reasons = Vec::new();
+    match &letter.message.body {
+        Body::Command { text, run, .. } => {
+            reasons
+                .push(Reason::new(format!("message {number}"), format!("you said: {}", text.visible_line())));
+            if let Some(run) = run {
+                reasons.push(Reason::new("it is about", run.to_string()));
+            }
+        }
+        Body::Approval { run, entries } => {
+            reasons.push(Reason::new(
+                format!("message {number}"),
+                format!("{run} asks about {}", entries.len()),
+            ));
+            for asked in entries {
+                reasons.extend(of_step(server, asked.proposal)?);
+            }
+        }
+    }
+    Ok(reasons)
+}
+
+fn of_step(server: &Server, at: StepRef) -> Result<Vec<Reason>, Failure> {
+    let run = run(server, at.run)?;
+    let daemon = &server.daemon;
+    let steps = daemon.read(|txn| query::journal(txn, &daemon.host.number, at.run, 1))?;
+    let step = steps.iter().find(|s| s.number == at.step).ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("{} has no step {}", at.run, at.step))
+            .help(format!("see `almoner trace {}`", at.run))
+    })?;
+    let proposed = match &step.entry {
+        Entry::Judged { proposal, .. }
+        | Entry::Answered { proposal, .. }
+        | Entry::Begun { proposal, .. }
+        | Entry::Completed { proposal, .. } => *proposal,
+        _ => step.number,
+    };
+    let mut reasons = vec![Reason::new(at.to_string(), step.entry.name())];
+    of_proposal(server, &run, &steps, proposed, &mut reasons)?;
+    cause_of_run(server, &run, &mut reasons)?;
+    Ok(reasons)
+}
+
+fn of_proposal(
+    server: &Server,
+    run: &Run,
+    steps: &[Step],
+    proposed: u64,
+    reasons: &mut Vec<Reason>,
+) -> Result<(), Failure> {
+    for step in steps.iter().rev() {
+        let at = format!("{}#{}", run.number, step.number);
+        match &step.entry {
+            Entry::Completed { proposal, completion } if *proposal == proposed => {
+                let said = match completion {
+                    Completion::Done { .. } => "it was done".to_owned(),
+                    Completion::Refused(f) => {
+                        format!("refused: {}", f.iter().map(finding_line).collect::<Vec<_>>().join("; "))
+                    }
+                    Completion::Failed(f) => format!("failed: {}", finding_line(f)),
+                };
+                reasons.push(Reason::new(at, said));
+            }
+            Entry::Answered { proposal, message, approved } if *proposal == proposed => {
+                reasons.push(Reason::new(at, answer(server, *message, *approved)?));
+            }
+            Entry::Judged { proposal, verdict, .. } if *proposal == proposed => {
+                let found: Vec<_> = verdict.findings.iter().map(finding_line).collect();
+                let decision = format!("{:?}", verdict.decision).to_lowercase();
+                reasons.push(Reason::new(at, format!("the gates said {decision}: {}", found.join("; "))));
+            }
+            Entry::Proposed { proposal, .. } if step.number == proposed => {
+                reasons.push(Reason::new(at, format!("{}.{} was proposed", proposal.slot, proposal.method)));
+                let from: Vec<_> = proposal.provenance.sources.iter().map(source).collect();
+                reasons.push(Reason::new("it depends on", from.join(", ")));
+                grant(server, proposal, reasons)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn answer(server: &Server, number: MessageNumber, approved: bool) -> Result<String, Failure> {
+    let daemon = &server.daemon;
+    let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
+    let reason = letter.iter().flat_map(|l| l.mail.answers.values()).find_map(|a| match a {
+        Answer::Denied { reason, .. } if !approved => Some(reason.visible_line().into_owned()),
+        _ => None,
+    });
+    Ok(match (approved, reason) {
+        (true, _) => format!("you approved message {number}"),
+        (false, Some(reason)) => format!("you denied message {number}: {reason}"),
+        (false, None) => format!("you denied message {number}"),
+    })
+}
+
+fn grant(server: &Server, proposal: &Proposal, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
+    let (grant, formula) = server.daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
+    let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
+    reasons.push(Reason::new(
+        format!("grant {}", grant.id.short()),
+        format!("`{}` is {} ({})", grant.slot, target_words(&formula), methods.join(", ")),
+    ));
+    Ok(())
+}
+
+/// A name is a file that was written, or a slot.
+fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
+    let daemon = &server.daemon;
+    let owner = daemon.host.number;
+    let wanted = std::path::Path::new(name);
+    for run in daemon.read(|txn| query::runs(txn, &owner, None, usize::MAX))? {
+        let steps = daemon.read(|txn| query::journal(txn, &owner, run.number, 1))?;
+        for step in steps.iter().rev() {
+            let Entry::Proposed { proposal, .. } = &step.entry else { continue };
+            let (_, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
+            let directory = match &formula {
+                Formula::Mount { path } | Formula::Spool { path } => std::path::Path::new(path),
+                _ => continue,
+            };
+            let completion = steps.iter().find_map(|s| match &s.entry {
+                Entry::Completed { proposal, completion } if *proposal == step.number => Some(completion),
+                _ => None,
+            });
+            let Some(Completion::Done { value, .. }) = completion else { continue };
+            let made =
+                ["path", "file"].into_iter().find_map(|field| value.get(field)?.as_str().map(str::to_owned));
+            let Some(made) = made else { continue };
+            if directory.join(&made) == wanted
+                || (proposal.effect != passable::Effect::Observe && made == name)
+            {
+                let mut reasons = vec![Reason::new(name, "was written by an effect")];
+                of_proposal(server, &run, &steps, step.number, &mut reasons)?;
+                cause_of_run(server, &run, &mut reasons)?;
+                return Ok(reasons);
+            }
+        }
+        if let Some(id) = run.grants.get(name) {
+            let (grant, formula) = daemon.grant(id).map_err(|t| Failure::of_trouble(&t))?;
+            let mut reasons = vec![Reason::new(
+                format!("slot {name}"),
+                format!("is {} for {}", target_words(&formula), run.number),
+            )];
+            command(server, grant.source, &mut reasons)?;
+            return Ok(reasons);
+        }
+    }
+    Err(Failure::new(Exit::NotFound, format!("nothing is known of `{name}`"))
+        .help("ask about a run (r17), a step (r17#9), a message number, a slot, or a file that a run wrote"))
+}

@@ -1,0 +1,316 @@
+//! The daemon's state, and the side of it that drivers of runs see.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use kernel::begun::Begun;
+use kernel::command::{Act, Advance, Command, Fault, Move, Outcome};
+use kernel::env::Env;
+use kernel::event::Event;
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::run::{Run, Step, Trouble};
+use kernel::txn::{ReadTxn, StoreFault};
+use kernel::{BlobHash, FormulaId, RunNumber, StepRef, query, table};
+use model::{Cancel, ModelRef, Opener, Progress, Provider};
+use passable::Untrusted;
+use store::Store;
+use worker::World;
+
+use super::keys::Keys;
+use crate::exit::{Exit, Failure};
+
+/// Everything that the daemon holds. All of it but the store may be lost.
+pub struct Daemon {
+    /// The one owner of the store.
+    pub store: Store,
+    /// The agent for whom it acts.
+    pub host: FormulaId,
+    /// How models are opened.
+    pub opener: Opener,
+    /// Keys that clients brought along.
+    pub keys: Arc<Keys>,
+    /// What followers wait for.
+    pub news: News,
+    /// Stops every model call when the daemon ends.
+    pub cancel: Cancel,
+    stopping: AtomicBool,
+    /// Runs that could not even be stalled, because the store failed.
+    stuck: Mutex<BTreeMap<RunNumber, Trouble>>,
+}
+
+/// Hints that something new can be read. May be lost; the store has the truth.
+#[derive(Default)]
+pub struct News {
+    state: Mutex<NewsState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct NewsState {
+    last_event: u64,
+    tick: u64,
+    /// The last line of progress of each run that waits for a model, with the tick at which it changed.
+    progress: BTreeMap<RunNumber, (u64, String)>,
+    /// Runs that got stuck, with the tick.
+    stuck: BTreeMap<RunNumber, (u64, Trouble)>,
+}
+
+/// What a follower has not seen yet.
+pub struct Unseen {
+    /// The tick up to which the follower has now seen everything.
+    pub tick: u64,
+    /// Lines of progress.
+    pub progress: Vec<(RunNumber, String)>,
+    /// Runs that got stuck.
+    pub stuck: Vec<(RunNumber, Trouble)>,
+}
+
+impl News {
+    fn lock(&self) -> MutexGuard<'_, NewsState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut NewsState)) {
+        let mut state = self.lock();
+        state.tick += 1;
+        change(&mut state);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// The tick now: a follower that begins here has seen everything before.
+    pub fn tick(&self) -> u64 {
+        self.lock().tick
+    }
+
+    /// Wakes every follower.
+    pub fn wake(&self) {
+        self.change(|_| {});
+    }
+
+    /// Waits until there is news after `tick`, at most `patience`.
+    pub fn wait(&self, tick: u64, patience: Duration) -> Unseen {
+        let end = Instant::now() + patience;
+        let mut state = self.lock();
+        while state.tick == tick {
+            let Some(left) = end.checked_duration_since(Instant::now()).filter(|d| !d.is_zero()) else {
+                break;
+            };
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let lines = state.progress.iter().filter(|(_, (at, _))| *at > tick);
+        let stuck = state.stuck.iter().filter(|(_, (at, _))| *at > tick);
+        Unseen {
+            tick: state.tick,
+            progress: lines.map(|(run, (_, line))| (*run, line.clone())).collect(),
+            stuck: stuck.map(|(run, (_, trouble))| (*run, trouble.clone())).collect(),
+        }
+    }
+}
+
+impl Daemon {
+    /// A daemon over an open store that has been through genesis.
+    pub fn new(store: Store, host: FormulaId, opener: Opener, keys: Arc<Keys>) -> Daemon {
+        Daemon {
+            store,
+            host,
+            opener,
+            keys,
+            news: News::default(),
+            cancel: Cancel::default(),
+            stopping: AtomicBool::new(false),
+            stuck: Mutex::default(),
+        }
+    }
+
+    /// Applies one act of the host; returns when it is durable.
+    pub fn apply(&self, act: Act) -> Result<Outcome, Failure> {
+        let command = Command { actor: self.host, act };
+        let env = environment()?;
+        match self.store.write(move |txn| kernel::apply(txn, &env, command)) {
+            Ok(outcome) => {
+                self.news.change(|state| state.last_event = state.last_event.max(outcome.last_event));
+                Ok(outcome)
+            }
+            Err(store::WriteError::Refused(fault)) => Err(fault_failure(&fault)),
+            Err(other) => Err(store_failure(other.to_string())),
+        }
+    }
+
+    /// Reads one consistent state.
+    pub fn read<T>(
+        &self,
+        query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, StoreFault>,
+    ) -> Result<T, Failure> {
+        self.store.read(query).map_err(|e| store_failure(e.to_string()))
+    }
+
+    /// Events after `after`.
+    pub fn events(&self, after: u64, limit: usize) -> Result<Vec<Event>, Failure> {
+        self.read(|txn| query::events(txn, &self.host.number, after, limit))
+    }
+
+    /// Lets everything that is at work end at its next step.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.cancel.cancel();
+        self.news.wake();
+    }
+
+    /// Remembers that a run cannot go on until somebody says `resume`.
+    pub fn set_stuck(&self, run: RunNumber, trouble: Trouble) {
+        let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        stuck.insert(run, trouble.clone());
+        self.news.change(|state| {
+            state.stuck.insert(run, (state.tick, trouble));
+        });
+    }
+
+    /// Forgets which runs got stuck, and returns them.
+    pub fn take_stuck(&self, only: Option<RunNumber>) -> BTreeSet<RunNumber> {
+        let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken: BTreeSet<_> =
+            stuck.keys().copied().filter(|run| only.is_none_or(|one| one == *run)).collect();
+        stuck.retain(|run, _| !taken.contains(run));
+        self.news.change(|state| state.stuck.retain(|run, _| !taken.contains(run)));
+        taken
+    }
+
+    /// What keeps a run from going on, if the store itself does.
+    pub fn stuck(&self, run: RunNumber) -> Option<Trouble> {
+        self.stuck.lock().unwrap_or_else(PoisonError::into_inner).get(&run).cloned()
+    }
+}
+
+/// One reading of the clock and one draw of entropy.
+pub fn environment() -> Result<Env, Failure> {
+    let mut entropy = [0; 32];
+    let mut filled = 0;
+    while filled < entropy.len() {
+        match rustix::rand::getrandom(&mut entropy[filled..], rustix::rand::GetRandomFlags::empty()) {
+            Ok(n) => filled += n,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(Failure::new(Exit::Failure, format!("no entropy: {e}"))),
+        }
+    }
+    Ok(Env::new(clock(), entropy))
+}
+
+/// Milliseconds since 1970.
+fn clock() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn store_failure(what: String) -> Failure {
+    Failure::new(Exit::Failure, what)
+        .help("nothing that was acknowledged is lost; `almoner doctor` examines the store")
+}
+
+/// The failure that a kernel's fault is.
+pub fn fault_failure(fault: &Fault) -> Failure {
+    match fault {
+        Fault::Store(_) => store_failure(fault.to_string()),
+        Fault::NoRun(_) => Failure::new(Exit::NotFound, fault.to_string()).help("see `almoner runs`"),
+        Fault::NoMessage(_) | Fault::NotAnApproval(_) | Fault::NoEntry { .. } => {
+            Failure::new(Exit::NotFound, fault.to_string()).help("see `almoner inbox`")
+        }
+        Fault::OutOfOrder { .. } => Failure::new(Exit::Conflict, fault.to_string()),
+        Fault::Genesis(_) | Fault::Dangling(_) => {
+            Failure::new(Exit::Failure, fault.to_string()).help("`almoner doctor` examines the store")
+        }
+    }
+}
+
+fn trouble(failure: Failure) -> Trouble {
+    Trouble { code: "store/failed".to_owned(), message: failure.message, help: failure.help }
+}
+
+fn missing(what: impl std::fmt::Display) -> Trouble {
+    Trouble {
+        code: "store/missing".to_owned(),
+        message: Untrusted::new(format!("{what} is not in the store")),
+        help: "`almoner doctor` examines the store".to_owned(),
+    }
+}
+
+impl World for Daemon {
+    fn host(&self) -> FormulaId {
+        self.host
+    }
+
+    fn now_ms(&self) -> i64 {
+        clock()
+    }
+
+    fn run(&self, run: RunNumber) -> Result<Run, Trouble> {
+        self.read(|txn| table::run(txn, &self.host.number, run)).map_err(trouble)?.ok_or_else(|| missing(run))
+    }
+
+    fn journal(&self, run: RunNumber, from: u64) -> Result<Vec<Step>, Trouble> {
+        self.read(|txn| query::journal(txn, &self.host.number, run, from)).map_err(trouble)
+    }
+
+    fn advance(&self, run: RunNumber, moves: Vec<Move>) -> Result<Outcome, Trouble> {
+        self.apply(Act::Advance(Advance { run, moves })).map_err(trouble)
+    }
+
+    fn reopen(&self, step: StepRef) -> Result<Option<Begun>, Trouble> {
+        self.store.read(|txn| kernel::reopen(txn, &self.host, step)).map_err(|e| match e {
+            store::ReadError::Refused(fault) => trouble(fault_failure(&fault)),
+            other => trouble(store_failure(other.to_string())),
+        })
+    }
+
+    fn grant(&self, id: &FormulaId) -> Result<(Grant, Formula), Trouble> {
+        let found = self
+            .read(|txn| {
+                let Some(grant) = table::grant(txn, &self.host.number, id)? else { return Ok(None) };
+                Ok(table::formula(txn, &grant.target)?.map(|row| (grant, row.formula)))
+            })
+            .map_err(trouble)?;
+        found.ok_or_else(|| missing(id))
+    }
+
+    fn put_blob(&self, bytes: &[u8]) -> Result<BlobHash, Trouble> {
+        self.store.blobs().put(bytes).map_err(|e| trouble(store_failure(e.to_string())))
+    }
+
+    fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble> {
+        self.store.blobs().get(hash).map_err(|e| trouble(store_failure(e.to_string())))
+    }
+
+    fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, Trouble> {
+        let failed = |message: String, help: String| Trouble {
+            code: "model/unavailable".to_owned(),
+            message: Untrusted::new(message),
+            help,
+        };
+        let reference: ModelRef =
+            model.parse().map_err(|e| failed(format!("{e}"), "see `almoner models list`".to_owned()))?;
+        self.opener.open(&reference).map_err(|e| failed(e.to_string(), e.help().to_string()))
+    }
+
+    fn cancel(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
+    fn progress(&self, run: RunNumber, progress: Progress) {
+        let line = match progress {
+            Progress::Loading => "loading the local model".to_owned(),
+            Progress::Prompt { done, total } => format!("reading {done} of {total} tokens"),
+            Progress::Text(_) => return,
+            Progress::Restarted => "trying again".to_owned(),
+        };
+        self.news.change(|state| {
+            state.progress.insert(run, (state.tick, line));
+        });
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,91 @@
+//! How a command ends: exit codes, and failures that say what to do.
+
+use std::fmt;
+
+use kernel::run::Trouble;
+use passable::{Untrusted, visible_line};
+use serde::{Deserialize, Serialize};
+
+/// What a process's exit code means. The numbers are part of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// It was done.
+    Ok = 0,
+    /// It failed.
+    Failure = 1,
+    /// The command line made no sense.
+    Usage = 2,
+    /// The daemon cannot be reached.
+    NoDaemon = 3,
+    /// There is no such name, message, run or file.
+    NotFound = 4,
+    /// A gate, the policy or the host said no.
+    Denied = 5,
+    /// A worker file, an input or an answer does not have the form that it must have.
+    Invalid = 6,
+    /// A person has to act first.
+    NeedsYou = 7,
+    /// Somebody was faster, or what was shown has changed.
+    Conflict = 8,
+    /// It was interrupted.
+    Interrupted = 130,
+}
+
+/// Why a command failed, and the way out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// What was wrong, in one sentence.
+    pub message: Untrusted,
+    /// What to do; may be empty.
+    pub help: String,
+    /// Whether all has been said already: only the exit code is left.
+    #[serde(default)]
+    pub silent: bool,
+}
+
+impl Failure {
+    /// A failure without advice.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Failure {
+        Failure { exit, message: Untrusted::new(message), help: String::new(), silent: false }
+    }
+
+    /// The same, saying what to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Failure {
+        self.help = help.into();
+        self
+    }
+
+    /// A failure about which everything has been printed.
+    pub fn silent(exit: Exit) -> Failure {
+        Failure { silent: true, ..Failure::new(exit, "") }
+    }
+
+    /// The failure that a run's trouble is.
+    pub fn of_trouble(trouble: &Trouble) -> Failure {
+        let exit = match trouble.code.split('/').next() {
+            Some("denied" | "write" | "budget" | "depth") => Exit::Denied,
+            Some("output" | "definition" | "input") => Exit::Invalid,
+            _ => Exit::Failure,
+        };
+        Failure { exit, message: trouble.message.clone(), help: trouble.help.clone(), silent: false }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message.visible())?;
+        if !self.help.is_empty() {
+            write!(f, "\n help: {}", visible_line(&self.help))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// What every command returns.
+pub type Ended = Result<Exit, Failure>;

@@ -1,0 +1,140 @@
+//! Where things lie: one directory for each purpose, all under `ALMONER_HOME` if that is set.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::exit::{Exit, Failure};
+
+/// The longest path that a socket can have on every system that we know.
+const SOCKET_PATH_LIMIT: usize = 100;
+
+/// The directories of one user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The store: must survive.
+    pub state: PathBuf,
+    /// Models and other things that can be had again.
+    pub cache: PathBuf,
+    /// The socket: gone after a reboot.
+    pub runtime: PathBuf,
+    /// The one directory under which all of it lies, if it does.
+    home: Option<PathBuf>,
+}
+
+impl Place {
+    /// Everything under one directory, given by its absolute path.
+    pub fn under(home: &Path) -> Place {
+        let runtime = short_enough(home.join("run"));
+        Place { state: home.join("state"), cache: home.join("cache"), runtime, home: Some(home.to_owned()) }
+    }
+
+    /// What a child process must have in its environment to mean the same place.
+    pub fn as_env(&self) -> Option<(&'static str, &Path)> {
+        self.home.as_deref().map(|home| ("ALMONER_HOME", home))
+    }
+
+    /// The directories that the environment names. Nothing is made.
+    ///
+    /// # Errors
+    /// When neither `ALMONER_HOME` nor `HOME` is set.
+    pub fn from_env() -> Result<Place, Failure> {
+        Place::from(&|name| std::env::var_os(name).filter(|v| !v.is_empty()))
+    }
+
+    fn from(env: &dyn Fn(&str) -> Option<OsString>) -> Result<Place, Failure> {
+        if let Some(home) = env("ALMONER_HOME").map(PathBuf::from) {
+            return Ok(Place::under(&std::path::absolute(&home).unwrap_or(home)));
+        }
+        let home = env("HOME").map(PathBuf::from).ok_or_else(|| {
+            Failure::new(
+                Exit::Failure,
+                "neither ALMONER_HOME nor HOME is set, so there is no place for the store",
+            )
+            .help("set ALMONER_HOME to a directory of yours")
+        })?;
+        let base = |name: &str, rest: &str| {
+            env(name).map(PathBuf::from).filter(|p| p.is_absolute()).unwrap_or_else(|| home.join(rest))
+        };
+        let state = base("XDG_STATE_HOME", ".local/state").join("almoner");
+        let runtime = match env("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|p| p.is_dir()) {
+            Some(dir) => short_enough(dir.join("almoner")),
+            None => short_enough(state.join("run")),
+        };
+        Ok(Place { state, cache: base("XDG_CACHE_HOME", ".cache").join("almoner"), runtime, home: None })
+    }
+
+    /// The socket on which the daemon takes commands.
+    pub fn socket(&self) -> PathBuf {
+        self.runtime.join("control.sock")
+    }
+
+    /// What the daemon writes about itself.
+    pub fn log(&self) -> PathBuf {
+        self.state.join("daemon.log")
+    }
+
+    /// Where model weights lie.
+    pub fn weights(&self) -> PathBuf {
+        self.cache.join("models")
+    }
+}
+
+/// A socket's path has little room; a directory that leaves too little gets a stand-in named by its hash.
+fn short_enough(dir: PathBuf) -> PathBuf {
+    if dir.as_os_str().len() + "/control.sock".len() <= SOCKET_PATH_LIMIT {
+        return dir;
+    }
+    let hash = blake3::hash(dir.as_os_str().as_encoded_bytes()).to_hex();
+    let uid = rustix::process::getuid().as_raw();
+    std::env::temp_dir().join(format!("almoner-{uid}-{}", &hash[..16]))
+}
+
+/// Makes a directory that only its owner can enter, and refuses one that somebody else could have put there.
+///
+/// # Errors
+/// When it cannot be made, is not a directory, or belongs to another user.
+pub fn private_dir(dir: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+    let fail = |what: String| {
+        Failure::new(Exit::Failure, format!("{}: {what}", dir.display()))
+            .help("set ALMONER_HOME to a directory of yours")
+    };
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| fail(e.to_string()))?;
+    let meta = std::fs::symlink_metadata(dir).map_err(|e| fail(e.to_string()))?;
+    if !meta.is_dir() || meta.uid() != rustix::process::getuid().as_raw() {
+        return Err(fail("is not a directory of yours".to_owned()));
+    }
+    if meta.permissions().mode() & 0o077 != 0 {
+        std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700))
+            .map_err(|e| fail(e.to_string()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(vars: &[(&str, &str)]) -> Result<Place, Failure> {
+        let vars: Vec<_> = vars.iter().map(|(k, v)| (k.to_string(), OsString::from(v))).collect();
+        Place::from(&|name| vars.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone()))
+    }
+
+    #[test]
+    fn almoner_home_overrides_everything() {
+        let place = place(&[("ALMONER_HOME", "/a"), ("HOME", "/h"), ("XDG_STATE_HOME", "/s")]).unwrap();
+        assert_eq!(place.state, Path::new("/a/state"));
+        assert_eq!(place.socket(), Path::new("/a/run/control.sock"));
+    }
+
+    #[test]
+    fn without_a_home_there_is_advice() {
+        assert!(place(&[]).unwrap_err().help.contains("ALMONER_HOME"));
+    }
+
+    #[test]
+    fn a_long_path_gets_a_short_socket() {
+        let deep = format!("/{}", "x".repeat(120));
+        assert!(place(&[("ALMONER_HOME", &deep)]).unwrap().socket().as_os_str().len() <= 107);
+    }
+}

@@ -1,0 +1,152 @@
+//! Journals in a terminal.
+
+use std::fmt::Write as _;
+
+use kernel::proposal::{Decision, Finding};
+use kernel::run::{CallSite, Completion, Entry, Run, RunOutcome, State, Step};
+use passable::visible_line;
+
+use super::value;
+
+/// Where a run stands, in a word or a short phrase.
+pub fn state(run: &Run) -> String {
+    match &run.state {
+        State::Ready => "at work".to_owned(),
+        State::Waiting => {
+            let asked = run
+                .open
+                .values()
+                .filter_map(|p| match p {
+                    kernel::run::Phase::Asked { message } => Some(message.0),
+                    _ => None,
+                })
+                .min();
+            match asked {
+                Some(message) => format!("waits for you: message {message}"),
+                None => "waits for its children".to_owned(),
+            }
+        }
+        State::Stalled { trouble } => format!("stalled: {}", trouble.message.visible_line()),
+        State::Finished { outcome: RunOutcome::Done(_) } => "done".to_owned(),
+        State::Finished { outcome: RunOutcome::Failed(trouble) } => {
+            format!("failed: {}", trouble.message.visible_line())
+        }
+    }
+}
+
+/// A run's journal, one line a step, findings below.
+pub fn render(run: &Run, steps: &[Step]) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{} `{}`  {}  model {}  {}+{} tokens",
+        run.number,
+        visible_line(&run.name),
+        state(run),
+        visible_line(&run.model),
+        run.used.input_tokens,
+        run.used.output_tokens
+    );
+    for step in steps {
+        let _ = writeln!(
+            out,
+            "  {:<8} {:>7.2} s  {:<10} {}",
+            format!("{}#{}", run.number, step.number),
+            (step.at_ms - run.started_ms) as f64 / 1000.0,
+            step.entry.name(),
+            visible_line(&detail(&step.entry))
+        );
+        for finding in findings(&step.entry) {
+            let _ = writeln!(out, "      · {}", finding_line(finding));
+        }
+    }
+    out
+}
+
+/// A finding in one line.
+pub fn finding_line(finding: &Finding) -> String {
+    let mut line = format!("{} [{}]", visible_line(&finding.message), visible_line(&finding.rule));
+    if let Some(example) = &finding.counter_example {
+        let _ = write!(line, " got {}", visible_line(example));
+    }
+    if let Some(allowed) = &finding.allowed {
+        let _ = write!(line, "; allowed: {}", visible_line(allowed));
+    }
+    line
+}
+
+fn findings(entry: &Entry) -> &[Finding] {
+    match entry {
+        Entry::Judged { verdict, .. } => &verdict.findings,
+        Entry::Rejected { findings, .. } => findings,
+        Entry::Completed { completion: Completion::Failed(finding), .. } => std::slice::from_ref(finding),
+        _ => &[],
+    }
+}
+
+fn detail(entry: &Entry) -> String {
+    match entry {
+        Entry::Prompted { request, model } => format!("{model}  request {}", request.short()),
+        Entry::Replied { usage, reply, .. } => format!(
+            "{} tokens in, {} out, {:.1} s  reply {}",
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.model_ms as f64 / 1000.0,
+            reply.short()
+        ),
+        Entry::Rejected { site, .. } => match site {
+            Some(CallSite::Turn { index, .. }) => format!("call {}", index + 1),
+            _ => "the answer".to_owned(),
+        },
+        Entry::Proposed { proposal, .. } => {
+            let args: Vec<String> = proposal.args.iter().map(|a| shorten(&value::argument(a))).collect();
+            format!("{}.{}({})", proposal.slot, proposal.method, args.join(", "))
+        }
+        Entry::Judged { proposal, verdict, message } => {
+            let decision = match verdict.decision {
+                Decision::Allow => "allow",
+                Decision::Ask => "ask",
+                Decision::Deny => "deny",
+            };
+            match message {
+                Some(message) => format!("#{proposal} {decision}: message {message}"),
+                None => format!("#{proposal} {decision}"),
+            }
+        }
+        Entry::Answered { proposal, message, approved } => {
+            format!("#{proposal} {} in message {message}", if *approved { "approved" } else { "denied" })
+        }
+        Entry::Begun { proposal, child } => match child {
+            Some(child) => format!("#{proposal} as {child}"),
+            None => format!("#{proposal}"),
+        },
+        Entry::Completed { proposal, completion } => match completion {
+            Completion::Done { value, .. } => format!("#{proposal} {}", shorten(&value::argument(value))),
+            Completion::Refused(findings) => {
+                format!("#{proposal} refused: {}", findings.first().map_or("", |f| f.message.as_str()))
+            }
+            Completion::Failed(_) => format!("#{proposal} failed"),
+        },
+        Entry::Spawned { index, child } => format!("item {} as {child}", index + 1),
+        Entry::Collected { index, outcome } => format!("item {}: {}", index + 1, outcome_line(outcome)),
+        Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
+        Entry::Stalled { trouble } => trouble.message.raw().to_owned(),
+        Entry::Finished { outcome } => outcome_line(outcome),
+    }
+}
+
+fn outcome_line(outcome: &RunOutcome) -> String {
+    match outcome {
+        RunOutcome::Done(value) => shorten(&value::argument(value)),
+        RunOutcome::Failed(trouble) => format!("failed: {}", trouble.message.raw()),
+    }
+}
+
+fn shorten(text: &str) -> String {
+    const MOST: usize = 60;
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}… ({} bytes)", &line[..at], text.len()),
+        None => line,
+    }
+}

@@ -1,0 +1,7 @@
+//! How things look to a person in a terminal. Foreign text is always made visible here.
+
+pub mod card;
+pub mod journal;
+pub mod progress;
+pub mod reason;
+pub mod value;

@@ -1,0 +1,19 @@
+//! One line for each event worth a line, on standard error.
+
+use kernel::event::Change;
+use passable::visible_line;
+
+/// The line for a change; `None` for what would only be noise.
+pub fn line(change: &Change) -> Option<String> {
+    Some(match change {
+        Change::RunStarted { run, name, parent } => match parent {
+            Some(parent) => format!("{run} `{}` for {parent}", visible_line(name)),
+            None => format!("{run} `{}`", visible_line(name)),
+        },
+        Change::Step { run, step, entry, line } => match entry.as_str() {
+            "begun" | "answered" | "spawned" | "resumed" => return None,
+            _ => format!("  {run}#{step} {entry} {}", line.visible_line()),
+        },
+        _ => return None,
+    })
+}

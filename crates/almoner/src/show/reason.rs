@@ -1,0 +1,63 @@
+//! Reasons: the chain from a thing back to what caused it.
+
+use kernel::id::BadId;
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+/// One link of the chain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reason {
+    /// What it is about: a file, a step, a message, a grant, a command.
+    pub what: String,
+    /// What is said of it.
+    pub says: Untrusted,
+}
+
+impl Reason {
+    /// A link.
+    pub fn new(what: impl Into<String>, says: impl Into<String>) -> Reason {
+        Reason { what: what.into(), says: Untrusted::new(says) }
+    }
+}
+
+/// The chain as text, each link under the one that it explains.
+pub fn render(reasons: &[Reason]) -> String {
+    let width = reasons.iter().map(|r| r.what.chars().count()).max().unwrap_or(0).min(28);
+    reasons
+        .iter()
+        .enumerate()
+        .map(|(i, r)| {
+            let arrow = if i == 0 { "  " } else { "← " };
+            format!("{arrow}{:width$}  {}\n", r.what, r.says.visible_line())
+        })
+        .collect()
+}
+
+/// What a person may ask about, by its form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Thing {
+    /// A run: `r17`.
+    Run(kernel::RunNumber),
+    /// A step: `r17#9`.
+    Step(kernel::StepRef),
+    /// A message: `7`.
+    Message(kernel::MessageNumber),
+    /// Anything else: a file, or a name.
+    Name(String),
+}
+
+impl std::str::FromStr for Thing {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Thing, BadId> {
+        Ok(if let Ok(step) = text.parse() {
+            Thing::Step(step)
+        } else if let Ok(run) = text.parse() {
+            Thing::Run(run)
+        } else if let Ok(message) = text.parse() {
+            Thing::Message(message)
+        } else {
+            Thing::Name(text.to_owned())
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! Slots as they are bound: for each, the grant, what it leads to, and how it is called.
+
+use std::collections::BTreeMap;
+
+use caps::Capability;
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::run::{Run, Trouble};
+use kernel::{FormulaId, Interface, Method, Param, Pattern};
+use model::Tool;
+use passable::Effect;
+
+use crate::definition::Definition;
+use crate::program;
+use crate::trouble::trouble;
+use crate::world::World;
+
+/// The one method of a worker.
+pub(crate) const CALL: &str = "call";
+
+/// A bound slot.
+pub(crate) struct Bound {
+    pub(crate) grant: Grant,
+    pub(crate) interface: Interface,
+    pub(crate) reach: Reach,
+}
+
+/// What a grant leads to.
+pub(crate) enum Reach {
+    /// A built-in capability.
+    Capability(Box<dyn Capability>),
+    /// A worker: calling it is a run of its own.
+    Worker,
+}
+
+/// All slots of a run.
+pub(crate) struct Slots {
+    by_name: BTreeMap<String, Bound>,
+    tools: Vec<Offer>,
+}
+
+/// A tool as the model is offered it.
+struct Offer {
+    tool: Tool,
+    slot: String,
+    method: String,
+}
+
+impl Slots {
+    /// Opens everything that the run's grants lead to.
+    pub(crate) fn open(world: &dyn World, run: &Run, definition: &Definition) -> Result<Slots, Trouble> {
+        let mut by_name = BTreeMap::new();
+        for (slot, id) in &run.grants {
+            by_name.insert(slot.clone(), bind(world, id)?);
+        }
+        let mut tools = Vec::new();
+        for slot in definition.offered_slots() {
+            let Some(bound) = by_name.get(&slot.name) else { continue };
+            for method in bound.interface.methods.iter().filter(|m| bound.grant.methods.contains(&m.name)) {
+                let name = match bound.reach {
+                    Reach::Worker => slot.name.clone(),
+                    Reach::Capability(_) => format!("{}_{}", slot.name, method.name),
+                };
+                let schema = method.tool_schema(&name);
+                tools.push(Offer {
+                    tool: Tool {
+                        name: schema.name,
+                        description: schema.description,
+                        parameters: schema.parameters,
+                    },
+                    slot: slot.name.clone(),
+                    method: method.name.clone(),
+                });
+            }
+        }
+        Ok(Slots { by_name, tools })
+    }
+
+    /// What fills a slot.
+    pub(crate) fn get(&self, slot: &str) -> Option<&Bound> {
+        self.by_name.get(slot)
+    }
+
+    /// What a grant leads to.
+    pub(crate) fn by_grant(&self, grant: &FormulaId) -> Option<&Bound> {
+        self.by_name.values().find(|bound| bound.grant.id == *grant)
+    }
+
+    /// The tools that the model is offered.
+    pub(crate) fn tools(&self) -> Vec<Tool> {
+        self.tools.iter().map(|offer| offer.tool.clone()).collect()
+    }
+
+    /// The slot, its binding and the method behind a tool's name.
+    pub(crate) fn tool(&self, name: &str) -> Option<(&str, &Bound, &Method)> {
+        let offer = self.tools.iter().find(|offer| offer.tool.name == name)?;
+        let bound = self.by_name.get(&offer.slot)?;
+        Some((&offer.slot, bound, bound.interface.method(&offer.method)?))
+    }
+}
+
+fn bind(world: &dyn World, id: &FormulaId) -> Result<Bound, Trouble> {
+    let (grant, formula) = world.grant(id)?;
+    if let Formula::Worker { name, definition, includes, .. } = &formula {
+        let callee = program::load(world, name, definition, includes)?.definition;
+        let interface = worker_interface(&callee);
+        return Ok(Bound { grant, interface, reach: Reach::Worker });
+    }
+    let capability = caps::open(&formula, &grant).map_err(|e| {
+        trouble(
+            "capability/unreachable",
+            format!("`{}`: {e}", grant.slot),
+            "put it back, then `almoner resume`",
+        )
+    })?;
+    Ok(Bound { interface: capability.interface().clone(), reach: Reach::Capability(capability), grant })
+}
+
+/// A worker as something that can be called. Calling one that holds nothing changes nothing.
+pub(crate) fn worker_interface(callee: &Definition) -> Interface {
+    let about = callee.description.clone().unwrap_or_else(|| format!("Calls the worker {}.", callee.name));
+    let names = Pattern::array_of(Pattern::string());
+    let call = Method::new(CALL, Effect::Observe, about.as_str())
+        .param(Param::required("input", callee.input.clone(), "the worker's inputs"))
+        .param(Param::optional("attachments", names, "names of your own attachments to hand on"))
+        .returns(callee.output.clone().unwrap_or_else(Pattern::string));
+    Interface { name: callee.name.clone(), description: about, methods: vec![call] }
+}

@@ -1,0 +1,477 @@
+//! The driver: takes a run from where its journal ends to where it must wait.
+//!
+//! It holds nothing that the journal does not: after a crash the same steps follow.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use caps::Settled;
+use kernel::begun::Begun;
+use kernel::command::{Judgement, Move, Reply as CommandReply};
+use kernel::proposal::{Effect, Finding};
+use kernel::run::{CallSite, Completion, Run, RunOutcome, Shape, State, Trouble, Usage};
+use kernel::{RunNumber, StepRef, Value};
+use model::{ModelError, Reply, Request};
+use serde_json::Value as Json;
+
+use crate::answer;
+use crate::bound::{Bound, CALL, Reach, Slots};
+use crate::conversation;
+use crate::fold::Fold;
+use crate::judging::Bench;
+use crate::program::{self, Program};
+use crate::steps::{self, Item};
+use crate::trouble::{internal, of_model, trouble};
+use crate::world::World;
+
+/// How often in a row a model may be told that its answer is no use.
+const REPAIRS: usize = 3;
+
+/// Drives a run until it waits, stalls, ends, or the daemon stops. `ready` is told of runs that can go on.
+///
+/// # Errors
+/// When the store or the worker's definition fails; the journal then ends before the step that failed.
+pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[RunNumber])) -> Result<(), Trouble> {
+    let first = world.run(run)?;
+    if first.state != State::Ready {
+        return Ok(());
+    }
+    let program = program::load(world, &first.name, &first.definition, &first.includes)?;
+    let slots = Slots::open(world, &first, &program.definition)?;
+    let fold = Fold::of([]);
+    let mut driver =
+        Driver { world, run: first, program, slots, fold, begun: BTreeMap::new(), pending: vec![], ready };
+    while !world.is_stopping() && driver.refresh()? {
+        if driver.step()? == Flow::Stop {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[derive(PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Stop,
+}
+
+struct Driver<'w> {
+    world: &'w dyn World,
+    run: Run,
+    program: Program,
+    slots: Slots,
+    fold: Fold,
+    /// Effects that began in this process and have not been performed.
+    begun: BTreeMap<u64, Begun>,
+    /// Outcomes of calls that only read: recorded together with the step that follows, since repeating them is
+    /// harmless.
+    pending: Vec<Move>,
+    ready: &'w dyn Fn(&[RunNumber]),
+}
+
+impl Driver<'_> {
+    /// Catches up with the journal. False if the run is not to be driven any more.
+    fn refresh(&mut self) -> Result<bool, Trouble> {
+        self.run = self.world.run(self.run.number)?;
+        for step in self.world.journal(self.run.number, self.fold.next)? {
+            self.fold.push(&step);
+        }
+        Ok(self.run.state == State::Ready)
+    }
+
+    fn advance(&mut self, moves: Vec<Move>) -> Result<CommandReply, Trouble> {
+        let mut all = std::mem::take(&mut self.pending);
+        all.extend(moves);
+        let outcome = self.world.advance(self.run.number, all)?;
+        self.begun.extend(outcome.begun.into_iter().map(|begun| (begun.step().step, begun)));
+        (self.ready)(&outcome.ready);
+        Ok(outcome.reply)
+    }
+
+    fn step(&mut self) -> Result<Flow, Trouble> {
+        if self.perform_effects()? {
+            return Ok(Flow::Continue);
+        }
+        let approved: Vec<Move> = self.fold.approved().map(|proposal| Move::Begin { proposal }).collect();
+        if !approved.is_empty() {
+            self.advance(approved)?;
+            return Ok(Flow::Continue);
+        }
+        if self.fold.is_waiting() {
+            return self.suspend();
+        }
+        match self.run.shape {
+            Shape::Each { jobs } => self.each(jobs),
+            Shape::Single | Shape::Item => self.one(),
+        }
+    }
+
+    /// Performs what has begun. True if there was anything.
+    fn perform_effects(&mut self) -> Result<bool, Trouble> {
+        let steps: Vec<u64> = self.fold.unfinished_effects().collect();
+        let mut moves = Vec::new();
+        for &step in &steps {
+            let at = StepRef { run: self.run.number, step };
+            let begun = match self.begun.remove(&step) {
+                Some(begun) => Some(begun),
+                None => self.world.reopen(at)?,
+            };
+            let Some(begun) = begun else { continue };
+            let completion = self.settle(&begun)?;
+            let done = Move::Complete { proposal: step, completion: completion.clone() };
+            if begun.proposal().effect == Effect::Observe {
+                self.fold.complete(step, completion);
+                self.pending.push(done);
+            } else {
+                moves.push(done);
+            }
+        }
+        if !moves.is_empty() {
+            self.advance(moves)?;
+        }
+        Ok(!steps.is_empty())
+    }
+
+    fn settle(&self, begun: &Begun) -> Result<Completion, Trouble> {
+        let Some(Bound { reach: Reach::Capability(capability), .. }) =
+            self.slots.by_grant(&begun.proposal().grant)
+        else {
+            return Err(internal("an effect has begun on something that has none"));
+        };
+        match caps::settle(&**capability, begun) {
+            Settled::Completed(completion) => Ok(completion),
+            Settled::Unknown => Err(trouble(
+                "effect/unknown",
+                format!("{} may or may not have happened before a crash", begun.step()),
+                "look at what it was to change, then `almoner resume`",
+            )),
+        }
+    }
+
+    fn suspend(&mut self) -> Result<Flow, Trouble> {
+        let asked = self
+            .run
+            .open
+            .values()
+            .find_map(|phase| match phase {
+                kernel::run::Phase::Asked { message } => Some(format!("for an answer to message {message}")),
+                _ => None,
+            })
+            .unwrap_or_else(|| "for its children".to_owned());
+        let seen = self.fold.next + self.pending.len() as u64;
+        match self.advance(vec![Move::Suspend { seen, why: asked }])? {
+            CommandReply::NotSuspended => Ok(Flow::Continue),
+            _ => Ok(Flow::Stop),
+        }
+    }
+
+    fn finish(&mut self, outcome: RunOutcome) -> Result<Flow, Trouble> {
+        self.advance(vec![Move::Finish { outcome }])?;
+        Ok(Flow::Stop)
+    }
+
+    fn fail(&mut self, trouble: Trouble) -> Result<Flow, Trouble> {
+        self.finish(RunOutcome::Failed(trouble))
+    }
+
+    /// One isolated child for each item, then the writes.
+    fn each(&mut self, jobs: u32) -> Result<Flow, Trouble> {
+        let count = self.run.input.items.len();
+        if self.fold.collected.len() < count {
+            let room =
+                (jobs.max(1) as usize).saturating_sub(self.fold.spawned.len() - self.fold.collected.len());
+            let next: Vec<Move> = (0..count)
+                .filter(|index| !self.fold.spawned.contains(index))
+                .take(room)
+                .map(|index| Move::Spawn { index })
+                .collect();
+            if next.is_empty() {
+                return self.suspend();
+            }
+            self.advance(next)?;
+            return Ok(Flow::Continue);
+        }
+        let items: Vec<Item> = self
+            .run
+            .input
+            .items
+            .iter()
+            .enumerate()
+            .filter_map(|(i, document)| Some(Item::collected(document, i, self.fold.collected.get(&i)?)))
+            .collect();
+        if !items.is_empty() && items.iter().all(Item::failed) {
+            let first = self.fold.collected.values().find_map(|outcome| match outcome {
+                RunOutcome::Failed(trouble) => Some(trouble.clone()),
+                RunOutcome::Done(_) => None,
+            });
+            return self.fail(first.unwrap_or_else(|| internal("no item has a result")));
+        }
+        self.write(&items)
+    }
+
+    /// The model's turns, then the worker's own steps.
+    fn one(&mut self) -> Result<Flow, Trouble> {
+        let Some(turn) = self.fold.turns.last().cloned() else { return self.prompt() };
+        let Some((replied, hash)) = turn.replied else {
+            return self.ask(turn.prompted, &turn.request);
+        };
+        let reply = conversation::read_reply(self.world, &hash)?;
+        let calls = reply.calls.len() + reply.malformed.len();
+        if calls > turn.calls.len() {
+            return self.propose_calls(replied, &reply, &turn);
+        }
+        if calls > 0 || turn.rejected.is_some() {
+            if self.fold.repairs() > REPAIRS {
+                return self.fail(trouble(
+                    "output/repairs",
+                    format!("the model could not be brought to a usable answer in {REPAIRS} repairs"),
+                    "see `almoner trace` for what it tried; another model may do better (`-m`)",
+                ));
+            }
+            return self.prompt();
+        }
+        match answer::check(&reply, self.program.definition.output.as_ref()) {
+            Ok(output) => self.then(&output),
+            Err(findings) => {
+                self.advance(vec![Move::Reject { site: None, findings }])?;
+                Ok(Flow::Continue)
+            }
+        }
+    }
+
+    /// Asks the model once more.
+    fn prompt(&mut self) -> Result<Flow, Trouble> {
+        if let Some(trouble) = self.exhausted() {
+            return self.fail(trouble);
+        }
+        let tools = self.slots.tools();
+        let request = conversation::request(self.world, &self.run, &self.program, &self.fold, tools)?;
+        let bytes = serde_json::to_vec(&request).map_err(|e| internal(e.to_string()))?;
+        let request = self.world.put_blob(&bytes)?;
+        self.advance(vec![Move::Prompt { request, model: self.run.model.clone() }])?;
+        Ok(Flow::Continue)
+    }
+
+    fn exhausted(&self) -> Option<Trouble> {
+        let (limits, used) = (self.run.limits, self.run.used);
+        let tokens = used.input_tokens.saturating_add(used.output_tokens);
+        let help = "raise it under `limits:` in the worker file, or give the worker less to do";
+        if self.fold.turns.len() >= limits.turns as usize {
+            return Some(trouble(
+                "budget/turns",
+                format!("the limit of {} turns is reached", limits.turns),
+                help,
+            ));
+        }
+        if tokens >= limits.tokens {
+            let message = format!("{tokens} of {} tokens are used", limits.tokens);
+            return Some(trouble("budget/tokens", message, help));
+        }
+        if self.fold.ran_ms >= limits.wall_ms {
+            let message = format!("the limit of {} s of work is reached", limits.wall_ms / 1000);
+            return Some(trouble("budget/wall", message, help));
+        }
+        None
+    }
+
+    /// Has the model answer a request that stands in the journal. After a crash it is the same request.
+    fn ask(&mut self, prompted: u64, request: &kernel::BlobHash) -> Result<Flow, Trouble> {
+        let mut request: Request = serde_json::from_slice(&self.world.blob(request)?)
+            .map_err(|_| internal("a recorded request cannot be read"))?;
+        request.cancel = self.world.cancel();
+        let begun = Instant::now();
+        let number = self.run.number;
+        let answered = self.world.provider(&self.run.model).and_then(|provider| {
+            provider
+                .complete(&request, &mut |progress| self.world.progress(number, progress))
+                .map_err(|e| if matches!(e, ModelError::Canceled) { canceled() } else { of_model(&e) })
+        });
+        let reply = match answered {
+            Ok(reply) => reply,
+            Err(_) if self.world.is_stopping() => return Ok(Flow::Stop),
+            Err(trouble) => {
+                self.advance(vec![Move::Stall { trouble }])?;
+                return Ok(Flow::Stop);
+            }
+        };
+        let usage = Usage {
+            input_tokens: reply.usage.input_tokens,
+            output_tokens: reply.usage.output_tokens,
+            model_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        };
+        let bytes = serde_json::to_vec(&reply).map_err(|e| internal(e.to_string()))?;
+        let reply = self.world.put_blob(&bytes)?;
+        self.advance(vec![Move::Reply { prompted, reply, usage }])?;
+        Ok(Flow::Continue)
+    }
+
+    /// Turns the reply's calls into proposals, or tells the model why they cannot be.
+    fn propose_calls(
+        &mut self,
+        replied: u64,
+        reply: &Reply,
+        turn: &crate::fold::Turn,
+    ) -> Result<Flow, Trouble> {
+        let mut moves = Vec::new();
+        let mut proposals = Vec::new();
+        let bench = Bench::new(self.world, &self.run, &self.fold)?;
+        let offered: Vec<String> = self.slots.tools().into_iter().map(|tool| tool.name).collect();
+        for (index, call) in reply.calls.iter().enumerate().filter(|(i, _)| !turn.calls.contains_key(i)) {
+            let site = CallSite::Turn { replied, index, id: call.id.clone() };
+            let Some((slot, bound, method)) = self.slots.tool(&call.name) else {
+                let finding = Finding::new("tool/unknown", "this worker was not given such a tool")
+                    .at("name")
+                    .counter_example(call.name.clone())
+                    .allowed(offered.join(", "));
+                moves.push(Move::Reject { site: Some(site), findings: vec![finding] });
+                continue;
+            };
+            match method.arguments_from_json(&call.arguments) {
+                Ok(args) => proposals.push(bench.judge(site, slot, bound, method, args)?),
+                Err(mismatch) => {
+                    let finding = Finding::new("tool/arguments", mismatch.to_string())
+                        .at(call.name.clone())
+                        .allowed(method.signature());
+                    moves.push(Move::Reject { site: Some(site), findings: vec![finding] });
+                }
+            }
+        }
+        for (i, call) in reply.malformed.iter().enumerate() {
+            let index = reply.calls.len() + i;
+            if turn.calls.contains_key(&index) {
+                continue;
+            }
+            let site = CallSite::Turn { replied, index, id: call.id.clone() };
+            let finding = Finding::new("tool/json", format!("the arguments are not JSON: {}", call.reason))
+                .at(call.name.clone())
+                .allowed("a JSON object");
+            moves.push(Move::Reject { site: Some(site), findings: vec![finding] });
+        }
+        if !proposals.is_empty() {
+            moves.push(Move::Propose { proposals });
+        }
+        self.advance(moves)?;
+        Ok(Flow::Continue)
+    }
+
+    /// The worker's `then` steps, one after the other, and what follows them.
+    fn then(&mut self, output: &Value) -> Result<Flow, Trouble> {
+        let results = steps::results(&self.program, &self.fold, output);
+        for index in 0..self.program.definition.then.len() {
+            let site = CallSite::Then { index };
+            match self.fold.made_by(&site).map(|call| call.completion.clone()) {
+                Some(Some(Completion::Done { .. })) => {}
+                Some(Some(Completion::Refused(findings))) => {
+                    let message = findings.first().map_or_else(String::new, |f| f.message.clone());
+                    return self.fail(trouble("denied/then", message, "see `almoner trace`"));
+                }
+                Some(Some(Completion::Failed(finding))) => {
+                    let help = finding.allowed.clone().unwrap_or_else(|| "see `almoner trace`".to_owned());
+                    return self.fail(trouble("then/failed", finding.message, help));
+                }
+                Some(None) => return Err(internal("a call has no outcome and does not wait")),
+                None => return self.propose_then(index, site, &results),
+            }
+        }
+        match self.run.shape {
+            Shape::Item => {
+                let value = read_back(&Json::Object(results))?;
+                self.finish(RunOutcome::Done(value))
+            }
+            _ => {
+                let items = [Item::only(&self.run, results)];
+                self.write(&items)
+            }
+        }
+    }
+
+    fn propose_then(
+        &mut self,
+        index: usize,
+        site: CallSite,
+        results: &serde_json::Map<String, Json>,
+    ) -> Result<Flow, Trouble> {
+        let then = &self.program.definition.then[index];
+        let slot = then.slot.clone();
+        let args = match steps::then_args(&self.program, &self.run, index, results) {
+            Ok(args) => args,
+            Err(trouble) => return self.fail(trouble),
+        };
+        let judged = self.judge_step(site, &slot, CALL, &args)?;
+        match judged {
+            Ok(judgement) => {
+                self.advance(vec![Move::Propose { proposals: vec![judgement] }])?;
+                Ok(Flow::Continue)
+            }
+            Err(trouble) => self.fail(trouble),
+        }
+    }
+
+    /// Judges a call that the worker file wrote down. The inner error is one that ends the run.
+    fn judge_step(
+        &self,
+        site: CallSite,
+        slot: &str,
+        method: &str,
+        args: &Json,
+    ) -> Result<Result<Judgement, Trouble>, Trouble> {
+        let Some(bound) = self.slots.get(slot) else {
+            return Err(internal(format!("slot `{slot}` is not bound")));
+        };
+        let Some(method) = bound.interface.method(method) else {
+            return Err(internal(format!("`{slot}` has no method `{method}`")));
+        };
+        let args = match method.arguments_from_json(args) {
+            Ok(args) => args,
+            Err(mismatch) => {
+                let message = format!("`{slot}`: {mismatch}");
+                return Ok(Err(trouble("input/step", message, "mend the worker file and run it again")));
+            }
+        };
+        Bench::new(self.world, &self.run, &self.fold)?.judge(site, slot, bound, method, args).map(Ok)
+    }
+
+    /// The worker's `write` steps: all of them one step, and so one card.
+    fn write(&mut self, items: &[Item]) -> Result<Flow, Trouble> {
+        if self.fold.made_by(&CallSite::Write { index: 0 }).is_none() {
+            let writes = match steps::writes(&self.program, &self.run, items) {
+                Ok(writes) => writes,
+                Err(trouble) => return self.fail(trouble),
+            };
+            let mut proposals = Vec::new();
+            for (index, write) in writes.into_iter().enumerate() {
+                let args = serde_json::json!({ "path": write.path, "content": write.content });
+                match self.judge_step(CallSite::Write { index }, &write.slot, "write", &args)? {
+                    Ok(judgement) => proposals.push(judgement),
+                    Err(trouble) => return self.fail(trouble),
+                }
+            }
+            if !proposals.is_empty() {
+                self.advance(vec![Move::Propose { proposals }])?;
+                return Ok(Flow::Continue);
+            }
+        }
+        let written: Vec<_> =
+            self.fold.calls.values().filter(|call| matches!(call.site, CallSite::Write { .. })).collect();
+        let files: Vec<Json> = written.iter().map(|call| steps::file(call)).collect();
+        let done = written.iter().any(|call| matches!(call.completion, Some(Completion::Done { .. })));
+        if !written.is_empty() && !done {
+            let why = files.first().and_then(|f| f["why"].as_str()).unwrap_or_default().to_owned();
+            return self.fail(trouble(
+                "write/refused",
+                format!("nothing was written: {why}"),
+                "see `almoner trace`",
+            ));
+        }
+        let value = steps::value(&self.run, &self.program, items, files);
+        self.finish(RunOutcome::Done(read_back(&value)?))
+    }
+}
+
+fn canceled() -> Trouble {
+    trouble("model/canceled", "the model's answer was cut short by the end of the daemon", "`almoner resume`")
+}
+
+fn read_back(json: &Json) -> Result<Value, Trouble> {
+    Value::from_json(json).map_err(|e| internal(format!("a result cannot be a value: {e}")))
+}

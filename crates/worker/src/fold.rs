@@ -1,0 +1,218 @@
+//! The fold of a run's journal: everything that decides what the run does next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::proposal::{Finding, Proposal};
+use kernel::run::{CallSite, Completion, Entry, RunOutcome, Step};
+use kernel::{BlobHash, RunNumber};
+
+/// One turn of the model: a request and, once it has come, the reply with what became of its calls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// The step that asked.
+    pub prompted: u64,
+    /// The request's bytes.
+    pub request: BlobHash,
+    /// The step that answered and the reply's bytes.
+    pub replied: Option<(u64, BlobHash)>,
+    /// What became of the reply's calls, by their place in it.
+    pub calls: BTreeMap<usize, Handled>,
+    /// Why the final answer was sent back.
+    pub rejected: Option<Vec<Finding>>,
+}
+
+/// What became of one call of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Handled {
+    /// It was proposed at this step.
+    Proposed(u64),
+    /// It could not be a proposal.
+    Rejected(Vec<Finding>),
+}
+
+/// A proposal and how far it has come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// What made it.
+    pub site: CallSite,
+    /// What was proposed.
+    pub proposal: Box<Proposal>,
+    /// Whether a person has approved it.
+    pub approved: bool,
+    /// Whether its effect has begun.
+    pub begun: bool,
+    /// The child run that is its effect.
+    pub child: Option<RunNumber>,
+    /// What came of it.
+    pub completion: Option<Completion>,
+}
+
+/// A run's journal, folded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fold {
+    /// The number that the next step will have.
+    pub next: u64,
+    /// The model's turns.
+    pub turns: Vec<Turn>,
+    /// All proposals by the step that made them.
+    pub calls: BTreeMap<u64, Call>,
+    /// The children of items.
+    pub spawned: BTreeSet<usize>,
+    /// What came of items.
+    pub collected: BTreeMap<usize, RunOutcome>,
+    /// Whether the run is over.
+    pub finished: bool,
+    /// How long the run has been at work, waiting left out, in milliseconds.
+    pub ran_ms: u64,
+    last_ms: Option<i64>,
+    still: bool,
+}
+
+impl Fold {
+    /// Folds a whole journal.
+    pub fn of<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Fold {
+        let mut fold = Fold { next: 1, ..Fold::default() };
+        steps.into_iter().for_each(|step| fold.push(step));
+        fold
+    }
+
+    /// Adds one step.
+    pub fn push(&mut self, step: &Step) {
+        self.next = step.number + 1;
+        self.pass_time(step);
+        match &step.entry {
+            Entry::Prompted { request, .. } => self.turns.push(Turn {
+                prompted: step.number,
+                request: *request,
+                replied: None,
+                calls: BTreeMap::new(),
+                rejected: None,
+            }),
+            Entry::Replied { prompted, reply, .. } => {
+                if let Some(turn) = self.turns.iter_mut().find(|t| t.prompted == *prompted) {
+                    turn.replied = Some((step.number, *reply));
+                }
+            }
+            Entry::Rejected { site, findings } => match site {
+                Some(CallSite::Turn { replied, index, .. }) => {
+                    self.handle(*replied, *index, Handled::Rejected(findings.clone()));
+                }
+                _ => {
+                    if let Some(turn) = self.turns.last_mut() {
+                        turn.rejected = Some(findings.clone());
+                    }
+                }
+            },
+            Entry::Proposed { site, proposal, .. } => {
+                if let CallSite::Turn { replied, index, .. } = site {
+                    self.handle(*replied, *index, Handled::Proposed(step.number));
+                }
+                self.calls.insert(
+                    step.number,
+                    Call {
+                        site: site.clone(),
+                        proposal: proposal.clone(),
+                        approved: false,
+                        begun: false,
+                        child: None,
+                        completion: None,
+                    },
+                );
+            }
+            Entry::Judged { .. }
+            | Entry::Suspended { .. }
+            | Entry::Stalled { .. }
+            | Entry::Resumed { .. } => {}
+            Entry::Answered { proposal, approved, .. } => {
+                if let Some(call) = self.calls.get_mut(proposal) {
+                    call.approved = *approved;
+                }
+            }
+            Entry::Begun { proposal, child } => {
+                if let Some(call) = self.calls.get_mut(proposal) {
+                    call.begun = true;
+                    call.child = *child;
+                }
+            }
+            Entry::Completed { proposal, completion } => {
+                if let Some(call) = self.calls.get_mut(proposal) {
+                    call.completion = Some(completion.clone());
+                }
+            }
+            Entry::Spawned { index, .. } => {
+                self.spawned.insert(*index);
+            }
+            Entry::Collected { index, outcome } => {
+                self.collected.insert(*index, outcome.clone());
+            }
+            Entry::Finished { .. } => self.finished = true,
+        }
+    }
+
+    fn pass_time(&mut self, step: &Step) {
+        if let Some(last) = self.last_ms.filter(|_| !self.still) {
+            self.ran_ms = self.ran_ms.saturating_add(step.at_ms.saturating_sub(last).max(0).unsigned_abs());
+        }
+        self.last_ms = Some(step.at_ms);
+        self.still = matches!(step.entry, Entry::Suspended { .. } | Entry::Stalled { .. })
+            || (self.still && !matches!(step.entry, Entry::Resumed { .. }));
+    }
+
+    /// Notes an outcome before it is recorded: it goes out with the run's next steps, in the same transaction.
+    pub fn complete(&mut self, proposal: u64, completion: Completion) {
+        if let Some(call) = self.calls.get_mut(&proposal) {
+            call.completion = Some(completion);
+        }
+    }
+
+    fn handle(&mut self, replied: u64, index: usize, how: Handled) {
+        let turn = self.turns.iter_mut().find(|t| t.replied.is_some_and(|(step, _)| step == replied));
+        if let Some(turn) = turn {
+            turn.calls.insert(index, how);
+        }
+    }
+
+    /// Proposals whose effect has begun outside the store and has no outcome: to be performed or probed.
+    pub fn unfinished_effects(&self) -> impl Iterator<Item = u64> {
+        self.calls
+            .iter()
+            .filter(|(_, c)| c.begun && c.child.is_none() && c.completion.is_none())
+            .map(|(step, _)| *step)
+    }
+
+    /// Proposals that a person has approved and that have not begun.
+    pub fn approved(&self) -> impl Iterator<Item = u64> {
+        self.calls
+            .iter()
+            .filter(|(_, c)| c.approved && !c.begun && c.completion.is_none())
+            .map(|(step, _)| *step)
+    }
+
+    /// Whether any proposal waits for a person or a child.
+    pub fn is_waiting(&self) -> bool {
+        self.calls.values().any(|c| c.completion.is_none())
+    }
+
+    /// The proposal made by a step of the worker's own list.
+    pub fn made_by(&self, site: &CallSite) -> Option<&Call> {
+        self.calls.values().find(|c| c.site == *site)
+    }
+
+    /// How often in a row the model has been told that its answer or all of its calls were no use.
+    pub fn repairs(&self) -> usize {
+        self.turns.iter().rev().take_while(|turn| self.is_fruitless(turn)).count()
+    }
+
+    fn is_fruitless(&self, turn: &Turn) -> bool {
+        let refused = |handled: &Handled| match handled {
+            Handled::Rejected(_) => true,
+            Handled::Proposed(step) => {
+                matches!(
+                    self.calls.get(step).and_then(|c| c.completion.as_ref()),
+                    Some(Completion::Refused(_))
+                )
+            }
+        };
+        turn.rejected.is_some() || (!turn.calls.is_empty() && turn.calls.values().all(refused))
+    }
+}

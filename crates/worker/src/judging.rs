@@ -1,0 +1,125 @@
+//! From a call to a judgement: facts are gathered, arguments traced, gates asked.
+
+use std::collections::BTreeSet;
+
+use kernel::command::Judgement;
+use kernel::proposal::{Caller, Proposal};
+use kernel::provenance::{Provenance, Source};
+use kernel::run::{CallSite, Completion, Run, Trouble};
+use kernel::{Method, Value};
+use policy::{Context, Document, Facts, Spent, Written};
+
+use crate::bound::{Bound, Reach};
+use crate::fold::Fold;
+use crate::trouble::internal;
+use crate::world::World;
+
+/// Everything that the judging of one step's calls shares.
+pub(crate) struct Bench<'a> {
+    pub(crate) world: &'a dyn World,
+    pub(crate) run: &'a Run,
+    pub(crate) fold: &'a Fold,
+    documents: Vec<(String, String)>,
+    written: Vec<Written>,
+}
+
+impl<'a> Bench<'a> {
+    pub(crate) fn new(world: &'a dyn World, run: &'a Run, fold: &'a Fold) -> Result<Bench<'a>, Trouble> {
+        Ok(Bench {
+            world,
+            run,
+            fold,
+            documents: documents(world, run, fold)?,
+            written: written(world, fold)?,
+        })
+    }
+
+    /// Judges one call whose arguments fit the method's guard.
+    pub(crate) fn judge(
+        &self,
+        site: CallSite,
+        slot: &str,
+        bound: &Bound,
+        method: &Method,
+        args: Vec<Value>,
+    ) -> Result<Judgement, Trouble> {
+        let facts = match &bound.reach {
+            Reach::Capability(capability) => capability.facts(&method.name, &args),
+            Reach::Worker => Facts { line: format!("calls the worker `{slot}`"), ..Facts::default() },
+        };
+        let named = method.params.iter().map(|p| p.name.as_str()).zip(&args);
+        let documents: Vec<Document<'_>> =
+            self.documents.iter().map(|(name, text)| Document { name, text }).collect();
+        let proposal = Proposal {
+            principal: self.world.host(),
+            run: self.run.number,
+            grant: bound.grant.id,
+            slot: slot.to_owned(),
+            method: method.name.clone(),
+            traces: policy::trace(named, &documents),
+            args,
+            effect: method.effect,
+            // Whoever wrote the call down, its arguments pass on a model's words.
+            caller: Caller::Model,
+            pins: facts.pins.clone(),
+            provenance: self.run.provenance.join(&Provenance::of(Source::Model(self.run.model.clone()))),
+        };
+        let spent = Spent {
+            limits: self.run.limits,
+            used: self.run.used,
+            ran_ms: self.fold.ran_ms,
+            child_depth: matches!(bound.reach, Reach::Worker).then_some(self.run.depth + 1),
+        };
+        let verdict = policy::judge(&Context {
+            proposal: &proposal,
+            grant: &bound.grant,
+            interface: &bound.interface,
+            facts: &facts,
+            now_ms: self.world.now_ms(),
+            written: &self.written,
+            spent: &spent,
+        });
+        Ok(Judgement { site, proposal, verdict })
+    }
+}
+
+/// Everything that the run has read, by name.
+fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, String)>, Trouble> {
+    let mut documents = Vec::new();
+    for document in run.input.attachments.iter().chain(&run.input.items) {
+        let text = String::from_utf8(world.blob(&document.text)?)
+            .map_err(|_| internal("the text of a document is not text"))?;
+        documents.push((document.name.clone(), text));
+    }
+    for call in fold.calls.values() {
+        let Some(Completion::Done { value, provenance }) = &call.completion else { continue };
+        let Some(text) = value.as_str() else { continue };
+        let names: BTreeSet<&str> = provenance
+            .sources
+            .iter()
+            .filter_map(|s| match s {
+                Source::Document { name, .. } => Some(name.as_str()),
+                _ => None,
+            })
+            .collect();
+        for name in names {
+            documents.push((name.to_owned(), text.to_owned()));
+        }
+    }
+    Ok(documents)
+}
+
+/// Every file that the run itself has written.
+fn written(world: &dyn World, fold: &Fold) -> Result<Vec<Written>, Trouble> {
+    let mut written = Vec::new();
+    for call in fold.calls.values() {
+        let Some(Completion::Done { value, .. }) = &call.completion else { continue };
+        let field = |name| value.get(name).and_then(Value::as_str);
+        let (Some(path), Some(digest)) = (field("path"), field("digest").and_then(|d| d.parse().ok())) else {
+            continue;
+        };
+        let (grant, _) = world.grant(&call.proposal.grant)?;
+        written.push(Written { target: grant.target, path: path.to_owned(), digest });
+    }
+    Ok(written)
+}

@@ -1,0 +1,42 @@
+//! A run's worker, read back from the bytes that were kept when the run began.
+
+use std::collections::BTreeMap;
+
+use kernel::BlobHash;
+use kernel::run::Trouble;
+
+use crate::definition::{self, Bundle, Definition, Severity};
+use crate::trouble::{internal, trouble};
+use crate::world::World;
+
+/// A definition together with the texts that it includes.
+pub(crate) struct Program {
+    pub(crate) bundle: Bundle,
+    pub(crate) definition: Definition,
+}
+
+/// Reads a worker's program.
+pub(crate) fn load(
+    world: &dyn World,
+    name: &str,
+    source: &BlobHash,
+    includes: &BTreeMap<String, BlobHash>,
+) -> Result<Program, Trouble> {
+    let text = |hash: &BlobHash| -> Result<String, Trouble> {
+        String::from_utf8(world.blob(hash)?).map_err(|_| internal("a worker definition is not text"))
+    };
+    let includes =
+        includes.iter().map(|(name, hash)| Ok((name.clone(), text(hash)?))).collect::<Result<_, _>>()?;
+    let bundle =
+        Bundle { name: name.to_owned(), file: format!("{name}.worker"), source: text(source)?, includes };
+    let (definition, diagnostics) = definition::parse(&bundle);
+    match definition.filter(|_| diagnostics.iter().all(|d| d.severity != Severity::Error)) {
+        Some(definition) => Ok(Program { bundle, definition }),
+        // It was checked when the run began, so a newer daemon has stricter rules.
+        None => Err(trouble(
+            "definition/invalid",
+            diagnostics.first().map_or_else(|| "the worker cannot be read".to_owned(), |d| d.message.clone()),
+            "start the run again with a worker file that `almoner run --dry-run` accepts",
+        )),
+    }
+}

@@ -1,0 +1,154 @@
+//! What a worker file writes down instead of asking a model for it: `then` and `write`.
+
+use kernel::Value;
+use kernel::run::{Attachment, CallSite, Completion, Run, RunOutcome, Shape, Trouble};
+use serde_json::{Map, Value as Json, json};
+
+use crate::conversation::{item, prompt_data};
+use crate::definition::{When, Written, render_with, render_write};
+use crate::fold::{Call, Fold};
+use crate::program::Program;
+use crate::trouble::trouble;
+
+/// What the steps of one item have come to so far: `output`, then each `then` result by name.
+pub(crate) fn results(program: &Program, fold: &Fold, output: &Value) -> Map<String, Json> {
+    let mut results = Map::new();
+    results.insert("output".to_owned(), output.to_json());
+    for (index, then) in program.definition.then.iter().enumerate() {
+        let call = fold.made_by(&CallSite::Then { index });
+        if let Some(Completion::Done { value, .. }) = call.and_then(|c| c.completion.as_ref()) {
+            results.insert(then.name.clone(), value.to_json());
+        }
+    }
+    results
+}
+
+/// The arguments of the call that a `then` step makes.
+pub(crate) fn then_args(
+    program: &Program,
+    run: &Run,
+    index: usize,
+    results: &Map<String, Json>,
+) -> Result<Json, Trouble> {
+    let mut data = prompt_data(run);
+    merge(&mut data, results);
+    let input =
+        render_with(&program.definition, &program.bundle, index, &data).map_err(|e| mend(&e.to_string()))?;
+    let mut args = json!({ "input": input });
+    if program.definition.then.get(index).is_some_and(|then| then.attach) {
+        args["attachments"] = run.input.attachments.iter().map(|a| a.name.as_str()).collect();
+    }
+    Ok(args)
+}
+
+/// Everything that the run writes, in order.
+pub(crate) fn writes(program: &Program, run: &Run, items: &[Item]) -> Result<Vec<Written>, Trouble> {
+    let input = run.input.values.to_json();
+    let mut all = Vec::new();
+    for (index, write) in program.definition.write.iter().enumerate() {
+        let render = |data: &Json| {
+            render_write(&program.definition, &program.bundle, index, data).map_err(|e| mend(&e.to_string()))
+        };
+        match write.when {
+            When::Each => {
+                for one in items.iter().filter(|one| one.error.is_none()) {
+                    let mut data = json!({ "input": input, "item": one.item });
+                    merge(&mut data, &one.results);
+                    all.push(render(&data)?);
+                }
+            }
+            When::Once => {
+                let rows: Vec<Json> = items.iter().map(Item::row).collect();
+                all.push(render(&json!({ "input": input, "items": rows }))?);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// One item of a run as the `write` steps see it.
+pub(crate) struct Item {
+    item: Json,
+    results: Map<String, Json>,
+    error: Option<String>,
+}
+
+impl Item {
+    /// The only item of a run that is not split.
+    pub(crate) fn only(run: &Run, results: Map<String, Json>) -> Item {
+        let name = run.input.attachments.first().map_or(run.name.as_str(), |a| a.name.as_str());
+        Item { item: item(name, 0), results, error: None }
+    }
+
+    /// An item whose child has ended.
+    pub(crate) fn collected(document: &Attachment, index: usize, outcome: &RunOutcome) -> Item {
+        let item = item(&document.name, index);
+        match outcome {
+            RunOutcome::Done(value) => {
+                let results = match value.to_json() {
+                    Json::Object(fields) => fields,
+                    other => Map::from_iter([("output".to_owned(), other)]),
+                };
+                Item { item, results, error: None }
+            }
+            RunOutcome::Failed(trouble) => {
+                Item { item, results: Map::new(), error: Some(trouble.message.raw().to_owned()) }
+            }
+        }
+    }
+
+    pub(crate) fn failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    fn row(&self) -> Json {
+        let mut row = json!({ "item": self.item, "error": self.error });
+        merge(&mut row, &self.results);
+        row
+    }
+}
+
+/// What the run as a whole comes to.
+pub(crate) fn value(run: &Run, program: &Program, items: &[Item], files: Vec<Json>) -> Json {
+    let steps = !program.definition.then.is_empty() || !program.definition.write.is_empty();
+    match (run.shape, items) {
+        (Shape::Each { .. }, _) => {
+            json!({ "items": items.iter().map(Item::row).collect::<Vec<_>>(), "files": files })
+        }
+        (_, [one]) if steps => {
+            let mut value = Json::Object(one.results.clone());
+            if !program.definition.write.is_empty() {
+                value["files"] = Json::Array(files);
+            }
+            value
+        }
+        (_, [one]) => one.results.get("output").cloned().unwrap_or(Json::Null),
+        _ => Json::Null,
+    }
+}
+
+/// What became of a write, for the run's value.
+pub(crate) fn file(call: &Call) -> Json {
+    let path = call.proposal.args.first().map(Value::to_json);
+    match &call.completion {
+        Some(Completion::Done { .. }) => json!({ "slot": call.proposal.slot, "path": path, "written": true }),
+        Some(Completion::Refused(findings)) => json!({
+            "slot": call.proposal.slot, "path": path, "written": false,
+            "why": findings.first().map(|f| f.message.clone()),
+        }),
+        Some(Completion::Failed(finding)) => json!({
+            "slot": call.proposal.slot, "path": path, "written": false, "why": finding.message,
+        }),
+        None => Json::Null,
+    }
+}
+
+fn merge(data: &mut Json, more: &Map<String, Json>) {
+    if let Json::Object(fields) = data {
+        fields.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
+}
+
+fn mend(message: &str) -> Trouble {
+    trouble("definition/template", message, "mend the worker file and run it again")
+}

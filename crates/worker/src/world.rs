@@ -1,0 +1,42 @@
+//! What a run's driver needs from the daemon around it.
+
+use std::sync::Arc;
+
+use kernel::begun::Begun;
+use kernel::command::{Move, Outcome};
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::run::{Run, Step, Trouble};
+use kernel::{BlobHash, FormulaId, RunNumber, StepRef};
+use model::{Cancel, Progress, Provider};
+
+/// The daemon as a run's driver sees it. Every method may fail with a [`Trouble`] that says what to do; the driver
+/// then leaves the run as its journal has it.
+pub trait World: Send + Sync {
+    /// The agent for whom runs act.
+    fn host(&self) -> FormulaId;
+    /// The clock's reading, in milliseconds since 1970.
+    fn now_ms(&self) -> i64;
+    /// The run as it stands.
+    fn run(&self, run: RunNumber) -> Result<Run, Trouble>;
+    /// The run's steps from number `from` on.
+    fn journal(&self, run: RunNumber, from: u64) -> Result<Vec<Step>, Trouble>;
+    /// Lets the run take steps, in one transaction; returns when they are durable.
+    fn advance(&self, run: RunNumber, moves: Vec<Move>) -> Result<Outcome, Trouble>;
+    /// Takes up an effect that had begun; `None` if its outcome is known by now.
+    fn reopen(&self, step: StepRef) -> Result<Option<Begun>, Trouble>;
+    /// A grant and what it leads to.
+    fn grant(&self, id: &FormulaId) -> Result<(Grant, Formula), Trouble>;
+    /// Keeps bytes; returns when they are durable.
+    fn put_blob(&self, bytes: &[u8]) -> Result<BlobHash, Trouble>;
+    /// Bytes that were kept.
+    fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble>;
+    /// The model of that name.
+    fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, Trouble>;
+    /// The switch that stops model calls when the daemon ends.
+    fn cancel(&self) -> Cancel;
+    /// Shows how far a model has come. May be lost.
+    fn progress(&self, run: RunNumber, progress: Progress);
+    /// Whether the daemon is about to end: drivers stop at the next step.
+    fn is_stopping(&self) -> bool;
+}
