@@ -346,6 +346,8 @@ mod tests {
     }
 
     proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
         #[test]
         fn any_text_can_be_searched(argument in ".{0,200}", document in ".{0,200}") {
             assert!(find(&[("to", &argument)], &[&document]).len() <= MOST_TRACES);
