@@ -97,6 +97,12 @@ fn what_is_not_ours_is_refused() {
         fs::remove_file(&path).unwrap();
         fs::rename(&aside, &path).unwrap();
     }
+    let elsewhere = root.path().join("elsewhere");
+    fs::remove_file(dir.join("lock")).unwrap();
+    symlink(&elsewhere, dir.join("lock")).unwrap();
+    assert!(matches!(refused(&dir), OpenError::InTheWay { .. }));
+    assert!(!elsewhere.exists(), "nothing is made at the end of a link");
+    fs::remove_file(dir.join("lock")).unwrap();
     assert_eq!(get(&open(&dir), "k"), Some(b"1".to_vec()));
 
     // Only the administrator can make a file that belongs to someone else.
