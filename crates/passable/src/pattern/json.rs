@@ -176,18 +176,12 @@ fn read<C: Reference>(
             array(values)
         }
         (Matcher::Record(fields), Json::Object(object)) => {
-            let mut values = Vec::new();
-            for (name, part) in fields {
-                // A field that may be `undefined` is left out in JSON.
-                if part.as_optional().is_some() && !object.contains_key(name.as_str().unwrap_or_default()) {
-                    values.push((name.clone(), Value::Undefined));
-                }
-            }
-            read_fields(&[fields], None, object, values, resolve)
+            read_fields(&[fields], None, object, left_out(fields, object), resolve)
         }
         (Matcher::SplitRecord(split), Json::Object(object)) => {
             let optional = split.optional.as_deref().unwrap_or_default();
-            read_fields(&[&split.required, optional], split.rest.as_ref(), object, Vec::new(), resolve)
+            let values = left_out(&split.required, object);
+            read_fields(&[&split.required, optional], split.rest.as_ref(), object, values, resolve)
         }
         (Matcher::RecordOf(_, part, _), Json::Object(object)) => {
             let rest = Pattern::record_of(Pattern::any(), part.clone());
@@ -211,6 +205,12 @@ fn read<C: Reference>(
             if let Some(other) = pattern.as_optional() {
                 return read(other, json, resolve);
             }
+            // What plain JSON says comes first, because it cannot be said in another way.
+            if let Ok(value) = read_plain(json)
+                && pattern.matches(&value)
+            {
+                return Ok(value);
+            }
             for part in parts {
                 if let Ok(value) = read(part, json, resolve)
                     && part.matches(&value)
@@ -233,15 +233,22 @@ fn read<C: Reference>(
                 None => read_plain(json),
             }
         }
-        (Matcher::ContainerHas(part, ..), Json::Array(elements)) => {
-            let one = |json: &Json| match read(part, json, resolve) {
-                Ok(value) if part.matches(&value) => Ok(value),
-                _ => read_plain(json),
-            };
-            array(elements.iter().map(one).collect::<Result<Vec<_>, _>>()?)
-        }
         _ => read_plain(json),
     }
+}
+
+/// The required fields that may be `undefined`, and therefore may be left out in JSON, and are.
+fn left_out<C: Reference>(
+    fields: &[(Text, Pattern<C>)],
+    object: &Map<String, Json>,
+) -> Vec<(Text, Value<C>)> {
+    let absent = |name: &Text| !object.contains_key(name.as_str().unwrap_or_default());
+    let fields = fields.iter().filter(|(name, part)| may_be_left_out(part) && absent(name));
+    fields.map(|(name, _)| (name.clone(), Value::Undefined)).collect()
+}
+
+fn may_be_left_out<C: Reference>(pattern: &Pattern<C>) -> bool {
+    pattern.as_optional().is_some() || pattern.is_undefined()
 }
 
 fn too_deep(error: crate::ValueError) -> Mismatch {
@@ -337,7 +344,15 @@ fn write_or_escape<C: Reference>(
     if same { json } else { plain::write(value, refer) }
 }
 
+/// Whether plain JSON must escape the whole record because of its names.
+fn has_escaped_names<C>(record: &Record<C>) -> bool {
+    record.names().any(|name| !name.is_well_formed() || name == "@qclass")
+}
+
 fn write<C: Reference>(pattern: &Pattern<C>, value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> Json {
+    if value.as_record().is_some_and(has_escaped_names) {
+        return plain::write(value, refer);
+    }
     let shape = structural(pattern);
     let each = |part: &Pattern<C>, elements: &[Value<C>], refer: &mut dyn FnMut(&C) -> Json| {
         Json::Array(elements.iter().map(|element| write(part, element, refer)).collect())
@@ -402,10 +417,10 @@ fn write<C: Reference>(pattern: &Pattern<C>, value: &Value<C>, refer: &mut dyn F
             }
             Json::Array(out)
         }
-        (Matcher::Record(fields), Value::Record(record)) => write_record(&[fields], None, record, refer),
+        (Matcher::Record(fields), Value::Record(record)) => write_record(fields, &[], None, record, refer),
         (Matcher::SplitRecord(split), Value::Record(record)) => {
             let optional = split.optional.as_deref().unwrap_or_default();
-            write_record(&[&split.required, optional], split.rest.as_ref(), record, refer)
+            write_record(&split.required, optional, split.rest.as_ref(), record, refer)
         }
         (Matcher::RecordOf(_, part, _), Value::Record(record)) => plain::write_fields(
             record.iter().map(|(name, value)| (name, write(part, value, refer))).collect(),
@@ -422,31 +437,20 @@ fn write<C: Reference>(pattern: &Pattern<C>, value: &Value<C>, refer: &mut dyn F
             Some(part) => write_or_escape(pattern, part, value, refer),
             None => plain::write(value, refer),
         },
-        (Matcher::ContainerHas(part, ..), Value::Array(array)) => {
-            let one = |element: &Value<C>| match part.matches(element) {
-                true => write_or_escape(part, part, element, refer),
-                false => plain::write(element, refer),
-            };
-            let json = Json::Array(array.iter().map(one).collect());
-            let same = !value.references().is_empty()
-                || read(pattern, &json, &mut |_, _| None).as_ref() == Ok(value);
-            if same { json } else { plain::write(value, refer) }
-        }
         _ => plain::write(value, refer),
     }
 }
 
 fn write_record<C: Reference>(
-    known: &[&[(Text, Pattern<C>)]],
+    required: &[(Text, Pattern<C>)],
+    optional: &[(Text, Pattern<C>)],
     rest: Option<&Pattern<C>>,
     record: &Record<C>,
     refer: &mut dyn FnMut(&C) -> Json,
 ) -> Json {
-    let part_of = |name: &Text| {
-        known.iter().find_map(|fields| {
-            let at = fields.binary_search_by(|(own, _)| own.cmp(name)).ok()?;
-            fields.get(at).map(|(_, part)| part.clone())
-        })
+    let part_of = |fields: &[(Text, Pattern<C>)], name: &Text| {
+        let at = fields.binary_search_by(|(own, _)| own.cmp(name)).ok()?;
+        fields.get(at).map(|(_, part)| part.clone())
     };
     let value_pattern = match rest.map(Pattern::matcher) {
         Some(Matcher::RecordOf(_, part, _)) => part.clone(),
@@ -454,10 +458,12 @@ fn write_record<C: Reference>(
     };
     let mut out = Vec::new();
     for (name, value) in record {
-        match part_of(name) {
-            Some(_) if matches!(value, Value::Undefined) => {}
-            Some(part) => out.push((name, write(&part, value, refer))),
-            None => out.push((name, write(&value_pattern, value, refer))),
+        let absent = matches!(value, Value::Undefined);
+        match (part_of(required, name), part_of(optional, name)) {
+            (Some(part), _) if absent && may_be_left_out(&part) => {}
+            (None, Some(_)) if absent => {}
+            (Some(part), _) | (None, Some(part)) => out.push((name, write(&part, value, refer))),
+            (None, None) => out.push((name, write(&value_pattern, value, refer))),
         }
     }
     plain::write_fields(out)

@@ -112,8 +112,14 @@ fn schema<C: Reference>(pattern: &Pattern<C>) -> Json {
             schema
         }
         Matcher::Nat(limits) => {
-            let schema = json!({ "type": "string", "pattern": "^[0-9]+$" });
-            with_limit(schema, "maxLength", limits, Limit::DecimalDigits)
+            let mut schema = json!({ "type": "string", "pattern": "^[0-9]+$" });
+            // Zero counts as having no digits, but is written with one.
+            let most =
+                limits.own(Limit::DecimalDigits).map(|most| most.floor().max(1.0)).and_then(number_to_json);
+            if let (Some(most), Json::Object(object)) = (most, &mut schema) {
+                object.insert("maxLength".to_owned(), most);
+            }
+            schema
         }
         Matcher::String(limits) => {
             with_limit(json!({ "type": "string" }), "maxLength", limits, Limit::StringLength)
@@ -161,7 +167,11 @@ fn schema<C: Reference>(pattern: &Pattern<C>) -> Json {
         }
         Matcher::ContainerHas(part, count, _) => {
             let least: Option<u32> = count.try_into().ok();
-            let array = json!({ "type": "array", "contains": schema(part), "minContains": least });
+            // Only an element that reads as itself is surely written as the schema of the part says.
+            let array = match reads_as_itself(part) {
+                true => json!({ "type": "array", "contains": schema(part), "minContains": least }),
+                false => json!({ "type": "array", "minItems": least }),
+            };
             json!({ "anyOf": [array, escape()] })
         }
         Matcher::Array(parts) => tuple(parts.iter().map(schema)),
@@ -294,6 +304,7 @@ fn reads_as_itself<C: Reference>(pattern: &Pattern<C>) -> bool {
         Matcher::Kind(kind) => kind == "boolean" || kind == "number" || kind == "null" || kind == "string",
         Matcher::Refine(_) => true,
         Matcher::And(parts) => parts.iter().any(reads_as_itself),
+        Matcher::Or(parts) => parts.iter().all(|part| part.as_literal().is_some_and(is_plain_literal)),
         Matcher::Remotable(_) | Matcher::Promise(_) => true,
         _ => false,
     }

@@ -128,6 +128,8 @@ impl<'a, C: Reference> Printer<'a, C> {
 
     fn pattern(&mut self, pattern: &'a Pattern<C>) {
         match pattern.matcher() {
+            // As an argument, `undefined` stands for one that is left out.
+            Matcher::Literal(Value::Undefined) => self.call("undefined", |_| {}),
             Matcher::Literal(value) => self.value(value),
             Matcher::Array(parts) => self.array(parts),
             Matcher::Record(fields) => self.fields(fields),

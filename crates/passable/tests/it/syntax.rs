@@ -1,0 +1,198 @@
+//! Pattern text, shorthand and schemas: what they mean, and what their errors say.
+
+use passable::{InterfaceGuard, MethodGuard, NoRef, Node, Pattern, Value};
+use serde_json::json;
+
+/// A neutral tree from JSON; every span is that of its place in the list of all nodes, which is enough here.
+fn node(json: &serde_json::Value, at: &mut usize) -> Node {
+    *at += 1;
+    let span = *at..*at + 1;
+    match json {
+        serde_json::Value::Null => Node::Null(span),
+        serde_json::Value::Bool(value) => Node::Bool(*value, span),
+        serde_json::Value::Number(number) => Node::Number(number.as_f64().unwrap(), span),
+        serde_json::Value::String(text) => Node::Text(text.clone(), span),
+        serde_json::Value::Array(parts) => {
+            Node::List(parts.iter().map(|part| node(part, at)).collect(), span)
+        }
+        serde_json::Value::Object(fields) => {
+            let field =
+                |(name, value): (&String, &serde_json::Value)| (name.clone(), span.clone(), node(value, at));
+            Node::Map(fields.iter().map(field).collect(), span)
+        }
+    }
+}
+
+#[test]
+fn shorthand_means_what_it_says() {
+    for (short, expected) in [
+        (json!("string"), "M.string()"),
+        (json!("number?"), "M.opt(M.number())"),
+        (json!("int"), "M.and(M.number(), M.refine(\"integer\"))"),
+        (json!("pass|maybe|fail"), "M.or(\"pass\", \"maybe\", \"fail\")"),
+        (json!("string|number"), "M.or(M.string(), M.number())"),
+        (json!("\"string\"|'a|b'|3"), "M.or(\"string\", \"a|b\", 3)"),
+        (json!("1..5"), "M.and(M.number(), M.refine(\"integer\"), M.gte(1), M.lte(5))"),
+        (json!("-0.5..1"), "M.and(M.number(), M.gte(-0.5), M.lte(1))"),
+        (json!("0.."), "M.and(M.number(), M.refine(\"integer\"), M.gte(0))"),
+        (json!(["string"]), "M.arrayOf(M.string())"),
+        (json!(["string", "number"]), "[M.string(), M.number()]"),
+        (json!("date"), "M.and(M.string(), M.refine(\"date\"))"),
+        (json!("dir"), "M.remotable(\"dir\")"),
+        (json!("dir rw"), "M.remotable(\"dir rw\")"),
+        (json!("outbox"), "M.remotable(\"outbox\")"),
+        (json!("worker"), "M.remotable(\"worker\")"),
+        (json!("M.recordOf(M.string(), M.any())"), "M.recordOf(M.string(), M.any())"),
+        (json!(true), "true"),
+        (json!(null), "null"),
+        (json!({}), "{}"),
+        (
+            json!({ "a": "string", "b?": "int", "c": "date?" }),
+            concat!(
+                "M.splitRecord({ a: M.string() }, { b: M.and(M.number(), M.refine(\"integer\")), ",
+                "c: M.and(M.string(), M.refine(\"date\")) }, {})",
+            ),
+        ),
+        (
+            json!({ "verdict": "pass|fail", "scores": { "team": "1..5" }, "red_flags": ["string"] }),
+            concat!(
+                "{ red_flags: M.arrayOf(M.string()), scores: { team: M.and(M.number(), M.refine(\"integer\"), ",
+                "M.gte(1), M.lte(5)) }, verdict: M.or(\"pass\", \"fail\") }",
+            ),
+        ),
+    ] {
+        let pattern = Pattern::<NoRef>::from_shorthand(&node(&short, &mut 0)).unwrap();
+        assert_eq!(pattern.to_text(), expected, "{short}");
+    }
+}
+
+#[test]
+fn shorthand_errors_teach() {
+    for (short, expected) in [
+        (
+            json!("strng"),
+            "there is no type `strng` (did you mean string? For exactly this text write '\"strng\"')",
+        ),
+        (json!("5..1"), "this range is empty (a range looks like 1..5, 0.. or ..9.5)"),
+        (json!([]), "an empty list says nothing about its elements (write [string], [any] or list)"),
+        (json!("a||b"), "an alternative is empty"),
+        (json!("M.nope()"), "there is no matcher M.nope (did you mean M.not?)"),
+        (json!({ "a": "string", "a?": "int" }), "this name occurs twice"),
+    ] {
+        let error = Pattern::<NoRef>::from_shorthand(&node(&short, &mut 0)).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{short}");
+    }
+}
+
+#[test]
+fn expressions_have_errors_with_spans() {
+    for (text, span, expected) in [
+        ("M.string(", 9..9, "expected a pattern, but the text ends"),
+        ("M.arrayOf(M.strng())", 12..17, "there is no matcher M.strng (did you mean M.string?)"),
+        (
+            "M.string({ stringLengthLimit: 'x' })",
+            9..35,
+            "every limit is a number (limits look like { stringLengthLimit: 200 })",
+        ),
+        ("{ a: 1, a: 2 }", 8..9, "this name occurs twice in one record"),
+        ("M.any() M.any()", 8..9, "expected the end here"),
+        ("M.any(1)", 6..7, "too many arguments"),
+        (
+            "string",
+            0..6,
+            "`string` is no pattern (a matcher begins with M., and text stands in quotes: \"string\")",
+        ),
+        ("\"abc", 0..4, "this string does not end"),
+        ("M.containerHas(M.any(), 0n)", 24..26, "the count is a big integer of at least 1 (write 1n)"),
+        ("M.call(M.string())", 0..18, "expected a pattern, not a method without .returns()"),
+        ("\u{1F9D9}", 0..4, "`\u{1F9D9}` cannot stand here"),
+    ] {
+        let error = Pattern::<NoRef>::parse(text).unwrap_err();
+        assert_eq!((error.to_string().as_str(), &error.span), (expected, &span), "{text}");
+    }
+    let deep = format!("{}1{}", "M.not(".repeat(5000), ")".repeat(5000));
+    assert_eq!(Pattern::<NoRef>::parse(&deep).unwrap_err().message, "nested deeper than 80 levels");
+}
+
+#[test]
+fn guards_travel_and_check() {
+    let text = "M.interface(\"Counter\", { incr: M.callWhen(M.await(M.nat()), M.raw()).optional(M.string())\
+                .rest(M.arrayOf(M.number())).returns(M.number()), reset: M.call().returns() })";
+    let guard = InterfaceGuard::<NoRef>::parse(text).unwrap();
+    assert_eq!(guard.to_text(), text);
+    let value = guard.to_value();
+    assert_eq!(passable::kind_of(&value), Some("guard:interfaceGuard"));
+    assert_eq!(InterfaceGuard::from_value(&value).unwrap().to_value(), value);
+    let incr = guard.method("incr").unwrap();
+    assert_eq!(MethodGuard::<NoRef>::parse(&incr.to_text()).unwrap(), *incr);
+    let args = |text: &str| match Value::<NoRef>::parse(text).unwrap() {
+        Value::Array(array) => array.to_vec(),
+        _ => panic!("{text}"),
+    };
+    let check = |method: &str, given: &str| {
+        let guard = guard.method(method).unwrap();
+        guard.check_arguments("Counter", method, &args(given)).map_err(|mismatch| mismatch.to_string())
+    };
+    assert_eq!(check("incr", "[1n, 2]"), Ok(()));
+    assert_eq!(check("incr", "[1n, 2, undefined, 3, 4]"), Ok(()));
+    for (method, given, expected) in [
+        ("incr", "[]", "In \"incr\" method of (Counter): Expected at least 2 arguments: (an object)"),
+        ("incr", "[-1n, 2]", "In \"incr\" method of (Counter): arg 0: (a bigint) - Must be non-negative"),
+        (
+            "incr",
+            "[1n, 2, 3]",
+            "In \"incr\" method of (Counter): arg 2?: number (a number) - Must be a string",
+        ),
+        (
+            "incr",
+            "[1n, 2, 'x', 3, 'y']",
+            "In \"incr\" method of (Counter): ...rest: [1]: string (a string) - Must be a number",
+        ),
+        (
+            "reset",
+            "[1]",
+            "\"In \\\"reset\\\" method of (Counter)\" accepts at most 0 arguments, not 1: (an object)",
+        ),
+    ] {
+        assert_eq!(check(method, given), Err(expected.to_owned()), "{method}{given}");
+    }
+    let result = incr.check_result("Counter", "incr", &Value::string("x")).unwrap_err();
+    assert_eq!(
+        result.to_string(),
+        "In \"incr\" method of (Counter): result: string (a string) - Must be a number"
+    );
+}
+
+#[test]
+fn schemas_without_a_pattern_are_refused() {
+    for (schema, expected) in [
+        (json!({ "type": "string", "pattern": "^a" }), "there is no pattern for `pattern` (at #)"),
+        (
+            json!({ "properties": {} }),
+            "`properties` without `type` says nothing of other types; add the type (at #)",
+        ),
+        (
+            json!({ "type": "object", "properties": { "a": { "type": "string", "minLength": 2 } } }),
+            "there is no pattern for a `minLength` above 1 (at #/properties/a)",
+        ),
+        (
+            json!({ "oneOf": [{ "type": "string" }, { "const": "a" }] }),
+            "`oneOf` has a pattern only if its arms cannot overlap; write `anyOf` (at #)",
+        ),
+        (
+            json!({ "type": "object", "patternProperties": {} }),
+            "there is no pattern for `patternProperties` (at #)",
+        ),
+        (
+            json!({ "$ref": "https://x" }),
+            "only references within the schema (`#/$defs/…`) can be followed (at #)",
+        ),
+        (json!(3), "a schema is an object or a boolean (at #)"),
+    ] {
+        let error = Pattern::<NoRef>::from_json_schema(&schema).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+    let endless = json!({ "$defs": { "a": { "type": "array", "items": { "$ref": "#/$defs/a" } } }, "$ref": "#/$defs/a" });
+    let error = Pattern::<NoRef>::from_json_schema(&endless).unwrap_err();
+    assert_eq!(error.message, "the schema nests too deep, or refers to itself");
+}
