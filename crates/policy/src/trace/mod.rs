@@ -45,8 +45,15 @@ const MOST_PER_ARGUMENT: usize = 5;
 /// How many bytes of document, decoded and not, are searched in all.
 const SEARCHED: usize = 4 << 20;
 
-/// How many matches are looked at in one view before the rest is given up.
-const MATCHES: usize = 1 << 20;
+/// How many matches of any parts are looked at in one view before the rest is given up: parts that begin with each
+/// other could match as often as there are parts at every place.
+const MATCHES: usize = 1 << 14;
+
+/// The same for addresses, which are searched for by themselves so that nothing else can crowd them out.
+const ADDRESS_MATCHES: usize = 1 << 17;
+
+/// Fewer letters and digits in a row occur by chance.
+const SHORTEST_SQUEEZED: usize = 10;
 
 /// Longer parts of arguments are shown up to here.
 const SHOWN: usize = 200;
@@ -59,7 +66,10 @@ pub fn trace<'a>(
     documents: &[Document<'_>],
 ) -> Vec<Trace> {
     let needles = needle::all(args);
-    let Some(search) = Search::new(&needles) else { return Vec::new() };
+    if needles.is_empty() {
+        return Vec::new();
+    }
+    let search = Search::new(&needles);
     let mut hits = Vec::new();
     let mut budget = Budget::new(SEARCHED);
     for (index, document) in documents.iter().enumerate() {
@@ -97,49 +107,67 @@ struct Hit<'a> {
     how: String,
 }
 
-/// All needles at once, in two spellings: as they are, and addresses also without their punctuation.
+/// All needles at once.
 struct Search {
-    plain: AhoCorasick,
-    squeezed: AhoCorasick,
-    /// The needle behind each pattern of `squeezed`.
-    squeezed_needles: Vec<usize>,
+    /// Everything but addresses.
+    parts: Patterns,
+    /// Addresses.
+    addresses: Patterns,
+    /// Addresses without their punctuation.
+    squeezed: Patterns,
+}
+
+/// Some needles, each in the spelling in which it is searched for.
+struct Patterns {
+    automaton: Option<AhoCorasick>,
+    /// The needle behind each pattern.
+    needles: Vec<usize>,
+}
+
+impl Patterns {
+    fn new(spelled: impl Iterator<Item = (usize, String)>) -> Patterns {
+        let (needles, patterns): (Vec<usize>, Vec<String>) = spelled.unzip();
+        // The patterns are few and short; none that could be made is given up.
+        let automaton = (!patterns.is_empty()).then(|| AhoCorasick::new(patterns).ok()).flatten();
+        Patterns { automaton, needles }
+    }
+
+    /// The needles that stand in a text; some more than once.
+    fn find<'a>(&'a self, text: &'a str, most: usize) -> impl Iterator<Item = usize> + 'a {
+        let hits =
+            self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(text).take(most));
+        hits.filter_map(|hit| self.needles.get(hit.pattern().as_usize()).copied())
+    }
 }
 
 impl Search {
-    /// `None` if there is nothing to search for.
-    fn new(needles: &[Needle]) -> Option<Search> {
-        if needles.is_empty() {
-            return None;
+    fn new(needles: &[Needle]) -> Search {
+        let of = |is_address: bool| {
+            let some = needles.iter().enumerate();
+            some.filter(move |(_, needle)| (needle.rank == Rank::Address) == is_address)
+                .map(|(index, needle)| (index, needle.text.clone()))
+        };
+        let squeezed = of(true).map(|(index, text)| (index, view::squeeze(&text)));
+        Search {
+            parts: Patterns::new(of(false)),
+            addresses: Patterns::new(of(true)),
+            squeezed: Patterns::new(squeezed.filter(|(_, text)| text.len() >= SHORTEST_SQUEEZED)),
         }
-        let plain = AhoCorasick::new(needles.iter().map(|needle| &needle.text)).ok()?;
-        let (squeezed_needles, patterns): (Vec<usize>, Vec<String>) = needles
-            .iter()
-            .enumerate()
-            .filter(|(_, needle)| needle.rank == Rank::Address)
-            .map(|(index, needle)| (index, view::squeeze(&needle.text)))
-            .filter(|(_, squeezed)| squeezed.len() >= 10)
-            .unzip();
-        Some(Search { plain, squeezed: AhoCorasick::new(patterns).ok()?, squeezed_needles })
     }
 
     /// Adds to `found` what stands in `view` and in no view before it.
     fn look(&self, needles: &[Needle], view: &View, found: &mut Found) {
         // Undoing the same on both sides only finds again what is the same as it is.
         let is_new =
-            |needle: usize| view.steps.is_empty() || view.steps.last() != needles[needle].steps.last();
+            |needle: &usize| view.steps.is_empty() || view.steps.last() != needles[*needle].steps.last();
         let text = view::normalise(&view.text);
-        for hit in self.plain.find_overlapping_iter(&text).take(MATCHES) {
-            let needle = hit.pattern().as_usize();
-            if is_new(needle) {
-                found.whole.entry(needle).or_insert_with(|| how(&view.steps, None));
-            }
+        let parts = self.parts.find(&text, MATCHES);
+        for needle in self.addresses.find(&text, ADDRESS_MATCHES).chain(parts).filter(is_new) {
+            found.whole.entry(needle).or_insert_with(|| how(&view.steps, None));
         }
-        if !self.squeezed_needles.is_empty() {
-            for hit in self.squeezed.find_overlapping_iter(&view::squeeze(&text)).take(MATCHES) {
-                let needle = self.squeezed_needles[hit.pattern().as_usize()];
-                if is_new(needle) {
-                    found.apart.entry(needle).or_insert_with(|| how(&view.steps, Some("spelled apart")));
-                }
+        if self.squeezed.automaton.is_some() {
+            for needle in self.squeezed.find(&view::squeeze(&text), ADDRESS_MATCHES).filter(is_new) {
+                found.apart.entry(needle).or_insert_with(|| how(&view.steps, Some("spelled apart")));
             }
         }
     }
@@ -331,18 +359,29 @@ mod tests {
     #[test]
     #[allow(clippy::disallowed_methods, reason = "this test is about time")]
     fn hostile_documents_take_no_longer_than_others() {
-        // Each of these made some search or decoder like it take quadratic time somewhere.
-        let hostile: Vec<String> =
-            ["a", "=", "%4", "&#", "\\u", " at ", "0x", "A", "@", "(at)", ">", "a b ", "\u{200b}"]
-                .iter()
-                .map(|part| part.repeat((64 << 10) / part.len()))
-                .collect();
+        // Texts in which every place begins something: a run, a match, an address, an escape.
+        let parts = [
+            "a", "=", "%4", "&#", "\\u", " at ", "0x", "A", "@", "(at)", ">", "a b ", "\u{200b}", "a@b.cc ",
+            "a@b(at)", "%2561", "YXJj", "&#64;", "=40", "dot at ", "а",
+        ];
+        let hostile: Vec<String> = parts.iter().map(|part| part.repeat((32 << 10) / part.len())).collect();
         let documents: Vec<&str> = hostile.iter().map(String::as_str).collect();
-        let argument: String = (8..300).map(|n| format!("{}\n", "a".repeat(n))).collect();
+        // Lines that begin with each other match as often as there are lines at every place of the first document.
+        let lines: String = (8..300).map(|n| format!("{}\n", "a".repeat(n))).collect();
+        let mut args: Vec<(&str, &str)> = vec![("body", &lines)];
+        args.extend(documents.iter().map(|text| ("odd", *text)));
+        let document = format!("{}\nwrite to {RECIPIENT}", hostile.join("\n"));
         let started = std::time::Instant::now();
-        let traces = find(&[("body", &argument), ("to", RECIPIENT), ("odd", &hostile[4])], &documents);
+        let traces = find(&args, &documents);
         assert!(traces.len() <= MOST_TRACES);
-        assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+        args.push(("to", RECIPIENT));
+        let traces = find(&args, &[&document]);
+        assert!(
+            traces.iter().any(|trace| trace.argument == "to"),
+            "nothing crowds out an address: {traces:?}"
+        );
+        // A few seconds on a busy machine; it was minutes when matches of parts were not bounded.
+        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     }
 
     proptest::proptest! {

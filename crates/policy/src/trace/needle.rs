@@ -48,7 +48,7 @@ impl Needle {
 /// The shortest part that is searched for, except addresses.
 const SHORTEST: usize = 8;
 
-/// The longest whole string that is searched for; longer ones are found by their parts.
+/// The longest part that is searched for; longer ones are found by their own parts.
 const LONGEST: usize = 4096;
 
 /// The most parts of all arguments.
@@ -74,7 +74,7 @@ pub(super) fn all<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> V
                     let is_meant = match rank {
                         // Words such as "at" in prose make what only looks like an address.
                         Rank::Address => view.steps.is_empty() || text.contains('.'),
-                        _ => text.len() >= SHORTEST,
+                        _ => (SHORTEST..=LONGEST).contains(&text.len()),
                     };
                     if is_meant {
                         let steps = view.steps.clone();
@@ -114,9 +114,7 @@ fn gather(value: &Value, strings: &mut Vec<String>) {
 
 /// Hands every part of `text` to `take`.
 fn parts(text: &str, mut take: impl FnMut(Rank, &str)) {
-    if text.len() <= LONGEST {
-        take(Rank::Whole, text.trim());
-    }
+    take(Rank::Whole, text.trim());
     for address in addresses(text) {
         take(Rank::Address, address);
         if let Some((_, host)) = address.split_once('@') {
