@@ -1,15 +1,16 @@
 //! Passable values: immutable, acyclic, cheap to clone, never deeper than [`MAX_DEPTH`].
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::text::Text;
+
+mod build;
+mod traits;
 
 /// How deep values (and patterns) may nest. An atom has depth 0, `[]` has depth 1.
 ///
@@ -159,7 +160,9 @@ pub enum ValueError {
 pub struct Array<C = NoRef>(Arc<(u32, Vec<Value<C>>)>);
 
 /// An immutable record: names unique and in UTF-16 order.
-pub struct Record<C = NoRef>(Arc<(u32, Vec<(Text, Value<C>)>)>);
+pub struct Record<C = NoRef>(Arc<(u32, Fields<C>)>);
+
+type Fields<C> = Vec<(Text, Value<C>)>;
 
 /// An immutable tagged payload.
 pub struct Tagged<C = NoRef>(Arc<(u32, Text, Value<C>)>);
@@ -180,27 +183,6 @@ impl<C> Clone for Record<C> {
 impl<C> Clone for Tagged<C> {
     fn clone(&self) -> Self {
         Tagged(Arc::clone(&self.0))
-    }
-}
-
-impl<C> Clone for Value<C> {
-    fn clone(&self) -> Self {
-        match self {
-            Value::Undefined => Value::Undefined,
-            Value::Null => Value::Null,
-            Value::Bool(value) => Value::Bool(*value),
-            Value::Number(value) => Value::Number(*value),
-            Value::BigInt(value) => Value::BigInt(Arc::clone(value)),
-            Value::String(value) => Value::String(value.clone()),
-            Value::Bytes(value) => Value::Bytes(Arc::clone(value)),
-            Value::Symbol(value) => Value::Symbol(value.clone()),
-            Value::Array(value) => Value::Array(value.clone()),
-            Value::Record(value) => Value::Record(value.clone()),
-            Value::Tagged(value) => Value::Tagged(value.clone()),
-            Value::Error(value) => Value::Error(Arc::clone(value)),
-            Value::Remotable(value) => Value::Remotable(Arc::clone(value)),
-            Value::Promise(value) => Value::Promise(Arc::clone(value)),
-        }
     }
 }
 
@@ -290,118 +272,6 @@ impl<C> Tagged<C> {
 }
 
 impl<C> Value<C> {
-    /// `undefined`.
-    pub fn undefined() -> Self {
-        Value::Undefined
-    }
-
-    /// `null`.
-    pub fn null() -> Self {
-        Value::Null
-    }
-
-    /// A boolean.
-    pub fn bool(value: bool) -> Self {
-        Value::Bool(value)
-    }
-
-    /// A number.
-    pub fn number(value: f64) -> Self {
-        Value::Number(value)
-    }
-
-    /// A big integer.
-    pub fn bigint(value: impl Into<BigInt>) -> Self {
-        Value::BigInt(Arc::new(value.into()))
-    }
-
-    /// Text.
-    pub fn string(text: impl Into<Text>) -> Self {
-        Value::String(text.into())
-    }
-
-    /// Bytes.
-    pub fn bytes(bytes: impl Into<Arc<[u8]>>) -> Self {
-        Value::Bytes(bytes.into())
-    }
-
-    /// A symbol by its passable name.
-    pub fn symbol(name: impl Into<Text>) -> Result<Self, ValueError> {
-        Symbol::from_passable_name(name).map(Value::Symbol)
-    }
-
-    /// An array. Elements nested [`MAX_DEPTH`] deep make it the error value of [`Value::too_deep`];
-    /// decoders, which meet such input, use [`Value::try_array`].
-    pub fn array(elements: impl IntoIterator<Item = Value<C>>) -> Self {
-        Self::try_array(elements.into_iter().collect()).unwrap_or_else(|_| Self::too_deep())
-    }
-
-    /// An array, or the reason why there can be none.
-    pub fn try_array(elements: Vec<Value<C>>) -> Result<Self, ValueError> {
-        let depth = depth_above(&elements)?;
-        Ok(Value::Array(Array(Arc::new((depth, elements)))))
-    }
-
-    /// A record. Refuses a name that occurs twice.
-    pub fn record<N: Into<Text>>(
-        fields: impl IntoIterator<Item = (N, Value<C>)>,
-    ) -> Result<Self, ValueError> {
-        Self::try_record(fields.into_iter().map(|(name, value)| (name.into(), value)).collect())
-    }
-
-    /// A record from a map, whose names cannot repeat. As to depth see [`Value::array`].
-    pub fn record_from_map(fields: BTreeMap<String, Value<C>>) -> Self {
-        Self::record(fields).unwrap_or_else(|_| Self::too_deep())
-    }
-
-    /// A record from fields in any order, or the reason why there can be none.
-    pub fn try_record(mut fields: Vec<(Text, Value<C>)>) -> Result<Self, ValueError> {
-        if !fields.is_sorted_by(|(left, _), (right, _)| left < right) {
-            fields.sort_by(|(left, _), (right, _)| left.cmp(right));
-        }
-        if let Some([(name, _), _]) = fields.array_windows().find(|[(left, _), (right, _)]| left == right) {
-            return Err(ValueError::DuplicateName(name.clone()));
-        }
-        let depth = depth_above(fields.iter().map(|(_, value)| value))?;
-        Ok(Value::Record(Record(Arc::new((depth, fields)))))
-    }
-
-    /// A tagged payload. As to depth see [`Value::array`].
-    pub fn tagged(tag: impl Into<Text>, payload: Value<C>) -> Self {
-        Self::try_tagged(tag, payload).unwrap_or_else(|_| Self::too_deep())
-    }
-
-    /// A tagged payload, or the reason why there can be none.
-    pub fn try_tagged(tag: impl Into<Text>, payload: Value<C>) -> Result<Self, ValueError> {
-        let depth = depth_above([&payload])?;
-        Ok(Value::Tagged(Tagged(Arc::new((depth, tag.into(), payload)))))
-    }
-
-    /// An error with a name and a message.
-    pub fn error(name: impl Into<Text>, message: impl Into<Text>) -> Self {
-        Value::Error(Arc::new(ErrorData { name: name.into(), message: message.into(), id: None }))
-    }
-
-    /// What an infallible constructor makes of input that would nest too deep.
-    pub fn too_deep() -> Self {
-        Self::error("RangeError", ValueError::TooDeep.to_string())
-    }
-
-    /// A reference to an object.
-    pub fn remotable(reference: C) -> Self {
-        Value::Remotable(Arc::new(Remote { reference, iface: None }))
-    }
-
-    /// A reference to an object with the interface name that was alleged for it.
-    pub fn remotable_alleged(reference: C, iface: impl Into<Text>) -> Self {
-        Value::Remotable(Arc::new(Remote { reference, iface: Some(iface.into()) }))
-    }
-
-    /// A reference to a promise.
-    pub fn promise(reference: C) -> Self {
-        Value::Promise(Arc::new(Remote { reference, iface: None }))
-    }
-
     /// How deep the value nests: 0 for what holds no other value.
     pub fn depth(&self) -> u32 {
         match self {
@@ -593,118 +463,5 @@ impl Value<NoRef> {
     /// The value in a context with references; data is data everywhere.
     pub fn widen<C>(&self) -> Value<C> {
         self.map_references(&mut |never| match *never {})
-    }
-}
-
-/// Numbers as JavaScript's SameValueZero: `-0` is `0`, `NaN` is `NaN`.
-pub(crate) fn same_number(left: f64, right: f64) -> bool {
-    left == right || (left.is_nan() && right.is_nan())
-}
-
-impl<C: PartialEq> PartialEq for Value<C> {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Value::Undefined, Value::Undefined) | (Value::Null, Value::Null) => true,
-            (Value::Bool(left), Value::Bool(right)) => left == right,
-            (Value::Number(left), Value::Number(right)) => same_number(*left, *right),
-            (Value::BigInt(left), Value::BigInt(right)) => left == right,
-            (Value::String(left), Value::String(right)) => left == right,
-            (Value::Bytes(left), Value::Bytes(right)) => left == right,
-            (Value::Symbol(left), Value::Symbol(right)) => left == right,
-            (Value::Error(left), Value::Error(right)) => left == right,
-            (Value::Array(left), Value::Array(right)) => {
-                Arc::ptr_eq(&left.0, &right.0) || left.as_slice() == right.as_slice()
-            }
-            (Value::Record(left), Value::Record(right)) => {
-                Arc::ptr_eq(&left.0, &right.0) || left.fields() == right.fields()
-            }
-            (Value::Tagged(left), Value::Tagged(right)) => {
-                Arc::ptr_eq(&left.0, &right.0)
-                    || (left.tag() == right.tag() && left.payload() == right.payload())
-            }
-            (Value::Remotable(left), Value::Remotable(right)) => left == right,
-            (Value::Promise(left), Value::Promise(right)) => left == right,
-            _ => false,
-        }
-    }
-}
-
-impl<C: Eq> Eq for Value<C> {}
-
-impl<C: Hash> Hash for Value<C> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        std::mem::discriminant(self).hash(state);
-        match self {
-            Value::Undefined | Value::Null => {}
-            Value::Bool(value) => value.hash(state),
-            // Equal numbers must hash equally: one zero, one NaN.
-            Value::Number(value) if value.is_nan() => f64::NAN.to_bits().hash(state),
-            Value::Number(value) => (value + 0.0).to_bits().hash(state),
-            Value::BigInt(value) => value.hash(state),
-            Value::String(value) => value.hash(state),
-            Value::Bytes(value) => value.hash(state),
-            Value::Symbol(value) => value.hash(state),
-            Value::Error(value) => value.hash(state),
-            Value::Array(value) => value.as_slice().hash(state),
-            Value::Record(value) => value.fields().hash(state),
-            Value::Tagged(value) => {
-                value.tag().hash(state);
-                value.payload().hash(state);
-            }
-            Value::Remotable(value) | Value::Promise(value) => value.reference.hash(state),
-        }
-    }
-}
-
-impl<C: fmt::Debug> fmt::Debug for Value<C> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Undefined => out.write_str("undefined"),
-            Value::Null => out.write_str("null"),
-            Value::Bool(value) => write!(out, "{value}"),
-            Value::Number(value) => write!(out, "{value}"),
-            Value::BigInt(value) => write!(out, "{value}n"),
-            Value::String(value) => fmt::Debug::fmt(value, out),
-            Value::Bytes(value) => write!(out, "bytes({value:02x?})"),
-            Value::Symbol(value) => write!(out, "symbol({:?})", value.name()),
-            Value::Array(value) => out.debug_list().entries(value.iter()).finish(),
-            Value::Record(value) => {
-                out.debug_map().entries(value.iter().map(|(name, value)| (name, value))).finish()
-            }
-            Value::Tagged(value) => write!(out, "{:?}({:?})", value.tag(), value.payload()),
-            Value::Error(value) => write!(out, "error({:?}, {:?})", value.name, value.message),
-            Value::Remotable(value) => write!(out, "remotable({:?})", value.reference),
-            Value::Promise(value) => write!(out, "promise({:?})", value.reference),
-        }
-    }
-}
-
-impl<C> From<bool> for Value<C> {
-    fn from(value: bool) -> Self {
-        Value::Bool(value)
-    }
-}
-
-impl<C> From<f64> for Value<C> {
-    fn from(value: f64) -> Self {
-        Value::Number(value)
-    }
-}
-
-impl<C> From<&str> for Value<C> {
-    fn from(value: &str) -> Self {
-        Value::string(value)
-    }
-}
-
-impl<C> From<String> for Value<C> {
-    fn from(value: String) -> Self {
-        Value::string(value)
-    }
-}
-
-impl<C> From<BTreeMap<String, Value<C>>> for Value<C> {
-    fn from(fields: BTreeMap<String, Value<C>>) -> Self {
-        Value::record_from_map(fields)
     }
 }

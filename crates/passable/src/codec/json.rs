@@ -343,7 +343,7 @@ pub(crate) fn write_number(out: &mut String, number: f64) {
 
 /// Puts names in the order in which JavaScript writes an object's own properties after sorting: array indices by
 /// number, then all others by UTF-16 units.
-pub(crate) fn property_order<'a, T>(fields: &'a [(Text, T)]) -> impl Iterator<Item = &'a (Text, T)> {
+pub(crate) fn property_order<T>(fields: &[(Text, T)]) -> impl Iterator<Item = &(Text, T)> {
     let is_index = |name: &Text| array_index(name).is_some();
     let any = fields.iter().any(|(name, _)| is_index(name));
     let mut indices: Vec<_> = match any {

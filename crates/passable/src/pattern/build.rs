@@ -57,6 +57,7 @@ impl<C: Reference> Pattern<C> {
     }
 
     /// A pattern.
+    #[allow(clippy::self_named_constructors, reason = "named as the matcher that it makes")]
     pub fn pattern() -> Self {
         Self::new(Matcher::Pattern)
     }

@@ -214,7 +214,7 @@ fn candidate(pattern: &P, rng: &mut TestRng) -> V {
             false => candidate(&parts[below(rng, parts.len())], rng),
         },
         Matcher::Kind(kind) => match kind.as_str() {
-            Some("boolean") => Value::Bool(rng.next_u32() % 2 == 0),
+            Some("boolean") => Value::Bool(rng.next_u32().is_multiple_of(2)),
             Some("number") => Value::number([0.5, -1.0, 1e21, 7.0][below(rng, 4)]),
             Some("undefined") => Value::Undefined,
             Some("error") => Value::error("Error", "oh"),
@@ -269,8 +269,12 @@ fn candidate(pattern: &P, rng: &mut TestRng) -> V {
             Value::array(values)
         }
         Matcher::SplitRecord(split) => {
-            let optional =
-                split.optional.iter().flatten().filter(|_| rng.next_u32() % 2 == 0).collect::<Vec<_>>();
+            let optional = split
+                .optional
+                .iter()
+                .flatten()
+                .filter(|_| rng.next_u32().is_multiple_of(2))
+                .collect::<Vec<_>>();
             let fields = split.required.iter().chain(optional);
             Value::record(fields.map(|(name, part)| (name.clone(), candidate(part, rng))))
                 .unwrap_or(Value::Null)

@@ -1,7 +1,10 @@
 //! Integration tests, in one binary because linking is slow.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "these are tests")]
+
 mod arbitrary;
 mod differential;
+mod fuzz;
 mod hostile;
 mod interface;
 mod laws;

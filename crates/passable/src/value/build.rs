@@ -1,0 +1,123 @@
+//! Constructors of values.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+
+use super::{Array, ErrorData, Record, Remote, Symbol, Tagged, Value, ValueError, depth_above};
+use crate::text::Text;
+
+impl<C> Value<C> {
+    /// `undefined`.
+    pub fn undefined() -> Self {
+        Value::Undefined
+    }
+
+    /// `null`.
+    pub fn null() -> Self {
+        Value::Null
+    }
+
+    /// A boolean.
+    pub fn bool(value: bool) -> Self {
+        Value::Bool(value)
+    }
+
+    /// A number.
+    pub fn number(value: f64) -> Self {
+        Value::Number(value)
+    }
+
+    /// A big integer.
+    pub fn bigint(value: impl Into<BigInt>) -> Self {
+        Value::BigInt(Arc::new(value.into()))
+    }
+
+    /// Text.
+    pub fn string(text: impl Into<Text>) -> Self {
+        Value::String(text.into())
+    }
+
+    /// Bytes.
+    pub fn bytes(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Value::Bytes(bytes.into())
+    }
+
+    /// A symbol by its passable name.
+    pub fn symbol(name: impl Into<Text>) -> Result<Self, ValueError> {
+        Symbol::from_passable_name(name).map(Value::Symbol)
+    }
+
+    /// An array. Elements nested [`MAX_DEPTH`] deep make it the error value of [`Value::too_deep`];
+    /// decoders, which meet such input, use [`Value::try_array`].
+    pub fn array(elements: impl IntoIterator<Item = Value<C>>) -> Self {
+        Self::try_array(elements.into_iter().collect()).unwrap_or_else(|_| Self::too_deep())
+    }
+
+    /// An array, or the reason why there can be none.
+    pub fn try_array(elements: Vec<Value<C>>) -> Result<Self, ValueError> {
+        let depth = depth_above(&elements)?;
+        Ok(Value::Array(Array(Arc::new((depth, elements)))))
+    }
+
+    /// A record. Refuses a name that occurs twice.
+    pub fn record<N: Into<Text>>(
+        fields: impl IntoIterator<Item = (N, Value<C>)>,
+    ) -> Result<Self, ValueError> {
+        Self::try_record(fields.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+
+    /// A record from a map, whose names cannot repeat. As to depth see [`Value::array`].
+    pub fn record_from_map(fields: BTreeMap<String, Value<C>>) -> Self {
+        Self::record(fields).unwrap_or_else(|_| Self::too_deep())
+    }
+
+    /// A record from fields in any order, or the reason why there can be none.
+    pub fn try_record(mut fields: Vec<(Text, Value<C>)>) -> Result<Self, ValueError> {
+        if !fields.is_sorted_by(|(left, _), (right, _)| left < right) {
+            fields.sort_by(|(left, _), (right, _)| left.cmp(right));
+        }
+        if let Some([(name, _), _]) = fields.array_windows().find(|[(left, _), (right, _)]| left == right) {
+            return Err(ValueError::DuplicateName(name.clone()));
+        }
+        let depth = depth_above(fields.iter().map(|(_, value)| value))?;
+        Ok(Value::Record(Record(Arc::new((depth, fields)))))
+    }
+
+    /// A tagged payload. As to depth see [`Value::array`].
+    pub fn tagged(tag: impl Into<Text>, payload: Value<C>) -> Self {
+        Self::try_tagged(tag, payload).unwrap_or_else(|_| Self::too_deep())
+    }
+
+    /// A tagged payload, or the reason why there can be none.
+    pub fn try_tagged(tag: impl Into<Text>, payload: Value<C>) -> Result<Self, ValueError> {
+        let depth = depth_above([&payload])?;
+        Ok(Value::Tagged(Tagged(Arc::new((depth, tag.into(), payload)))))
+    }
+
+    /// An error with a name and a message.
+    pub fn error(name: impl Into<Text>, message: impl Into<Text>) -> Self {
+        Value::Error(Arc::new(ErrorData { name: name.into(), message: message.into(), id: None }))
+    }
+
+    /// What an infallible constructor makes of input that would nest too deep.
+    pub fn too_deep() -> Self {
+        Self::error("RangeError", ValueError::TooDeep.to_string())
+    }
+
+    /// A reference to an object.
+    pub fn remotable(reference: C) -> Self {
+        Value::Remotable(Arc::new(Remote { reference, iface: None }))
+    }
+
+    /// A reference to an object with the interface name that was alleged for it.
+    pub fn remotable_alleged(reference: C, iface: impl Into<Text>) -> Self {
+        Value::Remotable(Arc::new(Remote { reference, iface: Some(iface.into()) }))
+    }
+
+    /// A reference to a promise.
+    pub fn promise(reference: C) -> Self {
+        Value::Promise(Arc::new(Remote { reference, iface: None }))
+    }
+}
