@@ -364,7 +364,7 @@ mod tests {
             "a", "=", "%4", "&#", "\\u", " at ", "0x", "A", "@", "(at)", ">", "a b ", "\u{200b}", "a@b.cc ",
             "a@b(at)", "%2561", "YXJj", "&#64;", "=40", "dot at ", "а",
         ];
-        let hostile: Vec<String> = parts.iter().map(|part| part.repeat((32 << 10) / part.len())).collect();
+        let hostile: Vec<String> = parts.iter().map(|part| part.repeat((8 << 10) / part.len())).collect();
         let documents: Vec<&str> = hostile.iter().map(String::as_str).collect();
         // Lines that begin with each other match as often as there are lines at every place of the first document.
         let lines: String = (8..300).map(|n| format!("{}\n", "a".repeat(n))).collect();
