@@ -64,6 +64,14 @@ proptest! {
     }
 
     #[test]
+    fn plain_text_is_plain_json(value in value(false)) {
+        let data = value.try_map_references(&mut |_| Err::<passable::NoRef, ()>(())).unwrap();
+        let text = data.to_json_text();
+        prop_assert_eq!(&Value::from_json_text(&text).unwrap(), &data);
+        prop_assert_eq!(&Value::from_json_text(&data.to_json().to_string()).unwrap(), &data);
+    }
+
+    #[test]
     fn ordered_encodings_keep_rank_order(left in value(false), right in value(false)) {
         for format in [ordered::Format::Legacy, ordered::Format::Compact] {
             let encode = |value: &V| ordered::encode(value, format).ok();
