@@ -19,8 +19,10 @@ use crate::reply::{Reply, Stop, Usage};
 use crate::request::{Call, Request};
 use crate::weights::{self, PullError};
 
-/// Memory beside the weights: code, vocabulary, cache for the whole context, scratch.
-const OVERHEAD: u64 = 900 << 20;
+/// Bytes that the cache takes for a token of a model of this kind.
+const CACHE_PER_TOKEN: u64 = 57 << 10;
+/// Memory for the vocabulary, grammars and scratch.
+const REST: u64 = 128 << 20;
 
 /// A model in memory, with what it read last.
 pub(super) struct Engine {
@@ -39,7 +41,7 @@ impl Engine {
         let path = &options.weights;
         let length =
             std::fs::metadata(path).map_err(|_| ModelError::WeightsMissing { path: path.clone() })?.len();
-        let needed = options.memory_limit.unwrap_or_else(|| needed(length));
+        let needed = options.memory_limit.unwrap_or_else(|| needed(length, options.context));
         memory::check(needed, options.available_memory.or_else(memory::available))?;
         memory::limit(needed.saturating_add(needed / 4)).map_err(|reason| ModelError::HostDied { reason })?;
 
@@ -68,8 +70,7 @@ impl Engine {
         request: &Request,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Reply, ModelError> {
-        let schema = grammar::schema(request);
-        let matcher = schema.as_ref().map(|schema| self.grammars.matcher(schema)).transpose()?;
+        let matcher = grammar::schema(request).map(|schema| self.grammars.matcher(schema)).transpose()?;
         let tokens = prompt::tokens(request, &self.vocabulary);
         let context = self.model.context();
         let room = context.saturating_sub(tokens.len());
@@ -109,10 +110,11 @@ impl Engine {
     }
 }
 
-/// Bytes of memory that a file of this size takes: the file itself, the same again laid out for the processor
-/// (about 1.2 times), and the rest.
-fn needed(length: u64) -> u64 {
-    length.saturating_mul(22) / 10 + OVERHEAD.min(length.saturating_mul(8).saturating_add(256 << 20))
+/// Bytes of memory that a file of this size takes: its content, the matrices once more as the processor wants them
+/// (together 2.1 times the file, as measured), the cache, and the rest of the process.
+fn needed(length: u64, context: usize) -> u64 {
+    let content = length.saturating_mul(21) / 10;
+    content.saturating_add((context as u64).saturating_mul(CACHE_PER_TOKEN)).saturating_add(REST)
 }
 
 fn load(options: &HostOptions) -> Result<Engine, String> {
@@ -130,21 +132,23 @@ fn load(options: &HostOptions) -> Result<Engine, String> {
     Ok(Engine { model, vocabulary, grammars, history: Vec::new(), chunk: options.chunk })
 }
 
-/// What the model wrote, as a reply: with tools, a call or an answer; without, the text itself.
+/// What the model wrote, as a reply.
 fn reply(request: &Request, written: generate::Written, usage: Usage) -> Reply {
     let mut reply = Reply { text: written.text, usage, stop: written.stop, ..Reply::default() };
     if request.tools.is_empty() || reply.stop == Stop::Length {
         return reply;
     }
     let Ok(Value::Object(mut said)) = serde_json::from_str::<Value>(&reply.text) else { return reply };
-    if let Some(answer) = said.remove("answer") {
-        reply.text = match answer {
-            Value::String(text) if request.output.is_none() => text,
-            value => value.to_string(),
+    let (Some(Value::String(name)), Some(mut arguments)) = (said.remove("name"), said.remove("arguments"))
+    else {
+        return reply;
+    };
+    if name == grammar::answer_name(request) {
+        reply.text = match arguments.get_mut("answer").map(Value::take) {
+            Some(Value::String(text)) if request.output.is_none() => text,
+            value => value.unwrap_or_default().to_string(),
         };
-    } else if let (Some(Value::String(name)), Some(arguments)) =
-        (said.remove("name"), said.remove("arguments"))
-    {
+    } else {
         let id = format!("call_{}", request.turn());
         reply.calls.push(Call { id, name, arguments });
         reply.text.clear();

@@ -5,6 +5,7 @@ use llguidance::{Matcher, ParserFactory};
 use serde_json::Value;
 use toktrie::{InferenceCapabilities, TokenId};
 
+use super::grammar;
 use super::qwen2::Qwen2;
 use super::vocabulary::Vocabulary;
 use crate::error::ModelError;
@@ -34,15 +35,12 @@ impl Grammars {
     }
 
     /// A matcher at the beginning of this schema.
-    pub(super) fn matcher(&self, schema: &Value) -> Result<Matcher, ModelError> {
-        let parser = self
-            .0
-            .create_parser(TopLevelGrammar::from_json_schema(schema.clone()))
-            .or_else(|_| {
-                let lenient = super::grammar::lenient(schema.clone());
-                self.0.create_parser(TopLevelGrammar::from_json_schema(lenient))
-            })
-            .map_err(|e| ModelError::SchemaRefused { reason: first_line(&e.to_string()) })?;
+    pub(super) fn matcher(&self, schema: Value) -> Result<Matcher, ModelError> {
+        let parser = |schema| self.0.create_parser(TopLevelGrammar::from_json_schema(schema));
+        // Better a form with gaps than none; but of two complaints the strict one is worth telling.
+        let parser =
+            parser(schema.clone()).or_else(|strict| parser(grammar::lenient(schema)).map_err(|_| strict));
+        let parser = parser.map_err(|e| ModelError::SchemaRefused { reason: first_line(&e.to_string()) })?;
         Ok(Matcher::new(Ok(parser)))
     }
 }

@@ -17,17 +17,37 @@ const LIST: u64 = 40;
 /// Beyond this an integer is no longer exact in JSON.
 const INTEGER: i64 = 9_007_199_254_740_991;
 
-/// The schema of everything that the model may write in answer to `request`; `None` for free text.
+/// The name under which answering is offered beside the tools. Small models choose well between functions and badly
+/// between a function and something else, so to them answering is a function, too.
+pub(super) fn answer_name(request: &Request) -> String {
+    let mut name = "final_answer".to_owned();
+    while request.tools.iter().any(|tool| tool.name == name) {
+        name.push('_');
+    }
+    name
+}
+
+/// The parameters of answering: one value of the form that is asked for, or text.
+pub(super) fn answer_parameters(request: &Request) -> Value {
+    let value = request.output.clone().unwrap_or_else(|| json!({ "type": "string", "maxLength": ANSWER }));
+    let mut definitions = Map::new();
+    let value = moved(value, "answer", &mut definitions);
+    json!({ "type": "object", "properties": { "answer": value }, "required": ["answer"],
+            "additionalProperties": false, "$defs": definitions })
+}
+
+/// The schema of everything that the model may write in answer to `request`; `None` for free text. With tools it is
+/// `{"name": …, "arguments": …}`, a call of one of them or of the answer.
 pub(super) fn schema(request: &Request) -> Option<Value> {
-    let output = request.output.as_ref().map(bounded);
     if request.tools.is_empty() {
-        return output.map(with_options);
+        return request.output.as_ref().map(|schema| with_options(bounded(schema)));
     }
     let mut definitions = Map::new();
     let mut choices = Vec::new();
-    for (i, tool) in request.tools.iter().enumerate() {
-        let name = format!("tool{i}");
-        let mut parameters = bounded(&tool.parameters);
+    let answer = (answer_name(request), answer_parameters(request));
+    let tools = request.tools.iter().map(|tool| (tool.name.clone(), tool.parameters.clone()));
+    for (i, (name, parameters)) in tools.chain([answer]).enumerate() {
+        let mut parameters = bounded(&parameters);
         // A tool without parameters takes none.
         if let Some(map) = parameters.as_object_mut()
             && !["properties", "patternProperties", "$ref", "anyOf", "oneOf", "allOf"]
@@ -36,21 +56,23 @@ pub(super) fn schema(request: &Request) -> Option<Value> {
         {
             map.insert("additionalProperties".into(), json!(false));
         }
+        let arguments = moved(parameters, &format!("tool{i}"), &mut definitions);
         choices.push(json!({
             "type": "object",
-            "properties": { "name": { "const": tool.name }, "arguments": moved(parameters, &name, &mut definitions) },
+            "properties": { "name": { "const": name }, "arguments": arguments },
             "required": ["name", "arguments"],
             "additionalProperties": false,
         }));
     }
-    let answer = output.unwrap_or_else(|| json!({ "type": "string", "maxLength": ANSWER }));
-    choices.push(json!({
-        "type": "object",
-        "properties": { "answer": moved(answer, "answer", &mut definitions) },
-        "required": ["answer"],
-        "additionalProperties": false,
-    }));
     Some(with_options(json!({ "anyOf": choices, "$defs": definitions })))
+}
+
+/// The same, passing over keywords that the grammar cannot express. The caller checks the result anyway.
+pub(super) fn lenient(mut schema: Value) -> Value {
+    if let Some(options) = schema.pointer_mut("/x-guidance").and_then(Value::as_object_mut) {
+        options.insert("lenient".into(), json!(true));
+    }
+    schema
 }
 
 /// Moves a schema among the definitions and gives the reference to it. Its own references move along.
@@ -84,15 +106,10 @@ fn with_options(mut schema: Value) -> Value {
         schema = json!({});
     }
     if let Some(map) = schema.as_object_mut() {
-        map.insert("x-guidance".into(), json!({ "whitespace_flexible": false, "coerce_one_of": true }));
-    }
-    schema
-}
-
-/// The same, passing over keywords that the grammar cannot express. The caller checks the result anyway.
-pub(super) fn lenient(mut schema: Value) -> Value {
-    if let Some(options) = schema.pointer_mut("/x-guidance").and_then(Value::as_object_mut) {
-        options.insert("lenient".into(), json!(true));
+        // One spelling of every value, the one that models know best.
+        let options = json!({ "whitespace_flexible": false, "coerce_one_of": true,
+                              "key_separator": ": ", "item_separator": ", " });
+        map.insert("x-guidance".into(), options);
     }
     schema
 }
@@ -229,7 +246,9 @@ mod tests {
         assert_eq!(schema["anyOf"][0]["properties"]["name"], json!({"const": "read"}));
         assert_eq!(schema["$defs"]["tool0"]["properties"]["p"], json!({"$ref": "#/$defs/tool0/$defs/d"}));
         assert_eq!(schema["$defs"]["tool1"]["additionalProperties"], json!(false));
-        assert_eq!(schema["anyOf"][2]["properties"]["answer"], json!({"$ref": "#/$defs/answer"}));
+        assert_eq!(schema["anyOf"][2]["properties"]["name"], json!({"const": "final_answer"}));
+        let answer = &schema["$defs"]["tool2"]["properties"]["answer"];
+        assert_eq!(answer, &json!({"$ref": "#/$defs/tool2/$defs/answer"}));
         assert_eq!(super::schema(&Request::default()), None);
     }
 }

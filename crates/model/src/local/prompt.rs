@@ -6,8 +6,9 @@
 use serde_json::{Value, json};
 use toktrie::TokenId;
 
+use super::grammar;
 use super::vocabulary::Vocabulary;
-use crate::request::{Message, Request};
+use crate::request::{Call, Message, Request};
 
 /// The tokens of the whole conversation, up to where the model's answer begins.
 pub(super) fn tokens(request: &Request, vocabulary: &Vocabulary) -> Vec<TokenId> {
@@ -26,19 +27,16 @@ pub(super) fn tokens(request: &Request, vocabulary: &Vocabulary) -> Vec<TokenId>
 /// Who says what.
 fn turns(request: &Request) -> Vec<(&'static str, String)> {
     let mut turns = vec![("system", system(request))];
-    let mut results = String::new();
+    let mut results: Vec<String> = Vec::new();
     for message in &request.messages {
-        if let Message::ToolResult { name, content, is_error, .. } = message {
+        if let Message::ToolResult { content, is_error, .. } = message {
             // Results of one turn's calls go together, in the user's place.
-            let label = if *is_error { "error" } else { "result" };
-            let separator = if results.is_empty() { "" } else { "\n" };
-            results.push_str(&format!(
-                "{separator}<tool_response>\n{name} {label}: {content}\n</tool_response>"
-            ));
+            let label = if *is_error { "error: " } else { "" };
+            results.push(format!("<tool_response>\n{label}{content}\n</tool_response>"));
             continue;
         }
         if !results.is_empty() {
-            turns.push(("user", std::mem::take(&mut results)));
+            turns.push(("user", std::mem::take(&mut results).join("\n")));
         }
         match message {
             Message::User { text } => turns.push(("user", text.clone())),
@@ -47,23 +45,23 @@ fn turns(request: &Request) -> Vec<(&'static str, String)> {
         }
     }
     if !results.is_empty() {
-        turns.push(("user", results));
+        turns.push(("user", results.join("\n")));
     }
     turns
 }
 
 /// What the model said earlier, in the form in which it would say it now.
-fn said(request: &Request, text: &str, calls: &[crate::request::Call]) -> String {
+fn said(request: &Request, text: &str, calls: &[Call]) -> String {
     if !calls.is_empty() {
-        let lines: Vec<String> =
-            calls.iter().map(|c| json!({"name": c.name, "arguments": c.arguments}).to_string()).collect();
-        return lines.join("\n");
+        let call = |call: &Call| spaced(&json!({"name": call.name, "arguments": call.arguments}));
+        return calls.iter().map(call).collect::<Vec<_>>().join("\n");
     }
     if request.tools.is_empty() {
         return text.to_owned();
     }
     let answer = request.output.as_ref().and_then(|_| serde_json::from_str::<Value>(text).ok());
-    json!({"answer": answer.unwrap_or_else(|| json!(text))}).to_string()
+    let answer = json!({"answer": answer.unwrap_or_else(|| json!(text))});
+    spaced(&json!({"name": grammar::answer_name(request), "arguments": answer}))
 }
 
 fn system(request: &Request) -> String {
@@ -71,26 +69,45 @@ fn system(request: &Request) -> String {
     if text.is_empty() {
         text.push_str("You are a careful assistant.");
     }
-    if !request.tools.is_empty() {
-        text.push_str("\n\n# Tools\n\nYou may call these functions, one at a time:\n<tools>\n");
-        for tool in &request.tools {
-            let function =
-                json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
-            text.push_str(&json!({"type": "function", "function": function}).to_string());
-            text.push('\n');
+    if request.tools.is_empty() {
+        if let Some(schema) = &request.output {
+            let schema = spaced(schema);
+            text.push_str(&format!(
+                "\n\nAnswer with one JSON value that satisfies this JSON Schema:\n{schema}"
+            ));
         }
-        text.push_str(
-            "</tools>\n\nTo call a function, reply with {\"name\": <function-name>, \"arguments\": \
-             <args-json-object>} and nothing else. When you have what you need, reply with {\"answer\": ",
-        );
-        match &request.output {
-            Some(schema) => {
-                text.push_str(&format!("<value>}}, where the value satisfies this JSON Schema:\n{schema}"))
-            }
-            None => text.push_str("<text>}."),
-        }
-    } else if let Some(schema) = &request.output {
-        text.push_str(&format!("\n\nAnswer with one JSON value that satisfies this JSON Schema:\n{schema}"));
+        return text;
     }
+    let answer = grammar::answer_name(request);
+    text.push_str(
+        "\n\n# Tools\n\nYou are provided with function signatures within <tools></tools> XML tags:\n<tools>",
+    );
+    let mut offer = |name: &str, description: &str, parameters: &Value| {
+        let function = json!({"name": name, "description": description, "parameters": parameters});
+        text.push_str(&format!("\n{}", spaced(&json!({"type": "function", "function": function}))));
+    };
+    for tool in &request.tools {
+        offer(&tool.name, &tool.description, &tool.parameters);
+    }
+    let last = "Ends the task with the answer to the user. For what the other functions have nothing to do with, and for \
+                when they have done all that was asked.";
+    offer(&answer, last, &grammar::answer_parameters(request));
+    text.push_str(&format!(
+        "\n</tools>\n\nCall one function at a time: reply with a json object with function name and arguments, and \
+         nothing else:\n{{\"name\": <function-name>, \"arguments\": <args-json-object>}}\nYou will be given its result. \
+         Do not call a function twice with the same arguments. When nothing is left to do, call {answer}."
+    ));
     text
+}
+
+/// JSON with a space after each separator: what models have read most of.
+fn spaced(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),
+        Value::Object(map) => {
+            let entry = |(key, value): (&String, &Value)| format!("{}: {}", json!(key), spaced(value));
+            format!("{{{}}}", map.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+        scalar => scalar.to_string(),
+    }
 }

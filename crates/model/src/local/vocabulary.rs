@@ -85,7 +85,7 @@ impl Vocabulary {
         }
     }
 
-    /// The bytes that a token stands for; none for a control token.
+    /// The bytes that a token stands for; none for a special token.
     pub(super) fn bytes(&self, token: TokenId) -> &[u8] {
         let bytes = self.env.trie.token(token);
         if bytes.first() == Some(&TokTrie::SPECIAL_TOKEN_MARKER) { &[] } else { bytes }

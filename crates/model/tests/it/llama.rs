@@ -27,6 +27,7 @@ while True: time.sleep(1000)
 
 struct Llama {
     server: Running,
+    #[cfg_attr(not(feature = "local"), allow(dead_code, reason = "kept for the server's sake"))]
     dir: tempfile::TempDir,
 }
 
