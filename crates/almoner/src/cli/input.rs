@@ -39,7 +39,8 @@ pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
         } else {
             let (name, value) = named(text)?;
             if gathered.values.insert(name.clone(), value).is_some() {
-                return Err(Failure::new(Exit::Usage, format!("the input `{name}` is given twice")));
+                return Err(Failure::new(Exit::Usage, format!("the input `{name}` is given twice"))
+                    .help("give it once"));
             }
         }
     }
@@ -74,20 +75,30 @@ fn named(text: &str) -> Result<(String, Value), Failure> {
 
 fn text_of(path: &str) -> Result<String, Failure> {
     let fail = |e: std::io::Error| {
-        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
-        Failure::new(exit, format!("{path}: {e}"))
+        let exit = match e.kind() {
+            std::io::ErrorKind::NotFound => Exit::NotFound,
+            std::io::ErrorKind::IsADirectory => Exit::Usage,
+            _ => Exit::Failure,
+        };
+        Failure::new(exit, format!("{path}: {e}")).help("check the path and its permissions")
+    };
+    let large = || {
+        Failure::new(Exit::Invalid, format!("{path} is larger than {} MiB", MOST >> 20))
+            .help("give only the part that is needed")
     };
     let file = std::fs::File::open(path).map_err(fail)?;
+    if file.metadata().map_err(fail)?.len() > MOST {
+        return Err(large());
+    }
     let mut bytes = Vec::new();
     file.take(MOST + 1).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > MOST {
-        return Err(Failure::new(Exit::Invalid, format!("{path} is larger than {} MiB", MOST >> 20))
-            .help("hand it over as a document instead: its path alone"));
+        return Err(large());
     }
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         Failure::new(Exit::Invalid, format!("{path} is not UTF-8 text (byte {at})"))
-            .help("hand it over as a document instead: its path alone")
+            .help("save it in UTF-8; a PDF or a mail goes in as a document: its path alone")
     })
 }
 
@@ -108,7 +119,7 @@ pub fn stdin() -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         Failure::new(Exit::Invalid, format!("standard input is not UTF-8 text (byte {at})"))
-            .help("write it to a file with the right suffix, and name that")
+            .help("send it in UTF-8; a PDF goes into a file, and its path in the place of `-`")
     })
 }
 
@@ -129,7 +140,8 @@ fn files_of(dir: &str) -> Result<Vec<Document>, Failure> {
     }
     names.sort();
     if names.is_empty() {
-        return Err(Failure::new(Exit::NotFound, format!("there are no files in {dir}")));
+        return Err(Failure::new(Exit::NotFound, format!("there are no files in {dir}"))
+            .help("name a directory that holds the documents, or the documents"));
     }
     names
         .into_iter()

@@ -56,7 +56,9 @@ fn send(place: &Place, request: &Request, json: bool) -> Ended {
 /// The message that is meant: the one named, or the only one that waits.
 fn which(place: &Place, named: Option<&str>, verb: &str) -> Result<MessageNumber, Failure> {
     if let Some(text) = named {
-        return text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()));
+        return text
+            .parse()
+            .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"));
     }
     let letters = match Client::connect(place)?.ask(&Request::Inbox { open: true })? {
         Response::Letters(letters) => letters,
@@ -64,7 +66,8 @@ fn which(place: &Place, named: Option<&str>, verb: &str) -> Result<MessageNumber
     };
     let numbers: Vec<MessageNumber> = letters.iter().map(|l| l.number).collect();
     let Some(first) = numbers.first() else {
-        return Err(Failure::new(Exit::NotFound, "nothing waits for you"));
+        return Err(Failure::new(Exit::NotFound, "nothing waits for you")
+            .help("`almoner inbox --all` shows what was answered, `almoner runs` what runs"));
     };
     if !output::can_ask() {
         let list: Vec<String> = numbers.iter().map(ToString::to_string).collect();
@@ -92,7 +95,11 @@ fn entries(only: &[usize]) -> Result<Option<Vec<usize>>, Failure> {
         return Ok(None);
     }
     only.iter()
-        .map(|n| n.checked_sub(1).ok_or_else(|| Failure::new(Exit::Usage, "entries are counted from 1")))
+        .map(|n| {
+            n.checked_sub(1).ok_or_else(|| {
+                Failure::new(Exit::Usage, "entries are counted from 1").help("`almoner inbox N` shows them")
+            })
+        })
         .collect::<Result<_, _>>()
         .map(Some)
 }

@@ -12,6 +12,7 @@ use passable::Untrusted;
 use serde_json::json;
 
 use super::answer;
+use super::interrupt::{self, Watch};
 use super::output;
 use crate::cli::{FollowArgs, OnAsk};
 use crate::control::client::{Client, unexpected};
@@ -50,7 +51,11 @@ impl From<OnAsk> for Asking {
 /// When the run fails, needs a person who is not here, or the daemon cannot be reached.
 pub fn attend(place: &Place, run: RunNumber, after: Option<u64>, how: &FollowArgs) -> Ended {
     let telling = if how.events { Telling::Events } else { Telling::Lines };
-    match follow(place, run, after, how.on_ask.into(), telling)? {
+    let followed = follow(place, run, after, how.on_ask.into(), telling);
+    if let (Err(failure), true) = (&followed, how.json || how.events) {
+        tell_stalled(place, run, failure)?;
+    }
+    match followed? {
         Followed::Over(run) => tell(&run, how),
         Followed::NeedsYou(pending) => {
             let numbers: Vec<u64> = pending.iter().map(|n| n.0).collect();
@@ -62,6 +67,23 @@ pub fn attend(place: &Place, run: RunNumber, after: Option<u64>, how: &FollowArg
             Err(needs_you(run, &pending))
         }
     }
+}
+
+/// The envelope of a run that cannot go on by itself.
+fn tell_stalled(place: &Place, run: RunNumber, failure: &Failure) -> Result<(), Failure> {
+    if matches!(failure.exit, Exit::NoDaemon | Exit::Interrupted) {
+        return Ok(());
+    }
+    let code = match get_run(place, run)?.state {
+        State::Stalled { trouble } => trouble.code,
+        _ => "child/stalled".to_owned(),
+    };
+    output::json(&json!({
+        "version": 1,
+        "run": run.to_string(),
+        "state": "stalled",
+        "trouble": { "code": code, "message": failure.message.raw(), "help": failure.help },
+    }))
 }
 
 /// The failure of a run that waits for a person who is not here.
@@ -144,6 +166,8 @@ enum Heard {
     Line(String),
     /// The person has closed the terminal's input.
     NoMoreLines,
+    /// The person has pressed Ctrl-C.
+    Interrupted,
 }
 
 struct Attendance<'a> {
@@ -210,6 +234,8 @@ impl Attendance<'_> {
 
     fn follow(mut self, mut after: u64, inbox: &Receiver<Heard>) -> Result<Followed, Failure> {
         self.listen(after)?;
+        let send = self.send.clone();
+        let _watch = Watch::begin(move || drop(send.send(Heard::Interrupted)));
         if self.asking == Asking::Here {
             let send = self.send.clone();
             std::thread::spawn(move || {
@@ -259,7 +285,14 @@ impl Attendance<'_> {
                         return Ok(ended);
                     }
                 }
-                Heard::NoMoreLines => return Ok(self.needs_you()),
+                Heard::NoMoreLines => {
+                    // Nobody answers here any more; what needs no answer is still followed.
+                    self.asking = Asking::Leave;
+                    if let Some(ended) = self.idle()? {
+                        return Ok(ended);
+                    }
+                }
+                Heard::Interrupted => return Err(self.interrupted()),
             }
         }
     }
@@ -420,6 +453,15 @@ impl Attendance<'_> {
             None => how_to_answer(number),
         }
         Ok(None)
+    }
+
+    /// The person has had enough of following. Nothing happens to the run.
+    fn interrupted(&self) -> Failure {
+        if self.asked.is_some() {
+            // What was typed so far stands before it on the line.
+            output::note("");
+        }
+        interrupt::failure(self.root, &self.pending)
     }
 
     /// The run waits, and nobody here can answer.

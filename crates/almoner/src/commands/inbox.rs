@@ -19,7 +19,9 @@ use crate::place::Place;
 /// When there is no such message.
 pub fn inbox(place: &Place, args: &InboxArgs) -> Ended {
     if let Some(text) = &args.message {
-        let number = text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()))?;
+        let number = text
+            .parse()
+            .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"))?;
         let card = attend::card(place, number)?;
         if args.json.json {
             output::json(&card)?;

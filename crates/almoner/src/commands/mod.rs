@@ -7,6 +7,7 @@ pub mod daemon;
 pub mod demo;
 pub mod doctor;
 pub mod inbox;
+pub mod interrupt;
 pub mod models;
 pub mod output;
 pub mod resume;

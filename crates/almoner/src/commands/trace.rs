@@ -17,7 +17,9 @@ use crate::show::journal;
 /// When there is no such run.
 pub fn trace(place: &Place, args: &TraceArgs) -> Ended {
     let run = match &args.run {
-        Some(text) => text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()))?,
+        Some(text) => text
+            .parse()
+            .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))?,
         None => latest(place)?,
     };
     let found = attend::get_run(place, run)?;

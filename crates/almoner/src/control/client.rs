@@ -37,26 +37,34 @@ impl Client {
         if let Some(client) = Client::connect_if_running(place)? {
             return Ok(client);
         }
-        let mut daemon = start(place)?;
         let begun = Instant::now();
+        let mut daemon = start(place)?;
         loop {
             if let Some(client) = Client::connect_if_running(place)? {
                 // When it ends before we do, somebody must take note of it.
                 std::thread::spawn(move || daemon.wait());
                 return Ok(client);
             }
-            if let Ok(Some(status)) = daemon.try_wait() {
-                // Another client may have been faster; then its daemon listens by now.
-                if let Some(client) = Client::connect_if_running(place)? {
-                    return Ok(client);
-                }
-                return Err(why_it_ended(&mut daemon, status));
-            }
+            let ended = daemon.try_wait().ok().flatten();
             if begun.elapsed() > PATIENCE {
-                return Err(Failure::new(Exit::NoDaemon, "the daemon does not answer")
-                    .help(format!("see {}, or run `almoner daemon` to watch it", place.log().display())));
+                return Err(match ended {
+                    Some(status) => why_it_ended(&mut daemon, status),
+                    None => Failure::new(Exit::NoDaemon, "the daemon does not answer")
+                        .help(format!("see {}, or run `almoner daemon` to watch it", place.log().display())),
+                });
             }
-            std::thread::sleep(Duration::from_millis(3));
+            match ended {
+                // Another daemon has the store: one that is coming up, and will listen; or one that is going down,
+                // and makes room for the next.
+                Some(status) if status.code() == Some(Exit::Conflict as i32) => {
+                    std::thread::sleep(Duration::from_millis(20));
+                    if Client::connect_if_running(place)?.is_none() {
+                        daemon = start(place)?;
+                    }
+                }
+                Some(status) => return Err(why_it_ended(&mut daemon, status)),
+                None => std::thread::sleep(Duration::from_millis(3)),
+            }
         }
     }
 
@@ -67,7 +75,12 @@ impl Client {
     pub fn connect_if_running(place: &Place) -> Result<Option<Client>, Failure> {
         let stream = match UnixStream::connect(place.socket()) {
             Ok(stream) => stream,
-            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::ConnectionRefused
+                ) =>
+            {
                 return Ok(None);
             }
             Err(e) => {
@@ -84,16 +97,26 @@ impl Client {
         if frame::write(&mut client.stream, &hello).is_err() {
             return Ok(None);
         }
-        match client.read() {
-            Ok(Response::Welcome { build, last_event }) => {
+        // Greeting takes no work: one that is silent is stuck, and a person should not wait for it.
+        client.stream.set_read_timeout(Some(PATIENCE)).map_err(|e| gone(&e))?;
+        let answer = frame::read(&mut client.reader);
+        client.stream.set_read_timeout(None).map_err(|e| gone(&e))?;
+        match answer {
+            Ok(Some(Response::Welcome { build, last_event })) => {
                 client.build = build;
                 client.last_event = last_event;
                 Ok(Some(client))
             }
-            Ok(Response::Failed(failure)) => Err(failure),
-            Ok(other) => Err(unexpected(&other)),
-            Err(failure) if failure.exit == Exit::NoDaemon => Ok(None),
-            Err(failure) => Err(failure),
+            Ok(Some(Response::Failed(failure))) => Err(failure),
+            Ok(Some(other)) => Err(unexpected(&other)),
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                Err(Failure::new(Exit::NoDaemon, "the daemon does not answer").help(format!(
+                    "see {}; to `kill -9` it loses nothing, and the next command starts it again",
+                    place.log().display()
+                )))
+            }
+            // It has ended meanwhile, or does not speak as any daemon does: then it does not own the store either.
+            Ok(None) | Err(_) => Ok(None),
         }
     }
 

@@ -14,6 +14,10 @@ use super::serve::Server;
 use crate::control::protocol::{Document, Endowment, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
 
+/// The largest document that is read, in bytes, whatever the worker file says: it may come from anyone, and what it
+/// allows is held in memory.
+const LARGEST_DOCUMENT: u64 = 64 << 20;
+
 /// Starts the run that a person asked for, or says what it would do.
 ///
 /// # Errors
@@ -29,7 +33,8 @@ pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> 
     let values = check_inputs(&definition, &request)?;
     let bindings = bind(server, &definition, &request)?;
     let mut documents = Vec::new();
-    let limits = document::Limits { bytes: definition.attachments.bytes, ..document::Limits::default() };
+    let bytes = definition.attachments.bytes.min(LARGEST_DOCUMENT);
+    let limits = document::Limits { bytes, ..document::Limits::default() };
     check_count(&definition, &request)?;
     for source in &request.documents {
         documents.push(take_in(server, source, &definition, &limits)?);
@@ -101,7 +106,8 @@ fn bind(server: &Server, definition: &Definition, request: &RunRequest) -> Resul
             return Err(Failure::new(Exit::Usage, message).help(list));
         }
         if given.insert(&endowment.slot, endowment).is_some() {
-            return Err(Failure::new(Exit::Usage, format!("slot `{}` is bound twice", endowment.slot)));
+            return Err(Failure::new(Exit::Usage, format!("slot `{}` is bound twice", endowment.slot))
+                .help("bind it once"));
         }
     }
     let mut allowed: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -134,7 +140,7 @@ fn bind(server: &Server, definition: &Definition, request: &RunRequest) -> Resul
                 }
                 (SlotKind::Dir { write }, Some(endowment)) => mount_target(&slot.name, write, endowment)?,
                 (SlotKind::Outbox, Some(endowment)) => {
-                    ready_dir(&endowment.path, true)?;
+                    ready_dir(&slot.name, &endowment.path, true)?;
                     Target::Spool { path: endowment.path.clone() }
                 }
             };
@@ -169,16 +175,21 @@ fn mount_target(slot: &str, write: bool, endowment: &Endowment) -> Result<Target
         let message = format!("slot `{slot}` only reads, and gets no more than that");
         return Err(Failure::new(Exit::Usage, message).help("leave out `:rw`"));
     }
-    ready_dir(&endowment.path, write)?;
+    ready_dir(slot, &endowment.path, write)?;
     Ok(Target::Mount { path: endowment.path.clone() })
 }
 
 /// The directory must be there; one that is to be written to is made.
-fn ready_dir(path: &str, make: bool) -> Result<(), Failure> {
-    let fail = |e: &std::io::Error| Failure::new(Exit::NotFound, format!("{path}: {e}"));
+fn ready_dir(slot: &str, path: &str, make: bool) -> Result<(), Failure> {
+    let shown = visible_line(path);
+    let fail = |e: &std::io::Error| {
+        Failure::new(Exit::NotFound, format!("slot `{slot}`: {shown}: {e}"))
+            .help("check the path and its permissions; a directory that is only read must be there already")
+    };
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_dir() => Ok(()),
-        Ok(_) => Err(Failure::new(Exit::Usage, format!("{path} is not a directory"))),
+        Ok(_) => Err(Failure::new(Exit::Usage, format!("slot `{slot}`: {shown} is not a directory"))
+            .help("a slot is bound to a directory; a single document goes after the worker")),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound && make => {
             std::fs::create_dir_all(path).map_err(|e| fail(&e))
         }

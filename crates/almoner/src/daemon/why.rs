@@ -218,14 +218,20 @@ fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
                 return Ok(reasons);
             }
         }
-        if let Some(id) = run.grants.get(name) {
+        for (slot, id) in &run.grants {
             let (grant, formula) = daemon.grant(id).map_err(|t| Failure::of_trouble(&t))?;
-            let mut reasons = vec![Reason::new(
-                format!("slot {name}"),
-                format!("is {} for {}", target_words(&formula), run.number),
-            )];
-            command(server, grant.source, &mut reasons)?;
-            return Ok(reasons);
+            let leads_to = match &formula {
+                Formula::Mount { path } | Formula::Spool { path } => std::path::Path::new(path) == wanted,
+                _ => false,
+            };
+            if slot == name || leads_to {
+                let mut reasons = vec![Reason::new(
+                    format!("slot {slot}"),
+                    format!("is {} for {}", target_words(&formula), run.number),
+                )];
+                command(server, grant.source, &mut reasons)?;
+                return Ok(reasons);
+            }
         }
     }
     Err(Failure::new(Exit::NotFound, format!("nothing is known of `{name}`"))

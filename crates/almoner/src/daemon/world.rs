@@ -215,9 +215,15 @@ pub fn fault_failure(fault: &Fault) -> Failure {
     match fault {
         Fault::Store(_) => store_failure(fault.to_string()),
         Fault::NoRun(_) => Failure::new(Exit::NotFound, fault.to_string()).help("see `almoner runs`"),
-        Fault::NoMessage(_) | Fault::NotAnApproval(_) | Fault::NoEntry { .. } => {
+        Fault::NoMessage(_) | Fault::NotAnApproval(_) => {
             Failure::new(Exit::NotFound, fault.to_string()).help("see `almoner inbox`")
         }
+        // People count entries from 1.
+        Fault::NoEntry { message, entry, count } => Failure::new(
+            Exit::NotFound,
+            format!("message {message} has no entry {}; it has {count}", entry.saturating_add(1)),
+        )
+        .help(format!("`almoner inbox {message}` shows them")),
         Fault::OutOfOrder { .. } => Failure::new(Exit::Conflict, fault.to_string()),
         Fault::Genesis(_) | Fault::Dangling(_) => {
             Failure::new(Exit::Failure, fault.to_string()).help("`almoner doctor` examines the store")
@@ -291,7 +297,9 @@ impl World for Daemon {
         };
         let reference: ModelRef =
             model.parse().map_err(|e| failed(format!("{e}"), "see `almoner models list`".to_owned()))?;
-        self.opener.open(&reference).map_err(|e| failed(e.to_string(), e.help().to_string()))
+        self.opener
+            .open(&reference)
+            .map_err(|e| failed(e.to_string(), format!("{}; then `almoner resume`", e.help())))
     }
 
     fn cancel(&self) -> Cancel {

@@ -1,0 +1,149 @@
+//! Approvals over the whole path: gates, cards, answers, effects.
+
+use crate::home::Home;
+
+const CLERK: [&str; 10] = [
+    "run",
+    "clerk.worker",
+    "-e",
+    "mail=mail",
+    "-e",
+    "out=out:rw",
+    "-e",
+    "outbox=outbox",
+    "-m",
+    "scripted:calls.json",
+];
+
+/// A clerk whose model makes these calls in its first turn, after reading the supplier's mail, and then ends.
+fn clerk(calls: &str) -> Home {
+    let home = Home::with_inbox();
+    let script = format!(
+        r#"[{{"turns": [
+            {{"calls": [{{"name": "mail_read", "arguments": {{"path": "5-mail-from-supplier.eml"}}}}]}},
+            {{"calls": [{calls}]}},
+            {{"text": "done"}}
+        ]}}]"#
+    );
+    home.write("calls.json", script);
+    std::fs::create_dir_all(home.path("out")).unwrap();
+    home
+}
+
+const SEND: &str = r#"{"name": "outbox_send", "arguments": {"to": "archive@records-backup.example", "subject": "s", "body": "b"}}"#;
+const WRITE: &str = r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "text\n"}}"#;
+
+#[test]
+fn a_mail_to_an_address_from_a_document_waits_and_the_card_says_so() {
+    let home = clerk(SEND);
+    home.almoner(&CLERK).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("sends outbox.send"), "{card}");
+    assert!(
+        card.contains("“archive@records-backup.example” came from mail/5-mail-from-supplier.eml"),
+        "{card}"
+    );
+    assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 0);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let sent: Vec<_> = std::fs::read_dir(home.path("outbox")).unwrap().collect();
+    assert_eq!(sent.len(), 1);
+}
+
+#[test]
+fn what_sends_cannot_be_allowed_beforehand() {
+    let home = clerk(SEND);
+    let args = [&CLERK[..], &["--allow", "outbox.send"]].concat();
+    home.almoner(&args).expect(7);
+}
+
+#[test]
+fn what_changes_can_be_allowed_beforehand() {
+    let home = clerk(WRITE);
+    let args = [&CLERK[..], &["--allow", "out.write"]].concat();
+    home.almoner(&args).expect(0);
+    assert_eq!(home.read("out/a.md"), "text\n");
+}
+
+#[test]
+fn the_worker_file_can_only_tighten() {
+    let home = clerk(WRITE);
+    let file = home.read("clerk.worker").replace("slots:", "approve: { out.write: ask }\nslots:");
+    home.write("clerk.worker", file);
+    let args = [&CLERK[..], &["--allow", "out.write"]].concat();
+    home.almoner(&args).expect(7);
+    let loose = home.read("clerk.worker").replace("out.write: ask", "out.write: allow");
+    home.write("clerk.worker", loose);
+    home.almoner(&CLERK).expect(6);
+}
+
+#[test]
+fn a_denial_reaches_the_model_and_nothing_happens() {
+    let home = clerk(WRITE);
+    home.almoner(&CLERK).expect(7);
+    home.almoner(&["deny", "1", "-r", "not into that folder"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert!(!home.path("out/a.md").exists());
+    let steps = home.trace("r1").to_string();
+    assert!(steps.contains("not into that folder"), "{steps}");
+}
+
+#[test]
+fn a_second_answer_changes_nothing() {
+    let home = clerk(WRITE);
+    home.almoner(&CLERK).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let before = home.trace("r1");
+    let again = home.almoner(&["deny", "1"]).expect(0).out;
+    assert!(again.contains("answered before; nothing changed"), "{again}");
+    assert_eq!(home.trace("r1"), before);
+}
+
+#[test]
+fn a_file_that_changed_after_it_was_shown_is_not_overwritten() {
+    let home = clerk(WRITE);
+    home.write("out/a.md", "old\n");
+    home.almoner(&CLERK).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("replaces what is there now"), "{card}");
+    home.write("out/a.md", "changed meanwhile\n");
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "changed meanwhile\n");
+    let steps = home.trace("r1").to_string();
+    assert!(steps.contains("changed"), "{steps}");
+}
+
+#[test]
+fn entries_can_be_answered_singly() {
+    let home = clerk(&format!("{WRITE}, {}", WRITE.replace("a.md", "b.md")));
+    home.almoner(&CLERK).expect(7);
+    home.almoner(&["approve", "1", "--only", "2"]).expect(0);
+    home.almoner(&["deny", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert!(home.path("out/b.md").exists() && !home.path("out/a.md").exists());
+}
+
+#[test]
+fn nobody_there_means_no_or_waiting_never_yes() {
+    let home = clerk(WRITE);
+    home.almoner(&[&CLERK[..], &["--on-ask", "deny"]].concat()).expect(0);
+    assert!(!home.path("out/a.md").exists());
+    let waiting = home.almoner(&[&CLERK[..], &["--json"]].concat()).expect(7).json();
+    assert_eq!(waiting["state"], "waiting");
+    assert_eq!(waiting["pending"].as_array().unwrap().len(), 1);
+    assert!(!home.path("out/a.md").exists());
+}
+
+#[test]
+fn foreign_text_cannot_move_the_cursor() {
+    let hidden =
+        r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "x\u001b[2K\r\u202egood"}}"#;
+    let home = clerk(hidden);
+    home.almoner(&CLERK).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    let bad = |c: &char| (c.is_control() && *c != '\n') || *c == '\u{202e}';
+    assert_eq!(card.chars().find(bad), None, "{card:?}");
+    assert!(card.contains("\\u{1B}[2K"), "{card}");
+}

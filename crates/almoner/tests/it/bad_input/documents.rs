@@ -1,0 +1,162 @@
+//! Documents that cannot be read, wherever they come from.
+
+use std::fs::File;
+
+use super::{Desk, check};
+use crate::home::Home;
+
+/// A PDF with one page that draws a line and has no text.
+fn pdf_without_text() -> Vec<u8> {
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] /Contents 4 0 R /Resources << >> >>",
+        "<< /Length 21 >>\nstream\n10 10 m 90 90 l S    \nendstream",
+    ];
+    let mut out = b"%PDF-1.4\n".to_vec();
+    let mut offsets = Vec::new();
+    for (i, body) in objects.iter().enumerate() {
+        offsets.push(out.len());
+        out.extend(format!("{} 0 obj\n{body}\nendobj\n", i + 1).bytes());
+    }
+    let xref = out.len();
+    out.extend(format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1).bytes());
+    for offset in offsets {
+        out.extend(format!("{offset:010} 00000 n \n").bytes());
+    }
+    let size = objects.len() + 1;
+    out.extend(format!("trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{xref}\n%%EOF\n").bytes());
+    out
+}
+
+#[test]
+fn a_document_that_cannot_be_read_is_refused_before_the_model_is_asked() {
+    let desk = Desk::new();
+    let scan = pdf_without_text();
+    let cases: &[(&str, &[u8], &[&str], &str)] = &[
+        ("zero.txt", b"ab\0cd", &["zero.txt", "not text: byte 0x00 at offset 2"], "plain text in UTF-8"),
+        ("photo.txt", b"\x89PNG\r\n\x1a\nxxxx", &["ends in .txt", "a PNG image"], "the suffix of what it is"),
+        ("photo.png", b"\x89PNG\r\n\x1a\nxxxx", &["a PNG image"], "PDF or as plain text"),
+        ("letter.docx", b"PK\x03\x04rest", &["a Word document"], "PDF or as plain text"),
+        ("tool", b"\x7fELF\x02\x01\x01", &["a program"], "PDF or as plain text"),
+        ("latin.txt", b"caf\xe9\n", &["not UTF-8: invalid byte 0xe9 at offset 3"], "iconv"),
+        ("cut.txt", b"half a sign: \xe2\x82", &["not UTF-8"], "iconv"),
+        ("scan.pdf", &scan, &["1 page(s) and no text", "a scan"], "ocrmypdf"),
+        ("half.pdf", &scan[..scan.len() / 2], &["half.pdf", "damaged"], "fetch it again"),
+        ("empty.pdf", b"", &["empty.pdf", "empty"], "fetch it again"),
+        ("page.pdf", b"<html>Not found</html>", &["ends in .pdf", "not a PDF"], "the suffix of what it is"),
+        ("no.eml", b"no header here\n", &["not a mail"], "name the file .txt"),
+    ];
+    for (name, bytes, says, help) in cases {
+        desk.home.write(name, bytes);
+        let args = ["run", "hello.worker", name, "-m", "scripted:hello.json"];
+        desk.refused(&args, 6, says, help);
+        // One of many spoils the whole command, before anything is begun.
+        desk.home.write("many/good.txt", "good");
+        std::fs::copy(desk.home.path(name), desk.home.path("many").join(name)).unwrap();
+        let args = ["run", "hello.worker", "many", "--each", "-m", "scripted:hello.json"];
+        desk.refused(&args, 6, says, help);
+        std::fs::remove_file(desk.home.path("many").join(name)).unwrap();
+    }
+    // What is no file at all.
+    std::fs::create_dir(desk.home.path("none")).unwrap();
+    let fifo = desk.home.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let cases: &[(&str, i32, &str, &str)] = &[
+        ("none", 4, "no files in none", "name a directory"),
+        ("pipe", 6, "not a file", "as `-`"),
+        ("/dev/zero", 6, "not a file", "as `-`"),
+    ];
+    for (name, code, says, help) in cases {
+        desk.refused(&["run", "hello.worker", name, "-m", "scripted:hello.json"], *code, &[says], help);
+    }
+    desk.nothing_happened();
+}
+
+#[test]
+fn a_worker_says_which_documents_it_takes() {
+    let desk = Desk::new();
+    let home = &desk.home;
+    home.write(
+        "strict.worker",
+        "---\nattachments: { max: 1, bytes: 1KiB, suffixes: [.md] }\n---\nRead it.\n",
+    );
+    home.write("a.md", "a");
+    home.write("b.md", "b");
+    home.write("c.txt", "c");
+    home.write("long.md", "x".repeat(1025));
+    let run = |inputs: &[&'static str]| {
+        [&["run", "strict.worker", "-m", "scripted:hello.json"][..], inputs].concat()
+    };
+    desk.refused(&run(&["a.md", "b.md"]), 6, &["at most 1 documents, not 2"], "`--each`");
+    desk.refused(&run(&["c.txt"]), 6, &["c.txt", "takes no such files"], "it takes: .md");
+    desk.refused(&run(&["long.md"]), 6, &["1025 bytes", "1024"], "raise the limit");
+    desk.nothing_happened();
+}
+
+#[test]
+fn text_that_is_not_utf8_is_refused_from_a_file_and_from_a_pipe() {
+    let desk = Desk::new();
+    desk.home.write("latin.txt", b"caf\xe9\n");
+    desk.home.write("note.worker", "---\ninput: { note: string }\n---\n{{ input.note }}\n");
+    let args = ["run", "note.worker", "note=@latin.txt", "-m", "scripted:hello.json"];
+    desk.refused(&args, 6, &["latin.txt is not UTF-8 text (byte 3)"], "save it in UTF-8");
+    for args in [
+        &["run", "hello.worker", "-", "-m", "scripted:hello.json"][..],
+        &["ask", "What?", "-m", "scripted:hello.json"],
+    ] {
+        let said = desk.home.piped(args, b"caf\xe9\n");
+        check(&said, args, 6, &["standard input is not UTF-8 text (byte 3)"], "UTF-8");
+        // Eleven MiB of it are too many.
+        let said = desk.home.piped(args, &vec![b'x'; 11 << 20]);
+        check(&said, args, 6, &["standard input is longer than 10 MiB"], "write it to a file");
+    }
+    desk.nothing_happened();
+}
+
+/// Memory and bytes read by the daemon so far, in KiB and bytes.
+fn used(home: &Home) -> (u64, u64) {
+    let pid = home.almoner(&["status", "--json"]).expect(0).json()["pid"].to_string();
+    let number = |file: &str, field: &str| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(field)).unwrap().trim();
+        line.split(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    (number("status", "VmHWM:"), number("io", "rchar:"))
+}
+
+#[test]
+fn a_gigabyte_is_refused_by_its_size_alone() {
+    let desk = Desk::new();
+    let home = &desk.home;
+    File::create(home.path("big.txt")).unwrap().set_len(1 << 30).unwrap();
+    home.write("small.txt", "small");
+    home.write("greedy.worker", "---\nattachments: { bytes: 100GiB }\n---\nRead it.\n");
+    home.write("note.worker", "---\ninput: { note: string }\n---\n{{ input.note }}\n");
+    home.almoner(&["run", "hello.worker", "small.txt", "-m", "scripted:hello.json", "--dry-run"]).expect(0);
+
+    let (memory, read) = used(home);
+    let refused = |worker: &str, inputs: &[&str], says: &[&str], help: &str| {
+        desk.refused(&[&["run", worker, "-m", "scripted:hello.json"], inputs].concat(), 6, says, help);
+    };
+    refused("hello.worker", &["big.txt"], &["1073741824 bytes", "limit is 10485760"], "raise the limit");
+    refused("hello.worker", &["small.txt", "big.txt"], &["1073741824 bytes"], "raise the limit");
+    // A worker file may come from anyone: it cannot make the daemon read without end.
+    refused("greedy.worker", &["big.txt"], &["1073741824 bytes"], "only the part that is needed");
+    let (memory_after, read_after) = used(home);
+    assert!(memory_after - memory < 8 << 10, "{memory} KiB before, {memory_after} KiB after");
+    assert!(read_after - read < 1 << 20, "{read} bytes read before, {read_after} after");
+
+    // Here it is the client that would read: it has less memory than the file is long.
+    let args = ["run", "note.worker", "note=@big.txt", "-m", "scripted:hello.json"];
+    let script = format!("ulimit -v 786432; exec \"$0\" {}", args.join(" "));
+    let command = home.command(&[]);
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", &script]).arg(command.get_program()).current_dir(home.work());
+    limited.env("ALMONER_HOME", home.root());
+    let said = crate::home::Said::of(limited.output().unwrap());
+    check(&said, &args, 6, &["big.txt", "10 MiB"], "only the part that is needed");
+    std::fs::remove_file(home.path("big.txt")).unwrap();
+    std::fs::remove_file(home.path("small.txt")).unwrap();
+    desk.nothing_happened();
+}

@@ -1,0 +1,146 @@
+//! Models that are not there, scripts that end early, weights that are not whole.
+
+use std::net::TcpListener;
+
+use super::{Desk, check, runs};
+
+/// Where the local model's weights lie, and how many bytes they have.
+const WEIGHTS: (&str, u64) = ("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", 1_117_320_768);
+
+#[test]
+fn a_model_that_is_none_is_refused_before_anything_is_begun() {
+    let desk = Desk::new();
+    desk.home.write("notes.txt", "not a script");
+    let cases: &[(&str, i32, &[&str], &str)] = &[
+        ("gpt-4", 2, &["unknown kind of model in `gpt-4`"], "openai:NAME"),
+        ("openai:", 2, &["names no model"], "openai:NAME"),
+        ("compat:http://h/v1", 2, &["compat:BASE_URL#MODEL"], "compat:URL#NAME"),
+        ("compat:ftp://h#m", 2, &["not an http"], "compat:URL#NAME"),
+        ("compat:https://me:pw@h/v1#m", 2, &["no user name or password"], "compat:URL#NAME"),
+        ("local:huge", 4, &["no local model `local:huge`"], "the local models are: qwen"),
+        ("scripted:none.json", 4, &["none.json", "No such file"], "check the path"),
+        ("replay:none.ndjson", 4, &["none.ndjson", "No such file"], "check the path"),
+        // Nobody is here to say yes to a download.
+        ("local", 7, &["1065 MiB to fetch", "no model to use"], "`almoner models pull --yes`"),
+    ];
+    for (model, code, says, help) in cases {
+        desk.refused(&["run", "hello.worker", "-m", model], *code, says, help);
+    }
+    // Nothing named, and nothing found.
+    desk.refused(&["run", "hello.worker"], 7, &["no model to use"], "set OPENAI_API_KEY");
+    desk.refused(&["ask", "How are you?"], 7, &["no model to use"], "set OPENAI_API_KEY");
+    desk.nothing_happened();
+}
+
+#[test]
+fn a_script_that_fails_stalls_the_run_until_it_is_mended() {
+    let cases: &[(&str, &str, &str)] = &[
+        (r#"[{"turns": []}]"#, "asks for turn 1, but its entry has 0", "add a turn to the script"),
+        (r#"[{"worker": "other", "turns": [{"text": "x"}]}]"#, "no entry fits worker `hello`", "add a turn"),
+        (r#"[{"turns": [{"error": "server_error"}]}]"#, "status 500", "resume the run later"),
+        (r#"[{"turns": [{"error": "unreachable"}]}]"#, "cannot reach", "check the network"),
+        (r#"[{"turns": [{"error": "rate_limited"}]}]"#, "slow down", "wait 1 s"),
+        (r#"[{"turns": [{"error": "context_too_long"}]}]"#, "context", "larger context"),
+        (r#"[{"turns": [{"error": "the cat ate it"}]}]"#, "the cat ate it", "add a turn"),
+        ("not a script", "is not a script", "add a turn to the script"),
+        (r#"[{"turn": []}]"#, "is not a script", "add a turn to the script"),
+    ];
+    let desk = Desk::new();
+    for (i, (script, says, help)) in cases.iter().enumerate() {
+        desk.home.write("mine.json", script);
+        let args = ["run", "hello.worker", "-m", "scripted:mine.json"];
+        let run = format!("r{}", i + 3);
+        desk.refused(&args, 1, &[&format!("{run} stalled"), says], help);
+        desk.refused(&["resume", &run], 1, &[says], "almoner resume");
+        desk.home.write("mine.json", super::SAYS_HELLO);
+        assert_eq!(desk.home.almoner(&["resume", &run]).expect(0).out, "hello\n");
+    }
+    desk.nothing_lost();
+}
+
+#[test]
+fn a_missing_key_is_named_and_can_be_given_later() {
+    let desk = Desk::new();
+    let args = ["run", "hello.worker", "-m", "openai:gpt"];
+    desk.refused(&args, 1, &["r3 stalled", "OPENAI_API_KEY is not set"], "set OPENAI_API_KEY");
+    desk.refused(&args, 1, &["r4 stalled"], "then `almoner resume`");
+    let server = super::server::Server::saying(vec![super::server::says("hello")]);
+    let url = server.model().replace("compat:", "").replace("#small", "");
+    // The daemon that runs already gets them with the next command.
+    let mut resume = desk.home.command(&["resume", "r3"]);
+    resume.env("OPENAI_API_KEY", "sk-test-1234").env("OPENAI_BASE_URL", url);
+    assert_eq!(crate::home::Said::of(resume.output().unwrap()).expect(0).out, "hello\n");
+    // A key is nowhere on the disk.
+    for (path, (_, bytes)) in super::files(desk.home.root().parent().unwrap()) {
+        assert!(!bytes.windows(12).any(|w| w == b"sk-test-1234"), "{}", path.display());
+    }
+    desk.nothing_lost();
+}
+
+#[test]
+fn weights_of_the_wrong_size_are_never_loaded() {
+    let desk = Desk::new();
+    let dir = desk.home.root().join("cache/models");
+    let weights = dir.join(WEIGHTS.0);
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(&weights, b"GGUF and no more").unwrap();
+    let damaged = format!("is damaged: it has 16 bytes, not {}", WEIGHTS.1);
+    desk.refused(&["run", "hello.worker", "-m", "local"], 7, &[&damaged], "almoner models pull");
+    let list = desk.home.almoner(&["models", "list", "--json"]).expect(0).json();
+    assert_eq!(list["local"][0]["here"], false);
+    // They become too short while a run waits for them.
+    std::fs::File::options().write(true).open(&weights).unwrap().set_len(WEIGHTS.1).unwrap();
+    assert_eq!(desk.home.almoner(&["run", "hello.worker", "-m", "local", "--detach"]).expect(0).out, "r3\n");
+    super::wait_until("r3 stalls", || runs(&desk.home)[0]["state"].to_string().contains("stalled"));
+    std::fs::write(&weights, b"GGUF and no more").unwrap();
+    let said = desk.home.almoner(&["resume", "r3"]);
+    check(&said, &["resume"], 1, &["r3 stalled", "damaged", "16 bytes"], "`almoner models pull`");
+    assert_eq!(std::fs::read(&weights).unwrap(), b"GGUF and no more", "what is there is left there");
+    desk.nothing_lost();
+}
+
+#[test]
+fn a_pull_takes_only_the_right_file() {
+    let desk = Desk::new();
+    let dir = desk.home.root().join("cache/models");
+    desk.home.write("wrong.gguf", "GGUF and no more");
+    std::fs::create_dir(desk.home.path("dir.gguf")).unwrap();
+    let cases: &[(&[&str], i32, &[&str], &str)] = &[
+        (&["--from", "wrong.gguf"], 6, &["is not the file that it should be", "16 bytes"], "another source"),
+        (&["--from", "none.gguf"], 4, &["none.gguf", "No such file"], "check the path"),
+        (&["--from", "dir.gguf"], 1, &["dir.gguf"], "check the path"),
+        (&["huge"], 4, &["no local model `huge`"], "the local models are"),
+        (&[], 7, &["1065 MiB to fetch"], "`almoner models pull --yes`"),
+    ];
+    for (args, code, says, help) in cases {
+        desk.refused(&[&["models", "pull"], *args].concat(), *code, says, help);
+        let left = std::fs::read_dir(&dir).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "{args:?} left something in {}", dir.display());
+    }
+    desk.nothing_happened();
+}
+
+#[test]
+fn a_hub_that_cannot_be_reached_is_an_error_and_not_a_reason_to_go_elsewhere() {
+    let desk = Desk::new();
+    let dir = desk.home.root().join("cache/models");
+    std::fs::create_dir_all(&dir).unwrap();
+    // The right size, the wrong bytes: it is set aside, never thrown away.
+    let weights = dir.join(WEIGHTS.0);
+    std::fs::File::create(&weights).unwrap().set_len(WEIGHTS.1).unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let hub = format!("http://127.0.0.1:{port}");
+    desk.refused(
+        &["models", "pull", "--yes", "--hub", &hub],
+        1,
+        &["cannot be reached", &port.to_string()],
+        "goes on where it stopped",
+    );
+    assert!(!weights.exists());
+    assert_eq!(weights.with_extension("gguf.wrong").metadata().unwrap().len(), WEIGHTS.1);
+    // A hub that has something else.
+    let server = super::server::Server::saying(vec![super::server::status("404 Not Found", "", "no")]);
+    let hub = server.model().replace("compat:", "").replace("/v1#small", "");
+    desk.refused(&["models", "pull", "--yes", "--hub", &hub], 1, &["status 404"], "another source");
+    desk.nothing_happened();
+}

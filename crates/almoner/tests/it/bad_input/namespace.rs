@@ -1,0 +1,80 @@
+//! Disks that are full or read-only, made in a mount namespace of the test's own.
+//!
+//! Such a test runs itself once more in a child, inside a new user and mount namespace, where anyone may mount a
+//! small disk. It needs no root; as root it also works where user namespaces are switched off. Where neither is
+//! allowed the test fails and says so: it is never passed over in silence.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Set in the child.
+const INSIDE: &str = "ALMONER_TEST_INSIDE";
+
+/// Runs `test`, the path of the test that calls this, inside namespaces of its own. True in the child, which then
+/// does the work; false in the parent once the child has done it.
+#[track_caller]
+pub(super) fn inside(test: &str) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let ways: &[&[&str]] = &[
+        &["--mount", "--user", "--map-root-user", "--propagation", "private"],
+        &["--mount", "--propagation", "private"],
+    ];
+    let allowed = ways.iter().find(|flags| {
+        let probe = "mount -t tmpfs none /mnt && mount --bind / /mnt";
+        let status =
+            Command::new("unshare").args(**flags).args(["sh", "-c", probe]).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    });
+    let Some(flags) = allowed else {
+        panic!(
+            "this test needs a mount namespace (`unshare --user --map-root-user --mount`), which is not allowed here: \
+             allow unprivileged user namespaces, or run the tests as root with CAP_SYS_ADMIN"
+        );
+    };
+    let output = Command::new("unshare")
+        .args(*flags)
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .env(INSIDE, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "inside:\n{said}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    false
+}
+
+#[track_caller]
+fn mount(args: &[&str], on: &Path) {
+    let status = Command::new("mount").args(args).arg(on).status().unwrap();
+    assert!(status.success(), "mount {args:?} {}", on.display());
+}
+
+/// Puts an empty disk of so many KiB on a directory.
+#[track_caller]
+pub(super) fn small_disk(on: &Path, kib: u32) {
+    std::fs::create_dir_all(on).unwrap();
+    mount(&["-t", "tmpfs", "-o", &format!("size={kib}k,mode=700"), "none"], on);
+}
+
+/// Makes the disk on a directory read-only, or not.
+#[track_caller]
+pub(super) fn read_only(on: &Path, yes: bool) {
+    mount(&["-o", if yes { "remount,ro" } else { "remount,rw" }], on);
+}
+
+/// Fills the disk with a file until nothing more goes in.
+#[track_caller]
+pub(super) fn fill(file: &Path) {
+    use std::io::Write as _;
+    let mut to = std::fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+    for size in [1 << 16, 4096, 1] {
+        let block = vec![b'x'; size];
+        while to.write_all(&block).is_ok() {}
+    }
+}

@@ -1,0 +1,261 @@
+//! Homes that are missing, in the way, or not one's own; sockets with somebody else behind them.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{Desk, check, files};
+use crate::home::{Home, Said};
+
+fn said(command: &mut Command) -> Said {
+    Said::of(command.output().unwrap())
+}
+
+#[test]
+fn without_any_home_there_is_nowhere_to_keep_anything() {
+    let home = Home::new();
+    for (name, value) in [("HOME", None), ("HOME", Some("")), ("ALMONER_HOME", Some(""))] {
+        let mut command = home.command(&["runs"]);
+        command.env_remove("ALMONER_HOME").env_remove("HOME");
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+        let says = ["neither ALMONER_HOME nor HOME is set"];
+        check(&said(&mut command), &["runs"], 1, &says, "set ALMONER_HOME");
+    }
+    // Help needs no home.
+    let mut help = home.command(&["--help"]);
+    assert_eq!(said(help.env_remove("ALMONER_HOME").env_remove("HOME")).code, 0);
+}
+
+#[test]
+fn a_home_that_cannot_be_a_directory_is_refused() {
+    let home = Home::new();
+    home.write("file", "mine");
+    let file = home.path("file");
+    for place in [file.as_path(), &file.join("below"), Path::new("/dev/null"), Path::new("/proc/none")] {
+        let mut command = home.command(&["runs"]);
+        let says = [place.to_str().unwrap()];
+        check(&said(command.env("ALMONER_HOME", place)), &["runs"], 1, &says, "set ALMONER_HOME");
+    }
+    assert_eq!(home.read("file"), "mine");
+}
+
+#[test]
+fn a_home_that_others_can_look_into_is_closed_to_them() {
+    let desk = Desk::new();
+    desk.home.almoner(&["stop"]).expect(0);
+    for dir in ["state", "run", "state/store"] {
+        let dir = desk.home.root().join(dir);
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    desk.home.almoner(&["status"]).expect(0);
+    for dir in ["state", "run", "state/store"] {
+        let mode = std::fs::metadata(desk.home.root().join(dir)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{dir}");
+    }
+    let socket = std::fs::metadata(desk.home.root().join("run/control.sock")).unwrap().permissions().mode();
+    assert_eq!(socket & 0o777, 0o600);
+    desk.nothing_happened();
+}
+
+/// A desk of a user for whom permissions hold. They do not for root, so as root another user is put in its place.
+pub(super) struct Plain {
+    /// A home whose directories belong to that user.
+    pub(super) home: Home,
+    program: PathBuf,
+    user: Option<u32>,
+}
+
+impl Plain {
+    pub(super) fn new() -> Plain {
+        let home = Home::new();
+        let user = rustix::process::geteuid().is_root().then_some(65_534);
+        let all = home.root().parent().unwrap().to_owned();
+        // The build directory may be closed to that user.
+        let program = all.join("almoner");
+        std::fs::copy(env!("CARGO_BIN_EXE_almoner"), &program).unwrap();
+        std::fs::create_dir(home.root()).unwrap();
+        home.write("hello.worker", super::HELLO);
+        home.write("hello.json", super::SAYS_HELLO);
+        for path in
+            [all.clone(), home.root(), home.work(), home.path("hello.worker"), home.path("hello.json")]
+        {
+            std::os::unix::fs::chown(path, user, user).unwrap();
+        }
+        Plain { home, program, user }
+    }
+
+    pub(super) fn command(&self, args: &[&str]) -> Command {
+        use std::os::unix::process::CommandExt as _;
+        let mut command = Command::new(&self.program);
+        command.args(args).current_dir(self.home.work()).env("ALMONER_HOME", self.home.root());
+        command.env("OLLAMA_HOST", "127.0.0.1:9").stdin(std::process::Stdio::null());
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        command
+    }
+
+    pub(super) fn almoner(&self, args: &[&str]) -> Said {
+        said(&mut self.command(args))
+    }
+
+    pub(super) fn chmod(&self, path: &str, mode: u32) {
+        let path = self.home.root().join(path);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+}
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        let _ = self.command(&["stop"]).output();
+    }
+}
+
+#[test]
+fn a_directory_without_permission_is_named() {
+    let plain = Plain::new();
+    plain.almoner(&super::RUN_HELLO).expect(0);
+    plain.almoner(&["stop"]).expect(0);
+
+    // No way to the socket.
+    plain.chmod("run", 0o000);
+    plain.chmod("", 0o500);
+    let refused = plain.almoner(&["runs"]);
+    check(
+        &refused,
+        &["runs"],
+        3,
+        &["run/control.sock", "Permission denied"],
+        "the socket must belong to you",
+    );
+    plain.chmod("", 0o700);
+    plain.chmod("run", 0o700);
+
+    // No place for the socket.
+    std::fs::remove_dir_all(plain.home.root().join("run")).unwrap();
+    plain.chmod("", 0o500);
+    let refused = plain.almoner(&["runs"]);
+    check(&refused, &["runs"], 1, &["/run", "Permission denied"], "set ALMONER_HOME");
+    plain.chmod("", 0o700);
+
+    // The whole home belongs to somebody else, who lets nobody in.
+    let mut other = plain.command(&["runs"]);
+    let strange = plain.home.path("strange");
+    std::fs::create_dir(&strange).unwrap();
+    std::fs::set_permissions(&strange, std::fs::Permissions::from_mode(0o000)).unwrap();
+    let refused = said(other.env("ALMONER_HOME", strange.join("home")));
+    assert!(matches!(refused.code, 1 | 3), "{refused:?}");
+    check(&refused, &["runs"], refused.code, &["strange", "Permission denied"], "");
+
+    let runs = plain.almoner(&["runs"]).expect(0).out;
+    assert!(runs.contains("r1") && runs.contains("done"), "{runs}");
+    plain.almoner(&super::RUN_HELLO).expect(0);
+}
+
+/// Answers the first client with these bytes, whatever it says, and hands back what it said.
+fn impostor(socket: &Path, answer: Option<Vec<u8>>) -> std::thread::JoinHandle<Value> {
+    std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let _ = std::fs::remove_file(socket);
+    let listener = UnixListener::bind(socket).unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let hello = receive(&mut stream);
+        match answer {
+            Some(answer) => stream.write_all(&answer).unwrap(),
+            // Says nothing until the client goes.
+            None => drop(stream.read(&mut [0]).unwrap()),
+        }
+        hello
+    })
+}
+
+fn receive(stream: &mut UnixStream) -> Value {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).unwrap();
+    let mut frame = vec![0; u32::from_le_bytes(length) as usize];
+    stream.read_exact(&mut frame).unwrap();
+    serde_json::from_slice(&frame).unwrap()
+}
+
+fn frame(value: &Value) -> Vec<u8> {
+    let bytes = value.to_string().into_bytes();
+    [&u32::try_from(bytes.len()).unwrap().to_le_bytes()[..], &bytes].concat()
+}
+
+#[test]
+fn a_daemon_and_a_client_of_different_versions_do_not_talk() {
+    // An old client and the daemon of now.
+    let desk = Desk::new();
+    let socket = desk.home.root().join("run/control.sock");
+    let mut stream = UnixStream::connect(&socket).unwrap();
+    stream.write_all(&frame(&json!({"version": 0, "build": "0.0.0", "keys": {}}))).unwrap();
+    let answer = receive(&mut stream);
+    assert_eq!(answer["response"], "failed");
+    assert_eq!(answer["body"]["exit"], "conflict");
+    assert!(answer["body"]["help"].as_str().unwrap().contains("stop the daemon"), "{answer}");
+
+    // A client of now and a later daemon, which says so in the same words.
+    let home = Home::new();
+    let socket = home.root().join("run/control.sock");
+    let mut later = answer.clone();
+    later["body"]["message"] = json!("the daemon speaks version 2, this client version 1");
+    let daemon = impostor(&socket, Some(frame(&later)));
+    let said = home.almoner(&["runs"]);
+    check(&said, &["runs"], 8, &["speaks version 2"], "stop the daemon (process");
+    assert_eq!(daemon.join().unwrap()["version"], 1);
+    desk.nothing_happened();
+}
+
+#[test]
+fn whoever_listens_without_owning_the_store_is_put_aside() {
+    let desk = Desk::new();
+    desk.home.almoner(&["stop"]).expect(0);
+    let socket = desk.home.root().join("run/control.sock");
+    for rubbish in [b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), frame(&json!([1])), vec![255; 64], vec![]] {
+        let stranger = impostor(&socket, Some(rubbish));
+        assert_eq!(super::runs(&desk.home), desk.runs);
+        stranger.join().unwrap();
+        desk.home.almoner(&["stop"]).expect(0);
+    }
+    // A file in its place, and a socket that nobody listens on any more.
+    std::fs::write(&socket, "no socket").unwrap();
+    assert_eq!(super::runs(&desk.home), desk.runs);
+    desk.nothing_happened();
+}
+
+#[test]
+fn a_client_that_talks_nonsense_harms_nobody() {
+    let desk = Desk::new();
+    let socket = desk.home.root().join("run/control.sock");
+    let hello = frame(&json!({"version": 1, "build": "x", "keys": {}}));
+    let long = [&u32::MAX.to_le_bytes()[..], b"{"].concat();
+    for bytes in
+        [b"GET / HTTP/1.1\r\n\r\n".to_vec(), long.clone(), [hello.clone(), long].concat(), frame(&json!(7))]
+    {
+        UnixStream::connect(&socket).unwrap().write_all(&bytes).unwrap();
+    }
+    let mut stream = UnixStream::connect(&socket).unwrap();
+    stream.write_all(&[hello, frame(&json!({"request": "frobnicate"}))].concat()).unwrap();
+    assert_eq!(receive(&mut stream)["response"], "welcome");
+    let answer = receive(&mut stream);
+    assert_eq!((&answer["response"], &answer["body"]["exit"]), (&json!("failed"), &json!("usage")));
+    desk.nothing_happened();
+}
+
+#[test]
+fn a_daemon_that_says_nothing_is_not_waited_for_forever() {
+    let home = Home::new();
+    let socket = home.root().join("run/control.sock");
+    let silent = impostor(&socket, None);
+    let before = files(&home.work());
+    let said = home.almoner(&["runs"]);
+    check(&said, &["runs"], 3, &["the daemon does not answer"], "daemon.log");
+    assert_eq!(files(&home.work()), before);
+    silent.join().unwrap();
+}

@@ -1,0 +1,112 @@
+//! A model's server that misbehaves as it is told: HTTP/1.1 on a port of its own, one answer for each request.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+/// What the server sends for one request, byte for byte.
+pub(super) type Answer = Vec<u8>;
+
+/// A server. It lives until the test's process ends.
+pub(super) struct Server {
+    port: u16,
+    requests: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Server {
+    /// Answers the requests one after the other with what `answer` gives for each: its number from 0, and its body.
+    pub(super) fn start(mut answer: impl FnMut(usize, &Value) -> Answer + Send + 'static) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let Some(body) = read(&stream) else { continue };
+                let number = {
+                    let mut seen = seen.lock().unwrap();
+                    seen.push(body.clone());
+                    seen.len() - 1
+                };
+                // A client that has gone away is its own trouble.
+                let _ = stream.write_all(&answer(number, &body));
+            }
+        });
+        Server { port, requests }
+    }
+
+    /// Gives these answers in turn, the last one for ever.
+    pub(super) fn saying(answers: Vec<Answer>) -> Server {
+        Server::start(move |number, _| answers[number.min(answers.len() - 1)].clone())
+    }
+
+    /// What stands after `-m`.
+    pub(super) fn model(&self) -> String {
+        format!("compat:http://127.0.0.1:{}/v1#small", self.port)
+    }
+
+    /// The bodies of the requests so far.
+    pub(super) fn requests(&self) -> Vec<Value> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+/// The body of one request.
+fn read(stream: &TcpStream) -> Option<Value> {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let line = line.trim().to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(n) = line.strip_prefix("content-length:") {
+            length = n.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    serde_json::from_slice(&body).ok()
+}
+
+/// An answer with a status, further header lines, and a body.
+pub(super) fn status(status: &str, headers: &str, body: &str) -> Answer {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n{body}")
+        .into_bytes()
+}
+
+/// A stream of events that ends where the connection does.
+pub(super) fn events(chunks: &[Value], done: bool) -> Answer {
+    let mut body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    if done {
+        body += "data: [DONE]\n\n";
+    }
+    raw_events(&body)
+}
+
+/// The same from its text.
+pub(super) fn raw_events(body: &str) -> Answer {
+    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}")
+        .into_bytes()
+}
+
+/// The whole answer `text`.
+pub(super) fn says(text: &str) -> Answer {
+    let finish = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    events(&[json!({"choices": [{"delta": {"content": text}}]}), finish], true)
+}
+
+/// A call of one tool, its arguments as the model wrote them.
+pub(super) fn calls(tool: &str, arguments: &str) -> Answer {
+    let call = json!({"index": 0, "id": "c1", "function": {"name": tool, "arguments": arguments}});
+    let finish = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
+    events(&[json!({"choices": [{"delta": {"tool_calls": [call]}}]}), finish], true)
+}

@@ -1,0 +1,231 @@
+//! Stores that are in use, damaged, read-only or full.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::server::{Server, calls, says};
+use super::{Desk, check, files, namespace, runs};
+use crate::home::{Home, Said};
+
+fn store(home: &Home) -> PathBuf {
+    home.root().join("state/store")
+}
+
+/// The parts of a store that hold what must not be lost.
+fn kept(home: &Home) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
+    let mut kept = files(&store(home));
+    // Who owns the store now is no part of what is kept, nor what SQLite shares between its processes.
+    kept.retain(|path, _| !path.ends_with("lock") && !path.to_string_lossy().ends_with("-shm"));
+    kept
+}
+
+#[test]
+fn a_second_daemon_gives_way_to_the_first() {
+    let desk = Desk::new();
+    let pid = desk.home.almoner(&["status", "--json"]).expect(0).json()["pid"].clone();
+    let by = format!("in use by process {pid}");
+    for args in [&["daemon"][..], &["daemon", "--idle", "5"]] {
+        desk.refused(args, 8, &[&by], &format!("`kill {pid}`"));
+    }
+    // One that was started by a client says it to the client.
+    let said = desk.home.almoner(&["daemon", "--on-demand"]);
+    assert_eq!((said.code, said.err.as_str()), (8, ""));
+    assert_eq!(said.json()["exit"], "conflict");
+    // Even when its socket is gone, the first keeps the store.
+    std::fs::remove_file(desk.home.root().join("run/control.sock")).unwrap();
+    desk.refused(&["runs"], 8, &[&by], &format!("`kill {pid}`"));
+    let first = rustix::process::Pid::from_raw(i32::try_from(pid.as_i64().unwrap()).unwrap()).unwrap();
+    rustix::process::kill_process(first, rustix::process::Signal::TERM).unwrap();
+    super::wait_until("the first daemon ends", || rustix::process::test_kill_process(first).is_err());
+    desk.nothing_happened();
+}
+
+#[test]
+fn a_damaged_store_is_left_as_it_is_and_the_way_back_is_shown() {
+    type Damage = fn(&Path);
+    let damages: &[(&str, Damage, &[&str], &str)] = &[
+        (
+            "garbage",
+            |db| std::fs::write(db, [0x5a; 9000]).unwrap(),
+            &["almoner.sqlite is damaged", "not a database"],
+            "Restore a backup",
+        ),
+        (
+            "cut short",
+            |db| std::fs::File::options().write(true).open(db).unwrap().set_len(40).unwrap(),
+            &["almoner.sqlite is damaged", "cut short"],
+            ".recover",
+        ),
+        (
+            "half",
+            |db| {
+                let file = std::fs::File::options().write(true).open(db).unwrap();
+                file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+            },
+            &["almoner.sqlite is damaged"],
+            ".recover",
+        ),
+        ("empty", |db| std::fs::write(db, "").unwrap(), &["almoner.sqlite is damaged"], "Restore a backup"),
+        (
+            "gone",
+            |db| std::fs::remove_file(db).unwrap(),
+            &["almoner.sqlite is missing"],
+            "back from a backup",
+        ),
+        (
+            "of another program",
+            |db| {
+                let mut bytes = std::fs::read(db).unwrap();
+                bytes[68..72].copy_from_slice(b"MINE");
+                std::fs::write(db, bytes).unwrap();
+            },
+            &["a database of another program"],
+            "Choose another directory",
+        ),
+        (
+            "a directory",
+            |db| {
+                std::fs::remove_file(db).unwrap();
+                std::fs::create_dir(db).unwrap();
+            },
+            &["almoner.sqlite is not a regular file"],
+            "Move",
+        ),
+    ];
+    let desk = Desk::new();
+    desk.home.almoner(&["stop"]).expect(0);
+    let whole = kept(&desk.home);
+    let db = store(&desk.home).join("almoner.sqlite");
+    for (name, damage, says, help) in damages {
+        damage(&db);
+        let damaged = kept(&desk.home);
+        desk.refused(&["runs"], 1, says, help);
+        desk.refused(&super::RUN_HELLO, 1, says, help);
+        check(&desk.home.almoner(&["daemon"]), &["daemon"], 1, says, help);
+        let report = desk.home.almoner(&["doctor"]).expect(1).out;
+        assert!(says.iter().all(|part| report.contains(part)), "{name}: {report}");
+        assert_eq!(kept(&desk.home), damaged, "{name}: a byte was changed");
+        // The way back: what a backup would put there.
+        let _ = std::fs::remove_dir(&db);
+        std::fs::write(&db, &whole[&db].1).unwrap();
+        assert_eq!(runs(&desk.home), desk.runs, "{name}");
+        desk.home.almoner(&["stop"]).expect(0);
+    }
+    desk.nothing_happened();
+}
+
+#[test]
+fn a_damaged_document_stalls_only_the_run_that_needs_it() {
+    let desk = Desk::new();
+    desk.home.almoner(&["stop"]).expect(0);
+    // The one blob that holds the keeper's definition.
+    let blobs = files(&store(&desk.home).join("blobs"));
+    let (path, (_, bytes)) = blobs.iter().find(|(_, (_, bytes))| bytes == super::KEEPER.as_bytes()).unwrap();
+    std::fs::write(path, "damaged").unwrap();
+    desk.home.almoner(&["approve", &desk.card]).expect(0);
+    let said = desk.home.almoner(&["resume", "r2"]);
+    check(&said, &["resume"], 1, &["damaged"], "almoner doctor");
+    desk.home.almoner(&super::RUN_HELLO).expect(0);
+    let report = desk.home.almoner(&["doctor"]).expect(1).out;
+    assert!(report.contains(path.file_name().unwrap().to_str().unwrap()), "{report}");
+    std::fs::write(path, bytes).unwrap();
+    assert_eq!(desk.home.almoner(&["resume", "r2"]).expect(0).out, "written\n");
+    super::assert_healthy(&desk.home);
+}
+
+#[test]
+fn a_store_without_write_permission_is_refused_and_kept() {
+    let plain = super::place::Plain::new();
+    plain.almoner(&super::RUN_HELLO).expect(0);
+    plain.almoner(&["stop"]).expect(0);
+    let before = kept(&plain.home);
+    for path in ["state/store/almoner.sqlite", "state/store"] {
+        plain.chmod(path, if path.ends_with("sqlite") { 0o400 } else { 0o500 });
+        let said = plain.almoner(&super::RUN_HELLO);
+        check(&said, &["run"], 1, &["cannot be written", "Permission denied"], "Nothing is lost");
+        plain.chmod(path, if path.ends_with("sqlite") { 0o600 } else { 0o700 });
+        assert_eq!(kept(&plain.home), before, "{path}");
+    }
+    let runs = plain.almoner(&["runs"]).expect(0).out;
+    assert_eq!(runs.lines().count(), 1, "{runs}");
+    plain.almoner(&super::RUN_HELLO).expect(0);
+}
+
+#[test]
+fn a_read_only_disk_is_refused_and_kept() {
+    if !namespace::inside("bad_input::store::a_read_only_disk_is_refused_and_kept") {
+        return;
+    }
+    let home = Home::new();
+    namespace::small_disk(&home.root(), 32 << 10);
+    let desk = Desk::in_home(home);
+    desk.home.almoner(&["stop"]).expect(0);
+    let before = kept(&desk.home);
+    namespace::read_only(&desk.home.root(), true);
+    for args in [&["runs"][..], &super::RUN_HELLO, &["approve", &desk.card]] {
+        let said = desk.home.almoner(args);
+        assert!(matches!(said.code, 1 | 3), "{said:?}");
+        check(&said, args, said.code, &["Read-only file system"], "writable");
+    }
+    let said = desk.home.almoner(&["daemon"]);
+    check(&said, &["daemon"], 1, &["cannot be written", "Read-only file system"], "Nothing is lost");
+    assert_eq!(kept(&desk.home), before);
+    namespace::read_only(&desk.home.root(), false);
+    desk.nothing_happened();
+}
+
+#[test]
+fn a_full_disk_stops_runs_and_loses_none() {
+    if !namespace::inside("bad_input::store::a_full_disk_stops_runs_and_loses_none") {
+        return;
+    }
+    let home = Home::new();
+    namespace::small_disk(&home.root(), 16 << 10);
+    let desk = Desk::in_home(home);
+    let (home, filler) = (&desk.home, desk.home.root().join("filler"));
+
+    // The disk fills up while a model thinks; its answer is long.
+    let target = filler.clone();
+    let write = serde_json::json!({"path": "long.md", "content": "word ".repeat(40_000)}).to_string();
+    let server = Server::start(move |number, _| match number {
+        0 => calls("out_list", "{}"),
+        1 => {
+            namespace::fill(&target);
+            calls("out_write", &write)
+        }
+        2 => calls("out_write", &write),
+        _ => says("written"),
+    });
+    let model = server.model();
+    let run = ["run", "keeper.worker", "-e", "out=full:rw", "--allow", "out.write", "-m", &model];
+    let said = home.almoner(&run);
+    check(&said, &["run"], 1, &["no space is left"], "nothing that was acknowledged is lost");
+    assert!(!home.path("full/long.md").exists());
+
+    // Nothing new can begin, nothing can be answered, and nothing is pretended.
+    let full = |said: &Said, args: &[&str]| {
+        assert_ne!(said.code, 0, "{args:?}: {said:?}");
+        assert!(said.err.contains("space") || said.err.contains("full"), "{args:?}: {}", said.err);
+        assert!(said.err.contains("help:"), "{args:?}: {}", said.err);
+    };
+    home.write("other.worker", "---\ndescription: Another.\n---\nSay hello again.\n");
+    let begin = ["run", "other.worker", "-m", "scripted:hello.json"];
+    full(&home.almoner(&begin), &begin);
+    // Reading goes on.
+    assert!(home.almoner(&["runs"]).expect(0).out.contains("waits for you"));
+    home.almoner(&["inbox", &desk.card]).expect(0);
+    // Not even the end of the daemon loses anything.
+    home.almoner(&["stop"]).expect(0);
+    full(&home.almoner(&["runs"]), &["runs"]);
+
+    std::fs::remove_file(&filler).unwrap();
+    let asked = server.requests().len();
+    assert_eq!(home.almoner(&["resume", "r3"]).expect(0).out, "written\n");
+    assert_eq!(home.read("full/long.md").len(), 200_000);
+    // The call of the list was recorded: it is not asked for again.
+    let requests = server.requests();
+    assert_eq!(requests.len(), asked + 2, "the answer that could not be kept, and the end");
+    assert_eq!(requests[1], requests[asked], "the same request as before");
+    home.almoner(&begin).expect(0);
+    desk.nothing_lost();
+}

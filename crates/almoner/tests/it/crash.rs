@@ -1,0 +1,243 @@
+//! `kill -9` at every commit of the main job: nothing acknowledged is lost, nothing is done twice.
+//!
+//! The run of the demo is made once undisturbed. Then, for each of its commits, it is made again with a daemon that
+//! kills itself just before or just after that commit, the client is killed with it, and `resume` goes on. Files and
+//! journals must come out the same.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::home::Home;
+
+const TRIAGE: [&str; 11] = [
+    "run",
+    "triage.worker",
+    "mail",
+    "--each",
+    "-j1",
+    "-e",
+    "out=./out:rw",
+    "-e",
+    "outbox=./outbox",
+    "-m",
+    "scripted:script.json",
+];
+
+/// Files and journals: everything that the run leaves behind, without what must differ from run to run.
+#[derive(Debug, PartialEq)]
+struct Left {
+    files: BTreeMap<String, String>,
+    journals: BTreeMap<String, Value>,
+}
+
+fn left(home: &Home) -> Left {
+    let mut files = BTreeMap::new();
+    for dir in ["out", "outbox"] {
+        for entry in std::fs::read_dir(home.path(dir)).into_iter().flatten().flatten() {
+            let name = format!("{dir}/{}", entry.file_name().to_string_lossy());
+            files.insert(name.clone(), home.read(&name));
+        }
+    }
+    let runs = home.almoner(&["runs", "--all", "-n", "1000", "--json"]).expect(0).json();
+    let journals = runs
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| {
+            let number = format!("r{}", run["number"]);
+            let mut steps = home.trace(&number)["steps"].take();
+            forget(&mut steps);
+            (number, without_waiting(steps))
+        })
+        .collect();
+    Left { files, journals }
+}
+
+/// Takes out times, random identities, and what depends on them or on where the home lies.
+fn forget(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for name in [
+                "at_ms",
+                "grant",
+                "fingerprint",
+                "principal",
+                "usage",
+                "request",
+                "reply",
+                "model",
+                "seconds",
+            ] {
+                fields.remove(name);
+            }
+            // The script's path is part of the model's name.
+            fields.retain(|name, value| !(name == "sources" && value.is_array()));
+            fields.values_mut().for_each(forget);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget),
+        Value::String(text) if text.contains("scripted:") => *text = "(names the model)".to_owned(),
+        _ => {}
+    }
+}
+
+/// The journal without the marks of waiting, and numbered anew. Whether a parent had begun to wait when its child
+/// ended is a matter of time, and nothing else depends on it.
+fn without_waiting(steps: Value) -> Value {
+    let Value::Array(steps) = steps else { panic!("a journal is a list") };
+    let waits = |step: &Value| matches!(step["entry"]["entry"].as_str(), Some("suspended" | "resumed"));
+    let mut kept: Vec<Value> = steps.into_iter().filter(|step| !waits(step)).collect();
+    let numbers: BTreeMap<u64, u64> =
+        kept.iter().zip(1..).map(|(step, new)| (step["number"].as_u64().unwrap(), new)).collect();
+    kept.iter_mut().for_each(|step| renumber(step, &numbers));
+    Value::Array(kept)
+}
+
+fn renumber(value: &mut Value, numbers: &BTreeMap<u64, u64>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let refers = ["number", "proposal", "prompted", "replied", "step"].contains(&name.as_str());
+                match value.as_u64().and_then(|n| numbers.get(&n)) {
+                    Some(new) if refers => *value = (*new).into(),
+                    _ => renumber(value, numbers),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| renumber(item, numbers)),
+        _ => {}
+    }
+}
+
+/// Says where two outcomes differ first.
+#[track_caller]
+fn assert_same(got: &Left, expected: &Left, when: &str) {
+    assert_eq!(got.files, expected.files, "{when}");
+    assert_eq!(got.journals.keys().collect::<Vec<_>>(), expected.journals.keys().collect::<Vec<_>>(), "{when}");
+    for (run, steps) in &expected.journals {
+        let names = |steps: &Value| {
+            let steps = steps.as_array().unwrap();
+            steps.iter().map(|s| s["entry"]["entry"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&got.journals[run]), names(steps), "{when}: {run}");
+        assert_eq!(got.journals[run], *steps, "{when}: {run}");
+    }
+}
+
+/// Waits until the process has ended.
+fn wait(child: &mut Child, patience: Duration) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < patience {
+        if child.try_wait().unwrap().is_some() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    false
+}
+
+/// The job, undisturbed from here on, whatever has been done of it before.
+fn to_the_end(home: &Home) {
+    let runs = home.almoner(&["runs", "--json"]).expect(0).json();
+    if runs.as_array().unwrap().is_empty() {
+        // It was killed before the run was acknowledged: the person starts it again.
+        home.almoner(&TRIAGE).expect(7);
+    }
+    for _ in 0..3 {
+        let said = home.almoner(&["resume"]);
+        match said.code {
+            0 => return,
+            7 => {
+                home.almoner(&["approve", "1"]).expect(0);
+            }
+            code => panic!("resume ended with {code}:\n{}", said.err),
+        }
+    }
+    panic!("the run does not end");
+}
+
+fn commits(home: &Home) -> u64 {
+    home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap()
+}
+
+/// Runs the job with a daemon that dies at `point` for the `nth` time, then goes on. False if it never got there.
+fn disturbed(point: &str, nth: u64) -> Option<Left> {
+    let home = Home::with_inbox();
+    let mut daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+    let mut client = home.command(&TRIAGE).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // The client ends when the card waits; the answer, and what follows it, are part of the job.
+    let mut died = false;
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(60) {
+        if daemon.try_wait().unwrap().is_some() {
+            died = true;
+            break;
+        }
+        if client.try_wait().unwrap().is_some() {
+            let approve =
+                home.command(&["approve", "1"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+            let resume = home.command(&["resume"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+            let _ = (approve, resume);
+            // The job is over, or the daemon is about to die.
+            died = wait(&mut daemon, Duration::from_millis(300));
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let _ = client.kill();
+    let _ = client.wait();
+    if !died {
+        let _ = daemon.kill();
+        let _ = daemon.wait();
+        return None;
+    }
+    // What the client had asked for before it died may still be on its way: here it comes to an end.
+    home.almoner(&["stop"]).expect(0);
+    to_the_end(&home);
+    Some(left(&home))
+}
+
+fn kill_at_every(point: &'static str) {
+    let home = Home::with_inbox();
+    home.almoner(&TRIAGE).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let expected = left(&home);
+    let count = commits(&home);
+    assert!(count > 30, "the job has only {count} commits");
+    assert_eq!(expected.files.len(), 6);
+    drop(home);
+    let (next, reached) = (AtomicUsize::new(1), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let nth = next.fetch_add(1, Ordering::SeqCst) as u64;
+                    if nth > count {
+                        return;
+                    }
+                    if let Some(got) = disturbed(point, nth) {
+                        reached.fetch_add(1, Ordering::SeqCst);
+                        assert_same(&got, &expected, &format!("killed at {point} {nth} of {count}"));
+                    }
+                }
+            });
+        }
+    });
+    let reached = reached.load(Ordering::SeqCst) as u64;
+    // A commit may have held two commands at once, so the last ones may not be there to be killed at.
+    assert!(reached + 6 >= count, "only {reached} of {count} commits were reached");
+}
+
+#[test]
+fn killed_just_before_every_commit() {
+    kill_at_every("store.before_commit");
+}
+
+#[test]
+fn killed_just_after_every_commit() {
+    kill_at_every("store.after_commit");
+}

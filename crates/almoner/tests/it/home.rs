@@ -1,0 +1,152 @@
+//! A home of its own for each test, with a daemon that ends when the test does.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The repository's example folder.
+pub(crate) const INBOX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/inbox");
+
+/// What a command said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    /// Its exit code; 128 + n if signal n ended it.
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Said {
+    pub(crate) fn of(output: Output) -> Said {
+        use std::os::unix::process::ExitStatusExt as _;
+        let status = output.status;
+        Said {
+            code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The same, if it ended with this code.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Said {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.out, self.err);
+        self
+    }
+
+    /// Standard output as one JSON document.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e} in {:?}\n{}", self.out, self.err))
+    }
+}
+
+/// A home with a working directory beside it.
+pub(crate) struct Home {
+    dir: TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Home {
+        let home = Home { dir: tempfile::tempdir().unwrap() };
+        std::fs::create_dir(home.work()).unwrap();
+        home
+    }
+
+    /// A home whose working directory is a copy of the example folder.
+    pub(crate) fn with_inbox() -> Home {
+        let home = Home::new();
+        copy(Path::new(INBOX), &home.work());
+        home
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.dir.path().join("work")
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.work().join(name)
+    }
+
+    #[track_caller]
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    #[track_caller]
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// A command with this home, in the working directory, without a terminal and without any key.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_almoner"));
+        command
+            .args(args)
+            .current_dir(self.work())
+            .env("ALMONER_HOME", self.root())
+            .env("OLLAMA_HOST", "127.0.0.1:9")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        for key in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ALMONER_MODEL", "ALMONER_HUB", "FAILPOINTS"] {
+            command.env_remove(key);
+        }
+        command
+    }
+
+    pub(crate) fn almoner(&self, args: &[&str]) -> Said {
+        Said::of(self.command(args).output().unwrap())
+    }
+
+    /// A command with something on its standard input.
+    pub(crate) fn piped(&self, args: &[&str], input: &[u8]) -> Said {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
+        // A command that does not read its input may end first.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        Said::of(child.wait_with_output().unwrap())
+    }
+
+    /// Starts a daemon that dies at a fail point.
+    pub(crate) fn doomed_daemon(&self, failpoints: &str) -> Child {
+        self.command(&["daemon", "--idle", "120"])
+            .env("FAILPOINTS", failpoints)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    /// The newest run, as the store has it.
+    pub(crate) fn trace(&self, run: &str) -> Value {
+        self.almoner(&["trace", run, "--json"]).expect(0).json()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = self.command(&["stop"]).output();
+    }
+}
+
+pub(crate) fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir_all(&to).unwrap();
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The main job from end to end, with a model that follows a script.
+
+use crate::home::Home;
+
+/// The example folder through the scripted model: one run, one card, six files.
+const TRIAGE: [&str; 11] = [
+    "run",
+    "triage.worker",
+    "mail",
+    "--each",
+    "-j1",
+    "-e",
+    "out=./out:rw",
+    "-e",
+    "outbox=./outbox",
+    "-m",
+    "scripted:script.json",
+];
+
+#[test]
+fn five_documents_one_card_six_files() {
+    let home = Home::with_inbox();
+    let waiting = home.almoner(&TRIAGE).expect(7);
+    assert!(waiting.err.contains("waits for you: message 1"), "{}", waiting.err);
+    assert_eq!(std::fs::read_dir(home.path("out")).unwrap().count(), 0, "nothing is written before the yes");
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    for file in ["1-invoice-harbour-print.md", "5-mail-from-supplier.md", "summary.md"] {
+        assert!(card.contains(file), "{file} in\n{card}");
+    }
+    assert_eq!(card.matches("changes out.write").count(), 6);
+    home.almoner(&["approve", "1"]).expect(0);
+    let over = home.almoner(&["resume", "--json"]).expect(0).json();
+    assert_eq!(over["state"], "done");
+    assert_eq!(over["value"]["files"].as_array().unwrap().len(), 6);
+    assert!(home.read("out/2-invoice-northlight.md").contains("1052.40 EUR"));
+    assert!(home.read("out/summary.md").contains("Brightwater Facilities Ltd"));
+    assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 0);
+}
+
+#[test]
+fn the_scripted_demo_comes_out_as_it_must() {
+    let home = Home::new();
+    let said = home.almoner(&["demo", "--scripted"]).expect(0);
+    assert!(said.err.contains("4 of 5 succeeded"), "{}", said.err);
+    assert!(said.err.contains("0 of 5 succeeded"));
+    assert!(said.err.contains("30 right, 0 wrong of 30"));
+    assert!(said.err.contains("Not protected"));
+}
+
+#[test]
+fn why_leads_from_a_file_to_the_command() {
+    let home = Home::with_inbox();
+    home.almoner(&TRIAGE).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let chain = home.almoner(&["why", "out/summary.md"]).expect(0).out;
+    for link in [
+        "was written by an effect",
+        "you approved message 1",
+        "the gates said ask",
+        "grant ",
+        "you said: almoner run triage.worker",
+    ] {
+        assert!(chain.contains(link), "{link} in\n{chain}");
+    }
+    home.almoner(&["why", "out"]).expect(0);
+    home.almoner(&["why", "no-such-thing"]).expect(4);
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_done_and_records_nothing() {
+    let home = Home::with_inbox();
+    let mut args = TRIAGE.to_vec();
+    args.push("--dry-run");
+    let plan = home.almoner(&args).expect(0).out;
+    assert!(plan.contains("would run `triage`"), "{plan}");
+    assert!(plan.contains("1-invoice-harbour-print.pdf"));
+    assert!(plan.contains("worker extract"));
+    let runs = home.almoner(&["runs"]).expect(0);
+    assert!(runs.out.is_empty() && runs.err.contains("no runs yet"));
+}
+
+#[test]
+fn results_go_to_stdout_and_everything_else_to_stderr() {
+    let home = Home::new();
+    home.write(
+        "hello.worker",
+        "---\ninput: { name: string }\noutput: { greeting: string }\n---\nGreet {{ input.name }}.\n",
+    );
+    home.write("script.json", r#"[{"turns": [{"json": {"greeting": "Hello, Ada"}}]}]"#);
+    let run = ["run", "hello.worker", "name=Ada", "-m", "scripted:script.json"];
+    let said = home.almoner(&run).expect(0);
+    assert_eq!(said.json(), serde_json::json!({ "greeting": "Hello, Ada" }));
+    assert!(said.err.contains("r1#1 prompted"));
+    let json = home.almoner(&[&run[..], &["--json"]].concat()).expect(0).json();
+    assert_eq!(json["version"], 1);
+    assert_eq!(json["run"], "r2");
+    assert_eq!(json["value"]["greeting"], "Hello, Ada");
+    let events = home.almoner(&[&run[..], &["--events"]].concat()).expect(0).out;
+    let lines: Vec<serde_json::Value> = events.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(lines.last().unwrap()["state"], "done");
+    assert!(lines[0]["seq"].is_u64());
+    let detached = home.almoner(&[&run[..], &["--detach"]].concat()).expect(0).out;
+    assert_eq!(detached.trim(), "r4");
+    home.almoner(&["resume", "r4"]).expect(0);
+}
+
+#[test]
+fn ask_takes_a_question_and_a_pipe() {
+    let home = Home::new();
+    home.write(
+        "script.json",
+        r#"[{"worker": "ask", "contains": "the answer is in here", "turns": [{"text": "42"}]}]"#,
+    );
+    let said =
+        home.piped(&["ask", "What is it?", "-m", "scripted:script.json"], b"the answer is in here").expect(0);
+    assert_eq!(said.out, "42\n");
+}
+
+#[test]
+fn help_shows_the_few_verbs_first() {
+    let home = Home::new();
+    let help = home.almoner(&["--help"]).expect(0).out;
+    let at = |verb: &str| help.find(&format!("  {verb} ")).unwrap_or_else(|| panic!("{verb} in\n{help}"));
+    let verbs =
+        ["run", "ask", "inbox", "approve", "deny", "runs", "trace", "why", "resume", "models", "doctor"];
+    assert!(verbs.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{help}");
+    assert!(!help.contains("model-host"));
+}
+
+#[test]
+fn doctor_and_status_speak_json() {
+    let home = Home::new();
+    let status = home.almoner(&["status", "--json"]).expect(0).json();
+    assert_eq!(status["needs_you"], 0);
+    let report = home.almoner(&["doctor", "--json"]).json();
+    let checks = report["checks"].as_array().unwrap();
+    let check =
+        |id: &str| checks.iter().find(|c| c["id"] == id).unwrap_or_else(|| panic!("{id} in {report}"));
+    for id in ["state", "daemon", "store", "audit chain", "disk"] {
+        assert_eq!(check(id)["ok"], true, "{report}");
+    }
+    assert_eq!(check("model")["ok"], false, "there is no model in an empty home");
+}
