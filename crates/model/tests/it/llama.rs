@@ -35,10 +35,10 @@ fn start() -> Llama {
     let dir = tempfile::tempdir().unwrap();
     let weights = dir.path().join("tiny.gguf");
     tiny::write(&weights, true);
-    let python = tool("python/bin/python");
+    let packages = tool("python/xllamacpp").with_file_name("");
     let server = Running::start(|port| {
-        let mut command = Command::new(python);
-        command.args(["-c", SERVER]).arg(&weights).arg(port.to_string());
+        let mut command = Command::new("python3");
+        command.env("PYTHONPATH", packages).args(["-c", SERVER]).arg(&weights).arg(port.to_string());
         command
     });
     Llama { server, dir }

@@ -3,9 +3,8 @@
 //! Some talk to other people's programs, which have to be installed once (`cargo xtask test` does it):
 //!
 //! ```text
-//! npm install --prefix target/test-tools @copilotkit/aimock@1.43.0
-//! python3 -m venv target/test-tools/python
-//! target/test-tools/python/bin/pip install xllamacpp==2026.10.11549
+//! npm install --prefix target/test-tools --no-save --no-audit --no-fund @copilotkit/aimock@1.43.0
+//! python3 -m pip install --target target/test-tools/python --no-deps --only-binary :all: xllamacpp==2026.10.11549
 //! ```
 //!
 //! They are looked for in the directory that `ALMONER_TEST_TOOLS` names, else in `target/test-tools` of the
