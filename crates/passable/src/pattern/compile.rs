@@ -192,12 +192,18 @@ fn compile_matcher<C: Reference>(
                 )));
             }
         },
-        "tagged" => {
-            let shape = Pattern::new(Matcher::Array(vec![Pattern::pattern(), Pattern::pattern()]));
-            check_labelled(&shape, payload, &prefix)?;
-            let ([tag, payload], _) = with_limits(payload, &prefix)?;
-            Matcher::Tagged(part(tag, &prefix, 0)?, part(payload, &prefix, 1)?)
-        }
+        "tagged" => match payload.as_array() {
+            // Not by a pattern of patterns: that would compile the parts twice at every level.
+            Some([tag, payload]) => Matcher::Tagged(part(tag, &prefix, 0)?, part(payload, &prefix, 1)?),
+            shape => {
+                let about = redacted(payload);
+                let told = match shape {
+                    Some(_) => format!("Array {about} - Must be as long as copyArray pattern: (a string)"),
+                    None => format!("{about} - Must be a copyArray to match a copyArray pattern: (a string)"),
+                };
+                return Err(Complaint(format!("{prefix}: {told}")));
+            }
+        },
         "bigint" => Matcher::BigInt(none()?),
         "nat" => Matcher::Nat(none()?),
         "string" => Matcher::String(none()?),

@@ -221,17 +221,15 @@ fn read<C: Reference>(
             read_plain(json)
         }
         (Matcher::And(parts), _) => {
+            // No part is read twice: nested conjunctions would take time exponential in their depth.
+            let mut first = None;
             for part in parts.iter().filter(|part| !is_open(part)) {
-                if let Ok(value) = read(part, json, resolve)
-                    && pattern.matches(&value)
-                {
-                    return Ok(value);
+                match read(part, json, resolve) {
+                    Ok(value) if pattern.matches(&value) => return Ok(value),
+                    outcome => first = first.or(Some(outcome)),
                 }
             }
-            match parts.iter().find(|part| !is_open(part)) {
-                Some(part) => read(part, json, resolve),
-                None => read_plain(json),
-            }
+            first.unwrap_or_else(|| read_plain(json))
         }
         _ => read_plain(json),
     }

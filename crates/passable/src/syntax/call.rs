@@ -460,7 +460,8 @@ pub(super) fn collection<C: Reference>(
             };
             let entries = pairs().map(entry).collect::<Result<Vec<_>, PatternError>>()?;
             let map = Value::map(entries).map_err(complain)?;
-            Pattern::from_value(&map).map(Item::Pattern).map_err(complain)
+            let pattern = Pattern::from_value(&map).map_err(complain)?;
+            Ok(if pattern.as_literal().is_some() { Item::Value(map) } else { Item::Pattern(pattern) })
         }
     }
 }

@@ -97,3 +97,42 @@ fn nothing_blows_up() {
     assert!(Pattern::<NoRef>::parse(&wide).is_ok());
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }
+
+/// Nothing takes time exponential in depth: each step doubles the work if a part is looked at twice.
+#[test]
+fn deep_patterns_are_cheap() {
+    let wraps: [fn(Pattern<NoRef>) -> Pattern<NoRef>; 12] = [
+        |inner| Pattern::array_of(inner),
+        |inner| Pattern::not(inner),
+        |inner| Pattern::and([inner]),
+        |inner| Pattern::and([Pattern::any(), inner]),
+        |inner| Pattern::or([inner, Pattern::text("x")]),
+        |inner| Pattern::opt(inner),
+        |inner| Pattern::tagged(Pattern::string(), inner),
+        |inner| Pattern::record([("a", inner)]).unwrap(),
+        |inner| Pattern::split_record([("a", inner)], [] as [(&str, Pattern<NoRef>); 0], None),
+        |inner| Pattern::split_array([], [inner], Some(Pattern::tuple([]))),
+        |inner| Pattern::set_of(inner),
+        |inner| Pattern::container_has(inner, 1),
+    ];
+    for (at, wrap) in wraps.into_iter().enumerate() {
+        let started = Instant::now();
+        let pattern = (0..80).fold(Pattern::string(), |inner, _| wrap(inner));
+        let value = (0..80).fold(Value::Null, |inner, _| match at {
+            6 => Value::tagged("t", inner),
+            7 | 8 => Value::record([("a", inner)]).unwrap(),
+            10 => Value::set([inner]).unwrap(),
+            _ => Value::array([inner]),
+        });
+        let json = (0..80).fold(serde_json::Value::Null, |inner, _| match at {
+            7 | 8 => serde_json::json!({ "a": inner }),
+            _ => serde_json::json!([inner]),
+        });
+        let _ = (pattern.check(&value), pattern.read_json(&json), pattern.write_json(&value));
+        let _ = (pattern.describe(), pattern.to_json_schema(), pattern.controls(), pattern.to_elicitation());
+        let _ = Pattern::<NoRef>::from_json_schema(&pattern.to_json_schema());
+        assert_eq!(Pattern::from_value(&pattern.to_value()).unwrap(), pattern);
+        let _ = Pattern::<NoRef>::parse(&pattern.to_text());
+        assert!(started.elapsed() < Duration::from_secs(20), "{at}: {:?}", started.elapsed());
+    }
+}
