@@ -1,14 +1,14 @@
 //! Tests of the model crate from outside. All of them in one binary, because linking is what takes time.
 //!
-//! Some talk to other people's programs, which have to be installed once (`cargo xtask test` does it):
+//! Some talk to other people's programs, which `cargo xtask test` installs in the directory that it names in
+//! `ALMONER_TEST_TOOLS`. Without that variable these tests are skipped. By hand:
 //!
 //! ```text
-//! npm install --prefix target/test-tools --no-save --no-audit --no-fund @copilotkit/aimock@1.43.0
-//! python3 -m pip install --target target/test-tools/python --no-deps --only-binary :all: xllamacpp==2026.10.11549
+//! export ALMONER_TEST_TOOLS=$PWD/target/test-tools
+//! npm install --prefix $ALMONER_TEST_TOOLS --no-save @copilotkit/aimock@1.43.0
+//! python3 -m venv $ALMONER_TEST_TOOLS/venv
+//! $ALMONER_TEST_TOOLS/venv/bin/pip install xllamacpp==2026.10.11549
 //! ```
-//!
-//! They are looked for in the directory that `ALMONER_TEST_TOOLS` names, else in `target/test-tools` of the
-//! workspace. A test whose tool is missing fails and says so.
 
 #![allow(
     clippy::disallowed_methods,
