@@ -19,13 +19,15 @@ pub struct Place {
     pub runtime: PathBuf,
     /// The one directory under which all of it lies, if it does.
     home: Option<PathBuf>,
+    /// Where model weights lie, if `ALMONER_MODELS` says so: several homes can share them.
+    models: Option<PathBuf>,
 }
 
 impl Place {
     /// Everything under one directory, given by its absolute path.
     pub fn under(home: &Path) -> Place {
         let runtime = short_enough(home.join("run"));
-        Place { state: home.join("state"), cache: home.join("cache"), runtime, home: Some(home.to_owned()) }
+        Place { state: home.join("state"), cache: home.join("cache"), runtime, home: Some(home.to_owned()), models: None }
     }
 
     /// What a child process must have in its environment to mean the same place.
@@ -42,8 +44,9 @@ impl Place {
     }
 
     fn from(env: &dyn Fn(&str) -> Option<OsString>) -> Result<Place, Failure> {
+        let models = env("ALMONER_MODELS").and_then(|dir| std::path::absolute(dir).ok());
         if let Some(home) = env("ALMONER_HOME").map(PathBuf::from) {
-            return Ok(Place::under(&std::path::absolute(&home).unwrap_or(home)));
+            return Ok(Place { models, ..Place::under(&std::path::absolute(&home).unwrap_or(home)) });
         }
         let home = env("HOME").map(PathBuf::from).ok_or_else(|| {
             Failure::new(
@@ -60,7 +63,7 @@ impl Place {
             Some(dir) => short_enough(dir.join("almoner")),
             None => short_enough(state.join("run")),
         };
-        Ok(Place { state, cache: base("XDG_CACHE_HOME", ".cache").join("almoner"), runtime, home: None })
+        Ok(Place { state, cache: base("XDG_CACHE_HOME", ".cache").join("almoner"), runtime, home: None, models })
     }
 
     /// The socket on which the daemon takes commands.
@@ -75,7 +78,7 @@ impl Place {
 
     /// Where model weights lie.
     pub fn weights(&self) -> PathBuf {
-        self.cache.join("models")
+        self.models.clone().unwrap_or_else(|| self.cache.join("models"))
     }
 }
 

@@ -120,8 +120,13 @@ fn bind(world: &dyn World, id: &FormulaId) -> Result<Bound, Trouble> {
 pub(crate) fn worker_interface(callee: &Definition) -> Interface {
     let about = callee.description.clone().unwrap_or_else(|| format!("Calls the worker {}.", callee.name));
     let names = Pattern::array_of(Pattern::string());
+    let nothing = kernel::Value::record_from_map(Default::default());
+    let input = match callee.input.check(&nothing) {
+        Ok(()) => Param::optional("input", callee.input.clone(), "the worker's inputs"),
+        Err(_) => Param::required("input", callee.input.clone(), "the worker's inputs"),
+    };
     let call = Method::new(CALL, Effect::Observe, about.as_str())
-        .param(Param::required("input", callee.input.clone(), "the worker's inputs"))
+        .param(input)
         .param(Param::optional("attachments", names, "names of your own attachments to hand on"))
         .returns(callee.output.clone().unwrap_or_else(Pattern::string));
     Interface { name: callee.name.clone(), description: about, methods: vec![call] }

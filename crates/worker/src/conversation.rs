@@ -73,12 +73,16 @@ pub(crate) fn prompt_data(run: &Run) -> Json {
 }
 
 fn template_data(input: Json, attachments: &[Attachment], index: usize) -> Json {
-    let list: Vec<Json> = attachments.iter().map(|a| json!({ "name": a.name, "bytes": a.bytes })).collect();
-    let mut data = json!({ "input": input, "attachments": list });
+    let mut data = json!({ "input": input, "attachments": attachment_list(attachments) });
     if let [one] = attachments {
         data["item"] = item(&one.name, index);
     }
     data
+}
+
+/// Documents as templates see them.
+pub(crate) fn attachment_list(attachments: &[Attachment]) -> Json {
+    attachments.iter().map(|a| json!({ "name": a.name, "bytes": a.bytes })).collect()
 }
 
 /// A document as templates see it.

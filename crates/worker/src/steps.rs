@@ -4,7 +4,7 @@ use kernel::Value;
 use kernel::run::{Attachment, CallSite, Completion, Run, RunOutcome, Shape, Trouble};
 use serde_json::{Map, Value as Json, json};
 
-use crate::conversation::{item, prompt_data};
+use crate::conversation::{attachment_list, item, prompt_data};
 use crate::definition::{When, Written, render_with, render_write};
 use crate::fold::{Call, Fold};
 use crate::program::Program;
@@ -52,7 +52,7 @@ pub(crate) fn writes(program: &Program, run: &Run, items: &[Item]) -> Result<Vec
         match write.when {
             When::Each => {
                 for one in items.iter().filter(|one| one.error.is_none()) {
-                    let mut data = json!({ "input": input, "item": one.item });
+                    let mut data = json!({ "input": input, "item": one.item, "attachments": one.attachments });
                     merge(&mut data, &one.results);
                     all.push(render(&data)?);
                 }
@@ -69,6 +69,7 @@ pub(crate) fn writes(program: &Program, run: &Run, items: &[Item]) -> Result<Vec
 /// One item of a run as the `write` steps see it.
 pub(crate) struct Item {
     item: Json,
+    attachments: Json,
     results: Map<String, Json>,
     error: Option<String>,
 }
@@ -77,22 +78,24 @@ impl Item {
     /// The only item of a run that is not split.
     pub(crate) fn only(run: &Run, results: Map<String, Json>) -> Item {
         let name = run.input.attachments.first().map_or(run.name.as_str(), |a| a.name.as_str());
-        Item { item: item(name, 0), results, error: None }
+        let attachments = attachment_list(&run.input.attachments);
+        Item { item: item(name, 0), attachments, results, error: None }
     }
 
     /// An item whose child has ended.
     pub(crate) fn collected(document: &Attachment, index: usize, outcome: &RunOutcome) -> Item {
-        let item = item(&document.name, index);
+        let (item, attachments) =
+            (item(&document.name, index), attachment_list(std::slice::from_ref(document)));
         match outcome {
             RunOutcome::Done(value) => {
                 let results = match value.to_json() {
                     Json::Object(fields) => fields,
                     other => Map::from_iter([("output".to_owned(), other)]),
                 };
-                Item { item, results, error: None }
+                Item { item, attachments, results, error: None }
             }
             RunOutcome::Failed(trouble) => {
-                Item { item, results: Map::new(), error: Some(trouble.message.raw().to_owned()) }
+                Item { item, attachments, results: Map::new(), error: Some(trouble.message.raw().to_owned()) }
             }
         }
     }

@@ -21,10 +21,12 @@ const STATUS: &[&str] = &["status"];
 const STOP: &[&str] = &["stop"];
 /// The daemon in the foreground, so that it can be traced.
 const DAEMON: &[&str] = &["daemon"];
-/// Prints the names of the models whose weights are here.
-const MODELS: &[&str] = &["models", "list"];
-/// A name in the output of [`MODELS`] that means the local model's weights are here.
-const WEIGHTS_PRESENT: &str = "present";
+/// Says as JSON which models' weights are here (`local[].here`) and where they lie (`dir`).
+const MODELS: &[&str] = &["models", "list", "--json"];
+/// Lets a home use the weights of another.
+const WEIGHTS: &str = "ALMONER_MODELS";
+/// Says as JSON how many steps each run has: one more than their number is `[].next_step`.
+const ALL_RUNS: &[&str] = &["runs", "--all", "-n", "100000", "--json"];
 
 /// Files of the folder in which the runs are started.
 const FILES: &[(&str, &str)] = &[
@@ -54,28 +56,28 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// A run with the scripted model: what it shows, its arguments, and how many journal steps it records.
+/// A run with the scripted model: what it shows, and its arguments.
 struct Run {
     what: &'static str,
     arguments: &'static [&'static str],
-    steps: usize,
 }
 
 const SCRIPTED: &[&str] = &["-m", "scripted:script.json", "--json"];
 
 const RUNS: &[Run] = &[
-    Run { what: "empty run", arguments: &["run", "empty.worker"], steps: 4 },
-    Run { what: "run with one tool call", arguments: &["run", "reader.worker", "-e", "in=in"], steps: 8 },
+    Run { what: "empty run", arguments: &["run", "empty.worker"] },
+    Run { what: "run with one tool call", arguments: &["run", "reader.worker", "-e", "in=in"] },
     Run {
         what: "run with one child run",
         arguments: &["run", "parent.worker", "-e", "child=empty.worker"],
-        steps: 12,
     },
 ];
 
 const LOCAL: &[&str] = &["run", "local.worker", "-m", "local", "--json"];
 /// Where the envelope of `run --json` counts what the model wrote.
 const WRITTEN: &str = "/usage/output_tokens";
+/// Where it says how long the model took, in milliseconds, reading included.
+const MODEL_MS: &str = "/usage/model_ms";
 
 // How to measure it.
 
@@ -216,16 +218,23 @@ impl Bench {
             daemon.kill()?;
         }
         daemon.wait()?;
-        let (before, after) = counted?;
-        let per_run = (after - before) as f64 / samples as f64;
+        let (syncs, steps) = counted?;
+        let per_run = |count: usize| count as f64 / samples as f64;
         Ok(Row {
-            figure: format!("{:.2}", per_run / each.steps as f64),
-            note: format!("{per_run:.1} syncs for {} steps", each.steps),
+            figure: format!("{:.2}", syncs as f64 / steps as f64),
+            note: format!("{:.1} syncs for {:.1} steps", per_run(syncs), per_run(steps)),
             ..Row::without(&what, "")
         })
     }
 
-    /// Lines of the log before and after the runs. The first run is not counted: it creates what others find.
+    /// The steps that all runs together have recorded.
+    fn steps(&self) -> Result<usize> {
+        let runs: serde_json::Value = serde_json::from_str(&output(&mut self.almoner(ALL_RUNS))?)?;
+        let next = |run: &serde_json::Value| run["next_step"].as_u64().unwrap_or(1) as usize - 1;
+        Ok(runs.as_array().context("`runs --json` is a list")?.iter().map(next).sum())
+    }
+
+    /// Syncs and steps of the runs. The first run is not counted: it creates what others find.
     fn count(&self, each: &Run, samples: usize, log: &PathBuf) -> Result<(usize, usize)> {
         let lines = || fs::read_to_string(log).map(|text| text.lines().count()).unwrap_or_default();
         let start = Instant::now();
@@ -237,34 +246,41 @@ impl Bench {
         }
         let arguments = [each.arguments, SCRIPTED].concat();
         output(&mut self.almoner(&arguments))?;
-        let before = lines();
+        let (before, steps) = (lines(), self.steps()?);
         for _ in 0..samples {
             output(&mut self.almoner(&arguments))?;
         }
-        Ok((before, lines()))
+        Ok((lines() - before, self.steps()? - steps))
     }
 
     /// Tokens per second and memory of the embedded model, if its weights are here. Nothing is downloaded.
     fn local(&self) -> Result<Row> {
         let what = "local model, decode";
-        // The person's own home knows the weights; only these two commands look there.
+        // The weights of the person's own home are used, and nothing else of it.
         let mut list = self.almoner(MODELS);
-        if !output(list.env_remove("ALMONER_HOME"))?
-            .lines()
-            .any(|line| line.contains("local") && line.contains(WEIGHTS_PRESENT))
-        {
-            return Ok(Row::without(what, "no weights here: almoner models pull"));
+        list.env_remove("ALMONER_HOME");
+        if let Some(home) = std::env::var_os("ALMONER_HOME") {
+            list.env("ALMONER_HOME", home);
         }
-        let (sample, said) = measure::once(&mut self.almoner(LOCAL))?;
+        let list: serde_json::Value = serde_json::from_str(&output(&mut list)?)?;
+        let here = list["local"].as_array().is_some_and(|all| all.iter().any(|w| w["here"] == true));
+        let Some(dir) = list["dir"].as_str().filter(|_| here) else {
+            return Ok(Row::without(what, "no weights here: almoner models pull"));
+        };
+        self.stop()?;
+        // The first run loads the weights.
+        output(self.almoner(LOCAL).env(WEIGHTS, dir))?;
+        let (sample, said) = measure::once(self.almoner(LOCAL).env(WEIGHTS, dir))?;
         let (_, used) = machine::processes_of(&self.home);
         let envelope: serde_json::Value =
             serde_json::from_str(&said).context("`run --json` printed no JSON")?;
-        let tokens = envelope.pointer(WRITTEN).and_then(serde_json::Value::as_f64);
-        let tokens = tokens.with_context(|| format!("the envelope has no {WRITTEN}"))?;
+        let number = |at: &str| envelope.pointer(at).and_then(serde_json::Value::as_f64);
+        let tokens = number(WRITTEN).with_context(|| format!("the envelope has no {WRITTEN}"))?;
+        let millis = number(MODEL_MS).with_context(|| format!("the envelope has no {MODEL_MS}"))?;
         Ok(Row {
-            figure: format!("{:.1} tokens/s", tokens / sample.wall.as_secs_f64()),
+            figure: format!("{:.1} tokens/s", tokens * 1000.0 / millis.max(1.0)),
             memory: measure::size(used.peak),
-            note: format!("{tokens} tokens in {}, with loading", measure::time(sample.wall)),
+            note: format!("{tokens} tokens in {}, a short prompt read", measure::time(sample.wall)),
             ..Row::without(what, "")
         })
     }

@@ -47,7 +47,9 @@ fn list(place: &Place, args: JsonArg) -> Ended {
                 "sha256": w.sha256, "here": is_here(place, w),
             }))
             .collect();
-        output::json(&json!({ "version": 1, "local": local, "used": found.reference().to_string() }))?;
+        output::json(&json!({
+            "version": 1, "local": local, "used": found.reference().to_string(), "dir": place.weights(),
+        }))?;
         return Ok(Exit::Ok);
     }
     let mut text = String::new();

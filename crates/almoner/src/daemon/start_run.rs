@@ -31,19 +31,21 @@ pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> 
     };
     let definition = parse(&bundle)?;
     let values = check_inputs(&definition, &request)?;
-    let bindings = bind(server, &definition, &request)?;
+    check_money(&definition, &request)?;
+    let shelf = Shelf { server, dry: request.dry_run };
+    let bindings = bind(&shelf, &definition, &request)?;
     let mut documents = Vec::new();
     let bytes = definition.attachments.bytes.min(LARGEST_DOCUMENT);
     let limits = document::Limits { bytes, ..document::Limits::default() };
     check_count(&definition, &request)?;
     for source in &request.documents {
-        documents.push(take_in(server, source, &definition, &limits)?);
+        documents.push(take_in(&shelf, source, &definition, &limits)?);
     }
     check_total(&definition, &request, &documents)?;
     if request.dry_run {
         return plan(&definition, &bundle, &request, &bindings, &documents).map(Response::Plan);
     }
-    let worker = keep(server, &bundle, definition.limits)?;
+    let worker = keep(&shelf, &bundle, definition.limits)?;
     let (shape, attachments, items) = match request.each {
         Some(jobs) => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
         None => (Shape::Single, documents, vec![]),
@@ -77,6 +79,18 @@ fn parse(bundle: &Bundle) -> Result<Definition, Failure> {
     }
 }
 
+/// A limit in money can only be kept where a model costs nothing: no prices are known yet.
+fn check_money(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
+    use model::ModelRef::{Local, Replay, Scripted};
+    let free = matches!(request.model.parse(), Ok(Local { .. } | Replay { .. } | Scripted { .. }));
+    if definition.usd.is_none() || free {
+        return Ok(());
+    }
+    let message = format!("`{}` has a limit in money, and the price of {} is not known", definition.name, request.model);
+    Err(Failure::new(Exit::Invalid, message)
+        .help("limit `tokens` instead of `usd` in the worker file, or use a model that costs nothing"))
+}
+
 fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, Failure> {
     let invalid = |what: String| {
         Failure::new(Exit::Invalid, what).help(format!(
@@ -92,7 +106,7 @@ fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, 
     Ok(values)
 }
 
-fn bind(server: &Server, definition: &Definition, request: &RunRequest) -> Result<Vec<Binding>, Failure> {
+fn bind(shelf: &Shelf<'_>, definition: &Definition, request: &RunRequest) -> Result<Vec<Binding>, Failure> {
     let known: Vec<&str> = definition.slots.iter().map(|s| s.name.as_str()).collect();
     let list = if known.is_empty() {
         "it has no slots".to_owned()
@@ -127,7 +141,7 @@ fn bind(server: &Server, definition: &Definition, request: &RunRequest) -> Resul
         .map(|slot| {
             let target = match (slot.kind, given.get(slot.name.as_str())) {
                 (SlotKind::Worker, endowment) => {
-                    worker_target(server, &slot.name, endowment.copied(), request)?
+                    worker_target(shelf, &slot.name, endowment.copied(), request)?
                 }
                 (_, None) => {
                     let how = match slot.kind {
@@ -138,9 +152,9 @@ fn bind(server: &Server, definition: &Definition, request: &RunRequest) -> Resul
                     let message = format!("slot `{}`{} is not bound", slot.name, label.unwrap_or_default());
                     return Err(Failure::new(Exit::Usage, message).help(format!("bind it with `{how}`")));
                 }
-                (SlotKind::Dir { write }, Some(endowment)) => mount_target(&slot.name, write, endowment)?,
+                (SlotKind::Dir { write }, Some(endowment)) => mount_target(&slot.name, write, endowment, request)?,
                 (SlotKind::Outbox, Some(endowment)) => {
-                    ready_dir(&slot.name, &endowment.path, true)?;
+                    ready_dir(&slot.name, &endowment.path, Make::of(true, request))?;
                     Target::Spool { path: endowment.path.clone() }
                 }
             };
@@ -164,7 +178,12 @@ fn bind(server: &Server, definition: &Definition, request: &RunRequest) -> Resul
         .collect()
 }
 
-fn mount_target(slot: &str, write: bool, endowment: &Endowment) -> Result<Target, Failure> {
+fn mount_target(
+    slot: &str,
+    write: bool,
+    endowment: &Endowment,
+    request: &RunRequest,
+) -> Result<Target, Failure> {
     if write && !endowment.write {
         let message = format!("slot `{slot}` writes, but `{}` was bound for reading only", endowment.path);
         return Err(
@@ -175,12 +194,33 @@ fn mount_target(slot: &str, write: bool, endowment: &Endowment) -> Result<Target
         let message = format!("slot `{slot}` only reads, and gets no more than that");
         return Err(Failure::new(Exit::Usage, message).help("leave out `:rw`"));
     }
-    ready_dir(slot, &endowment.path, write)?;
+    ready_dir(slot, &endowment.path, Make::of(write, request))?;
     Ok(Target::Mount { path: endowment.path.clone() })
 }
 
+/// What to do about a directory that is not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Make {
+    /// Make it.
+    Now,
+    /// It would be made.
+    Later,
+    /// Refuse.
+    Never,
+}
+
+impl Make {
+    fn of(write: bool, request: &RunRequest) -> Make {
+        match (write, request.dry_run) {
+            (true, false) => Make::Now,
+            (true, true) => Make::Later,
+            (false, _) => Make::Never,
+        }
+    }
+}
+
 /// The directory must be there; one that is to be written to is made.
-fn ready_dir(slot: &str, path: &str, make: bool) -> Result<(), Failure> {
+fn ready_dir(slot: &str, path: &str, make: Make) -> Result<(), Failure> {
     let shown = visible_line(path);
     let fail = |e: &std::io::Error| {
         Failure::new(Exit::NotFound, format!("slot `{slot}`: {shown}: {e}"))
@@ -190,17 +230,33 @@ fn ready_dir(slot: &str, path: &str, make: bool) -> Result<(), Failure> {
         Ok(meta) if meta.is_dir() => Ok(()),
         Ok(_) => Err(Failure::new(Exit::Usage, format!("slot `{slot}`: {shown} is not a directory"))
             .help("a slot is bound to a directory; a single document goes after the worker")),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && make => {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && make == Make::Now => {
             std::fs::create_dir_all(path).map_err(|e| fail(&e))
         }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && make == Make::Later => Ok(()),
         Err(e) => Err(fail(&e)),
+    }
+}
+
+/// Where bytes go: beside the store, or, for a look ahead, nowhere.
+struct Shelf<'a> {
+    server: &'a Server,
+    dry: bool,
+}
+
+impl Shelf<'_> {
+    fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
+        if self.dry {
+            return Ok(BlobHash::of(bytes));
+        }
+        self.server.daemon.store.blobs().put(bytes).map_err(|e| store_failure(&e.to_string()))
     }
 }
 
 /// A worker slot is bound to a file, or, unbound, to the worker of the slot's name beside the caller's file. A worker
 /// without slots holds nothing, so finding it by name gives nothing away.
 fn worker_target(
-    server: &Server,
+    shelf: &Shelf<'_>,
     slot: &str,
     endowment: Option<&Endowment>,
     request: &RunRequest,
@@ -228,14 +284,12 @@ fn worker_target(
         )
         .help("a worker slot takes a worker without slots"));
     }
-    keep(server, &bundle, definition.limits).map(Target::Worker)
+    keep(shelf, &bundle, definition.limits).map(Target::Worker)
 }
 
 /// Keeps a definition by content.
-fn keep(server: &Server, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
-    let put = |text: &str| -> Result<BlobHash, Failure> {
-        server.daemon.store.blobs().put(text.as_bytes()).map_err(|e| store_failure(&e.to_string()))
-    };
+fn keep(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
+    let put = |text: &str| shelf.put(text.as_bytes());
     let includes = bundle
         .includes
         .iter()
@@ -284,7 +338,7 @@ fn check_total(definition: &Definition, request: &RunRequest, taken: &[Attachmen
 
 /// Reads a document, checks it, and keeps its bytes and its text.
 fn take_in(
-    server: &Server,
+    shelf: &Shelf<'_>,
     source: &Document,
     definition: &Definition,
     limits: &document::Limits,
@@ -303,9 +357,8 @@ fn take_in(
         Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(&name))).help(e.help())
     };
     let text = document::text(&bytes, &name, limits).map_err(|e| refuse(&e))?;
-    let blobs = server.daemon.store.blobs();
-    let put = |bytes: &[u8]| blobs.put(bytes).map_err(|e| store_failure(&e.to_string()));
-    Ok(Attachment { hash: put(&bytes)?, text: put(text.text.as_bytes())?, bytes: bytes.len() as u64, name })
+    let (hash, shown) = (shelf.put(&bytes)?, shelf.put(text.text.as_bytes())?);
+    Ok(Attachment { hash, text: shown, bytes: bytes.len() as u64, name })
 }
 
 fn check_suffix(name: &str, definition: &Definition) -> Result<(), Failure> {

@@ -95,7 +95,7 @@ fn call(
         let message = format!("workers may call workers {} deep, and this is the last", run.limits.depth);
         return refuse(state, run, Finding::new("depth/limit", message));
     }
-    let values = proposal.args.first().cloned().unwrap_or_else(|| Value::record_from_map(Default::default()));
+    let values = proposal.args.first().filter(|v| v.as_record().is_some()).cloned().unwrap_or_else(|| Value::record_from_map(Default::default()));
     let attachments = match handed_on(run, proposal.args.get(1)) {
         Ok(attachments) => attachments,
         Err(finding) => return refuse(state, run, finding),
