@@ -36,7 +36,8 @@ pub(crate) fn read<C>(
     if body.len() > bounds.bytes {
         return Err(Problem::TooLarge { bytes: body.len(), limit: bounds.bytes }.into());
     }
-    let mut reader = Reader { text: body, bytes: body.as_bytes(), at: 0, depth: 0 };
+    let names = [const { None }; NAMES];
+    let mut reader = Reader { text: body, bytes: body.as_bytes(), at: 0, depth: 0, names, fields: 4 };
     let value = reader.value(shape)?;
     reader.space();
     if reader.at < reader.bytes.len() {
@@ -45,11 +46,18 @@ pub(crate) fn read<C>(
     Ok(value)
 }
 
+/// How many property names are remembered. A power of two.
+const NAMES: usize = 64;
+
 struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     depth: u32,
+    /// Names met before, each at the place that its bytes choose: records mostly repeat the names of others.
+    names: [Option<Text>; NAMES],
+    /// How many fields the last record had.
+    fields: usize,
 }
 
 impl Reader<'_> {
@@ -124,7 +132,7 @@ impl Reader<'_> {
 
     fn object<C>(&mut self, shape: &mut impl Shape<C>) -> Result<Value<C>, DecodeError> {
         self.descend()?;
-        let mut fields = Vec::new();
+        let mut fields = Vec::with_capacity(self.fields);
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -134,7 +142,7 @@ impl Reader<'_> {
                 if self.peek() != Some(b'"') {
                     return Err(self.syntax("a property name"));
                 }
-                let name = self.string()?;
+                let name = self.name()?;
                 self.space();
                 if self.peek() != Some(b':') {
                     return Err(self.syntax("`:`"));
@@ -151,6 +159,7 @@ impl Reader<'_> {
             }
         }
         self.depth -= 1;
+        self.fields = fields.len().min(64);
         if !fields.is_sorted_by(|(left, _), (right, _)| left < right) {
             fields.sort_by(|(left, _), (right, _)| left.cmp(right));
             if let Some([(name, _), _]) = fields.array_windows().find(|[left, right]| left.0 == right.0) {
@@ -194,7 +203,9 @@ impl Reader<'_> {
         let text = self.text.get(start..self.at).unwrap_or_default();
         if whole && text.len() <= 15 {
             // At most fifteen digits are exact in a double.
-            return Ok(text.parse::<i64>().unwrap_or_default() as f64);
+            let digits = text.as_bytes().iter().filter(|byte| byte.is_ascii_digit());
+            let number = digits.fold(0i64, |number, digit| number * 10 + i64::from(digit - b'0')) as f64;
+            return Ok(if text.starts_with('-') { -number } else { number });
         }
         text.parse().map_err(|_| self.syntax("a number"))
     }
@@ -227,11 +238,37 @@ impl Reader<'_> {
         Ok(builder.finish())
     }
 
+    /// A property name, shared with earlier records where possible.
+    fn name(&mut self) -> Result<Text, DecodeError> {
+        let start = self.at + 1;
+        self.at = start;
+        let end = self.plain();
+        let bytes = self.bytes.get(start..end).unwrap_or_default();
+        if self.peek() != Some(b'"') || bytes.is_empty() {
+            self.at = start - 1;
+            return self.string();
+        }
+        self.at += 1;
+        let mix = |hash: usize, byte: &u8| (hash ^ usize::from(*byte)).wrapping_mul(0x0100_0193);
+        let place = bytes.iter().fold(bytes.len(), mix);
+        let Some(known) = self.names.get_mut((place ^ place >> 7) & (NAMES - 1)) else {
+            return self.string();
+        };
+        match known {
+            Some(name) if name.as_bytes() == bytes => Ok(name.clone()),
+            other => {
+                let name = Text::from(self.text.get(start..end).unwrap_or_default());
+                *other = Some(name.clone());
+                Ok(name)
+            }
+        }
+    }
+
     /// Moves past characters that stand for themselves. All stops are ASCII, so slices stay on boundaries.
     fn plain(&mut self) -> usize {
-        while self.peek().is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-            self.at += 1;
-        }
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let stop = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+        self.at += rest.iter().position(stop).unwrap_or(rest.len());
         self.at
     }
 
@@ -280,6 +317,11 @@ pub(crate) fn write_string(out: &mut String, prefix: &str, text: &Text) {
 }
 
 fn write_escaped(out: &mut String, text: &str) {
+    // Counted, not searched, because that is done many bytes at a time.
+    let escapes = text.bytes().filter(|byte| *byte < 0x20 || *byte == b'"' || *byte == b'\\').count();
+    if escapes == 0 {
+        return out.push_str(text);
+    }
     let mut done = 0;
     for (at, byte) in text.bytes().enumerate() {
         let escape = match byte {
@@ -312,6 +354,11 @@ pub(crate) fn write_number(out: &mut String, number: f64) {
         let _ = write!(out, "{}", number as i64);
         return;
     }
+    if (1e-6..1e21).contains(&number.abs()) {
+        // Here both languages write the shortest digits without an exponent.
+        let _ = write!(out, "{number}");
+        return;
+    }
     let scientific = format!("{number:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
@@ -320,25 +367,10 @@ pub(crate) fn write_number(out: &mut String, number: f64) {
         None => ("", mantissa),
     };
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let count = digits.len() as i32;
-    out.push_str(sign);
-    // `point` is how many digits stand before the decimal point.
-    let point = exponent + 1;
-    if (-5..=0).contains(&point) {
-        out.push_str("0.");
-        out.extend(std::iter::repeat_n('0', point.unsigned_abs() as usize));
-        out.push_str(&digits);
-    } else if (1..=21).contains(&point) && count <= point {
-        out.push_str(&digits);
-        out.extend(std::iter::repeat_n('0', (point - count) as usize));
-    } else if (1..=21).contains(&point) {
-        let (whole, fraction) = digits.split_at(point as usize);
-        let _ = write!(out, "{whole}.{fraction}");
-    } else {
-        let (first, rest) = digits.split_at(1);
-        let dot = if rest.is_empty() { "" } else { "." };
-        let _ = write!(out, "{first}{dot}{rest}e{}{}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
-    }
+    let (first, rest) = digits.split_at(1);
+    let dot = if rest.is_empty() { "" } else { "." };
+    let _ =
+        write!(out, "{sign}{first}{dot}{rest}e{}{}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
 }
 
 /// Puts names in the order in which JavaScript writes an object's own properties after sorting: array indices by

@@ -49,7 +49,7 @@ impl<C> Value<C> {
         Symbol::from_passable_name(name).map(Value::Symbol)
     }
 
-    /// An array. Elements nested [`MAX_DEPTH`] deep make it the error value of [`Value::too_deep`];
+    /// An array. Elements nested [`MAX_DEPTH`](crate::MAX_DEPTH) deep make it the error value of [`Value::too_deep`];
     /// decoders, which meet such input, use [`Value::try_array`].
     pub fn array(elements: impl IntoIterator<Item = Value<C>>) -> Self {
         Self::try_array(elements.into_iter().collect()).unwrap_or_else(|_| Self::too_deep())
@@ -77,9 +77,10 @@ impl<C> Value<C> {
     pub fn try_record(mut fields: Vec<(Text, Value<C>)>) -> Result<Self, ValueError> {
         if !fields.is_sorted_by(|(left, _), (right, _)| left < right) {
             fields.sort_by(|(left, _), (right, _)| left.cmp(right));
-        }
-        if let Some([(name, _), _]) = fields.array_windows().find(|[(left, _), (right, _)]| left == right) {
-            return Err(ValueError::DuplicateName(name.clone()));
+            if let Some([(name, _), _]) = fields.array_windows().find(|[(left, _), (right, _)]| left == right)
+            {
+                return Err(ValueError::DuplicateName(name.clone()));
+            }
         }
         let depth = depth_above(fields.iter().map(|(_, value)| value))?;
         Ok(Value::Record(Record(Arc::new((depth, fields)))))
