@@ -22,8 +22,8 @@ const measure = (name, work, prepare = () => undefined, most = 12) => {
     work(input);
     times.push(now() - started);
   }
-  times.sort((a, b) => a - b);
-  result[name] = times[Math.floor(times.length / 2)];
+  // The best of all, because a shared machine only ever adds time.
+  result[name] = Math.min(...times);
 };
 const smallData = small.toCapData(value);
 const capData = cap.toCapData(value);
@@ -59,8 +59,9 @@ const check = (specimen, pattern) => {
 };
 measure('check large', () => check(value, largePattern));
 const one = value[7];
-const times = 2000;
-const started = now();
-for (let i = 0; i < times; i += 1) check(one, smallPattern);
-result['check small'] = (now() - started) / times;
+const rounds = 500;
+measure('check small', () => {
+  for (let i = 0; i < rounds; i += 1) check(one, smallPattern);
+});
+result['check small'] /= rounds;
 console.log(JSON.stringify(result));

@@ -5,6 +5,7 @@ mod lexer;
 mod parser;
 mod print;
 mod shorthand;
+mod wrap;
 
 use std::fmt;
 use std::ops::Range;
@@ -78,6 +79,22 @@ impl<C: Reference> Pattern<C> {
     /// first occurrence. Safe to show: what is invisible is escaped.
     pub fn to_text(&self) -> String {
         print::pattern(self)
+    }
+
+    /// Like [`Pattern::to_text`], over several lines where one would be longer than `width` characters: the long
+    /// form that `almoner check --expand` shows.
+    ///
+    /// ```
+    /// use passable::Pattern;
+    /// let pattern: Pattern = Pattern::parse(r#"{ verdict: M.or("pass", "fail"), flags: M.arrayOf(M.string()) }"#)?;
+    /// assert_eq!(
+    ///     pattern.to_text_wrapped(40),
+    ///     "{\n  flags: M.arrayOf(M.string()),\n  verdict: M.or(\"pass\", \"fail\"),\n}",
+    /// );
+    /// # Ok::<(), passable::PatternError>(())
+    /// ```
+    pub fn to_text_wrapped(&self, width: usize) -> String {
+        wrap::wrap(&self.to_text(), width)
     }
 }
 

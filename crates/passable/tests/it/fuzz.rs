@@ -1,7 +1,8 @@
 //! Fuzzing of every decoder and parser with a fuzzer that runs on the stable toolchain.
 //!
 //! Each target runs for half a second here; `BOLERO_RANDOM_TEST_TIME_MS=20000` makes it 20 seconds. The fuzzer's
-//! bytes edit one of the seeds, so that most inputs are nearly well formed. What is in `__fuzz__` is replayed.
+//! bytes edit one of the seeds, so that most inputs are nearly well formed. The corpus in `__fuzz__` is replayed
+//! first; what once crashed belongs there.
 
 use std::time::Duration;
 

@@ -124,6 +124,10 @@ proptest! {
         prop_assert!(read == pattern || text.contains("undefined"), "{}", text);
         prop_assert_eq!(&Pattern::parse(&read.to_text()).unwrap(), &read, "{}", text);
         prop_assert_eq!(visible_line(&text), text.as_str());
+        for width in [0, 20, 60] {
+            let wrapped = pattern.to_text_wrapped(width);
+            prop_assert_eq!(&Pattern::parse(&wrapped).unwrap(), &read, "{}", wrapped);
+        }
     }
 
     #[test]
