@@ -156,3 +156,16 @@ fn reply(request: &Request, written: generate::Written, usage: Usage) -> Reply {
     }
     reply
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_memory_before_a_pull_is_what_loading_asks_for() {
+        for known in weights::KNOWN {
+            let asked = needed(known.bytes, HostOptions::new("x").context);
+            assert!(asked <= known.memory && known.memory - asked < 64 << 20, "{}: {asked}", known.name);
+        }
+    }
+}

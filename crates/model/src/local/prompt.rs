@@ -89,8 +89,8 @@ fn system(request: &Request) -> String {
     for tool in &request.tools {
         offer(&tool.name, &tool.description, &tool.parameters);
     }
-    let last = "Ends the task with the answer to the user. For what the other functions have nothing to do with, and for \
-                when they have done all that was asked.";
+    let last = "Answers the user. Use it for greetings and for questions that no other function is about, and when the \
+                other functions have done all that was asked.";
     offer(&answer, last, &grammar::answer_parameters(request));
     text.push_str(&format!(
         "\n</tools>\n\nCall one function at a time: reply with a json object with function name and arguments, and \

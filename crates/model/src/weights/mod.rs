@@ -64,7 +64,7 @@ pub const KNOWN: &[Weights] = &[Weights {
     file: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     bytes: 1_117_320_768,
     sha256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-    memory: 3 << 30,
+    memory: 2_960_000_000,
     licence: "Apache-2.0",
     origin: "Qwen2.5-Coder-1.5B-Instruct by the Qwen team, Alibaba Cloud \
              (https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF)",
