@@ -12,7 +12,8 @@ use crate::order::partial_rank;
 use crate::pattern;
 use crate::value::{Reference, Value};
 
-/// Why a value is not what it should be, in upstream's words; values in it are redacted.
+/// Why a value is not what it should be, in upstream's words. Values in it are redacted, but tags and names are
+/// not: to people it is shown through [`crate::visible_line`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint(pub String);
 

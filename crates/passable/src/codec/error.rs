@@ -125,6 +125,6 @@ pub enum Problem {
     #[error("unknown class {0:?}")]
     Class(Text),
     /// The slots of a reference-free context are not empty, or a reference cannot be read.
-    #[error("cannot read a reference: {0}")]
+    #[error("cannot read a reference: {0:?}")]
     Reference(String),
 }

@@ -24,7 +24,8 @@ use std::sync::Arc;
 const QCLASS: &str = "@qclass";
 
 impl<C: Reference + DeserializeOwned> Value<C> {
-    /// Reads plain JSON. Ordinary JSON becomes what it looks like; escapes become what they stand for.
+    /// Reads plain JSON. Ordinary JSON becomes what it looks like; escapes become what they stand for. Numbers are
+    /// doubles, as in JavaScript: whole numbers beyond 2^53 lose their last digits.
     pub fn from_json(json: &Json) -> Result<Value<C>, DecodeError> {
         read(json, 0)
     }

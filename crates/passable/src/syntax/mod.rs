@@ -32,7 +32,8 @@ pub struct PatternError {
 
 impl PatternError {
     pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
-        PatternError { span, message: message.into(), help: None }
+        let message = crate::visible_line(&message.into()).into_owned();
+        PatternError { span, message, help: None }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {

@@ -69,6 +69,7 @@ proptest! {
         let text = data.to_json_text();
         prop_assert_eq!(&Value::from_json_text(&text).unwrap(), &data);
         prop_assert_eq!(&Value::from_json_text(&data.to_json().to_string()).unwrap(), &data);
+        prop_assert_eq!(&Value::from_json(&serde_json::from_str(&text).unwrap()).unwrap(), &data);
     }
 
     #[test]
