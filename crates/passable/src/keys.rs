@@ -51,6 +51,17 @@ pub(crate) fn quoted(text: &crate::Text) -> String {
     out
 }
 
+/// How upstream's messages mention a word that should need no quotes: it is quoted if it does.
+pub(crate) fn bare(text: &crate::Text) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-');
+    let words =
+        |text: &str| text.split(' ').all(|word| !word.is_empty() && word.as_bytes().iter().all(plain));
+    match text.as_str() {
+        Some(text) if words(text) => text.to_owned(),
+        _ => quoted(text),
+    }
+}
+
 /// Whether a value is a key.
 pub fn is_key<C: Reference>(value: &Value<C>) -> bool {
     confirm_key(value).is_ok()

@@ -125,6 +125,11 @@ pub struct TextBuilder {
 }
 
 impl TextBuilder {
+    /// Makes room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        TextBuilder { bytes: Vec::with_capacity(bytes), lone: 0 }
+    }
+
     /// Appends well-formed text.
     pub fn push_str(&mut self, text: &str) {
         self.bytes.extend_from_slice(text.as_bytes());

@@ -218,7 +218,7 @@ impl Reader<'_> {
             self.at += 1;
             return Ok(Text::from(self.text.get(start..plain_end).unwrap_or_default()));
         }
-        let mut builder = TextBuilder::default();
+        let mut builder = TextBuilder::with_capacity(2 * (plain_end - start) + 32);
         builder.push_str(self.text.get(start..plain_end).unwrap_or_default());
         loop {
             match self.peek() {

@@ -7,7 +7,7 @@ use num_bigint::BigInt;
 
 use super::mismatch::{Label, Mismatch, found};
 use super::{Comparison, Limit, Matcher, Pattern};
-use crate::keys::{Complaint, confirm_key, confirm_kind_of, confirm_scalar, is_key, quoted, redacted};
+use crate::keys::{Complaint, bare, confirm_key, confirm_kind_of, confirm_scalar, is_key, quoted, redacted};
 use crate::order::{compare_keys, compare_known_keys};
 use crate::text::Text;
 use crate::value::{Reference, Value};
@@ -331,7 +331,7 @@ fn confirm_kind<C: Reference, R: Report>(
     match confirm_kind_of(specimen) {
         Ok(real) if kind == real => Ok(true),
         Ok(real) => refuse(pattern, specimen, report, || {
-            format!("{real} {} - Must be a {}", redacted(specimen), kind.to_str_lossy())
+            format!("{real} {} - Must be a {}", redacted(specimen), bare(kind))
         }),
         Err(complaint) => refuse(pattern, specimen, report, || complaint.0),
     }
@@ -362,7 +362,7 @@ fn not_a<C: Reference, R: Report>(
             Value::Tagged(tagged) => quoted(tagged.tag()),
             _ => specimen.kind().to_owned(),
         };
-        format!("{} - Must be a {what} {}, not {kind}", redacted(specimen), label.to_str_lossy())
+        format!("{} - Must be a {what} {}, not {kind}", redacted(specimen), bare(label))
     })
 }
 

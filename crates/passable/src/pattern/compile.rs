@@ -80,10 +80,7 @@ fn check_labelled<C: Reference>(
     value: &Value<C>,
     label: &str,
 ) -> Result<(), Complaint> {
-    pattern.check(value).map_err(|mismatch| {
-        let label = (!mismatch.thrown).then(|| Label::note(label));
-        Complaint(label.into_iter().fold(mismatch, |mismatch, label| mismatch.within(label)).to_string())
-    })
+    pattern.check(value).map_err(|mismatch| Complaint(mismatch.within(Label::note(label)).raw_message()))
 }
 
 fn compile_map<C: Reference>(value: &Value<C>) -> Result<Pattern<C>, Complaint> {
@@ -97,11 +94,11 @@ fn compile_map<C: Reference>(value: &Value<C>) -> Result<Pattern<C>, Complaint> 
     Ok(Pattern::new(Matcher::Map(part("keys").iter().cloned().zip(patterns).collect())))
 }
 
-/// Splits `[...parts, limits?]` into exactly `N` parts and the limits.
+/// Splits `[...parts, limits?]` into exactly `N` parts and what stands where the limits do.
 fn with_limits<'a, C: Reference, const N: usize>(
     payload: &'a Value<C>,
     prefix: &str,
-) -> Result<([&'a Value<C>; N], Limits), Complaint> {
+) -> Result<([&'a Value<C>; N], &'a Value<C>), Complaint> {
     let complain = |what| Err(Complaint(format!("\"{prefix}\" payload {what}: {}", redacted(payload))));
     let Some(elements) = payload.as_array() else {
         return complain("must be an array");
@@ -111,9 +108,13 @@ fn with_limits<'a, C: Reference, const N: usize>(
     }
     let mut parts = elements.iter();
     let main = std::array::from_fn(|_| parts.next().unwrap_or(&Value::Undefined));
-    let limits = match parts.next() {
-        None | Some(Value::Undefined) => Limits::none(),
-        Some(Value::Record(record)) => {
+    Ok((main, parts.next().unwrap_or(&Value::Undefined)))
+}
+
+fn compile_limits<C: Reference>(limits: &Value<C>) -> Result<Limits, Complaint> {
+    match limits {
+        Value::Undefined => Ok(Limits::none()),
+        Value::Record(record) => {
             let limit = |(name, value): &(Text, Value<C>)| match value {
                 Value::Number(limit) => Ok((name.clone(), *limit)),
                 _ => {
@@ -121,11 +122,13 @@ fn with_limits<'a, C: Reference, const N: usize>(
                     Err(Complaint(format!("Value of limit {name} but be a number: {}", json_like(value))))
                 }
             };
-            Limits::from_entries(record.iter().map(limit).collect::<Result<_, _>>()?)
+            let mut entries =
+                property_order(record.fields()).map(limit).collect::<Result<Vec<_>, Complaint>>()?;
+            entries.sort_by(|(left, _), (right, _)| left.cmp(right));
+            Ok(Limits::from_entries(entries))
         }
-        Some(other) => return Err(Complaint(format!("Limits must be a record: {}", json_like(other)))),
-    };
-    Ok((main, limits))
+        other => Err(Complaint(format!("Limits must be a record: {}", json_like(other)))),
+    }
 }
 
 /// How upstream quotes a value that is not redacted.
@@ -137,10 +140,31 @@ pub(super) fn json_like<C: Reference>(value: &Value<C>) -> String {
         Value::Array(array) => format!("[{}]", array.iter().map(json_like).collect::<Vec<_>>().join(",")),
         Value::Record(record) => {
             let field = |(name, value)| format!("{}:{}", quoted(name), json_like(value));
-            let fields = record.iter().map(|(name, value)| field((name, value)));
+            let fields = property_order(record.fields()).map(|(name, value)| field((name, value)));
             format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
         }
         Value::Number(_) | Value::Bool(_) | Value::Null => crate::smallcaps::encode(value).body.split_off(1),
+        Value::Tagged(tagged) => quoted(&Text::from(format!("[{}]", tagged.tag().to_str_lossy()))),
+        Value::Remotable(remote) => {
+            let iface = remote.iface.as_ref().map_or("Remotable".into(), Text::to_str_lossy);
+            quoted(&Text::from(format!("[{iface}]")))
+        }
+        Value::Promise(_) => "\"[Promise]\"".to_owned(),
+        Value::Symbol(symbol) => {
+            let name = symbol.name().to_str_lossy();
+            let name =
+                name.strip_prefix("@@@@").map(|rest| format!("@@{rest}")).unwrap_or_else(|| {
+                    match name.strip_prefix("@@") {
+                        Some(known) => format!("Symbol.{known}"),
+                        None => name.to_string(),
+                    }
+                });
+            quoted(&Text::from(format!("[Symbol({name})]")))
+        }
+        Value::Error(error) => {
+            let (name, message) = (error.name.to_str_lossy(), error.message.to_str_lossy());
+            quoted(&Text::from(format!("[{name}: {message}]")))
+        }
         other => format!("\"[{}]\"", other.kind()),
     }
 }
@@ -164,12 +188,15 @@ fn compile_matcher<C: Reference>(
         Some(parts) => parts.iter().map(Pattern::from_value).collect::<Result<Vec<_>, _>>(),
         None => Err(Complaint("Needs array of sub-patterns: (a string)".to_owned())),
     };
-    let one = || with_limits::<C, 1>(payload, &prefix).and_then(|([a], l)| Ok((part(a, &prefix, 0)?, l)));
+    let one = || {
+        let ([a], limits) = with_limits::<C, 1>(payload, &prefix)?;
+        Ok((part(a, &prefix, 0)?, compile_limits(limits)?))
+    };
     let two = || {
         let ([a, b], limits) = with_limits::<C, 2>(payload, &prefix)?;
-        Ok((part(a, &prefix, 0)?, part(b, &prefix, 1)?, limits))
+        Ok((part(a, &prefix, 0)?, part(b, &prefix, 1)?, compile_limits(limits)?))
     };
-    let none = || with_limits::<C, 0>(payload, &prefix).map(|([], limits)| limits);
+    let none = || with_limits::<C, 0>(payload, &prefix).and_then(|([], limits)| compile_limits(limits));
     let label = || {
         let shape = Pattern::record([("label", Pattern::string())]).unwrap_or_else(|_| Pattern::any());
         check_labelled(&shape, payload, &prefix)?;
@@ -241,7 +268,7 @@ fn compile_container_has<C: Reference>(payload: &Value<C>) -> Result<Matcher<C>,
     let at_least_one = Pattern::new(Matcher::Compare(Comparison::Gte, Value::bigint(1)));
     check_labelled(&at_least_one, count, &format!("{prefix}: [1]"))?;
     let count = count.as_bigint().cloned().unwrap_or_else(|| BigInt::from(1));
-    Ok(Matcher::ContainerHas(element, count, limits))
+    Ok(Matcher::ContainerHas(element, count, compile_limits(limits)?))
 }
 
 /// `[required, optional?, rest?]`
