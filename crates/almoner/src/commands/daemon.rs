@@ -76,8 +76,7 @@ pub fn halt(place: &Place) -> Result<bool, Failure> {
     };
     client.ask(&Request::Stop)?;
     let begun = Instant::now();
-    let process = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    while process.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok()) {
+    while is_owned(place) {
         if begun.elapsed() > Duration::from_secs(10) {
             return Err(Failure::new(Exit::Failure, format!("the daemon (process {pid}) does not end"))
                 .help(format!("`kill {pid}` loses nothing")));
@@ -85,4 +84,13 @@ pub fn halt(place: &Place) -> Result<bool, Failure> {
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(true)
+}
+
+/// Whether some process has the store. Its number would not tell: a process that has ended keeps it until its parent
+/// takes note, and in a container there may be none that ever does.
+fn is_owned(place: &Place) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    let Ok(lock) = std::fs::File::open(place.state.join("store/lock")) else { return false };
+    // Held for no longer than this line; a daemon that starts just then is started again by its client.
+    flock(&lock, FlockOperation::NonBlockingLockShared).is_err()
 }

@@ -170,6 +170,10 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
                 .help("`almoner models pull --yes` fetches one; or start Ollama, set OPENAI_API_KEY, or name one with -m"));
         }
     }
+    if let Some(from) = args.from.as_deref().filter(|from| !from.exists()) {
+        return Err(Failure::new(Exit::NotFound, format!("there is no file {}", from.display()))
+            .help("check the path"));
+    }
     crate::place::private_dir(&place.cache)?;
     let source = match (&args.from, args.mirror) {
         (Some(path), _) => Source::Path(path.clone()),

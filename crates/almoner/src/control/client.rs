@@ -39,6 +39,9 @@ impl Client {
         }
         let begun = Instant::now();
         let mut daemon = start(place)?;
+        // Who has the store, if it is not a daemon that can be reached.
+        let mut owned = None;
+        let mut pause = Duration::from_millis(20);
         loop {
             if let Some(client) = Client::connect_if_running(place)? {
                 // When it ends before we do, somebody must take note of it.
@@ -49,15 +52,21 @@ impl Client {
             if begun.elapsed() > PATIENCE {
                 return Err(match ended {
                     Some(status) => why_it_ended(&mut daemon, status),
-                    None => Failure::new(Exit::NoDaemon, "the daemon does not answer")
-                        .help(format!("see {}, or run `almoner daemon` to watch it", place.log().display())),
+                    None => owned.unwrap_or_else(|| {
+                        Failure::new(Exit::NoDaemon, "the daemon does not answer").help(format!(
+                            "see {}, or run `almoner daemon` to watch it",
+                            place.log().display()
+                        ))
+                    }),
                 });
             }
             match ended {
                 // Another daemon has the store: one that is coming up, and will listen; or one that is going down,
                 // and makes room for the next.
                 Some(status) if status.code() == Some(Exit::Conflict as i32) => {
-                    std::thread::sleep(Duration::from_millis(20));
+                    owned = Some(why_it_ended(&mut daemon, status));
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(640));
                     if Client::connect_if_running(place)?.is_none() {
                         daemon = start(place)?;
                     }

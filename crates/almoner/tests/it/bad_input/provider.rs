@@ -3,7 +3,6 @@
 //! The run stalls, keeps what it has, and goes on when the server is well again.
 
 use std::net::TcpListener;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -18,15 +17,28 @@ fn run(desk: &Desk, worker: &[&str], model: &str) -> Said {
     desk.home.almoner(&[&["run", "-m", model], worker].concat())
 }
 
-/// The server fails as it is told for `tries` requests and is well afterwards.
+/// A way to fail: what the server answers, how often it is worth asking, what is said, and the way out.
+struct Failing {
+    answer: Answer,
+    tries: usize,
+    says: &'static [&'static str],
+    help: &'static str,
+}
+
+fn failing(answer: Answer, tries: usize, says: &'static [&'static str], help: &'static str) -> Failing {
+    Failing { answer, tries, says, help }
+}
+
+/// The server fails for as long as it is asked and is well afterwards.
 #[track_caller]
-fn stalls_and_resumes(failing: Answer, tries: usize, says_what: &[&str], help: &str) {
+fn stalls_and_resumes(case: Failing) {
+    let Failing { answer, tries, says: says_what, help } = case;
     let desk = Desk::new();
-    let server = Server::start(move |number, _| if number < tries { failing.clone() } else { says("hello") });
+    let server = Server::start(move |number, _| if number < tries { answer.clone() } else { says("hello") });
     let said = run(&desk, &["hello.worker"], &server.model());
     check(&said, &["run"], 1, says_what, help);
     check(&said, &["run"], 1, &["r3 stalled"], "almoner resume");
-    assert_eq!(server.requests().len(), tries, "as many tries as are worth it");
+    assert_eq!(server.requests().len(), tries, "as many tries as are worth it: {says_what:?}");
     assert_eq!(said.out, "", "no half answer is a result");
     assert!(runs(&desk.home)[0]["state"].to_string().contains("stalled"));
     // Other runs go their way meanwhile.
@@ -37,66 +49,63 @@ fn stalls_and_resumes(failing: Answer, tries: usize, says_what: &[&str], help: &
 }
 
 #[test]
-fn a_server_that_is_busy_is_asked_again_and_then_waited_for() {
-    // As long as it asks for, and no longer.
-    let begun = Instant::now();
-    let busy = status("429 Too Many Requests", "retry-after: 1\r\n", r#"{"error": {"message": "slow"}}"#);
-    stalls_and_resumes(busy, 3, &["asks to slow down"], "wait 1 s and resume the run");
-    assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
-}
-
-#[test]
-fn a_server_that_wants_a_long_pause_is_not_waited_for() {
-    let busy = status("429 Too Many Requests", "retry-after: 3600\r\n", "");
-    stalls_and_resumes(busy, 1, &["asks to slow down"], "wait 3600 s and resume the run");
-}
-
-#[test]
-fn an_account_without_money_is_not_asked_again() {
+fn a_server_that_fails_stalls_the_run_until_it_is_well() {
+    let half = json!({"choices": [{"delta": {"content": "hel"}}]});
+    let half_body =
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{\"choices\": [";
+    let busy = |headers, body| status("429 Too Many Requests", headers, body);
     let broke = r#"{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}"#;
-    let broke = status("429 Too Many Requests", "", broke);
-    stalls_and_resumes(broke, 1, &["no quota left"], "top up the account");
-}
-
-#[test]
-fn a_server_that_fails_is_asked_again() {
-    let broken = status("500 Internal Server Error", "", "<html>oops\u{1b}[31m</html>");
-    stalls_and_resumes(broken, 3, &["status 500", "oops"], "resume the run later");
-}
-
-#[test]
-fn a_server_that_does_not_take_the_key_says_so() {
-    let no = status("401 Unauthorized", "", r#"{"error": {"message": "bad key"}}"#);
-    stalls_and_resumes(no, 1, &["did not accept the key: bad key"], "check the key");
-}
-
-#[test]
-fn half_a_stream_is_no_answer() {
-    let half = events(&[json!({"choices": [{"delta": {"content": "hel"}}]})], false);
-    stalls_and_resumes(half, 3, &["cut off"], "resume the run later");
-}
-
-#[test]
-fn half_a_body_is_no_answer() {
-    let half =
-        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{\"choices\": ["
-            .to_vec();
-    stalls_and_resumes(half, 3, &["cut off"], "resume the run later");
-}
-
-#[test]
-fn malformed_json_is_no_answer() {
-    stalls_and_resumes(
-        raw_events("data: {\"choices\": [nonsense\n\n"),
-        3,
-        &["no reply"],
-        "resume the run later",
-    );
-}
-
-#[test]
-fn what_is_no_http_is_no_answer() {
-    stalls_and_resumes(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), 3, &["no reply"], "resume the run later");
+    let later = "resume the run later";
+    let cases = [
+        failing(busy("retry-after: 1\r\n", "slow"), 3, &["asks to slow down"], "wait 1 s and resume the run"),
+        // A long pause is for the person to decide about.
+        failing(
+            busy("retry-after: 3600\r\n", ""),
+            1,
+            &["asks to slow down"],
+            "wait 3600 s and resume the run",
+        ),
+        failing(busy("", broke), 1, &["no quota left"], "top up the account"),
+        failing(
+            status("500 Internal Server Error", "", "<b>oops\u{1b}[31m"),
+            3,
+            &["status 500", "oops"],
+            later,
+        ),
+        failing(
+            status("401 Unauthorized", "", r#"{"error": "bad key"}"#),
+            1,
+            &["the key: bad key"],
+            "check the key",
+        ),
+        failing(
+            status("404 Not Found", "", r#"{"error": "no such"}"#),
+            1,
+            &["no model `small`"],
+            "almoner models",
+        ),
+        failing(
+            status("400 Bad Request", "", r#"{"error": "odd"}"#),
+            1,
+            &["status 400: odd"],
+            "has to change",
+        ),
+        failing(events(&[half], false), 3, &["cut off"], later),
+        failing(half_body.into(), 3, &["cut off"], later),
+        failing(raw_events("data: {\"choices\": [nonsense\n\n"), 3, &["no reply"], later),
+        failing(status("200 OK", "content-type: application/json\r\n", "[]"), 3, &["no reply"], later),
+        failing(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), 3, &["no reply"], later),
+    ];
+    // They wait most of the time, so they wait together.
+    std::thread::scope(|scope| {
+        let running: Vec<_> =
+            cases.into_iter().map(|case| scope.spawn(|| stalls_and_resumes(case))).collect();
+        for case in running {
+            if let Err(panic) = case.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    });
 }
 
 #[test]

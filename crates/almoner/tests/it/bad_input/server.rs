@@ -73,7 +73,7 @@ fn read(stream: &TcpStream) -> Option<Value> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    serde_json::from_slice(&body).ok()
+    if body.is_empty() { Some(Value::Null) } else { serde_json::from_slice(&body).ok() }
 }
 
 /// An answer with a status, further header lines, and a body.
