@@ -258,6 +258,10 @@ fn compare_utf16(left: &Text, right: &Text) -> Ordering {
         return left.units().cmp(right.units());
     }
     let (left, right) = (left.as_bytes(), right.as_bytes());
+    if left.is_ascii() || right.is_ascii() {
+        // Whatever differs first, one side of it is ASCII, and below everything else in both orders.
+        return left.cmp(right);
+    }
     match left.iter().zip(right).find(|(a, b)| a != b) {
         None => left.len().cmp(&right.len()),
         Some((&(0xEE | 0xEF), &(0xF0..))) => Ordering::Greater,
