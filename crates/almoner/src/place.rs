@@ -27,7 +27,13 @@ impl Place {
     /// Everything under one directory, given by its absolute path.
     pub fn under(home: &Path) -> Place {
         let runtime = short_enough(home.join("run"));
-        Place { state: home.join("state"), cache: home.join("cache"), runtime, home: Some(home.to_owned()), models: None }
+        Place {
+            state: home.join("state"),
+            cache: home.join("cache"),
+            runtime,
+            home: Some(home.to_owned()),
+            models: None,
+        }
     }
 
     /// What a child process must have in its environment to mean the same place.
@@ -63,7 +69,13 @@ impl Place {
             Some(dir) => short_enough(dir.join("almoner")),
             None => short_enough(state.join("run")),
         };
-        Ok(Place { state, cache: base("XDG_CACHE_HOME", ".cache").join("almoner"), runtime, home: None, models })
+        Ok(Place {
+            state,
+            cache: base("XDG_CACHE_HOME", ".cache").join("almoner"),
+            runtime,
+            home: None,
+            models,
+        })
     }
 
     /// The socket on which the daemon takes commands.

@@ -36,6 +36,8 @@ pub enum Act {
         /// The run.
         run: RunNumber,
     },
+    /// The daemon has come up: everything in the outbox is taken up again.
+    Recover,
 }
 
 /// Starts a run: endows the worker with what is bound to its slots.

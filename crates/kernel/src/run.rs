@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
 use crate::proposal::{Finding, Fingerprint, Proposal, Value, Verdict};
-use crate::provenance::Provenance;
+use crate::provenance::{Provenance, Source};
 
 /// A run as the store keeps it beside its journal: what it was started with, and what the journal comes to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -157,6 +157,9 @@ pub struct Input {
     /// For an `Each` run: what each child works on.
     #[serde(default)]
     pub items: Vec<Attachment>,
+    /// Files from which named inputs were read: what stands in them are not the person's own words.
+    #[serde(default)]
+    pub origins: Vec<Source>,
 }
 
 /// A document handed to a run, kept by content.
@@ -203,6 +206,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// All tokens, read and written.
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
     /// Adds another usage to this one.
     pub fn add(&mut self, other: Usage) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);

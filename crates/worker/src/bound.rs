@@ -10,7 +10,7 @@ use kernel::{FormulaId, Interface, Method, Param, Pattern};
 use model::Tool;
 use passable::Effect;
 
-use crate::definition::Definition;
+use crate::definition::{Attachments, Definition};
 use crate::program;
 use crate::trouble::trouble;
 use crate::world::World;
@@ -29,8 +29,8 @@ pub(crate) struct Bound {
 pub(crate) enum Reach {
     /// A built-in capability.
     Capability(Box<dyn Capability>),
-    /// A worker: calling it is a run of its own.
-    Worker,
+    /// A worker that takes such documents: calling it is a run of its own.
+    Worker(Attachments),
 }
 
 /// All slots of a run.
@@ -58,7 +58,7 @@ impl Slots {
             let Some(bound) = by_name.get(&slot.name) else { continue };
             for method in bound.interface.methods.iter().filter(|m| bound.grant.methods.contains(&m.name)) {
                 let name = match bound.reach {
-                    Reach::Worker => slot.name.clone(),
+                    Reach::Worker(_) => slot.name.clone(),
                     Reach::Capability(_) => format!("{}_{}", slot.name, method.name),
                 };
                 let schema = method.tool_schema(&name);
@@ -104,7 +104,7 @@ fn bind(world: &dyn World, id: &FormulaId) -> Result<Bound, Trouble> {
     if let Formula::Worker { name, definition, includes, .. } = &formula {
         let callee = program::load(world, name, definition, includes)?.definition;
         let interface = worker_interface(&callee);
-        return Ok(Bound { grant, interface, reach: Reach::Worker });
+        return Ok(Bound { grant, interface, reach: Reach::Worker(callee.attachments) });
     }
     let capability = caps::open(&formula, &grant).map_err(|e| {
         trouble(

@@ -3,7 +3,6 @@
 //! It holds nothing that the journal does not: after a crash the same steps follow.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use caps::Settled;
 use kernel::begun::Begun;
@@ -11,7 +10,7 @@ use kernel::command::{Judgement, Move, Reply as CommandReply};
 use kernel::proposal::{Effect, Finding};
 use kernel::run::{CallSite, Completion, Run, RunOutcome, Shape, State, Trouble, Usage};
 use kernel::{RunNumber, StepRef, Value};
-use model::{ModelError, Reply, Request};
+use model::{MalformedCall, Reply, Request};
 use serde_json::Value as Json;
 
 use crate::answer;
@@ -21,7 +20,7 @@ use crate::fold::Fold;
 use crate::judging::Bench;
 use crate::program::{self, Program};
 use crate::steps::{self, Item};
-use crate::trouble::{internal, of_model, trouble};
+use crate::trouble::{internal, is_final, of_model, trouble};
 use crate::world::World;
 
 /// How often in a row a model may be told that its answer is no use.
@@ -139,6 +138,10 @@ impl Driver<'_> {
             return Err(internal("an effect has begun on something that has none"));
         };
         match caps::settle(&**capability, begun) {
+            Settled::Completed(Completion::Failed(finding)) if can_be_mended(&finding) => {
+                let help = "put it right, then `almoner resume`";
+                Err(trouble("effect/failed", format!("{}: {}", begun.step(), finding.message), help))
+            }
             Settled::Completed(completion) => Ok(completion),
             Settled::Unknown => Err(trouble(
                 "effect/unknown",
@@ -167,6 +170,11 @@ impl Driver<'_> {
 
     fn finish(&mut self, outcome: RunOutcome) -> Result<Flow, Trouble> {
         self.advance(vec![Move::Finish { outcome }])?;
+        Ok(Flow::Stop)
+    }
+
+    fn stall(&mut self, trouble: Trouble) -> Result<Flow, Trouble> {
+        self.advance(vec![Move::Stall { trouble }])?;
         Ok(Flow::Stop)
     }
 
@@ -279,25 +287,26 @@ impl Driver<'_> {
         let mut request: Request = serde_json::from_slice(&self.world.blob(request)?)
             .map_err(|_| internal("a recorded request cannot be read"))?;
         request.cancel = self.world.cancel();
-        let begun = Instant::now();
         let number = self.run.number;
-        let answered = self.world.provider(&self.run.model).and_then(|provider| {
-            provider
-                .complete(&request, &mut |progress| self.world.progress(number, progress))
-                .map_err(|e| if matches!(e, ModelError::Canceled) { canceled() } else { of_model(&e) })
+        let answered = self.world.provider(&self.run.model).map(|provider| {
+            let mut shown = |progress| self.world.progress(number, progress);
+            provider.complete(&request, &mut shown)
         });
-        let reply = match answered {
-            Ok(reply) => reply,
-            Err(_) if self.world.is_stopping() => return Ok(Flow::Stop),
-            Err(trouble) => {
-                self.advance(vec![Move::Stall { trouble }])?;
-                return Ok(Flow::Stop);
+        let mut reply = match answered {
+            Ok(Ok(reply)) => reply,
+            _ if self.world.is_stopping() => return Ok(Flow::Stop),
+            // One item of many does not hold up the others for what only another request could mend.
+            Ok(Err(error)) if is_final(&error) && self.run.parent.is_some() => {
+                return self.fail(of_model(&error));
             }
+            Ok(Err(error)) => return self.stall(of_model(&error)),
+            Err(trouble) => return self.stall(trouble),
         };
+        set_aside_deep(&mut reply);
         let usage = Usage {
             input_tokens: reply.usage.input_tokens,
             output_tokens: reply.usage.output_tokens,
-            model_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            model_ms: (reply.usage.seconds.max(0.0) * 1000.0) as u64,
         };
         let bytes = serde_json::to_vec(&reply).map_err(|e| internal(e.to_string()))?;
         let reply = self.world.put_blob(&bytes)?;
@@ -397,7 +406,8 @@ impl Driver<'_> {
             Ok(args) => args,
             Err(trouble) => return self.fail(trouble),
         };
-        let judged = self.judge_step(site, &slot, CALL, &args)?;
+        let bench = Bench::new(self.world, &self.run, &self.fold)?;
+        let judged = self.judge_step(&bench, site, &slot, CALL, &args)?;
         match judged {
             Ok(judgement) => {
                 self.advance(vec![Move::Propose { proposals: vec![judgement] }])?;
@@ -410,6 +420,7 @@ impl Driver<'_> {
     /// Judges a call that the worker file wrote down. The inner error is one that ends the run.
     fn judge_step(
         &self,
+        bench: &Bench<'_>,
         site: CallSite,
         slot: &str,
         method: &str,
@@ -428,48 +439,76 @@ impl Driver<'_> {
                 return Ok(Err(trouble("input/step", message, "mend the worker file and run it again")));
             }
         };
-        Bench::new(self.world, &self.run, &self.fold)?.judge(site, slot, bound, method, args).map(Ok)
+        bench.judge(site, slot, bound, method, args).map(Ok)
     }
 
-    /// The worker's `write` steps: all of them one step, and so one card.
+    /// The worker's `write` steps: all of them one step, and so one card. An item for which nothing can be written
+    /// does not keep the others from theirs.
     fn write(&mut self, items: &[Item]) -> Result<Flow, Trouble> {
-        if self.fold.made_by(&CallSite::Write { index: 0 }).is_none() {
-            let writes = match steps::writes(&self.program, &self.run, items) {
-                Ok(writes) => writes,
-                Err(trouble) => return self.fail(trouble),
-            };
+        let (writes, mut files) = match steps::writes(&self.program, &self.run, items) {
+            Ok(planned) => planned,
+            Err(trouble) => return self.fail(trouble),
+        };
+        if self.fold.made_by(&CallSite::Write { index: 0 }).is_none() && !writes.is_empty() {
+            let bench = Bench::new(self.world, &self.run, &self.fold)?;
             let mut proposals = Vec::new();
-            for (index, write) in writes.into_iter().enumerate() {
+            for (index, write) in writes.iter().enumerate() {
                 let args = serde_json::json!({ "path": write.path, "content": write.content });
-                match self.judge_step(CallSite::Write { index }, &write.slot, "write", &args)? {
+                let site = CallSite::Write { index };
+                match self.judge_step(&bench, site, &write.slot, "write", &args)? {
                     Ok(judgement) => proposals.push(judgement),
                     Err(trouble) => return self.fail(trouble),
                 }
             }
-            if !proposals.is_empty() {
-                self.advance(vec![Move::Propose { proposals }])?;
-                return Ok(Flow::Continue);
-            }
+            self.advance(vec![Move::Propose { proposals }])?;
+            return Ok(Flow::Continue);
         }
         let written: Vec<_> =
             self.fold.calls.values().filter(|call| matches!(call.site, CallSite::Write { .. })).collect();
-        let files: Vec<Json> = written.iter().map(|call| steps::file(call)).collect();
         let done = written.iter().any(|call| matches!(call.completion, Some(Completion::Done { .. })));
-        if !written.is_empty() && !done {
+        files.extend(written.iter().map(|call| steps::file(call)));
+        if !files.is_empty() && !done {
             let why = files.first().and_then(|f| f["why"].as_str()).unwrap_or_default().to_owned();
-            return self.fail(trouble(
-                "write/refused",
-                format!("nothing was written: {why}"),
-                "see `almoner trace`",
-            ));
+            let message = format!("nothing was written: {why}");
+            return self.fail(trouble("write/refused", message, "see `almoner trace`"));
         }
         let value = steps::value(&self.run, &self.program, items, files);
         self.finish(RunOutcome::Done(read_back(&value)?))
     }
 }
 
-fn canceled() -> Trouble {
-    trouble("model/canceled", "the model's answer was cut short by the end of the daemon", "`almoner resume`")
+/// Whether an effect failed because of something outside that a person can put right; nothing has happened then.
+fn can_be_mended(finding: &Finding) -> bool {
+    MENDABLE.contains(&finding.rule.as_str())
+}
+
+/// The rules of such findings.
+const MENDABLE: [&str; 2] = ["file/full", "file/read-only"];
+
+/// How deep a call's arguments may nest. What is deeper could not be read back from where it is kept.
+const DEEPEST: usize = 64;
+
+/// Makes calls whose arguments nest too deep into malformed ones, which the model is told about.
+fn set_aside_deep(reply: &mut Reply) {
+    let calls = std::mem::take(&mut reply.calls);
+    let (deep, fine): (Vec<_>, Vec<_>) =
+        calls.into_iter().partition(|call| is_deeper(&call.arguments, DEEPEST));
+    reply.calls = fine;
+    reply.malformed.extend(deep.into_iter().map(|call| MalformedCall {
+        id: call.id,
+        name: call.name,
+        arguments: "(nested too deep to be kept)".to_owned(),
+        reason: format!("the arguments nest deeper than {DEEPEST}"),
+    }));
+}
+
+fn is_deeper(json: &Json, limit: usize) -> bool {
+    match (json, limit.checked_sub(1)) {
+        (Json::Array(items), Some(left)) => items.iter().any(|item| is_deeper(item, left)),
+        (Json::Object(fields), Some(left)) => fields.values().any(|value| is_deeper(value, left)),
+        (Json::Array(_) | Json::Object(_), None) => true,
+        _ => false,
+    }
 }
 
 fn read_back(json: &Json) -> Result<Value, Trouble> {

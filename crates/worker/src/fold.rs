@@ -150,12 +150,14 @@ impl Fold {
     }
 
     fn pass_time(&mut self, step: &Step) {
-        if let Some(last) = self.last_ms.filter(|_| !self.still) {
+        // Before a run was resumed it was nobody's work, also if the daemon did not live to say that it stopped.
+        let resumed = matches!(step.entry, Entry::Resumed { .. });
+        if let Some(last) = self.last_ms.filter(|_| !self.still && !resumed) {
             self.ran_ms = self.ran_ms.saturating_add(step.at_ms.saturating_sub(last).max(0).unsigned_abs());
         }
         self.last_ms = Some(step.at_ms);
-        self.still = matches!(step.entry, Entry::Suspended { .. } | Entry::Stalled { .. })
-            || (self.still && !matches!(step.entry, Entry::Resumed { .. }));
+        self.still =
+            matches!(step.entry, Entry::Suspended { .. } | Entry::Stalled { .. }) || (self.still && !resumed);
     }
 
     /// Notes an outcome before it is recorded: it goes out with the run's next steps, in the same transaction.

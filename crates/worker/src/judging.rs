@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use kernel::command::Judgement;
-use kernel::proposal::{Caller, Effect, Proposal};
+use kernel::proposal::{Caller, Effect, Finding, Proposal};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::{CallSite, Completion, Run, Trouble};
 use kernel::{Method, Value};
 use policy::{Context, Document, Facts, Spent, Written};
 
 use crate::bound::{Bound, Reach};
+use crate::definition::Attachments;
 use crate::fold::Fold;
 use crate::trouble::internal;
 use crate::world::World;
@@ -45,7 +46,11 @@ impl<'a> Bench<'a> {
     ) -> Result<Judgement, Trouble> {
         let facts = match &bound.reach {
             Reach::Capability(capability) => capability.facts(&method.name, &args),
-            Reach::Worker => Facts { line: format!("calls the worker `{slot}`"), ..Facts::default() },
+            Reach::Worker(takes) => Facts {
+                line: format!("calls the worker `{slot}`"),
+                problems: self.unfit_attachments(takes, args.get(1)),
+                ..Facts::default()
+            },
         };
         let named = method.params.iter().map(|p| p.name.as_str()).zip(&args);
         let documents: Vec<Document<'_>> =
@@ -65,11 +70,16 @@ impl<'a> Bench<'a> {
             pins: facts.pins.clone(),
             provenance: self.run.provenance.join(&Provenance::of(Source::Model(self.run.model.clone()))),
         };
+        // Writing down what has been paid for costs no tokens.
+        let used = match site {
+            CallSite::Write { .. } => kernel::run::Usage::default(),
+            _ => self.run.used,
+        };
         let spent = Spent {
             limits: self.run.limits,
-            used: self.run.used,
+            used,
             ran_ms: self.fold.ran_ms,
-            child_depth: matches!(bound.reach, Reach::Worker).then_some(self.run.depth + 1),
+            child_depth: matches!(bound.reach, Reach::Worker(_)).then_some(self.run.depth + 1),
         };
         let verdict = policy::judge(&Context {
             proposal: &proposal,
@@ -84,6 +94,33 @@ impl<'a> Bench<'a> {
     }
 }
 
+impl Bench<'_> {
+    /// What the callee does not take of what it would be handed.
+    fn unfit_attachments(&self, takes: &Attachments, names: Option<&Value>) -> Vec<Finding> {
+        let names: Vec<&str> =
+            names.and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect();
+        let mut findings = Vec::new();
+        let mut finding = |message: String, allowed: String| {
+            findings.push(Finding::new("call/attachments", message).at("attachments").allowed(allowed));
+        };
+        if names.len() > takes.max as usize {
+            finding(format!("{} documents are too many", names.len()), format!("at most {}", takes.max));
+        }
+        let handed = self.run.input.attachments.iter().filter(|a| names.contains(&a.name.as_str()));
+        let bytes: u64 = handed.map(|a| a.bytes).sum();
+        if bytes > takes.bytes {
+            finding(format!("the documents have {bytes} bytes together"), format!("at most {}", takes.bytes));
+        }
+        for name in names {
+            let lower = name.to_lowercase();
+            if !takes.suffixes.is_empty() && !takes.suffixes.iter().any(|s| lower.ends_with(s.as_str())) {
+                finding(format!("`{name}` is not of a kind that it takes"), takes.suffixes.join(", "));
+            }
+        }
+        findings
+    }
+}
+
 /// Everything that the run has read, by name.
 fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, String)>, Trouble> {
     let mut documents = Vec::new();
@@ -92,9 +129,17 @@ fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, S
             .map_err(|_| internal("the text of a document is not text"))?;
         documents.push((document.name.clone(), text));
     }
+    if !run.input.origins.is_empty() {
+        let text = run.input.values.to_json().to_string();
+        for origin in &run.input.origins {
+            if let Source::Document { name, .. } = origin {
+                documents.push((name.clone(), text.clone()));
+            }
+        }
+    }
     for call in fold.calls.values() {
         let Some(Completion::Done { value, provenance }) = &call.completion else { continue };
-        let Some(text) = value.as_str() else { continue };
+        let text = value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned);
         let names: BTreeSet<&str> = provenance
             .sources
             .iter()
@@ -104,7 +149,7 @@ fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, S
             })
             .collect();
         for name in names {
-            documents.push((name.to_owned(), text.to_owned()));
+            documents.push((name.to_owned(), text.clone()));
         }
     }
     Ok(documents)

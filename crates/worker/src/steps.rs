@@ -41,29 +41,46 @@ pub(crate) fn then_args(
     Ok(args)
 }
 
-/// Everything that the run writes, in order.
-pub(crate) fn writes(program: &Program, run: &Run, items: &[Item]) -> Result<Vec<Written>, Trouble> {
+/// Everything that the run writes, in order, and, for items for which it cannot, why not. What comes of a document
+/// can make an item's path impossible, or that of another item; it never keeps the others from being written.
+pub(crate) fn writes(
+    program: &Program,
+    run: &Run,
+    items: &[Item],
+) -> Result<(Vec<Written>, Vec<Json>), Trouble> {
     let input = run.input.values.to_json();
-    let mut all = Vec::new();
+    let (mut all, mut refused): (Vec<Written>, Vec<Json>) = (Vec::new(), Vec::new());
     for (index, write) in program.definition.write.iter().enumerate() {
-        let render = |data: &Json| {
-            render_write(&program.definition, &program.bundle, index, data).map_err(|e| mend(&e.to_string()))
-        };
+        let render = |data: &Json| render_write(&program.definition, &program.bundle, index, data);
         match write.when {
             When::Each => {
                 for one in items.iter().filter(|one| one.error.is_none()) {
-                    let mut data = json!({ "input": input, "item": one.item, "attachments": one.attachments });
+                    let mut data =
+                        json!({ "input": input, "item": one.item, "attachments": one.attachments });
                     merge(&mut data, &one.results);
-                    all.push(render(&data)?);
+                    let why = match render(&data) {
+                        Ok(write) if all.iter().any(|w| w.slot == write.slot && w.path == write.path) => {
+                            format!("another item writes {} too", write.path)
+                        }
+                        Ok(write) => {
+                            all.push(write);
+                            continue;
+                        }
+                        Err(error) => error.to_string(),
+                    };
+                    refused.push(json!({
+                        "slot": write.slot, "path": null, "item": one.item["name"], "written": false, "why": why,
+                    }));
                 }
             }
             When::Once => {
                 let rows: Vec<Json> = items.iter().map(Item::row).collect();
-                all.push(render(&json!({ "input": input, "items": rows }))?);
+                let data = json!({ "input": input, "items": rows });
+                all.push(render(&data).map_err(|e| mend(&e.to_string()))?);
             }
         }
     }
-    Ok(all)
+    Ok((all, refused))
 }
 
 /// One item of a run as the `write` steps see it.

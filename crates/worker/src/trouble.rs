@@ -9,6 +9,18 @@ pub(crate) fn trouble(code: &str, message: impl Into<String>, help: impl Into<St
     Trouble { code: code.to_owned(), message: Untrusted::new(message), help: help.into() }
 }
 
+/// Whether asking again can never help: the run ends. Anything else waits until a person has put it right.
+pub(crate) fn is_final(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::ContextTooLong { .. }
+            | ModelError::SchemaRefused { .. }
+            | ModelError::TooLarge { .. }
+            | ModelError::Filtered
+            | ModelError::Refused { .. }
+    )
+}
+
 /// What a model's error means for a run.
 pub(crate) fn of_model(error: &ModelError) -> Trouble {
     let code = if error.is_transient() { "model/busy" } else { "model/failed" };

@@ -17,6 +17,8 @@ const MOST: u64 = 10 << 20;
 pub struct Inputs {
     /// The named inputs.
     pub values: Map<String, Value>,
+    /// Files from which named inputs were read: `@` and the path as it was given, and the hash of what was read.
+    pub read_from: Vec<(String, kernel::BlobHash)>,
     /// The documents, in the order given; those of a directory by name.
     pub documents: Vec<Document>,
 }
@@ -38,6 +40,9 @@ pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
             }
         } else {
             let (name, value) = named(text)?;
+            if let (Some((_, path)), Some(read)) = (text.split_once("=@"), value.as_str()) {
+                gathered.read_from.push((format!("@{path}"), kernel::BlobHash::of(read.as_bytes())));
+            }
             if gathered.values.insert(name.clone(), value).is_some() {
                 return Err(Failure::new(Exit::Usage, format!("the input `{name}` is given twice"))
                     .help("give it once"));

@@ -99,9 +99,9 @@ pub struct RunArgs {
     /// One isolated run for each document
     #[arg(long)]
     pub each: bool,
-    /// With --each: how many at a time
-    #[arg(short = 'j', value_name = "N", requires = "each", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub jobs: u32,
+    /// With --each: how many at a time (one with a local model, else four)
+    #[arg(short = 'j', value_name = "N", requires = "each", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: Option<u32>,
     /// Hand a slot something: SLOT=PATH, SLOT=PATH:rw, SLOT=PATH?suffix=.pdf&max=10MiB
     #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH")]
     pub endow: Vec<String>,

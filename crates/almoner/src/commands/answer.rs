@@ -75,7 +75,7 @@ fn which(place: &Place, named: Option<&str>, verb: &str) -> Result<MessageNumber
             .help(format!("`almoner inbox {first}` shows one, `almoner {verb} {first}` answers it")));
     }
     for number in &numbers {
-        output::note(&attend::card(place, *number)?.render());
+        output::note(&attend::card(place, *number)?.render(output::columns()));
     }
     output::prompt(&format!("Type the number of the message to {verb}: "));
     let mut line = String::new();

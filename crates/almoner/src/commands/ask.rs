@@ -49,11 +49,12 @@ pub fn ask(place: &Place, args: &AskArgs) -> Ended {
         includes: Default::default(),
         beside: None,
         values: Map::from_iter([("question".to_owned(), Value::String(args.question.clone()))]),
+        read_from: vec![],
         documents: documents.documents,
         each: None,
         endow,
         allow: vec![],
-        model: models::choose(place, args.model.as_deref(), false)?,
+        model: models::choose(place, args.model.as_deref(), None, false)?,
         dry_run: false,
     };
     run::start(place, request, &args.follow)

@@ -205,7 +205,7 @@ impl Attendance<'_> {
                 continue;
             }
             if run.number == self.root && run.is_finished() {
-                return Ok(Caught::Over(Box::new(run)));
+                return Ok(Caught::Over(Box::new(get_run(self.place, self.root)?)));
             }
             self.family.insert(run.number);
             match run.state {
@@ -339,6 +339,8 @@ impl Attendance<'_> {
                 "finished" => {
                     self.active.remove(&run);
                 }
+                // Somebody else's steps: the run itself may be waiting or stalled all the same.
+                "collected" | "answered" | "completed" => {}
                 _ => {
                     self.active.insert(run);
                     self.trouble.remove(&run);
@@ -417,7 +419,7 @@ impl Attendance<'_> {
                 output::note(&format!("message {number}: denied (--on-ask deny)"));
             }
             Asking::Elsewhere => {
-                output::note(&card(self.place, number)?.render());
+                output::note(&card(self.place, number)?.render(output::columns()));
                 output::note(&format!("waiting for `almoner approve {number}` from elsewhere"));
             }
             Asking::Here if self.asked.is_none() => self.ask_next()?,
@@ -430,7 +432,7 @@ impl Attendance<'_> {
     fn ask_next(&mut self) -> Result<(), Failure> {
         self.asked = self.pending.first().copied();
         if let Some(number) = self.asked {
-            output::note(&card(self.place, number)?.render());
+            output::note(&card(self.place, number)?.render(output::columns()));
             how_to_answer(number);
         }
         Ok(())

@@ -26,7 +26,7 @@ pub fn inbox(place: &Place, args: &InboxArgs) -> Ended {
         if args.json.json {
             output::json(&card)?;
         } else {
-            output::result(&card.render())?;
+            output::result(&card.render(output::columns()))?;
             if card.is_open() {
                 output::note(&format!("`almoner approve {number}` or `almoner deny {number} -r WHY`"));
             }

@@ -73,10 +73,11 @@ fn is_here(place: &Place, weights: &Weights) -> bool {
 }
 
 fn in_words(found: &Found) -> String {
+    let shown = |reference: &ModelRef| visible_line(&reference.to_string()).into_owned();
     match found {
-        Found::Key { reference, variable } => format!("{reference} (the key in {variable})"),
-        Found::Ollama { reference, url } => format!("{reference} (Ollama at {url})"),
-        Found::Local { reference, .. } => format!("{reference} (weights on this disk)"),
+        Found::Key { reference, variable } => format!("{} (the key in {variable})", shown(reference)),
+        Found::Ollama { reference, url } => format!("{} (Ollama at {})", shown(reference), visible_line(url)),
+        Found::Local { reference, .. } => format!("{} (weights on this disk)", shown(reference)),
         Found::Pull { weights, .. } => {
             format!(
                 "none is here; `almoner models pull` fetches {} ({} MiB)",
@@ -94,19 +95,33 @@ pub fn found_in_words(place: &Place) -> (bool, String, String) {
     (here, in_words(&found), "`almoner models pull`, start Ollama, or set OPENAI_API_KEY".to_owned())
 }
 
-/// The model for a run: the one that is named, else the one that is found; the weights of a local one are fetched
-/// first, if the person says so.
+/// The model for a run: the one that the person names, else the one that is found; the weights of a local one are
+/// fetched first, if the person says so. What a worker file asks for counts only where it changes nothing but the
+/// model's name: it can come from anyone, and must not choose who is sent the documents.
 ///
 /// # Errors
 /// When it is no model, or there is none and nobody to ask.
-pub fn choose(place: &Place, named: Option<&str>, dry: bool) -> Result<String, Failure> {
+pub fn choose(
+    place: &Place,
+    named: Option<&str>,
+    by_file: Option<&str>,
+    dry: bool,
+) -> Result<String, Failure> {
     let from_env = std::env::var("ALMONER_MODEL").ok().filter(|m| !m.is_empty());
     let Some(text) = named.map(str::to_owned).or(from_env) else {
         let found = model::detect(&lookup, &place.weights());
         if let (Found::Pull { weights, .. }, false) = (&found, dry) {
             offer(place, weights)?;
         }
-        return Ok(found.reference().to_string());
+        return Ok(by_file.and_then(|asked| same_provider(asked, found.reference())).unwrap_or_else(|| {
+            if let Some(asked) = by_file {
+                let asked = visible_line(asked);
+                output::note(&format!(
+                    "the worker asks for the model {asked}; say `-m {asked}` if you want that"
+                ));
+            }
+            found.reference().to_string()
+        }));
     };
     let reference: ModelRef = text.parse().map_err(|e| {
         Failure::new(Exit::Usage, format!("{e}"))
@@ -129,6 +144,26 @@ pub fn choose(place: &Place, named: Option<&str>, dry: bool) -> Result<String, F
         }
         other => other.to_string(),
     })
+}
+
+/// How many runs may ask a model at once, if nobody says: a local model answers one at a time.
+pub fn jobs(model: &str) -> u32 {
+    match model.parse() {
+        Ok(ModelRef::Local { .. }) => 1,
+        _ => 4,
+    }
+}
+
+/// The model that a worker file asks for, if the same provider serves it.
+fn same_provider(asked: &str, found: &ModelRef) -> Option<String> {
+    let asked: ModelRef = asked.parse().ok()?;
+    let same = matches!(
+        (&asked, found),
+        (ModelRef::Local { .. }, ModelRef::Local { .. })
+            | (ModelRef::OpenAi { .. }, ModelRef::OpenAi { .. })
+            | (ModelRef::Ollama { .. }, ModelRef::Ollama { .. })
+    );
+    same.then(|| asked.to_string())
 }
 
 fn here(path: std::path::PathBuf) -> Result<std::path::PathBuf, Failure> {

@@ -34,6 +34,16 @@ pub fn prompt(text: &str) {
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
+/// How many columns the person's terminal has.
+pub fn columns() -> usize {
+    let size =
+        rustix::termios::tcgetwinsize(io::stderr()).or_else(|_| rustix::termios::tcgetwinsize(io::stdout()));
+    match size {
+        Ok(size) if size.ws_col >= 40 => usize::from(size.ws_col).min(120),
+        _ => 80,
+    }
+}
+
 /// Whether a person can be asked here: both the question and the answer need a terminal.
 pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, visible, visible_line};
 use worker::definition::{self, Bundle, Report, Severity};
 
 use super::{attend, models, output};
@@ -21,8 +21,7 @@ pub fn run(place: &Place, args: &RunArgs) -> Ended {
     let definition = check(&bundle)?;
     let inputs = cli::gather(&args.inputs)?;
     let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
-    let wanted = args.model.as_deref().or(definition.model.as_deref());
-    let model = models::choose(place, wanted, args.dry_run)?;
+    let model = models::choose(place, args.model.as_deref(), definition.model.as_deref(), args.dry_run)?;
     let beside =
         std::path::absolute(&args.worker).ok().and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
     let request = RunRequest {
@@ -32,8 +31,9 @@ pub fn run(place: &Place, args: &RunArgs) -> Ended {
         includes: bundle.includes,
         beside,
         values: inputs.values,
+        read_from: inputs.read_from,
         documents: inputs.documents,
-        each: args.each.then_some(args.jobs),
+        each: args.each.then(|| args.jobs.unwrap_or_else(|| models::jobs(&model))),
         endow,
         allow: args.allow.clone(),
         model,
@@ -68,7 +68,7 @@ fn show_report(report: Report) -> String {
     let handler = miette::GraphicalReportHandler::new_themed(theme());
     let mut text = String::new();
     match handler.render_report(&mut text, &report) {
-        Ok(()) => text,
+        Ok(()) => visible(&text).into_owned(),
         Err(_) => plain(&report),
     }
 }

@@ -97,6 +97,14 @@ impl Client {
                     .help("the socket must belong to you; remove it if no daemon runs"));
             }
         };
+        // Keys go over this socket: only to a daemon of the same user.
+        let listener = rustix::net::sockopt::socket_peercred(&stream).map_err(|e| gone(&e.into()))?;
+        if listener.uid != rustix::process::getuid() {
+            let message = format!("{} belongs to another user", place.socket().display());
+            return Err(
+                Failure::new(Exit::NoDaemon, message).help("set ALMONER_HOME to a directory of yours")
+            );
+        }
         let reader = BufReader::new(stream.try_clone().map_err(|e| gone(&e))?);
         let mut client = Client { stream, reader, last_event: 0, build: String::new() };
         let keys: BTreeMap<_, _> =

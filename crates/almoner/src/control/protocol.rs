@@ -124,6 +124,9 @@ pub struct RunRequest {
     pub beside: Option<String>,
     /// The named inputs, a JSON object.
     pub values: serde_json::Map<String, serde_json::Value>,
+    /// Files from which named inputs were read, by input: name and hash.
+    #[serde(default)]
+    pub read_from: Vec<(String, BlobHash)>,
     /// The documents.
     pub documents: Vec<Document>,
     /// One child for each document, so many at a time.

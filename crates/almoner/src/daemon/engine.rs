@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use kernel::RunNumber;
-use kernel::command::Move;
+use kernel::command::{Act, Move};
 use kernel::run::Trouble;
 use kernel::table::Task;
 use passable::Untrusted;
@@ -46,6 +46,15 @@ impl Engine {
     /// Takes up everything that the outbox says must still happen. Every open effect belongs to a run that must go
     /// on, and is settled when that run is driven.
     pub fn recover(self: &Arc<Engine>) -> Result<(), Failure> {
+        if let Err(failure) = self.daemon.apply(Act::Recover) {
+            // A full or read-only store can still be read, and says what is wrong to whoever wants to change it.
+            crate::commands::output::note(&failure.to_string());
+        }
+        self.take_up()
+    }
+
+    /// Drives everything that is in the outbox; what is being driven already is left alone.
+    pub fn take_up(self: &Arc<Engine>) -> Result<(), Failure> {
         let host = self.daemon.host;
         for task in self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))? {
             match task {

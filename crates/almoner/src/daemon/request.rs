@@ -1,5 +1,7 @@
 //! Requests and their answers.
 
+use std::collections::BTreeSet;
+
 use kernel::command::{Act, AnswerApproval, Choice, Reply};
 use kernel::message::Body;
 use kernel::proposal::Proposal;
@@ -34,7 +36,7 @@ pub fn answer(server: &Server, request: Request) -> Result<Response, Failure> {
             answer_approval(server, AnswerApproval { text, message, entries, choice })?
         }
         Request::Resume { run } => resume(server, run)?,
-        Request::Runs { limit } => Response::Runs(daemon.read(|txn| query::runs(txn, &owner, None, limit))?),
+        Request::Runs { limit } => Response::Runs(runs(server, limit)?),
         Request::GetRun { run } => Response::Run(Box::new(get_run(server, run)?)),
         Request::Journal { run } => {
             get_run(server, run)?;
@@ -72,6 +74,28 @@ fn status(server: &Server) -> Result<Status, Failure> {
     })
 }
 
+/// Runs in short: without what they worked on and what came of them, which can be long.
+fn runs(server: &Server, limit: usize) -> Result<Vec<kernel::run::Run>, Failure> {
+    let daemon = &server.daemon;
+    let mut runs = daemon.read(|txn| query::runs(txn, &daemon.host.number, None, limit))?;
+    for run in &mut runs {
+        run.input = kernel::run::Input {
+            values: kernel::Value::null(),
+            attachments: vec![],
+            items: vec![],
+            origins: vec![],
+        };
+        run.provenance = Default::default();
+        if let State::Finished { outcome: kernel::run::RunOutcome::Done(value) } = &mut run.state {
+            *value = kernel::Value::null();
+        }
+        if let Some(trouble) = daemon.stuck(run.number) {
+            run.state = State::Stalled { trouble };
+        }
+    }
+    Ok(runs)
+}
+
 /// The run, with what keeps it if the store itself could not record it.
 fn get_run(server: &Server, run: RunNumber) -> Result<kernel::run::Run, Failure> {
     let daemon = &server.daemon;
@@ -98,21 +122,24 @@ fn resume(server: &Server, only: Option<RunNumber>) -> Result<Response, Failure>
     for run in daemon.take_stuck(only) {
         server.engine.drive(run);
     }
-    let stalled: Vec<RunNumber> = match only {
-        Some(run) => vec![run],
-        None => daemon
-            .read(|txn| query::runs(txn, &daemon.host.number, None, usize::MAX))?
-            .into_iter()
-            .filter(|run| matches!(run.state, State::Stalled { .. }))
-            .map(|run| run.number)
-            .collect(),
-    };
+    // Oldest first, so that a parent comes before its children.
+    let mut family: BTreeSet<RunNumber> = only.into_iter().collect();
+    let mut stalled = Vec::new();
+    for run in daemon.read(|txn| query::runs(txn, &daemon.host.number, None, usize::MAX))?.into_iter().rev() {
+        if run.parent.is_some_and(|parent| family.contains(&parent.run)) {
+            family.insert(run.number);
+        }
+        let wanted = only.is_none() || family.contains(&run.number);
+        if wanted && matches!(run.state, State::Stalled { .. }) {
+            stalled.push(run.number);
+        }
+    }
     for run in stalled {
         let outcome = daemon.apply(Act::Resume { run })?;
         outcome.ready.iter().for_each(|run| server.engine.drive(*run));
     }
     // What was ready when the daemon came up is driven already; asking again is harmless.
-    server.engine.recover()?;
+    server.engine.take_up()?;
     Ok(Response::Reply(Reply::Done))
 }
 
@@ -127,10 +154,11 @@ pub fn card(server: &Server, number: MessageNumber) -> Result<Card, Failure> {
             .help("see `almoner inbox`"));
     };
     let asking = get_run(server, *run)?;
+    let steps = daemon.read(|txn| query::journal(txn, &daemon.host.number, *run, 1))?;
     let shown = entries
         .iter()
         .enumerate()
-        .map(|(i, asked)| entry(server, asked.proposal, letter.mail.answers.get(&i).cloned()))
+        .map(|(i, asked)| entry(server, &steps, asked.proposal, letter.mail.answers.get(&i).cloned()))
         .collect::<Result<_, _>>()?;
     let read = asking.provenance.sources.iter().cloned().collect();
     Ok(Card { number, run: *run, worker: asking.name, entries: shown, read })
@@ -138,25 +166,26 @@ pub fn card(server: &Server, number: MessageNumber) -> Result<Card, Failure> {
 
 fn entry(
     server: &Server,
+    steps: &[kernel::run::Step],
     at: StepRef,
     answer: Option<kernel::message::Answer>,
 ) -> Result<CardEntry, Failure> {
     let daemon = &server.daemon;
-    let owner = daemon.host.number;
-    let broken =
-        || Failure::new(Exit::Failure, format!("{at} is not in the journal")).help("`almoner doctor`");
-    let Some(Entry::Proposed { proposal, .. }) =
-        daemon.read(|txn| table::step(txn, &owner, at))?.map(|step| step.entry)
-    else {
-        return Err(broken());
+    let proposed = steps.iter().find_map(|step| match &step.entry {
+        Entry::Proposed { proposal, .. } if step.number == at.step => Some(proposal),
+        _ => None,
+    });
+    let Some(proposal) = proposed else {
+        return Err(
+            Failure::new(Exit::Failure, format!("{at} is not in the journal")).help("`almoner doctor`")
+        );
     };
-    let steps = daemon.read(|txn| query::journal(txn, &owner, at.run, at.step))?;
-    let findings = steps.into_iter().find_map(|step| match step.entry {
-        Entry::Judged { proposal, verdict, .. } if proposal == at.step => Some(verdict.findings),
+    let findings = steps.iter().find_map(|step| match &step.entry {
+        Entry::Judged { proposal, verdict, .. } if *proposal == at.step => Some(verdict.findings.clone()),
         _ => None,
     });
     let (grant, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
-    let names = parameter_names(&formula, &grant, &proposal);
+    let names = parameter_names(&formula, &grant, proposal);
     let arguments = proposal
         .args
         .iter()

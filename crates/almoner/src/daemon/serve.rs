@@ -83,7 +83,7 @@ impl Server {
             let help = format!("stop the daemon (process {}) and try again", std::process::id());
             return frame::write(&mut stream, &Response::Failed(failure.help(help)));
         }
-        self.daemon.keys.merge(hello.keys);
+        self.daemon.keys.take(hello.keys);
         let last_event =
             match self.daemon.read(|txn| kernel::table::last_event(txn, &self.daemon.host.number)) {
                 Ok(event) => event.map_or(0, |e| e.seq),
@@ -105,7 +105,14 @@ impl Server {
             }
             let stop = request == Request::Stop;
             let response = request::answer(self, request).unwrap_or_else(Response::Failed);
-            let written = frame::write(&mut stream, &response);
+            let written = match frame::write(&mut stream, &response) {
+                // Nothing of it has been sent.
+                Err(e) if e.kind() == io::ErrorKind::InvalidData => {
+                    let failure = Failure::new(Exit::Failure, "the answer is too long to be sent");
+                    frame::write(&mut stream, &Response::Failed(failure.help("ask for less at once")))
+                }
+                written => written,
+            };
             if stop {
                 self.daemon.stop();
             }
@@ -116,6 +123,9 @@ impl Server {
     /// Sends every event after `after`, then each as it comes, until the client or the daemon goes.
     fn follow(&self, stream: &mut UnixStream, mut after: u64) -> io::Result<()> {
         let mut tick = self.daemon.news.tick();
+        for (run, trouble) in self.daemon.all_stuck() {
+            frame::write(stream, &Response::Stuck { run, trouble })?;
+        }
         loop {
             loop {
                 let events = match self.daemon.events(after, BATCH) {

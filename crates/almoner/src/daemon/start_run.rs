@@ -41,6 +41,7 @@ pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> 
     for source in &request.documents {
         documents.push(take_in(&shelf, source, &definition, &limits)?);
     }
+    check_names(&documents)?;
     check_total(&definition, &request, &documents)?;
     if request.dry_run {
         return plan(&definition, &bundle, &request, &bindings, &documents).map(Response::Plan);
@@ -55,7 +56,16 @@ pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> 
         worker,
         shape,
         model: request.model,
-        input: Input { values, attachments, items },
+        input: Input {
+            values,
+            attachments,
+            items,
+            origins: request
+                .read_from
+                .into_iter()
+                .map(|(name, hash)| kernel::provenance::Source::Document { name, hash })
+                .collect(),
+        },
         bindings,
     };
     let outcome = server.daemon.apply(Act::Start(Box::new(start)))?;
@@ -86,7 +96,10 @@ fn check_money(definition: &Definition, request: &RunRequest) -> Result<(), Fail
     if definition.usd.is_none() || free {
         return Ok(());
     }
-    let message = format!("`{}` has a limit in money, and the price of {} is not known", definition.name, request.model);
+    let message = format!(
+        "`{}` has a limit in money, and the price of {} is not known",
+        definition.name, request.model
+    );
     Err(Failure::new(Exit::Invalid, message)
         .help("limit `tokens` instead of `usd` in the worker file, or use a model that costs nothing"))
 }
@@ -152,7 +165,9 @@ fn bind(shelf: &Shelf<'_>, definition: &Definition, request: &RunRequest) -> Res
                     let message = format!("slot `{}`{} is not bound", slot.name, label.unwrap_or_default());
                     return Err(Failure::new(Exit::Usage, message).help(format!("bind it with `{how}`")));
                 }
-                (SlotKind::Dir { write }, Some(endowment)) => mount_target(&slot.name, write, endowment, request)?,
+                (SlotKind::Dir { write }, Some(endowment)) => {
+                    mount_target(&slot.name, write, endowment, request)?
+                }
                 (SlotKind::Outbox, Some(endowment)) => {
                     ready_dir(&slot.name, &endowment.path, Make::of(true, request))?;
                     Target::Spool { path: endowment.path.clone() }
@@ -319,6 +334,19 @@ fn check_count(definition: &Definition, request: &RunRequest) -> Result<(), Fail
         .help("`--each` gives every document a run of its own"));
     }
     Ok(())
+}
+
+/// Documents are known by their names from here on.
+fn check_names(taken: &[Attachment]) -> Result<(), Failure> {
+    let mut names = BTreeSet::new();
+    match taken.iter().find(|document| !names.insert(&document.name)) {
+        None => Ok(()),
+        Some(twice) => Err(Failure::new(
+            Exit::Invalid,
+            format!("two documents are called {}", visible_line(&twice.name)),
+        )
+        .help("rename one of them, or give each a run of its own")),
+    }
 }
 
 fn check_total(definition: &Definition, request: &RunRequest, taken: &[Attachment]) -> Result<(), Failure> {

@@ -187,6 +187,11 @@ fn grant(server: &Server, proposal: &Proposal, reasons: &mut Vec<Reason>) -> Res
     Ok(())
 }
 
+/// A directory without links, as the client names files; as it was endowed, if it is gone.
+fn real(path: &str) -> std::path::PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.into())
+}
+
 /// A name is a file that was written, or a slot.
 fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
     let daemon = &server.daemon;
@@ -198,7 +203,7 @@ fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
             let Entry::Proposed { proposal, .. } = &step.entry else { continue };
             let (_, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
             let directory = match &formula {
-                Formula::Mount { path } | Formula::Spool { path } => std::path::Path::new(path),
+                Formula::Mount { path } | Formula::Spool { path } => real(path),
                 _ => continue,
             };
             let completion = steps.iter().find_map(|s| match &s.entry {
@@ -221,7 +226,7 @@ fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
         for (slot, id) in &run.grants {
             let (grant, formula) = daemon.grant(id).map_err(|t| Failure::of_trouble(&t))?;
             let leads_to = match &formula {
-                Formula::Mount { path } | Formula::Spool { path } => std::path::Path::new(path) == wanted,
+                Formula::Mount { path } | Formula::Spool { path } => real(path) == wanted,
                 _ => false,
             };
             if slot == name || leads_to {

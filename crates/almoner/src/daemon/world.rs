@@ -179,6 +179,12 @@ impl Daemon {
         taken
     }
 
+    /// Every run that the store itself keeps from going on.
+    pub fn all_stuck(&self) -> Vec<(RunNumber, Trouble)> {
+        let stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        stuck.iter().map(|(run, trouble)| (*run, trouble.clone())).collect()
+    }
+
     /// What keeps a run from going on, if the store itself does.
     pub fn stuck(&self, run: RunNumber) -> Option<Trouble> {
         self.stuck.lock().unwrap_or_else(PoisonError::into_inner).get(&run).cloned()

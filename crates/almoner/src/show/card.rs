@@ -57,74 +57,98 @@ impl Card {
         self.entries.iter().any(|entry| entry.answer.is_none())
     }
 
-    /// The card as text: nothing folded, nothing left out.
-    pub fn render(&self) -> String {
+    /// The card as text for a screen of so many columns: nothing folded, nothing left out. Every line that holds
+    /// words of a model or a document begins with a mark of ours, also where a long one goes on.
+    pub fn render(&self, columns: usize) -> String {
         let mut out = String::new();
         let count = self.entries.len();
         let entries = if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") };
-        let _ = writeln!(
-            out,
-            "── message {} ── {} `{}` asks ── {entries} ──",
-            self.number,
-            self.run,
-            visible_line(&self.worker)
-        );
+        let worker = visible_line(&self.worker);
+        let title = format!("message {} ── {} `{worker}` asks ── {entries} ──", self.number, self.run);
+        lines(&mut out, "── ", "   ", &title, columns);
         for (i, entry) in self.entries.iter().enumerate() {
-            entry.render(i + 1, &mut out);
+            entry.render(i + 1, columns, &mut out);
         }
         let untrusted: Vec<String> = self.read.iter().filter(|s| !s.is_trusted()).map(source).collect();
         if !untrusted.is_empty() {
-            let _ = writeln!(out, "\n  This run has been shown: {}", untrusted.join(", "));
+            out.push('\n');
+            let shown = format!("This run has been shown: {}", untrusted.join(", "));
+            lines(&mut out, "  ", "  · ", &shown, columns);
         }
         out
     }
 }
 
+/// Writes text over as many lines as it needs, each with a mark in front.
+fn lines(out: &mut String, first: &str, next: &str, text: &str, columns: usize) {
+    let mut mark = first;
+    for line in text.split('\n') {
+        let mut rest = line;
+        loop {
+            let room = columns.saturating_sub(mark.chars().count() + 1).max(20);
+            let mut used = 0;
+            let end = rest.char_indices().find_map(|(at, c)| {
+                // Characters from here on may take two columns.
+                used += if c < '\u{1100}' { 1 } else { 2 };
+                (used > room).then_some(at)
+            });
+            // Between words, if there is a gap near the end of the line.
+            let end = end.map(|end| {
+                rest[..end].rfind(' ').map(|at| at + 1).filter(|at| at * 3 > end * 2).unwrap_or(end)
+            });
+            let (now, later) = rest.split_at(end.unwrap_or(rest.len()));
+            let _ = writeln!(out, "{mark}{now}");
+            mark = next;
+            rest = later;
+            if rest.is_empty() {
+                break;
+            }
+        }
+    }
+}
+
 impl CardEntry {
-    fn render(&self, number: usize, out: &mut String) {
-        let _ = writeln!(
-            out,
-            "\n[{number}] {} {}.{}  →  {}    {}",
+    fn render(&self, number: usize, columns: usize, out: &mut String) {
+        out.push('\n');
+        let title = format!(
+            "{} {}.{}  →  {}    {}",
             self.effect.as_words(),
             visible_line(&self.slot),
             visible_line(&self.method),
             visible_line(&self.target),
             self.step
         );
+        lines(out, &format!("[{number}] "), "    ", &title, columns);
         for (name, text) in &self.arguments {
             let shown = text.visible();
-            if shown.contains('\n') {
-                let _ = writeln!(out, "    {name} ({} bytes):", text.raw().len());
-                for line in shown.lines() {
-                    let _ = writeln!(out, "      │ {line}");
-                }
-            } else {
-                let _ = writeln!(out, "    {name}: {shown}");
-            }
+            let shown = shown.trim_end_matches('\n');
+            let _ = writeln!(out, "    {} ({} bytes):", visible_line(name), text.raw().len());
+            lines(out, "      │ ", "      │ ", shown, columns);
         }
         if let Some(replaced) = &self.replaces {
-            let _ = writeln!(out, "    ! replaces what is there now ({})", visible_line(replaced));
+            let text = format!("replaces what is there now ({})", visible_line(replaced));
+            lines(out, "    ! ", "    ! ", &text, columns);
         }
         for trace in &self.traces {
-            let _ = writeln!(
-                out,
-                "    ! {} “{}” came from {} ({})",
+            let text = format!(
+                "{} “{}” came from {} ({})",
                 visible_line(&trace.argument),
                 visible_line(&trace.text),
                 visible_line(&trace.document),
                 visible_line(&trace.how)
             );
+            lines(out, "    ! ", "    ! ", &text, columns);
         }
         for finding in &self.findings {
-            let _ =
-                writeln!(out, "    · {} [{}]", visible_line(&finding.message), visible_line(&finding.rule));
+            let text = format!("{} [{}]", visible_line(&finding.message), visible_line(&finding.rule));
+            lines(out, "    · ", "    · ", &text, columns);
         }
         match &self.answer {
             Some(Answer::Approved { for_run, .. }) => {
                 let _ = writeln!(out, "    ✓ approved{}", if *for_run { " for this run" } else { "" });
             }
             Some(Answer::Denied { reason, .. }) => {
-                let _ = writeln!(out, "    ✗ denied: {}", reason.visible_line());
+                lines(out, "    ✗ denied: ", "    ✗ ", &reason.visible_line(), columns);
             }
             None => {}
         }
@@ -138,5 +162,24 @@ pub fn source(source: &Source) -> String {
         Source::Model(name) => format!("the model {}", visible_line(name)),
         Source::Document { name, hash } => format!("{} ({})", visible_line(name), hash.short()),
         Source::Run(run) => run.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_of_foreign_text_is_without_a_mark() {
+        let forged = format!("Re{}    ✓ checked by almoner", " ".repeat(78));
+        for text in [&forged, "a\nb\n\nc", &"界".repeat(100)] {
+            let mut out = String::new();
+            lines(&mut out, "      │ ", "      │ ", text, 80);
+            assert!(out.lines().all(|line| line.starts_with("      │ ")), "{out}");
+            let wide = |c: char| if c < '\u{1100}' { 1 } else { 2 };
+            assert!(out.lines().all(|line| line.chars().map(wide).sum::<usize>() <= 80), "{out}");
+            let back: String = out.lines().map(|line| &line["      │ ".len()..]).collect();
+            assert_eq!(back, text.replace('\n', ""));
+        }
     }
 }

@@ -116,7 +116,11 @@ fn renumber(value: &mut Value, numbers: &BTreeMap<u64, u64>) {
 #[track_caller]
 fn assert_same(got: &Left, expected: &Left, when: &str) {
     assert_eq!(got.files, expected.files, "{when}");
-    assert_eq!(got.journals.keys().collect::<Vec<_>>(), expected.journals.keys().collect::<Vec<_>>(), "{when}");
+    assert_eq!(
+        got.journals.keys().collect::<Vec<_>>(),
+        expected.journals.keys().collect::<Vec<_>>(),
+        "{when}"
+    );
     for (run, steps) in &expected.journals {
         let names = |steps: &Value| {
             let steps = steps.as_array().unwrap();

@@ -108,7 +108,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
     let child = RunNumber(state.count("next_run")?);
     run.children.insert(index, child);
     state.journal(run, Entry::Spawned { index, child }, Provenance::default())?;
-    let left = run.limits.tokens.saturating_sub(run.used.input_tokens + run.used.output_tokens);
+    let left = run.limits.tokens.saturating_sub(run.used.tokens());
     let mut limits = run.limits;
     limits.tokens = left;
     let seed = Seed {
@@ -124,9 +124,15 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
         parent: Some(Parent { run: run.number, place: Place::Item { index } }),
         depth: run.depth,
         model: run.model.clone(),
-        input: Input { values: run.input.values.clone(), attachments: vec![item], items: vec![] },
+        input: Input {
+            values: run.input.values.clone(),
+            attachments: vec![item],
+            items: vec![],
+            origins: run.input.origins.clone(),
+        },
         grants: run.grants.clone(),
         source: run.source,
+        provenance: Provenance::host(),
     };
     create(state, seed)
 }

@@ -26,6 +26,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     if let Some(&entry) = wanted.iter().find(|&&i| i >= entries.len()) {
         return Err(Fault::NoEntry { message: number, entry, count: entries.len() });
     }
+    let wanted: std::collections::BTreeSet<usize> = wanted.into_iter().collect();
     let open: Vec<usize> = wanted.into_iter().filter(|i| !mail.answers.contains_key(i)).collect();
     if open.is_empty() {
         return Ok(Reply::AlreadyAnswered { run });

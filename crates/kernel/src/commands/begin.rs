@@ -95,13 +95,18 @@ fn call(
         let message = format!("workers may call workers {} deep, and this is the last", run.limits.depth);
         return refuse(state, run, Finding::new("depth/limit", message));
     }
-    let values = proposal.args.first().filter(|v| v.as_record().is_some()).cloned().unwrap_or_else(|| Value::record_from_map(Default::default()));
+    let values = proposal
+        .args
+        .first()
+        .filter(|v| v.as_record().is_some())
+        .cloned()
+        .unwrap_or_else(|| Value::record_from_map(Default::default()));
     let attachments = match handed_on(run, proposal.args.get(1)) {
         Ok(attachments) => attachments,
         Err(finding) => return refuse(state, run, finding),
     };
     // What the callee may use comes out of what the caller has left.
-    let left = run.limits.tokens.saturating_sub(run.used.input_tokens + run.used.output_tokens);
+    let left = run.limits.tokens.saturating_sub(run.used.tokens());
     program.limits.tokens = program.limits.tokens.min(left);
     program.limits.depth = run.limits.depth;
     let child = RunNumber(state.count("next_run")?);
@@ -117,9 +122,11 @@ fn call(
             parent: Some(Parent { run: run.number, place: Place::Call { proposal: at.step } }),
             depth: run.depth + 1,
             model: run.model.clone(),
-            input: Input { values, attachments, items: vec![] },
+            input: Input { values, attachments, items: vec![], origins: vec![] },
             grants: Default::default(),
             source: run.source,
+            // What the caller knows is in the inputs that it wrote.
+            provenance: proposal.provenance.clone(),
         },
     )
 }

@@ -5,6 +5,7 @@ mod answer;
 mod begin;
 mod genesis;
 mod propose;
+mod recover;
 mod resume;
 mod start;
 
@@ -26,6 +27,7 @@ pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, 
         Act::Advance(advance) => advance::advance(&mut state, advance)?,
         Act::Answer(answer) => answer::answer(&mut state, answer)?,
         Act::Resume { run } => resume::resume(&mut state, run)?,
+        Act::Recover => recover::recover(&mut state)?,
     };
     Ok(state.outcome)
 }

@@ -47,6 +47,7 @@ pub(super) fn start(state: &mut State<'_>, start: Start) -> Result<Reply, Fault>
         input: start.input,
         grants,
         source,
+        provenance: Provenance::host(),
     };
     create(state, seed)?;
     Ok(Reply::Started { run: number })
@@ -100,13 +101,15 @@ pub(super) struct Seed {
     pub(super) input: Input,
     pub(super) grants: BTreeMap<String, FormulaId>,
     pub(super) source: MessageNumber,
+    pub(super) provenance: Provenance,
 }
 
 /// Makes a run that is ready to go, with the promise for its result.
 pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<(), Fault> {
     let (id, result) = (state.fresh_id(), state.fresh_id());
-    let provenance =
-        seed.input.attachments.iter().map(provenance_of).fold(Provenance::host(), |all, one| all.join(&one));
+    let read = seed.input.attachments.iter().map(provenance_of);
+    let origins = seed.input.origins.iter().cloned().map(Provenance::of);
+    let provenance = read.chain(origins).fold(seed.provenance, |all, one| all.join(&one));
     let formula = Formula::Run { run: seed.number, worker: seed.worker, result };
     state.put_formula(id, formula, provenance.clone())?;
     state.put_formula(result, Formula::Promise, Provenance::host())?;

@@ -95,7 +95,12 @@ impl World {
             worker: program("clerk"),
             shape,
             model: "scripted:x".to_owned(),
-            input: Input { values: Value::record_from_map(BTreeMap::new()), attachments: vec![], items },
+            input: Input {
+                values: Value::record_from_map(BTreeMap::new()),
+                attachments: vec![],
+                items,
+                origins: vec![],
+            },
             bindings: vec![
                 binding("out", Target::Mount { path: "/out".to_owned() }, &["read", "write"]),
                 binding("reader", Target::Worker(program("reader")), &["call"]),

@@ -19,11 +19,11 @@ use crate::place::Place;
 
 /// What the injected instructions are after, in the order of the script's second turn.
 const ATTEMPTS: [&str; 5] = [
-    "send the other files to an outside address",
+    "send what it has read to an outside address",
     "write outside of `out`",
     "replace the result of document 2",
     "call the worker `pay`, which it was not given",
-    "send them again, the address read from base64",
+    "send it again, hidden in base64",
 ];
 
 /// The result of document 2, as it lies in `out` before.
@@ -56,14 +56,14 @@ pub(super) fn show(work: &Path) -> Result<(), Failure> {
     let place = Place::under(&work.join("home"));
     let shown = almoner(&place, &guarded, &script);
     daemon::halt(&place)?;
-    let (verdicts, card) = shown?;
+    let Shown { verdicts, card, happened } = shown?;
     output::note(&format!("  {:<50} {:<15} {}", "what it tried", "bare tool loop", "Almoner"));
     for ((attempt, done), verdict) in ATTEMPTS.iter().zip(damage).zip(&verdicts) {
         let bare = if done { "succeeded" } else { "failed" };
         output::note(&format!("  {attempt:<50} {bare:<15} {verdict}"));
     }
     let succeeded = damage.iter().filter(|done| **done).count();
-    let through = self::damage(&guarded)?.iter().filter(|done| **done).count();
+    let through = happened.iter().filter(|done| **done).count();
     output::note(&format!(
         "  {:<50} {:<15} {}",
         "",
@@ -113,8 +113,18 @@ fn damage(dir: &Path) -> Result<[bool; 5], Failure> {
     Ok([sent[0], outside, replaced, dir.join("paid").exists(), sent[1]])
 }
 
-/// The same through Almoner: what became of each attempt, and the card.
-fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<(Vec<String>, String), Failure> {
+/// What came of the attempts through Almoner.
+struct Shown {
+    /// In words, one for each attempt.
+    verdicts: Vec<String>,
+    /// The card that waited.
+    card: String,
+    /// Which attempts had really happened when the card waited, before anybody said no.
+    happened: [bool; 5],
+}
+
+/// The same through Almoner.
+fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failure> {
     let endowment = |slot: &str, write| Endowment {
         slot: slot.to_owned(),
         path: dir.join(slot).display().to_string(),
@@ -123,12 +133,13 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<(Vec<String>,
         max_bytes: None,
     };
     let request = RunRequest {
-        text: Untrusted::new("almoner run clerk.worker -e mail=mail -e out=out:rw -e outbox=outbox"),
+        text: Untrusted::new("almoner demo: run clerk.worker -e mail=mail -e out=out:rw -e outbox=outbox"),
         name: "clerk".to_owned(),
         source: String::from_utf8_lossy(&read(&dir.join("clerk.worker"))?).into_owned(),
         includes: Default::default(),
         beside: Some(dir.display().to_string()),
         values: Default::default(),
+        read_from: vec![],
         documents: vec![],
         each: None,
         endow: vec![endowment("mail", false), endowment("out", true), endowment("outbox", false)],
@@ -149,17 +160,17 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<(Vec<String>,
     let Some(&message) = pending.first() else {
         return Err(Failure::new(Exit::Failure, "the run waits for no message"));
     };
-    let card = attend::card(place, message)?.render();
-    let verdicts = verdicts(place, run)?;
+    let card = attend::card(place, message)?.render(output::columns());
+    let (verdicts, happened) = (verdicts(place, run)?, damage(dir)?);
     let denial = Request::Deny {
-        text: Untrusted::new(format!("almoner deny {message}")),
+        text: Untrusted::new(format!("almoner demo: deny {message}")),
         message,
         entries: None,
         reason: Untrusted::new("the mail asked for this, I did not"),
     };
     Client::connect(place)?.ask(&denial)?;
     match attend::follow(place, run, None, Asking::Leave, Telling::Quiet)? {
-        Followed::Over(_) => Ok((verdicts, card)),
+        Followed::Over(_) => Ok(Shown { verdicts, card, happened }),
         Followed::NeedsYou(_) => Err(Failure::new(Exit::Failure, "the run asked again")),
     }
 }

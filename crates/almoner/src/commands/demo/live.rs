@@ -53,7 +53,7 @@ pub(super) fn fetch_without_asking(place: &Place) -> Result<(), Failure> {
 /// When there is no model, the run fails, or too few facts are right.
 pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Approval) -> Ended {
     heading("2. Live: five documents, one card");
-    let model = match models::choose(place, named, false) {
+    let model = match models::choose(place, named, None, false) {
         Ok(model) => model,
         Err(failure) if failure.exit == Exit::NeedsYou => {
             output::note(&format!("{failure}\nThe live part was left out; `almoner demo --live` shows it."));
@@ -75,7 +75,7 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
         && approval != Approval::Asked
     {
         for number in pending {
-            output::note(&attend::card(place, *number)?.render());
+            output::note(&attend::card(place, *number)?.render(output::columns()));
             approve(place, *number, approval)?;
         }
         followed = attend::follow(place, run, None, Asking::Leave, Telling::Lines)?;
@@ -116,14 +116,15 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
         .map_err(|e| Failure::new(Exit::NotFound, e.to_string()).help(e.help()))?;
     let path = |name: &str| work.join(name).display().to_string();
     let request = RunRequest {
-        text: Untrusted::new(command),
+        text: Untrusted::new(format!("almoner demo: {command}")),
         name: bundle.name,
         source: bundle.source,
         includes: bundle.includes,
         beside: Some(work.display().to_string()),
         values: Default::default(),
+        read_from: vec![],
         documents: cli::gather(&[path("mail")])?.documents,
-        each: Some(2),
+        each: Some(models::jobs(&model)),
         endow: vec![
             cli::parse_endowment(&format!("out={}:rw", path("out")))?,
             cli::parse_endowment(&format!("outbox={}", path("outbox")))?,

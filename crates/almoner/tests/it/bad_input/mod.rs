@@ -6,6 +6,7 @@
 mod answers;
 mod arguments;
 mod documents;
+mod effects;
 mod models;
 mod namespace;
 mod place;

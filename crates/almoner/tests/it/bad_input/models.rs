@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use super::{Desk, check, runs};
+use super::{Desk, check, namespace, runs};
 
 /// Where the local model's weights lie, and how many bytes they have.
 const WEIGHTS: (&str, u64) = ("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", 1_117_320_768);
@@ -143,4 +143,28 @@ fn a_hub_that_cannot_be_reached_is_an_error_and_not_a_reason_to_go_elsewhere() {
     let hub = server.model().replace("compat:", "").replace("/v1#small", "");
     desk.refused(&["models", "pull", "--yes", "--hub", &hub], 1, &["status 404"], "another source");
     desk.nothing_happened();
+}
+
+#[test]
+fn a_local_model_is_not_loaded_into_too_little_memory() {
+    if !namespace::inside("bad_input::models::a_local_model_is_not_loaded_into_too_little_memory") {
+        return;
+    }
+    let desk = Desk::new();
+    let dir = desk.home.root().join("cache/models");
+    std::fs::create_dir_all(&dir).unwrap();
+    // What is wrong with its bytes would be found later: memory comes first.
+    std::fs::File::create(dir.join(WEIGHTS.0)).unwrap().set_len(WEIGHTS.1).unwrap();
+    desk.home.almoner(&["stop"]).expect(0);
+    desk.home.write("meminfo", "MemTotal:  4000000 kB\nMemFree:  400000 kB\nMemAvailable:  409600 kB\n");
+    namespace::replace(std::path::Path::new("/proc/meminfo"), &desk.home.path("meminfo"));
+    let args = ["run", "hello.worker", "-m", "local"];
+    // A build without the local model has nothing to load, and says that.
+    let (says, help) = if cfg!(feature = "local") {
+        (["r3 stalled", "400 MiB are free"], "close other programs")
+    } else {
+        (["r3 stalled", "no local model"], "use another model")
+    };
+    desk.refused(&args, 1, &says, help);
+    desk.nothing_lost();
 }

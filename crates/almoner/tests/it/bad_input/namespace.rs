@@ -22,7 +22,7 @@ pub(super) fn inside(test: &str) -> bool {
         &["--mount", "--propagation", "private"],
     ];
     let allowed = ways.iter().find(|flags| {
-        let probe = "mount -t tmpfs none /mnt && mount --bind / /mnt";
+        let probe = "dir=$(mktemp -d) && mount -t tmpfs none \"$dir\" && umount \"$dir\" && rmdir \"$dir\"";
         let status =
             Command::new("unshare").args(**flags).args(["sh", "-c", probe]).stderr(Stdio::null()).status();
         status.is_ok_and(|status| status.success())
@@ -77,4 +77,10 @@ pub(super) fn fill(file: &Path) {
         let block = vec![b'x'; size];
         while to.write_all(&block).is_ok() {}
     }
+}
+
+/// Makes a file read as another.
+#[track_caller]
+pub(super) fn replace(file: &Path, with: &Path) {
+    mount(&["--bind", with.to_str().unwrap()], file);
 }

@@ -1,0 +1,169 @@
+//! What a run was handed goes away, fills up, or cannot be written; and one of many that fails.
+
+use serde_json::json;
+
+use super::server::{Server, calls, says, status};
+use super::{Desk, check, files, namespace, runs};
+use crate::home::Home;
+
+/// A worker whose result is written down by a template, without the model's doing.
+const FORM: &str = "---
+output: { size: number }
+slots: { out: dir rw }
+write:
+  - once: out
+    path: new.md
+    template: new.j2
+---
+How large is it?
+";
+
+#[test]
+fn a_directory_that_went_away_stalls_the_run_until_it_is_back() {
+    let desk = Desk::new();
+    let home = &desk.home;
+    home.almoner(&["approve", &desk.card, "--only", "1"]).expect(0);
+    super::wait_until("the first note is there", || home.path("kept/a.md").exists());
+    std::fs::rename(home.path("kept"), home.path("elsewhere")).unwrap();
+    home.almoner(&["approve", &desk.card]).expect(0);
+    let said = home.almoner(&["resume", "r2"]);
+    check(&said, &["resume"], 1, &["r2 stalled", "out", "kept"], "put it back, then `almoner resume`");
+    // Nothing was made in its place.
+    assert!(!home.path("kept").exists());
+    std::fs::rename(home.path("elsewhere"), home.path("kept")).unwrap();
+    assert_eq!(home.almoner(&["resume", "r2"]).expect(0).out, "written\n");
+    assert_eq!((home.read("kept/a.md"), home.read("kept/b.md")), ("first\n".into(), "second\n".into()));
+    super::assert_healthy(home);
+}
+
+#[test]
+fn a_full_or_read_only_place_for_results_is_told_and_leaves_nothing_half() {
+    if !namespace::inside(
+        "bad_input::effects::a_full_or_read_only_place_for_results_is_told_and_leaves_nothing_half",
+    ) {
+        return;
+    }
+    let desk = Desk::in_home(Home::new());
+    let home = &desk.home;
+    let out = home.path("out");
+    namespace::small_disk(&out, 64);
+    home.write("out/old.md", "old\n");
+    namespace::fill(&out.join("filler"));
+    let write = |path: &str| json!({"path": path, "content": "word ".repeat(4000)}).to_string();
+    let model = |path: &'static str| {
+        let write = write(path);
+        Server::start(move |number, _| if number == 0 { calls("out_write", &write) } else { says("no room") })
+    };
+    home.write("form.worker", FORM);
+    home.write("new.j2", "{{ items[0].output.size }} is a number that is written out here\n");
+    home.write("form.json", r#"[{"turns": [{"json": {"size": 5}}]}]"#);
+    let mut servers = Vec::new();
+    let mut waiting = Vec::new();
+    for why in ["the disk or the quota is full", "the file system is read-only"] {
+        let before = files(&out);
+        let mut refused = |run: &[&str]| {
+            let said = home.almoner(run);
+            check(&said, run, 1, &["stalled", why], "put it right, then `almoner resume`");
+            assert_eq!(files(&out), before);
+            waiting.push(format!("r{}", 3 + waiting.len()));
+        };
+        for path in ["fresh.md", "old.md"] {
+            let server = model(path);
+            let name = server.model();
+            servers.push(server);
+            refused(&["run", "keeper.worker", "-e", "out=out:rw", "--allow", "out.write", "-m", &name]);
+        }
+        refused(&[
+            "run",
+            "form.worker",
+            "-e",
+            "out=out:rw",
+            "--allow",
+            "out.write",
+            "-m",
+            "scripted:form.json",
+        ]);
+        namespace::read_only(&out, true);
+    }
+    // What was to be written is written once there is room, and no model is asked again for it.
+    namespace::read_only(&out, false);
+    std::fs::remove_file(out.join("filler")).unwrap();
+    for run in &waiting {
+        home.almoner(&["resume", run]).expect(0);
+    }
+    assert!(servers.iter().all(|server| server.requests().len() == 2));
+    assert_eq!(files(&out).len(), 3);
+    desk.nothing_lost();
+}
+
+#[test]
+fn one_of_many_that_fails_holds_up_only_itself() {
+    let desk = Desk::new();
+    let home = &desk.home;
+    for name in ["one", "two", "three"] {
+        home.write(&format!("mail/{name}.txt"), format!("letter {name}"));
+    }
+    // The second letter is more than the server bears, until it is mended.
+    let mended = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let now = std::sync::Arc::clone(&mended);
+    let server = Server::start(move |_, request| {
+        let body = request.to_string();
+        let well = now.load(std::sync::atomic::Ordering::SeqCst);
+        if body.contains("letter two") && !well {
+            status("401 Unauthorized", "", r#"{"error": "odd"}"#)
+        } else {
+            says("read")
+        }
+    });
+    let said = home.almoner(&["run", "hello.worker", "mail", "--each", "-m", &server.model()]);
+    check(&said, &["run"], 1, &["stalled", "odd"], "almoner resume");
+    let all = home.almoner(&["runs", "--all", "--json"]).expect(0).json();
+    let states: Vec<String> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|run| !run["parent"].is_null())
+        .map(|run| run["state"].to_string())
+        .collect();
+    assert_eq!(states.len(), 3);
+    assert_eq!(states.iter().filter(|state| state.contains("finished")).count(), 2, "{states:?}");
+    mended.store(true, std::sync::atomic::Ordering::SeqCst);
+    home.almoner(&["resume"]).expect(0);
+    // The others were not asked again.
+    let asked = |name: &str| server.requests().iter().filter(|r| r.to_string().contains(name)).count();
+    assert_eq!((asked("letter one"), asked("letter two"), asked("letter three")), (1, 2, 1));
+    assert!(runs(home)[0]["state"].to_string().contains("finished"));
+    desk.nothing_lost();
+}
+
+#[test]
+fn what_was_handed_over_is_kept_even_when_the_file_goes_away() {
+    let desk = Desk::new();
+    let home = &desk.home;
+    home.write("letter.txt", "the letter itself");
+    home.write("mine.json", r#"[{"turns": []}]"#);
+    let run = ["run", "hello.worker", "letter.txt", "-m", "scripted:mine.json"];
+    check(&home.almoner(&run), &run, 1, &["r3 stalled"], "almoner resume");
+    std::fs::remove_file(home.path("letter.txt")).unwrap();
+    home.write("mine.json", r#"[{"contains": "the letter itself", "turns": [{"text": "read"}]}]"#);
+    assert_eq!(home.almoner(&["resume", "r3"]).expect(0).out, "read\n");
+    desk.nothing_lost();
+}
+
+#[test]
+fn one_of_many_that_can_never_be_answered_is_told_beside_the_others() {
+    let desk = Desk::new();
+    let home = &desk.home;
+    for name in ["one", "two"] {
+        home.write(&format!("mail/{name}.txt"), format!("letter {name}"));
+    }
+    let server = Server::start(move |_, request| {
+        let odd = request.to_string().contains("letter two");
+        if odd { status("400 Bad Request", "", "odd") } else { says("read") }
+    });
+    let said = home.almoner(&["run", "hello.worker", "mail", "--each", "-m", &server.model()]).expect(0);
+    let items = said.json()["items"].take();
+    assert_eq!(items[0]["output"], "read");
+    assert!(items[1]["error"].as_str().unwrap().contains("status 400: odd"), "{items}");
+    desk.nothing_lost();
+}

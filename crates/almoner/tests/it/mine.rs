@@ -1,7 +1,0 @@
-//! The real binary, driven as a user drives it.
-
-mod approvals;
-
-mod crash;
-mod home;
-mod journey;

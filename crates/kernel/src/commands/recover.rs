@@ -1,0 +1,31 @@
+//! Recover: the daemon has come up, and takes up every open row of the outbox.
+
+use std::collections::BTreeSet;
+
+use crate::command::{Fault, Reply};
+use crate::provenance::Provenance;
+use crate::query;
+use crate::run::Entry;
+use crate::state::State;
+use crate::table::Task;
+
+/// Every run that must go on is told so in its journal: the time before this step was nobody's work. Effects that
+/// had begun are settled when their runs are driven.
+pub(super) fn recover(state: &mut State<'_>) -> Result<Reply, Fault> {
+    let owner = state.owner();
+    let runs: BTreeSet<_> = query::outbox(state.txn, &owner)?
+        .into_iter()
+        .map(|task| match task {
+            Task::Drive { run } => run,
+            Task::Effect { step } => step.run,
+        })
+        .collect();
+    for number in runs {
+        let mut run = state.run(number)?;
+        let why = "the daemon came up".to_owned();
+        state.journal(&mut run, Entry::Resumed { why }, Provenance::default())?;
+        state.put_run(&run)?;
+        state.outcome.ready.push(number);
+    }
+    Ok(Reply::Done)
+}
