@@ -218,3 +218,27 @@ impl Fold {
         turn.rejected.is_some() || (!turn.calls.is_empty() && turn.calls.values().all(refused))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::provenance::Provenance;
+
+    #[test]
+    fn only_work_counts_as_time() {
+        let step = |number, at_ms, entry| Step { number, at_ms, entry, provenance: Provenance::default() };
+        let prompted = || Entry::Prompted { request: BlobHash([0; 32]), model: "m".to_owned() };
+        let resumed = || Entry::Resumed { why: String::new() };
+        let steps = [
+            step(1, 1_000, prompted()),
+            step(2, 1_500, Entry::Suspended { why: String::new() }),
+            // Days of waiting.
+            step(3, 900_000_000, resumed()),
+            step(4, 900_000_200, prompted()),
+            // Killed here; up again a week later.
+            step(5, 1_900_000_000, resumed()),
+            step(6, 1_900_000_050, prompted()),
+        ];
+        assert_eq!(Fold::of(&steps).ran_ms, 500 + 200 + 50);
+    }
+}

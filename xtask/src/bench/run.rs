@@ -67,10 +67,7 @@ const SCRIPTED: &[&str] = &["-m", "scripted:script.json", "--json"];
 const RUNS: &[Run] = &[
     Run { what: "empty run", arguments: &["run", "empty.worker"] },
     Run { what: "run with one tool call", arguments: &["run", "reader.worker", "-e", "in=in"] },
-    Run {
-        what: "run with one child run",
-        arguments: &["run", "parent.worker", "-e", "child=empty.worker"],
-    },
+    Run { what: "run with one child run", arguments: &["run", "parent.worker", "-e", "child=empty.worker"] },
 ];
 
 const LOCAL: &[&str] = &["run", "local.worker", "-m", "local", "--json"];

@@ -76,9 +76,11 @@ impl Plain {
         let home = Home::new();
         let user = rustix::process::geteuid().is_root().then_some(65_534);
         let all = home.root().parent().unwrap().to_owned();
-        // The build directory may be closed to that user.
+        // The build directory may be closed to that user. Not `fs::copy`: a child that another test forks meanwhile
+        // would hold the copy open for writing, and what is open for writing cannot be run.
         let program = all.join("almoner");
-        std::fs::copy(env!("CARGO_BIN_EXE_almoner"), &program).unwrap();
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_almoner")).arg(&program).status().unwrap();
+        assert!(copied.success());
         std::fs::create_dir(home.root()).unwrap();
         home.write("hello.worker", super::HELLO);
         home.write("hello.json", super::SAYS_HELLO);
