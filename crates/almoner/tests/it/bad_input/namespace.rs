@@ -65,7 +65,8 @@ pub(super) fn small_disk(on: &Path, kib: u32) {
 /// Makes the disk on a directory read-only, or not.
 #[track_caller]
 pub(super) fn read_only(on: &Path, yes: bool) {
-    mount(&["-o", if yes { "remount,ro" } else { "remount,rw" }], on);
+    // The mount, not the file system: that one's options name users whom the namespace does not know.
+    mount(&["-o", if yes { "remount,bind,ro" } else { "remount,bind,rw" }], on);
 }
 
 /// Fills the disk with a file until nothing more goes in.
