@@ -193,9 +193,9 @@ fn disturbed(point: &str, nth: u64) -> Option<Left> {
     }
     let _ = client.kill();
     let _ = client.wait();
+    let _ = daemon.kill();
+    let _ = daemon.wait();
     if !died {
-        let _ = daemon.kill();
-        let _ = daemon.wait();
         return None;
     }
     // What the client had asked for before it died may still be on its way: here it comes to an end.

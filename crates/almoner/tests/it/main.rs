@@ -1,4 +1,11 @@
 //! The real binary, driven as a user drives it.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stands where a user does, and says so by panicking when something is wrong"
+)]
 
 mod approvals;
 mod bad_input;

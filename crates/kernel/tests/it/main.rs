@@ -1,4 +1,11 @@
 //! The state machine driven from outside, over a store that is a map.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stands where a user does, and says so by panicking when something is wrong"
+)]
 
 mod approvals;
 mod fingerprint;

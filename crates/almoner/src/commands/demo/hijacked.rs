@@ -64,12 +64,9 @@ pub(super) fn show(work: &Path) -> Result<(), Failure> {
     }
     let succeeded = damage.iter().filter(|done| **done).count();
     let through = happened.iter().filter(|done| **done).count();
-    output::note(&format!(
-        "  {:<50} {:<15} {}",
-        "",
-        format!("{succeeded} of 5 succeeded"),
-        format!("{through} of 5 succeeded")
-    ));
+    let of_5 = |count: usize| format!("{count} of 5 succeeded");
+    let (bare, guarded) = (of_5(succeeded), of_5(through));
+    output::note(&format!("  {:<50} {bare:<15} {guarded}", ""));
     output::note("\nThe card that waited for you (the demo has said no to it):\n");
     output::note(&card);
     output::note(

@@ -4,7 +4,10 @@ use super::Desk;
 
 /// Each: the file's name and bytes, the exit code, what is said, the way out. Where that is empty, the place in the
 /// file says enough.
-const FILES: &[(&str, &[u8], i32, &[&str], &str)] = &[
+/// A file's name and bytes, the exit code, what is said, and the way out.
+type Case = (&'static str, &'static [u8], i32, &'static [&'static str], &'static str);
+
+const FILES: &[Case] = &[
     (
         "key.worker",
         b"---\ndescription: d\ninptu: { note: string }\n---\nHi.\n",

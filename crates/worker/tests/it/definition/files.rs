@@ -155,8 +155,7 @@ fn examples() {
     let (triage, bundle) = load("triage.worker");
     assert!(triage.offered_slots().is_empty());
     let item = json!({ "name": "7-note.md", "stem": "7-note", "suffix": ".md", "index": 0 });
-    let facts =
-        json!({ "from": "A\n# B", "date": "2020-01-02", "reference": "a|b", "amount": "", "due": "unknown" });
+    let facts = json!({ "from": "A\n# B", "date": "2020-01-02", "reference": "a|b", "amount": "12 EUR", "due": "unknown" });
     let mut data = json!({ "input": {}, "item": item, "output": { "class": "meeting" } });
     assert_eq!(render_with(&triage, &bundle, 0, &data).map(Into::into), Ok(json!({ "class": "meeting" })));
     data["facts"] = facts.clone();
@@ -169,7 +168,7 @@ fn examples() {
     - From: A # B
     - Date: 2020-01-02
     - Reference: a|b
-    - Amount: 
+    - Amount: 12 EUR
     - Due: unknown
     "#);
     let items = json!([
@@ -183,7 +182,7 @@ fn examples() {
 
     | File | Class | From | Date | Reference | Amount | Due |
     | --- | --- | --- | --- | --- | --- | --- |
-    | 7-note.md | meeting | A # B | 2020-01-02 | a\|b |  | unknown |
+    | 7-note.md | meeting | A # B | 2020-01-02 | a\|b | 12 EUR | unknown |
     | 8.pdf |  |  |  |  |  |  |
     | 9.pdf |  |  |  |  |  |  |
 
