@@ -105,8 +105,12 @@ fn first_message(world: &dyn World, run: &Run) -> Result<String, Trouble> {
         let text = String::from_utf8(world.blob(&document.text)?)
             .map_err(|_| internal("the text of a document is not text"))?;
         let mark = mark(run, document);
-        let name = visible_line(&document.name);
-        parts.push(format!("=== document {mark} {name}\n{}\n=== end {mark}", text.trim_end()));
+        // One of several is known by its name; the name of a single one would only be taken for a part of it.
+        let name = match run.input.attachments.len() {
+            1 => String::new(),
+            _ => format!(" {}", visible_line(&document.name)),
+        };
+        parts.push(format!("=== document {mark}{name}\n{}\n=== end {mark}", text.trim_end()));
     }
     if parts.is_empty() {
         parts.push("Begin.".to_owned());

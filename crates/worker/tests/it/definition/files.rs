@@ -137,15 +137,15 @@ fn examples() {
         fields["date"],
         json!({ "anyOf": [{ "format": "date", "type": "string" }, { "const": "unknown" }] })
     );
-    assert_eq!(fields["amount"], json!({ "maxLength": 40, "type": "string" }));
+    assert_eq!(fields["from"], json!({ "maxLength": 80, "type": "string" }));
     assert_snapshot!(render_prompt(&extract, &bundle, &json!({ "input": { "class": "meeting" } })).unwrap(), @r#"
     Read five facts from this document and write them down as JSON.
 
-    - from: the name of who chaired the meeting
+    - amount: the budget agreed
     - date: the day of the meeting
-    - reference: the title of the note, or of the group that met
-    - amount: the budget agreed, as a number and a three-letter currency code
     - due: the day by which something must be handed in or done
+    - from: the name of who chaired the meeting
+    - reference: the title that stands above the text
 
     Write days as YYYY-MM-DD. Copy names and numbers as they are written. If the document does not say it, write unknown.
 
@@ -155,7 +155,7 @@ fn examples() {
     let (triage, bundle) = load("triage.worker");
     assert!(triage.offered_slots().is_empty());
     let item = json!({ "name": "7-note.md", "stem": "7-note", "suffix": ".md", "index": 0 });
-    let facts = json!({ "from": "A\n# B", "date": "2020-01-02", "reference": "a|b", "amount": "12 EUR", "due": "unknown" });
+    let facts = json!({ "from": "A\n# B", "date": "2020-01-02", "reference": "a|b", "amount": 12, "currency": "EUR", "due": "unknown" });
     let mut data = json!({ "input": {}, "item": item, "output": { "class": "meeting" } });
     assert_eq!(render_with(&triage, &bundle, 0, &data).map(Into::into), Ok(json!({ "class": "meeting" })));
     data["facts"] = facts.clone();
@@ -180,11 +180,11 @@ fn examples() {
     assert_snapshot!(summary.content, @r#"
     # 3 documents
 
-    | File | Class | From | Date | Reference | Amount | Due |
-    | --- | --- | --- | --- | --- | --- | --- |
-    | 7-note.md | meeting | A # B | 2020-01-02 | a\|b | 12 EUR | unknown |
-    | 8.pdf |  |  |  |  |  |  |
-    | 9.pdf |  |  |  |  |  |  |
+    | File | Class | From | Date | Reference | Amount | Currency | Due |
+    | --- | --- | --- | --- | --- | --- | --- | --- |
+    | 7-note.md | meeting | A # B | 2020-01-02 | a\|b | 12 | EUR | unknown |
+    | 8.pdf |  |  |  |  |  |  |  |
+    | 9.pdf |  |  |  |  |  |  |  |
 
     8.pdf could not be read: there is no text in it
 
