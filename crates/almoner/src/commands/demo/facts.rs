@@ -43,7 +43,7 @@ impl Expected {
             let class = text(&result["output"]["class"]);
             facts.push(self.fact(name, "class", &document.class, class));
             for (key, expected) in &document.facts {
-let mut got = text(&result["facts"][key]);
+                let mut got = text(&result["facts"][key]);
                 // A sum is read as two fields, so that each can be held to its form.
                 if let Some(currency) = result["facts"]["currency"].as_str().filter(|_| key == "amount") {
                     got = format!("{got} {currency}");
