@@ -65,6 +65,8 @@ fn run(cli: &Cli) -> Ended {
         Verb::Why(args) => commands::why::why(&place, args),
         Verb::Resume(args) => commands::resume::resume(&place, args),
         Verb::Models(args) => commands::models::models(&place, args),
+        Verb::Check(args) => commands::check::check(args),
+        Verb::Pattern(args) => commands::check::pattern(&args.verb),
         Verb::Demo(args) => commands::demo::demo(&place, args),
         Verb::Doctor(args) => commands::doctor::doctor(&place, *args),
         Verb::Status(args) => commands::daemon::status(&place, *args),

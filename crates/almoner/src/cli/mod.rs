@@ -41,6 +41,10 @@ pub enum Verb {
     Resume(ResumeArgs),
     /// Local models: list them, pull one
     Models(ModelsArgs),
+    /// Check a worker file without running it
+    Check(CheckArgs),
+    /// Ask whether a value matches a pattern, and why not
+    Pattern(PatternArgs),
     /// See it work: a hijacked worker, then a live one
     Demo(DemoArgs),
     /// Examine this installation
@@ -260,6 +264,42 @@ pub struct PullArgs {
     /// Do not ask
     #[arg(long, short = 'y')]
     pub yes: bool,
+}
+
+/// `almoner check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The worker file
+    #[arg(value_name = "FILE.worker")]
+    pub worker: std::path::PathBuf,
+    /// Print its input and output patterns in their long form
+    #[arg(long)]
+    pub expand: bool,
+}
+
+/// `almoner pattern`.
+#[derive(Debug, Args)]
+pub struct PatternArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: PatternVerb,
+}
+
+/// What to do with patterns.
+#[derive(Debug, Subcommand)]
+pub enum PatternVerb {
+    /// Does this value match this pattern?
+    Check {
+        /// `M.splitRecord({a: M.string()})`, `1..5`, `pass|fail`, `[string]`, …
+        #[arg(required_unless_present = "ndjson")]
+        pattern: Option<String>,
+        /// A value, written as in JavaScript: `{a: "x", n: 1n}`
+        #[arg(required_unless_present = "ndjson", allow_hyphen_values = true)]
+        value: Option<String>,
+        /// Read lines `{"pattern": {body, slots}, "specimen": {body, slots}}` from standard input
+        #[arg(long, conflicts_with_all = ["pattern", "value"])]
+        ndjson: bool,
+    },
 }
 
 /// `almoner demo`.

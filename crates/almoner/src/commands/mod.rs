@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod ask;
 pub mod attend;
+pub mod check;
 pub mod daemon;
 pub mod demo;
 pub mod doctor;

@@ -43,7 +43,10 @@ pub fn run(place: &Place, args: &RunArgs) -> Ended {
 }
 
 /// The worker file and what it includes.
-fn load(path: &Path) -> Result<Bundle, Failure> {
+///
+/// # Errors
+/// When it cannot be read.
+pub fn load(path: &Path) -> Result<Bundle, Failure> {
     Bundle::load(path).map_err(|e| {
         let exit = match &e {
             definition::LoadError::Missing { .. } | definition::LoadError::NotAFile { .. } => Exit::NotFound,
@@ -55,7 +58,10 @@ fn load(path: &Path) -> Result<Bundle, Failure> {
 }
 
 /// Checks a worker file and prints everything that is wrong with it, each with its place.
-fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
+///
+/// # Errors
+/// When it cannot be used.
+pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
     let (definition, diagnostics) = definition::parse(bundle);
     let failed = diagnostics.iter().any(|d| d.severity == Severity::Error);
     if !diagnostics.is_empty() {

@@ -233,3 +233,36 @@ fn what_an_input_was_read_from_is_not_the_persons_own_word() {
         "{card}"
     );
 }
+
+#[test]
+fn patterns_are_explained_and_checked_by_the_line() {
+    let home = Home::new();
+    let no = home.almoner(&["pattern", "check", "1..5", "7"]).expect(6).out;
+    assert!(no.contains("does not match") && no.contains("expected: at most 5"), "{no}");
+    home.almoner(&["pattern", "check", "{a: M.string()}", "{a: \"x\"}"]).expect(0);
+    let broken = home.almoner(&["pattern", "check", "M.nope()", "1"]).expect(6);
+    assert!(broken.err.contains("help:"), "{}", broken.err);
+    let line = |specimen: &str| {
+        format!(
+            r##"{{"pattern": {{"body": "#{{\"#tag\":\"match:string\",\"payload\":[]}}", "slots": []}}, "specimen": {{"body": "{specimen}", "slots": []}}}}"##
+        )
+    };
+    let input = format!("{}\n{}\nnonsense\n", line("#3"), line(r##"#\"x\""##));
+    let said = home.piped(&["pattern", "check", "--ndjson"], input.as_bytes()).expect(0).out;
+    let lines: Vec<serde_json::Value> = said.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(
+        lines.iter().map(|l| l["matches"].as_bool().unwrap()).collect::<Vec<_>>(),
+        [false, true, false]
+    );
+    assert_eq!(lines[1]["message"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_worker_file_can_be_checked_without_running_it() {
+    let home = Home::with_inbox();
+    let long = home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out;
+    assert!(long.contains(r#"class: M.or("invoice", "meeting", "contract", "mail")"#), "{long}");
+    home.write("bad.worker", "---\nslot: {}\n---\nx\n");
+    let said = home.almoner(&["check", "bad.worker"]).expect(6);
+    assert!(said.err.contains("slot"), "{}", said.err);
+}
