@@ -23,7 +23,9 @@ fn a_directory_that_went_away_stalls_the_run_until_it_is_back() {
     let desk = Desk::new();
     let home = &desk.home;
     home.almoner(&["approve", &desk.card, "--only", "1"]).expect(0);
-    super::wait_until("the first note is there", || home.path("kept/a.md").exists());
+    // Not before it waits again: until then the run still has the directory open, wherever that has gone.
+    super::wait_until("r2 waits again", || runs(home)[0]["state"].to_string().contains("waiting"));
+    assert!(home.path("kept/a.md").exists());
     std::fs::rename(home.path("kept"), home.path("elsewhere")).unwrap();
     home.almoner(&["approve", &desk.card]).expect(0);
     let said = home.almoner(&["resume", "r2"]);
