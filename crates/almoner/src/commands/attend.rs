@@ -329,6 +329,10 @@ impl Attendance<'_> {
             Change::Step { run, entry, .. } => match entry.as_str() {
                 "suspended" => {
                     self.active.remove(&run);
+                    // The run has said all that it had to say: now the question can stand at the end of the screen.
+                    if self.asking == Asking::Here && self.asked.is_none() {
+                        self.ask_next()?;
+                    }
                     return self.idle();
                 }
                 "stalled" => {
@@ -422,7 +426,8 @@ impl Attendance<'_> {
                 output::note(&card(self.place, number)?.render(output::columns()));
                 output::note(&format!("waiting for `almoner approve {number}` from elsewhere"));
             }
-            Asking::Here if self.asked.is_none() => self.ask_next()?,
+            // When the run waits, or, if it does already, at once.
+            Asking::Here if self.asked.is_none() && self.active.is_empty() => self.ask_next()?,
             Asking::Here | Asking::Leave => {}
         }
         Ok(())

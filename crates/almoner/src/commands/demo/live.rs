@@ -56,7 +56,8 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
     let model = match models::choose(place, named, None, false) {
         Ok(model) => model,
         Err(failure) if failure.exit == Exit::NeedsYou => {
-            output::note(&format!("{failure}\nThe live part was left out; `almoner demo --live` shows it."));
+            output::note(&format!("The live part is left out: {}.", failure.message.visible_line()));
+            output::note(&failure.help);
             return Ok(Exit::Ok);
         }
         Err(failure) => return Err(failure),
