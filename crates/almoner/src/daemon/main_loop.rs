@@ -20,6 +20,9 @@ use crate::place::{self, Place};
 /// How long drivers get to reach their next step when the daemon ends.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How long clients get to be let go of.
+const FAREWELL: Duration = Duration::from_millis(500);
+
 /// How the daemon was asked to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
@@ -49,15 +52,19 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     };
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Failure::new(Exit::Failure, format!("signals: {e}")))?;
-    let daemon = Arc::clone(&server.daemon);
+    // Threads that outlive the work hold it weakly: the last to let go of the store closes it.
+    let daemon = Arc::downgrade(&server.daemon);
     std::thread::spawn(move || {
         for _ in signals.forever() {
-            daemon.stop();
+            match daemon.upgrade() {
+                Some(daemon) => daemon.stop(),
+                None => return,
+            }
         }
     });
     server.engine.recover()?;
-    let accepting = Arc::clone(&server);
-    std::thread::spawn(move || accepting.accept(&listener));
+    let accepting = Arc::downgrade(&server);
+    std::thread::spawn(move || Server::accept(&accepting, &listener));
     let mut busy = Instant::now();
     let mut tick = server.daemon.news.tick();
     while !server.daemon.is_stopping() {
@@ -73,6 +80,11 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     // Nobody new is let in; what is at work ends at its next step, and its journal says where.
     let _ = std::fs::remove_file(place.socket());
     server.engine.settle(GRACE);
+    // Clients that follow are let go, so that the store is closed here and need not be examined at the next start.
+    let begun = Instant::now();
+    while Arc::strong_count(&server) > 1 && begun.elapsed() < FAREWELL {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     Ok(Exit::Ok)
 }
 

@@ -4,8 +4,8 @@ use std::io::{self, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use passable::Untrusted;
@@ -53,10 +53,10 @@ pub fn bind(socket: &Path) -> Result<UnixListener, Failure> {
 
 impl Server {
     /// Takes connections until the listener fails.
-    pub fn accept(self: &Arc<Server>, listener: &UnixListener) {
+    pub fn accept(server: &Weak<Server>, listener: &UnixListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
-            let server = Arc::clone(self);
+            let Some(server) = server.upgrade() else { return };
             let thread = std::thread::Builder::new().name("client".to_owned());
             // Without a thread the connection is dropped, and the client is told so by its end.
             drop(thread.spawn(move || {
@@ -115,6 +115,7 @@ impl Server {
             };
             if stop {
                 self.daemon.stop();
+                return written;
             }
             written?;
         }
