@@ -235,7 +235,9 @@ impl Bench {
     fn count(&self, each: &Run, samples: usize, log: &PathBuf) -> Result<(usize, usize)> {
         let lines = || fs::read_to_string(log).map(|text| text.lines().count()).unwrap_or_default();
         let start = Instant::now();
-        while output(&mut self.almoner(STATUS)).is_err() {
+        // Asking before it listens would start another daemon.
+        let socket = self.home.join("run/control.sock");
+        while !socket.exists() || output(&mut self.almoner(STATUS)).is_err() {
             if start.elapsed() > Duration::from_secs(10) {
                 bail!("the traced daemon did not answer within 10 s");
             }

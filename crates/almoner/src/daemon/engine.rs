@@ -81,7 +81,7 @@ impl Engine {
             let Some(run) = work.queue.pop_front() else { return };
             work.active.insert(run);
             let engine = Arc::clone(self);
-            let thread = std::thread::Builder::new().name(run.to_string());
+            let thread = std::thread::Builder::new().name(run.to_string()).stack_size(super::STACK);
             if thread.spawn(move || engine.work(run)).is_err() {
                 // No thread to be had: the next run that ends makes room.
                 work.active.remove(&run);

@@ -8,3 +8,7 @@ pub mod serve;
 pub mod start_run;
 pub mod why;
 pub mod world;
+
+/// The stack of every thread that reads what comes from outside, in bytes: values and patterns may nest as deep as
+/// their limits allow, also in a build without optimisation. Only what is used is ever taken.
+pub const STACK: usize = 16 << 20;

@@ -57,7 +57,7 @@ impl Server {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
             let Some(server) = server.upgrade() else { return };
-            let thread = std::thread::Builder::new().name("client".to_owned());
+            let thread = std::thread::Builder::new().name("client".to_owned()).stack_size(super::STACK);
             // Without a thread the connection is dropped, and the client is told so by its end.
             drop(thread.spawn(move || {
                 server.clients.fetch_add(1, Ordering::SeqCst);

@@ -101,6 +101,12 @@ fn nothing_blows_up() {
 /// Nothing takes time exponential in depth: each step doubles the work if a part is looked at twice.
 #[test]
 fn deep_patterns_are_cheap() {
+    // Frames of an unoptimised build are several times those of a release.
+    let thread = std::thread::Builder::new().stack_size(16 << 20);
+    thread.spawn(deep_patterns).unwrap().join().unwrap();
+}
+
+fn deep_patterns() {
     let wraps: [fn(Pattern<NoRef>) -> Pattern<NoRef>; 12] = [
         |inner| Pattern::array_of(inner),
         |inner| Pattern::not(inner),

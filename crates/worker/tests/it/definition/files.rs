@@ -141,11 +141,13 @@ fn examples() {
     assert_snapshot!(render_prompt(&extract, &bundle, &json!({ "input": { "class": "meeting" } })).unwrap(), @r#"
     Read five facts from this document and write them down as JSON.
 
+
     - amount: the budget agreed
     - date: the day of the meeting
     - due: the day by which something must be handed in or done
     - from: the name of who chaired the meeting
     - reference: the title that stands above the text
+
 
     Write days as YYYY-MM-DD. Copy names and numbers as they are written. If the document does not say it, write unknown.
 
