@@ -11,7 +11,7 @@ use crate::value::MAX_DEPTH;
 ///
 /// ```
 /// use passable::plist;
-/// let json = serde_json::json!({ "action": "show", "ids": [1, null], "a b": false });
+/// let json = serde_json::json!({ "a b": false, "action": "show", "ids": [1, null] });
 /// assert_eq!(plist::write(&json), r#"(:a\ b :false :action "show" :ids [1 :null])"#);
 /// assert_eq!(plist::read(&plist::write(&json))?, json);
 /// # Ok::<(), passable::DecodeError>(())
