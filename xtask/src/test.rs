@@ -158,8 +158,12 @@ fn doc_tests(workspace: &Workspace) -> Result<Outcome> {
     counted(&mut prepared(command, workspace)?)
 }
 
+/// With the binary that the tests drove. A build of its own would be one with other features, and so build all that
+/// is below it a second time.
 fn demo(workspace: &Workspace) -> Result<Outcome> {
-    let mut build = cargo(&workspace.root, &["build", "--package", "almoner"]);
+    let mut build = cargo(&workspace.root, &["test", "--no-run", "--lib", "--bins", "--tests", "--examples"]);
+    build.arg("--workspace");
+    with_test_features(&mut build, workspace);
     if !announced(&mut build)? {
         return Ok(Outcome { held: false, remark: "almoner did not build".to_owned() });
     }
