@@ -4,7 +4,7 @@
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
+use crate::id::{BlobHash, FormulaId, GrantNumber, MessageNumber, RunNumber};
 
 /// One observable change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,10 +67,51 @@ pub enum Change {
     Granted {
         /// The grant.
         grant: FormulaId,
-        /// The slot that it fills.
+        /// Its number.
+        number: GrantNumber,
+        /// The slot that it fills, or the name under which it was handed over.
         slot: String,
         /// The run for which it was made.
-        run: RunNumber,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunNumber>,
+    },
+    /// A grant was revoked.
+    Revoked {
+        /// Its number.
+        number: GrantNumber,
+    },
+    /// A name was given.
+    Named {
+        /// The directory.
+        directory: FormulaId,
+        /// The name.
+        name: String,
+        /// What it stands for now.
+        id: FormulaId,
+    },
+    /// A name was taken away.
+    Unnamed {
+        /// The directory.
+        directory: FormulaId,
+        /// The name.
+        name: String,
+    },
+    /// A promise of this agent's has settled.
+    Settled {
+        /// The promise.
+        promise: FormulaId,
+        /// Whether it has a value.
+        ok: bool,
+    },
+    /// A message was dismissed.
+    Dismissed {
+        /// Its number.
+        number: MessageNumber,
+    },
+    /// A run, a promise or an agent was cancelled.
+    Cancelled {
+        /// What was.
+        id: FormulaId,
     },
     /// A step was added to a run's journal.
     Step {

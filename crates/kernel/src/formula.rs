@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{BlobHash, FormulaId, RunNumber};
+use crate::id::{BlobHash, FormulaId, Number, RunNumber};
 use crate::message::Message;
-use crate::run::Limits;
+use crate::name::NamePath;
+use crate::proposal::Value;
+use crate::run::{Limits, Program};
+use crate::slot::Slot;
 
 /// A recipe. Each variant lists what it refers to; collection, the capability graph and "why is this kept?" need no
 /// more than that.
@@ -17,25 +21,122 @@ pub enum Formula {
     Endo {
         /// The agent of the person who owns the store.
         host: FormulaId,
+        /// What stays although nobody has a name for it.
+        pins: FormulaId,
+        /// The agent that may do nothing.
+        least_authority: FormulaId,
     },
     /// An agent that acts for a person and may endow.
     Host {
-        /// Its pet names.
-        directory: FormulaId,
-        /// Its mail.
-        mailbox: FormulaId,
+        /// What every agent has.
+        #[serde(flatten)]
+        agent: Agent,
+        /// The handle of the host that made it; its own for the first.
+        host: FormulaId,
+        /// Where code runs that is endowed without saying where.
+        main: FormulaId,
+        /// The root of the store.
+        endo: FormulaId,
+        /// What stays although nobody has a name for it.
+        pins: FormulaId,
+        /// The agent that may do nothing.
+        none: FormulaId,
+    },
+    /// An agent that holds only what it was given.
+    Guest {
+        /// What every agent has.
+        #[serde(flatten)]
+        agent: Agent,
+        /// The handle of its host.
+        host: FormulaId,
+    },
+    /// The agent that may do nothing: what stands for authority where none is given.
+    LeastAuthority,
+    /// The mail address of an agent. Whoever holds it can send mail, and no more.
+    Handle {
+        /// The agent.
+        agent: FormulaId,
+    },
+    /// A directory: names for formulas, kept in a pet store.
+    Directory {
+        /// The names.
+        store: FormulaId,
     },
     /// A table of pet names.
-    Directory,
+    PetStore {
+        /// The agent under which its rows lie.
+        owner: Number,
+    },
     /// A table of messages.
-    Mailbox,
+    #[serde(rename = "mailbox-store")]
+    Mailbox {
+        /// The agent under which its rows lie.
+        owner: Number,
+    },
+    /// A mailbox as a directory of messages by number.
+    MailHub {
+        /// The mailbox.
+        mailbox: FormulaId,
+    },
     /// A message; its copies in mailboxes refer to it.
     Message {
         /// The message itself.
         message: Box<Message>,
     },
     /// A promise: pending until it settles, once.
-    Promise,
+    Promise {
+        /// The agent who waits for it.
+        asker: Number,
+        /// What was asked, as a digest: the same call with the same result name attaches to it.
+        #[serde(default)]
+        call: Option<BlobHash>,
+    },
+    /// The right to settle a promise.
+    Resolver {
+        /// The promise.
+        promise: FormulaId,
+    },
+    /// A value that was stored; it may refer to other formulas.
+    Marshal {
+        /// The value.
+        value: Value,
+    },
+    /// A path that is followed each time it is used.
+    Lookup {
+        /// Where the path begins.
+        hub: FormulaId,
+        /// The path.
+        path: NamePath,
+    },
+    /// An inert program with named slots. It holds no authority.
+    Definition {
+        /// Code, or the text of a worker file.
+        source: Untrusted,
+        /// For a worker: what it consists of.
+        #[serde(default)]
+        worker: Option<Program>,
+        /// Its slots by name.
+        slots: BTreeMap<String, Slot>,
+        /// The definition of which this is an edited copy.
+        #[serde(default)]
+        original: Option<FormulaId>,
+    },
+    /// Code that has been endowed.
+    Eval {
+        /// The code.
+        source: Untrusted,
+        /// What its names stand for: grants, or plain data.
+        endowments: BTreeMap<String, FormulaId>,
+        /// Where it runs.
+        vat: FormulaId,
+        /// The promise for its result.
+        result: FormulaId,
+    },
+    /// An isolated heap in which endowed code runs.
+    Vat {
+        /// What people call it.
+        label: String,
+    },
     /// A worker definition that has been endowed.
     Worker {
         /// The worker's name, as its file gives it.
@@ -58,15 +159,26 @@ pub enum Formula {
         worker: FormulaId,
         /// The promise for its result.
         result: FormulaId,
+        /// The documents that it works on.
+        #[serde(default)]
+        documents: Vec<FormulaId>,
     },
     /// A revocable reference.
     Grant {
-        /// What it leads to.
+        /// What it leads to: a capability, or another grant of it.
         target: FormulaId,
         /// Who may use it.
         holder: FormulaId,
+        /// The agent who gave it, under which its row lies.
+        owner: Number,
+    },
+    /// A secret: what it says is sealed under a key that the store does not have.
+    Secret {
+        /// The sealed bytes.
+        sealed: Sealed,
     },
     /// Bytes kept beside the store.
+    #[serde(rename = "readable-blob")]
     Blob {
         /// Their hash.
         hash: BlobHash,
@@ -85,40 +197,141 @@ pub enum Formula {
     },
 }
 
+/// What every agent has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    /// Its mail address.
+    pub handle: FormulaId,
+    /// Its pet names.
+    pub directory: FormulaId,
+    /// Its mail.
+    pub mailbox: FormulaId,
+    /// Its mail as a directory.
+    pub mail_hub: FormulaId,
+}
+
+/// Bytes that only the holder of the key can read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// How it was sealed, so that a later way can be told from this one: `xchacha20poly1305/1`.
+    pub method: String,
+    /// The nonce, as hexadecimal digits.
+    pub nonce: String,
+    /// The sealed bytes, as hexadecimal digits.
+    pub bytes: String,
+}
+
 impl Formula {
     /// The formula's type as people and Endo's clients write it.
     pub fn kind(&self) -> &'static str {
         match self {
             Formula::Endo { .. } => "endo",
             Formula::Host { .. } => "host",
-            Formula::Directory => "directory",
-            Formula::Mailbox => "mailbox",
+            Formula::Guest { .. } => "guest",
+            Formula::LeastAuthority => "least-authority",
+            Formula::Handle { .. } => "handle",
+            Formula::Directory { .. } => "directory",
+            Formula::PetStore { .. } => "pet-store",
+            Formula::Mailbox { .. } => "mailbox-store",
+            Formula::MailHub { .. } => "mail-hub",
             Formula::Message { .. } => "message",
-            Formula::Promise => "promise",
+            Formula::Promise { .. } => "promise",
+            Formula::Resolver { .. } => "resolver",
+            Formula::Marshal { .. } => "marshal",
+            Formula::Lookup { .. } => "lookup",
+            Formula::Definition { .. } => "definition",
+            Formula::Eval { .. } => "eval",
+            // Endo's clients call a vat a worker; here a worker is a prompt program.
+            Formula::Vat { .. } => "vat",
             Formula::Worker { .. } => "worker",
             Formula::Run { .. } => "run",
             Formula::Grant { .. } => "grant",
+            Formula::Secret { .. } => "secret",
             Formula::Blob { .. } => "readable-blob",
             Formula::Mount { .. } => "mount",
             Formula::Spool { .. } => "spool",
         }
     }
 
+    /// What an agent has, if the formula is one.
+    pub fn agent(&self) -> Option<&Agent> {
+        match self {
+            Formula::Host { agent, .. } | Formula::Guest { agent, .. } => Some(agent),
+            _ => None,
+        }
+    }
+
+    /// Whether the formula is nothing but data: it can be handed on without giving any authority away.
+    pub fn is_data(&self) -> bool {
+        match self {
+            Formula::Blob { .. } => true,
+            Formula::Marshal { value } => value.references().is_empty(),
+            _ => false,
+        }
+    }
+
     /// Every formula that this one refers to.
     pub fn references(&self) -> Vec<FormulaId> {
+        self.edges().into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Every formula that this one refers to, each with the part that it plays.
+    pub fn edges(&self) -> Vec<(String, FormulaId)> {
+        let one = |label: &str, id: &FormulaId| (label.to_owned(), *id);
+        let of_agent = |agent: &Agent| {
+            vec![
+                one("handle", &agent.handle),
+                one("directory", &agent.directory),
+                one("mailbox", &agent.mailbox),
+                one("mail-hub", &agent.mail_hub),
+            ]
+        };
         match self {
-            Formula::Endo { host } => vec![*host],
-            Formula::Host { directory, mailbox } => vec![*directory, *mailbox],
-            Formula::Directory
-            | Formula::Mailbox
-            | Formula::Promise
+            Formula::Endo { host, pins, least_authority } => {
+                vec![one("host", host), one("pins", pins), one("least-authority", least_authority)]
+            }
+            Formula::Host { agent, host, main, endo, pins, none } => {
+                let mut all = of_agent(agent);
+                all.extend([one("host-handle", host), one("main", main), one("endo", endo)]);
+                all.extend([one("pins", pins), one("none", none)]);
+                all
+            }
+            Formula::Guest { agent, host } => {
+                let mut all = of_agent(agent);
+                all.push(one("host-handle", host));
+                all
+            }
+            Formula::LeastAuthority
+            | Formula::PetStore { .. }
+            | Formula::Mailbox { .. }
+            | Formula::Promise { .. }
+            | Formula::Vat { .. }
+            | Formula::Secret { .. }
             | Formula::Blob { .. }
             | Formula::Mount { .. }
             | Formula::Spool { .. } => vec![],
-            Formula::Message { message } => message.references(),
-            Formula::Worker { grants, .. } => grants.clone(),
-            Formula::Run { worker, result, .. } => vec![*worker, *result],
-            Formula::Grant { target, holder } => vec![*target, *holder],
+            Formula::Handle { agent } => vec![one("agent", agent)],
+            Formula::Directory { store } => vec![one("pet-store", store)],
+            Formula::MailHub { mailbox } => vec![one("mailbox", mailbox)],
+            Formula::Message { message } => message.edges(),
+            Formula::Resolver { promise } => vec![one("promise", promise)],
+            Formula::Marshal { value } => {
+                value.references().into_iter().enumerate().map(|(i, id)| (format!("slot {i}"), *id)).collect()
+            }
+            Formula::Lookup { hub, .. } => vec![one("hub", hub)],
+            Formula::Definition { original, .. } => {
+                original.iter().map(|original| one("original", original)).collect()
+            }
+            Formula::Eval { endowments, vat, result, .. } => {
+                let named = endowments.iter().map(|(name, id)| (format!("endowment {name}"), *id));
+                named.chain([one("vat", vat), one("result", result)]).collect()
+            }
+            Formula::Worker { grants, .. } => grants.iter().map(|grant| one("grant", grant)).collect(),
+            Formula::Run { worker, result, documents, .. } => {
+                let documents = documents.iter().map(|document| one("document", document));
+                [one("worker", worker), one("result", result)].into_iter().chain(documents).collect()
+            }
+            Formula::Grant { target, holder, .. } => vec![one("target", target), one("holder", holder)],
         }
     }
 }

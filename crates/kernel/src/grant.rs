@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{FormulaId, MessageNumber};
+use crate::id::{FormulaId, GrantNumber, MessageNumber, Number};
+use crate::proposal::Finding;
 
 /// What a grant takes away from the capability behind it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,18 +18,55 @@ pub struct Attenuation {
     pub max_bytes: Option<u64>,
 }
 
+impl Attenuation {
+    /// What is taken away by both together.
+    pub fn join(&self, other: &Attenuation) -> Attenuation {
+        let suffixes = match (self.suffixes.is_empty(), other.suffixes.is_empty()) {
+            (true, _) => other.suffixes.clone(),
+            (_, true) => self.suffixes.clone(),
+            // A name must end in one of each. A longer suffix that ends in a shorter one says both.
+            _ => {
+                let both = |a: &BTreeSet<String>, b: &BTreeSet<String>| -> Vec<String> {
+                    a.iter().filter(|long| b.iter().any(|short| long.ends_with(short))).cloned().collect()
+                };
+                let mut all = both(&self.suffixes, &other.suffixes);
+                all.extend(both(&other.suffixes, &self.suffixes));
+                if all.is_empty() {
+                    // Nothing can end in both: no file has such a name.
+                    all.push("/".to_owned());
+                }
+                all.into_iter().collect()
+            }
+        };
+        let max_bytes = match (self.max_bytes, other.max_bytes) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Attenuation { suffixes, max_bytes }
+    }
+}
+
+/// What stands in [`Grant::methods`] for every method that the capability has.
+pub const EVERY_METHOD: &str = "*";
+
 /// A revocable reference that one holder has to one capability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// The grant's own formula.
     pub id: FormulaId,
-    /// What it leads to.
+    /// Its number among those of the agent who gave it.
+    pub number: GrantNumber,
+    /// What it leads to: a capability, or another grant of it.
     pub target: FormulaId,
-    /// Who may use it: a worker.
+    /// What it leads to, in words that stay when it is gone.
+    pub words: String,
+    /// Who may use it: an agent, a worker, or endowed code.
     pub holder: FormulaId,
-    /// The slot that it fills.
+    /// The agent who gave it.
+    pub owner: Number,
+    /// The slot that it fills, or the name under which it was handed over.
     pub slot: String,
-    /// The methods that may be called.
+    /// The methods that may be called; [`EVERY_METHOD`] stands for all.
     pub methods: BTreeSet<String>,
     /// What is taken away.
     #[serde(default)]
@@ -39,8 +77,10 @@ pub struct Grant {
     /// Methods that the worker file wants to be asked about whatever else is set.
     #[serde(default)]
     pub ask: BTreeSet<String>,
-    /// The message that caused it.
-    pub source: MessageNumber,
+    /// The message that caused it, in the giver's mailbox.
+    pub source: Option<MessageNumber>,
+    /// When it was given, in milliseconds since 1970.
+    pub given_ms: i64,
     /// When it ends by itself, in milliseconds since 1970.
     #[serde(default)]
     pub expires_ms: Option<i64>,
@@ -50,16 +90,28 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Why the grant cannot be used at `now_ms`, if it cannot.
-    pub fn refusal(&self, method: &str, now_ms: i64) -> Option<crate::proposal::Finding> {
-        use crate::proposal::Finding;
+    /// Whether the method is one that may be called.
+    pub fn allows(&self, method: &str) -> bool {
+        self.methods.contains(EVERY_METHOD) || self.methods.contains(method)
+    }
+
+    /// Why the grant cannot be used any more at `now_ms`, if it cannot.
+    pub fn ended(&self, now_ms: i64) -> Option<Finding> {
         if self.revoked_ms.is_some() {
             return Some(Finding::new("grant/revoked", format!("the grant of `{}` was revoked", self.slot)));
         }
         if self.expires_ms.is_some_and(|end| end <= now_ms) {
             return Some(Finding::new("grant/expired", format!("the grant of `{}` has expired", self.slot)));
         }
-        if !self.methods.contains(method) {
+        None
+    }
+
+    /// Why `method` cannot be called through the grant at `now_ms`, if it cannot.
+    pub fn refusal(&self, method: &str, now_ms: i64) -> Option<Finding> {
+        if let Some(finding) = self.ended(now_ms) {
+            return Some(finding);
+        }
+        if !self.allows(method) {
             let held: Vec<_> = self.methods.iter().map(String::as_str).collect();
             return Some(
                 Finding::new("grant/method", format!("`{}` was granted without this method", self.slot))

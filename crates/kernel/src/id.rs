@@ -203,6 +203,53 @@ impl FromStr for MessageNumber {
     }
 }
 
+/// The number of a formula by itself: of an agent under which rows lie, or of a message wherever its copies are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Number(pub [u8; 32]);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&to_hex(&self.0))
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Number({})", &to_hex(&self.0)[..8])
+    }
+}
+
+impl FromStr for Number {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Number, BadId> {
+        from_hex(text).map(Number).ok_or_else(|| BadId { text: text.to_owned(), wanted: "64 hex digits" })
+    }
+}
+
+/// The number of a grant among those that one agent gave, written `g4`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GrantNumber(pub u64);
+
+impl fmt::Display for GrantNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "g{}", self.0)
+    }
+}
+
+impl FromStr for GrantNumber {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<GrantNumber, BadId> {
+        text.strip_prefix('g')
+            .filter(|digits| !digits.starts_with('+'))
+            .and_then(|digits| digits.parse().ok())
+            .map(GrantNumber)
+            .ok_or_else(|| BadId { text: text.to_owned(), wanted: "a grant like `g4`" })
+    }
+}
+
 macro_rules! serde_as_text {
     ($($name:ty),*) => {$(
         impl Serialize for $name {
@@ -218,7 +265,7 @@ macro_rules! serde_as_text {
         }
     )*};
 }
-serde_as_text!(FormulaId, BlobHash);
+serde_as_text!(FormulaId, BlobHash, Number);
 
 #[cfg(test)]
 mod tests {

@@ -8,25 +8,31 @@
 #![forbid(unsafe_code)]
 
 pub mod begun;
+pub mod collect;
 pub mod command;
 mod commands;
 pub mod env;
 pub mod event;
 pub mod formula;
 pub mod grant;
+pub mod hub;
 pub mod id;
 mod line;
 pub mod message;
+pub mod name;
 pub mod proposal;
 pub mod provenance;
 pub mod query;
 pub mod run;
+pub mod slot;
 mod state;
 pub mod table;
+pub mod time;
 pub mod txn;
 
 pub use commands::{apply, genesis, reopen};
-pub use id::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef};
+pub use id::{BlobHash, FormulaId, GrantNumber, MessageNumber, Number, RunNumber, StepRef};
+pub use name::NamePath;
 pub use proposal::Value;
 
 /// A pattern of durable values.

@@ -1,25 +1,26 @@
-//! Messages: the durable, numbered mail of an agent.
+//! Messages: the durable, numbered mail of agents.
 
 use std::collections::BTreeMap;
 
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{FormulaId, MessageNumber, RunNumber, StepRef};
-use crate::proposal::Fingerprint;
+use crate::id::{FormulaId, Number, RunNumber, StepRef};
+use crate::proposal::{Fingerprint, Value};
 
-/// A message as it was sent. What is answered later stands in the mailbox's row, not here.
+/// A message as it was sent: one formula, to which the mailboxes of sender and recipient both refer. What is
+/// answered later stands in the mailbox's row, not here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who sent it.
+    /// The handle of the agent who sent it.
     pub from: FormulaId,
-    /// To whom.
+    /// The handle of the agent to whom.
     pub to: FormulaId,
     /// When, in milliseconds since 1970.
     pub sent_ms: i64,
-    /// The message that it answers.
+    /// The message that it answers: the number of that message's formula. No reference: it keeps nothing alive.
     #[serde(default)]
-    pub reply_to: Option<MessageNumber>,
+    pub reply_to: Option<Number>,
     /// What it says.
     pub body: Body,
 }
@@ -28,12 +29,82 @@ pub struct Message {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Body {
+    /// Asks for a value.
+    Request {
+        /// What for.
+        description: Untrusted,
+        /// Settles with the answer.
+        promise: FormulaId,
+        /// Settles the promise.
+        resolver: FormulaId,
+    },
+    /// Text with named values between its pieces.
+    Package {
+        /// The pieces of text: at least as many as there are names.
+        strings: Vec<Untrusted>,
+        /// The names that stand behind the pieces, in order.
+        names: Vec<String>,
+        /// What the names stand for: plain data, or grants held by the recipient.
+        ids: Vec<FormulaId>,
+    },
+    /// Proposes an inert program that the recipient may endow.
+    Definition {
+        /// The program.
+        definition: FormulaId,
+        /// Settles with the first outcome that is shared.
+        promise: FormulaId,
+        /// Settles the promise.
+        resolver: FormulaId,
+    },
+    /// Asks to run code over things that the sender already holds.
+    EvalRequest {
+        /// The code.
+        source: Untrusted,
+        /// The names in the code.
+        names: Vec<String>,
+        /// What they stand for, fixed when it was sent.
+        ids: Vec<FormulaId>,
+        /// Settles with the outcome.
+        promise: FormulaId,
+        /// Settles the promise.
+        resolver: FormulaId,
+    },
+    /// Asks for a record of values.
+    Form {
+        /// What for.
+        description: Untrusted,
+        /// The fields, in order.
+        fields: Vec<Field>,
+        /// Settles with the first record that fits.
+        promise: FormulaId,
+        /// Settles the promise.
+        resolver: FormulaId,
+        /// Whether it may be answered more than once: later answers come as `value` messages alone.
+        #[serde(default)]
+        repeatable: bool,
+    },
+    /// Hands over a value, as an answer.
+    Value {
+        /// The value.
+        value: FormulaId,
+    },
     /// Proposals of one step of one run that wait for a person.
     Approval {
         /// The run that waits.
         run: RunNumber,
         /// The proposals, each bound to its fingerprint.
         entries: Vec<Asked>,
+    },
+    /// A result that carries capabilities, withheld until a person says that they may be given away.
+    Release {
+        /// The result as it was withheld.
+        result: FormulaId,
+        /// Who would get it.
+        guest: FormulaId,
+        /// The definition's promise, settled by the answer.
+        promise: FormulaId,
+        /// What would be given away, each in words.
+        gives: Vec<String>,
     },
     /// What a person told the daemon to do, kept so that the transcript is whole.
     Command {
@@ -44,6 +115,9 @@ pub enum Body {
         /// The run that it started or changed.
         #[serde(default)]
         run: Option<RunNumber>,
+        /// The run's formula, if it started one: the transcript keeps it.
+        #[serde(default)]
+        made: Option<FormulaId>,
     },
 }
 
@@ -51,16 +125,101 @@ impl Body {
     /// The body's type as it is written on the wire.
     pub fn kind(&self) -> &'static str {
         match self {
-            Body::Approval { .. } => "approval",
+            Body::Request { .. } => "request",
+            Body::Package { .. } => "package",
+            Body::Definition { .. } => "definition",
+            Body::EvalRequest { .. } => "eval-request",
+            Body::Form { .. } => "form",
+            Body::Value { .. } => "value",
+            Body::Approval { .. } | Body::Release { .. } => "approval",
             Body::Command { .. } => "command",
         }
+    }
+
+    /// The promise and the resolver of a message that asks for something.
+    pub fn asks(&self) -> Option<(FormulaId, FormulaId)> {
+        match self {
+            Body::Request { promise, resolver, .. }
+            | Body::Definition { promise, resolver, .. }
+            | Body::EvalRequest { promise, resolver, .. }
+            | Body::Form { promise, resolver, .. } => Some((*promise, *resolver)),
+            _ => None,
+        }
+    }
+
+    /// The run that the message is about.
+    pub fn run(&self) -> Option<RunNumber> {
+        match self {
+            Body::Approval { run, .. } => Some(*run),
+            Body::Command { run, .. } => *run,
+            _ => None,
+        }
+    }
+}
+
+/// One field of a form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Field {
+    /// The name under which its value stands in the record.
+    pub name: String,
+    /// What a person reads. Foreign text.
+    pub label: Untrusted,
+    /// The pattern of its value, as the value as which a pattern travels.
+    pub pattern: Value,
+    /// What stands there unless something else is said.
+    #[serde(default)]
+    pub default: Option<Value>,
+    /// An example for the person who fills it in.
+    #[serde(default)]
+    pub example: Option<Value>,
+    /// Whether the value is a secret: it is sealed, and the form's sender gets a capability.
+    #[serde(default)]
+    pub secret: bool,
+}
+
+impl Field {
+    /// The field as a record, as Endo's clients read it.
+    pub fn to_value(&self) -> Value {
+        let mut parts = vec![
+            ("name", Value::string(self.name.clone())),
+            ("label", Value::string(self.label.raw().to_owned())),
+            ("pattern", self.pattern.clone()),
+        ];
+        parts.extend(self.default.clone().map(|default| ("default", default)));
+        parts.extend(self.example.clone().map(|example| ("example", example)));
+        if self.secret {
+            parts.push(("secret", Value::bool(true)));
+        }
+        Value::record_from_map(parts.into_iter().map(|(name, part)| (name.to_owned(), part)).collect())
     }
 }
 
 impl Message {
     /// Every formula that the message refers to.
     pub fn references(&self) -> Vec<FormulaId> {
-        vec![self.from, self.to]
+        self.edges().into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Every formula that the message refers to, each with the part that it plays.
+    pub fn edges(&self) -> Vec<(String, FormulaId)> {
+        let one = |label: &str, id: &FormulaId| (label.to_owned(), *id);
+        let mut all = vec![one("from", &self.from), one("to", &self.to)];
+        if let Some((promise, resolver)) = self.body.asks() {
+            all.extend([one("promise", &promise), one("resolver", &resolver)]);
+        }
+        match &self.body {
+            Body::Request { .. } | Body::Form { .. } | Body::Approval { .. } => {}
+            Body::Package { names, ids, .. } | Body::EvalRequest { names, ids, .. } => {
+                all.extend(names.iter().zip(ids).map(|(name, id)| (format!("edge {name}"), *id)));
+            }
+            Body::Definition { definition, .. } => all.push(one("definition", definition)),
+            Body::Value { value } => all.push(one("value", value)),
+            Body::Release { result, guest, promise, .. } => {
+                all.extend([one("result", result), one("guest", guest), one("promise", promise)]);
+            }
+            Body::Command { made, .. } => all.extend(made.iter().map(|made| one("made", made))),
+        }
+        all
     }
 }
 
@@ -73,34 +232,57 @@ pub struct Asked {
     pub fingerprint: Fingerprint,
 }
 
-/// How one entry of an approval was answered.
+/// How a message, or one entry of an approval, was answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// It may be done.
+    /// Yes.
     Approved {
         /// Also again, as often as the same run proposes exactly the same.
         for_run: bool,
         /// When, in milliseconds since 1970.
         at_ms: i64,
     },
-    /// It may not.
+    /// No.
     Denied {
-        /// What the model is told.
+        /// What the model, or the sender, is told.
         reason: Untrusted,
         /// When, in milliseconds since 1970.
         at_ms: i64,
     },
 }
 
+/// What stays of a message when its references have been dropped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// The message's own number, the same in every mailbox.
+    pub id: Number,
+    /// Its type.
+    pub kind: String,
+    /// The number of the handle from which it came.
+    pub from: Number,
+    /// The number of the handle to which it went.
+    pub to: Number,
+    /// When it was sent, in milliseconds since 1970.
+    pub sent_ms: i64,
+    /// The message that it answers.
+    #[serde(default)]
+    pub reply_to: Option<Number>,
+}
+
 /// A message as it lies in one mailbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mail {
-    /// The message.
-    pub message: FormulaId,
-    /// For an approval: the answers so far, by entry.
+    /// Who, to whom, when.
+    pub envelope: Envelope,
+    /// The message; `None` once it has been dismissed.
+    pub message: Option<FormulaId>,
+    /// The answers so far, by entry; a message that asks for one thing has entry 0.
     #[serde(default)]
     pub answers: BTreeMap<usize, Answer>,
-    /// Whether a person still has to answer it.
+    /// Whether somebody still has to answer it here.
     pub needs_you: bool,
+    /// When it was dismissed, in milliseconds since 1970.
+    #[serde(default)]
+    pub dismissed_ms: Option<i64>,
 }

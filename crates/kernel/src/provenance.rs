@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{BlobHash, RunNumber};
+use crate::id::{BlobHash, Number, RunNumber};
 
 /// One origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ pub enum Source {
     },
     /// What another run gave back.
     Run(RunNumber),
+    /// The words of another agent.
+    Agent(Number),
 }
 
 impl Source {

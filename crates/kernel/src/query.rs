@@ -2,11 +2,12 @@
 
 use crate::event::Event;
 use crate::formula::Formula;
+use crate::grant::Grant;
 use crate::id::{FormulaId, MessageNumber, RunNumber, StepRef};
-use crate::message::{Mail, Message};
+use crate::message::{Body, Mail, Message};
 use crate::run::{Run, Step};
-use crate::table::{self, Task};
-use crate::txn::{Owner, ReadTxn, StoreFault, Table};
+use crate::table::{self, EdgeRow, MailboxRow, Task};
+use crate::txn::{NOBODY, Owner, ReadTxn, StoreFault, Table};
 
 /// The newest runs first, at most `limit`; `below` leaves out that run and all newer ones.
 pub fn runs(
@@ -39,54 +40,190 @@ pub fn journal(
 pub struct Letter {
     /// Its number.
     pub number: MessageNumber,
-    /// What was sent.
-    pub message: Message,
-    /// What has been answered.
+    /// What was sent; `None` once it was dismissed.
+    pub message: Option<Message>,
+    /// How it lies there, and what has been answered.
     pub mail: Mail,
 }
 
-fn mailbox(txn: &mut dyn ReadTxn, host: &FormulaId) -> Result<FormulaId, StoreFault> {
-    match table::formula(txn, host)?.map(|row| row.formula) {
-        Some(Formula::Host { mailbox, .. }) => Ok(mailbox),
-        _ => Err(StoreFault::Corrupt("the host's formula is missing".to_owned())),
+impl Letter {
+    /// What the message says, unless it was dismissed.
+    pub fn body(&self) -> Option<&Body> {
+        self.message.as_ref().map(|message| &message.body)
+    }
+}
+
+fn mailbox(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<FormulaId, StoreFault> {
+    match table::formula(txn, agent)?.and_then(|row| row.formula.agent().copied()) {
+        Some(agent) => Ok(agent.mailbox),
+        _ => Err(StoreFault::Corrupt("an agent's formula is missing".to_owned())),
     }
 }
 
 fn letter(txn: &mut dyn ReadTxn, number: MessageNumber, mail: Mail) -> Result<Letter, StoreFault> {
-    match table::formula(txn, &mail.message)?.map(|row| row.formula) {
-        Some(Formula::Message { message }) => Ok(Letter { number, message: *message, mail }),
+    let Some(id) = mail.message else { return Ok(Letter { number, message: None, mail }) };
+    match table::formula(txn, &id)?.map(|row| row.formula) {
+        Some(Formula::Message { message }) => Ok(Letter { number, message: Some(*message), mail }),
         _ => Err(StoreFault::Corrupt(format!("the formula of message {number} is missing"))),
     }
 }
 
-/// The message under this number in the host's mailbox.
-pub fn message(
-    txn: &mut dyn ReadTxn,
-    host: &FormulaId,
-    number: MessageNumber,
-) -> Result<Option<Letter>, StoreFault> {
-    let mailbox = mailbox(txn, host)?;
-    table::mail(txn, &host.number, &mailbox, number)?.map(|mail| letter(txn, number, mail)).transpose()
+/// The number that the agent's next message gets.
+pub fn next_number(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<MessageNumber, StoreFault> {
+    let mailbox = mailbox(txn, agent)?;
+    let row: Option<MailboxRow> = table::load(txn, Table::Mailbox, &agent.number, &mailbox.number)?;
+    Ok(MessageNumber(row.unwrap_or_default().next))
 }
 
-/// All messages in the host's mailbox, oldest first; only those that need an answer if `open`.
-pub fn inbox(txn: &mut dyn ReadTxn, host: &FormulaId, open: bool) -> Result<Vec<Letter>, StoreFault> {
-    let mailbox = mailbox(txn, host)?;
-    let from = table::inner_key(&mailbox, &[]);
-    let to = table::inner_key(&mailbox, &[0xff; 9]);
-    let rows: Vec<(Vec<u8>, Mail)> =
-        table::scan(txn, Table::Message, &host.number, &from, &to, usize::MAX, false)?;
+/// The message under this number in an agent's mailbox.
+pub fn message(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    number: MessageNumber,
+) -> Result<Option<Letter>, StoreFault> {
+    let mailbox = mailbox(txn, agent)?;
+    table::mail(txn, &agent.number, &mailbox, number)?.map(|mail| letter(txn, number, mail)).transpose()
+}
+
+/// Messages in an agent's mailbox that were not dismissed, oldest first, at most `limit`; from number `from` on.
+pub fn letters(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    from: Option<MessageNumber>,
+    limit: usize,
+) -> Result<Vec<Letter>, StoreFault> {
+    let rows = rows(txn, agent, from)?;
     rows.into_iter()
-        .filter(|(_, mail)| mail.needs_you || !open)
+        .filter(|(_, mail)| mail.message.is_some())
+        .take(limit)
+        .map(|(number, mail)| letter(txn, number, mail))
+        .collect()
+}
+
+fn rows(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    from: Option<MessageNumber>,
+) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
+    let mailbox = mailbox(txn, agent)?;
+    let first = from.map(|number| table::number_key(number.0));
+    let start = table::inner_key(&mailbox, first.as_ref().map_or(&[][..], |key| &key[..]));
+    let end = table::behind(&mailbox.number);
+    let rows: Vec<(Vec<u8>, Mail)> =
+        table::scan(txn, Table::Message, &agent.number, &start, &end, usize::MAX, false)?;
+    rows.into_iter()
         .map(|(key, mail)| {
-            let number = key
-                .get(32..)
-                .and_then(|n| n.try_into().ok())
-                .map(u64::from_be_bytes)
+            let number = crate::hub::number_in(&key)
                 .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))?;
-            letter(txn, MessageNumber(number), mail)
+            Ok((number, mail))
         })
         .collect()
+}
+
+/// All messages in an agent's mailbox, oldest first, dismissed ones as envelopes; only those that need an answer if
+/// `open`.
+pub fn inbox(txn: &mut dyn ReadTxn, agent: &FormulaId, open: bool) -> Result<Vec<Letter>, StoreFault> {
+    rows(txn, agent, None)?
+        .into_iter()
+        .filter(|(_, mail)| mail.needs_you || !open)
+        .map(|(number, mail)| letter(txn, number, mail))
+        .collect()
+}
+
+/// What a formula is, in a few words that a person reads.
+pub fn words(formula: &Formula) -> String {
+    match formula {
+        Formula::Mount { path } => format!("directory {path}"),
+        Formula::Spool { path } => format!("mail spool {path}"),
+        Formula::Worker { name, .. } => format!("worker {name}"),
+        Formula::Marshal { value } if value.references().is_empty() => format!("a value ({})", value.kind()),
+        Formula::Marshal { .. } => "a value with capabilities".to_owned(),
+        Formula::Handle { .. } => "a mail address".to_owned(),
+        Formula::Host { .. } => "the powers of a host".to_owned(),
+        Formula::Guest { .. } => "the powers of a guest".to_owned(),
+        Formula::Directory { .. } => "a directory of names".to_owned(),
+        Formula::MailHub { .. } => "a mailbox".to_owned(),
+        Formula::Blob { bytes, .. } => format!("{bytes} bytes"),
+        Formula::Endo { .. } => "the root of this store".to_owned(),
+        Formula::Run { run, .. } => format!("run {run}"),
+        other => format!("a {}", other.kind()),
+    }
+}
+
+/// Whether the agent holds a formula: it is part of it, or it has reached it by name, message, result or grant.
+pub fn holds(txn: &mut dyn ReadTxn, agent: &FormulaId, id: &FormulaId) -> Result<bool, StoreFault> {
+    if agent == id {
+        return Ok(true);
+    }
+    if let Some(row) = table::formula(txn, agent)? {
+        // A mailbox and a pet store have no methods; what leads to them does.
+        let own = row.formula.references();
+        let root = matches!(row.formula, Formula::Host { .. });
+        let endo = table::endo(txn)?;
+        if own.contains(id) && (root || endo != Some(*id)) {
+            return Ok(true);
+        }
+    }
+    let end = table::behind(&id.number);
+    Ok(!txn.range(Table::Held, &agent.number, &id.number, &end, 1, false)?.is_empty())
+}
+
+/// Every grant that an agent gave, in order of number.
+pub fn grants(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Grant>, StoreFault> {
+    let rows: Vec<(Vec<u8>, FormulaId)> =
+        table::scan(txn, Table::Grant, owner, b"n", b"o", usize::MAX, false)?;
+    let mut all = Vec::new();
+    for (key, id) in rows.into_iter().filter(|(key, _)| key.len() == 9) {
+        match table::load(txn, Table::Grant, owner, &id.number)? {
+            Some(grant) => all.push(grant),
+            None => {
+                return Err(StoreFault::Corrupt(format!("the grant under {key:?} is missing")));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// One way on which a formula is kept: from the root to it, each step with the part that it plays in the one before.
+pub type Path = Vec<(FormulaId, String)>;
+
+/// Ways from the root to a formula, shortest first, at most `most`: why it is kept. None for what only waits to be
+/// collected.
+pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<Vec<Path>, StoreFault> {
+    /// How many references are followed before giving up.
+    const PATIENCE: usize = 20_000;
+    let Some(root) = table::endo(txn)? else { return Ok(vec![]) };
+    let mut found = Vec::new();
+    let mut queue = std::collections::VecDeque::from([vec![(*id, String::new())]]);
+    let mut seen = std::collections::BTreeSet::from([*id]);
+    let mut followed = 0;
+    while let Some(way) = queue.pop_front() {
+        let Some((here, _)) = way.last().cloned() else { continue };
+        let end = table::behind(&here.number);
+        let edges: Vec<(Vec<u8>, EdgeRow)> =
+            table::scan(txn, Table::Edge, &NOBODY, &here.number, &end, PATIENCE, false)?;
+        for (_, edge) in edges {
+            followed += 1;
+            if followed > PATIENCE {
+                return Ok(found);
+            }
+            let mut longer = way.clone();
+            if let Some(last) = longer.last_mut() {
+                last.1.clone_from(&edge.label);
+            }
+            longer.push((edge.from, String::new()));
+            if edge.from == root {
+                longer.reverse();
+                found.push(longer);
+                if found.len() == most {
+                    return Ok(found);
+                }
+            } else if seen.insert(edge.from) {
+                queue.push_back(longer);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Events with numbers above `after`, at most `limit`, in order.

@@ -67,6 +67,12 @@ pub struct Run {
     /// The outbox row that says that the run must go on.
     #[serde(default)]
     pub drive: Option<u64>,
+    /// Who besides the host gets what comes of it.
+    #[serde(default)]
+    pub delivery: Option<Delivery>,
+    /// Why it was cancelled: what had begun completes, nothing else begins.
+    #[serde(default)]
+    pub cancelled: Option<Untrusted>,
 }
 
 /// How far an open proposal has come.
@@ -173,6 +179,46 @@ pub struct Attachment {
     pub text: BlobHash,
     /// How many bytes the document has.
     pub bytes: u64,
+}
+
+/// A worker definition with all that it consists of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// The worker's name.
+    pub name: String,
+    /// Its definition.
+    pub definition: BlobHash,
+    /// What the definition includes, by name.
+    #[serde(default)]
+    pub includes: BTreeMap<String, BlobHash>,
+    /// What one run of it may use up.
+    pub limits: Limits,
+}
+
+/// Who gets what comes of endowed work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The agent who proposed the work.
+    pub guest: FormulaId,
+    /// The promise that the guest waits for.
+    pub promise: FormulaId,
+    /// What the guest gets.
+    pub goes_to: ResultGoesTo,
+    /// The definition's message in the host's mailbox.
+    pub message: MessageNumber,
+}
+
+/// Where the result of endowed work goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResultGoesTo {
+    /// To the guest, if it is data; a result that carries a capability is withheld and the host is asked.
+    #[default]
+    GuestData,
+    /// To the guest; capabilities in it become grants.
+    GuestCapabilities,
+    /// To the host alone.
+    Host,
 }
 
 /// What a run may use up.

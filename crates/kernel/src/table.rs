@@ -5,7 +5,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::event::Event;
 use crate::formula::Formula;
 use crate::grant::Grant;
-use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef};
+use crate::id::{BlobHash, FormulaId, MessageNumber, Number, RunNumber, StepRef};
 use crate::message::Mail;
 use crate::proposal::{Fingerprint, Value};
 use crate::provenance::Provenance;
@@ -72,6 +72,11 @@ pub enum Task {
         /// The step that proposed it.
         step: StepRef,
     },
+    /// Endowed code must run.
+    Eval {
+        /// The code.
+        eval: FormulaId,
+    },
 }
 
 /// What is known of bytes kept beside the store.
@@ -81,6 +86,35 @@ pub struct BlobRow {
     pub bytes: u64,
     /// What they depend on.
     pub provenance: Provenance,
+}
+
+/// Endowed code that has no outcome yet, as it is stored beside its formula.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct EvalRow {
+    /// The outbox row that says that it must run.
+    pub outbox: u64,
+    /// Who gets what comes of it.
+    pub delivery: Option<crate::run::Delivery>,
+}
+
+/// A sharing token that nobody has used.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct TokenRow {
+    /// What it gives.
+    pub formula: FormulaId,
+    /// The agent who made it.
+    pub giver: FormulaId,
+    /// When it ends by itself, in milliseconds since 1970.
+    pub expires_ms: i64,
+}
+
+/// One reference to a formula.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct EdgeRow {
+    /// Who refers.
+    pub from: FormulaId,
+    /// The part that the reference plays there.
+    pub label: String,
 }
 
 /// Reads the row at `key`.
@@ -132,6 +166,24 @@ pub fn inner_key(outer: &FormulaId, inner: &[u8]) -> Vec<u8> {
     [&outer.number[..], inner].concat()
 }
 
+/// The key of a reference: what is referred to, who refers, as what.
+pub fn edge_key(to: &FormulaId, from: &FormulaId, label: &str) -> Vec<u8> {
+    [&to.number[..], &from.number, label.as_bytes()].concat()
+}
+
+/// The first key behind all keys that begin with `prefix`; empty if there is none.
+pub fn behind(prefix: &[u8]) -> Vec<u8> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.last_mut() {
+        if *last < 0xff {
+            *last += 1;
+            return end;
+        }
+        end.pop();
+    }
+    end
+}
+
 /// The key of a step.
 pub fn step_key(run: RunNumber, step: u64) -> [u8; 16] {
     let mut key = [0; 16];
@@ -162,8 +214,65 @@ pub fn step(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Option<
 }
 
 /// The grant with this identity.
-pub fn grant(txn: &mut dyn ReadTxn, owner: &Owner, id: &FormulaId) -> Result<Option<Grant>, StoreFault> {
-    load(txn, Table::Grant, owner, &id.number)
+pub fn grant(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Grant>, StoreFault> {
+    match formula(txn, id)?.map(|row| row.formula) {
+        Some(Formula::Grant { owner, .. }) => load(txn, Table::Grant, &owner.0, &id.number),
+        _ => Ok(None),
+    }
+}
+
+/// What a reference leads to, with every grant on the way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reached {
+    /// The capability or the data itself.
+    pub id: FormulaId,
+    /// Its formula.
+    pub formula: Formula,
+    /// The grants on the way, the nearest first.
+    pub grants: Vec<Grant>,
+}
+
+/// The most grants of grants that are followed.
+pub const LONGEST_CHAIN: usize = 64;
+
+/// Follows grants to what is behind them; `None` if something on the way is gone. Whether they may still be used is
+/// for the caller to ask: [`Reached::refusal`].
+pub fn reach(txn: &mut dyn ReadTxn, from: &FormulaId) -> Result<Option<Reached>, StoreFault> {
+    let (mut id, mut grants) = (*from, Vec::new());
+    while grants.len() <= LONGEST_CHAIN {
+        match formula(txn, &id)?.map(|row| row.formula) {
+            None => return Ok(None),
+            Some(Formula::Grant { target, owner, .. }) => {
+                let Some(grant) = load(txn, Table::Grant, &owner.0, &id.number)? else { return Ok(None) };
+                grants.push(grant);
+                id = target;
+            }
+            Some(formula) => return Ok(Some(Reached { id, formula, grants })),
+        }
+    }
+    Ok(None)
+}
+
+impl Reached {
+    /// Why `method` cannot be called through these grants at `now_ms`, if it cannot.
+    pub fn refusal(&self, method: &str, now_ms: i64) -> Option<crate::proposal::Finding> {
+        self.grants.iter().find_map(|grant| grant.refusal(method, now_ms))
+    }
+
+    /// Why nothing at all can be done through these grants at `now_ms`, if it cannot.
+    pub fn ended(&self, now_ms: i64) -> Option<crate::proposal::Finding> {
+        self.grants.iter().find_map(|grant| grant.ended(now_ms))
+    }
+
+    /// The grants as one: the nearest, taking away all that any of them takes away.
+    pub fn grant(&self) -> Option<Grant> {
+        let (first, rest) = self.grants.split_first()?;
+        let mut all = first.clone();
+        for grant in rest {
+            all.attenuation = all.attenuation.join(&grant.attenuation);
+        }
+        Some(all)
+    }
 }
 
 /// The promise with this identity.
@@ -181,6 +290,16 @@ pub fn mail(
     load(txn, Table::Message, owner, &inner_key(mailbox, &number_key(number.0)))
 }
 
+/// The number under which a message lies in a mailbox.
+pub fn mail_number(
+    txn: &mut dyn ReadTxn,
+    owner: &Owner,
+    mailbox: &FormulaId,
+    message: &Number,
+) -> Result<Option<MessageNumber>, StoreFault> {
+    load(txn, Table::Mailbox, owner, &inner_key(mailbox, &message.0))
+}
+
 /// The last event of an owner.
 pub fn last_event(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Option<Event>, StoreFault> {
     Ok(scan(txn, Table::Event, owner, &[], &[], 1, true)?.pop().map(|(_, event)| event))
@@ -189,6 +308,11 @@ pub fn last_event(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Option<Event>,
 /// What is known of a blob.
 pub fn blob(txn: &mut dyn ReadTxn, hash: BlobHash) -> Result<Option<BlobRow>, StoreFault> {
     load(txn, Table::Blob, &NOBODY, &hash.0)
+}
+
+/// The root of the store; `None` before genesis.
+pub fn endo(txn: &mut dyn ReadTxn) -> Result<Option<FormulaId>, StoreFault> {
+    load(txn, Table::Meta, &NOBODY, b"endo")
 }
 
 /// The host whose store this is; `None` before genesis.

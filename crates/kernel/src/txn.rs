@@ -35,11 +35,19 @@ pub enum Table {
     Event,
     /// What is known of bytes addressed by content: size and provenance.
     Blob,
+    /// Who refers to a formula, by the formula referred to.
+    Edge,
+    /// Which formulas an agent holds, and through what.
+    Held,
+    /// Sharing tokens that nobody has used, by their hash.
+    Token,
+    /// What the collector must look at, and how far it has come.
+    Collector,
 }
 
 impl Table {
     /// All tables, in the order in which a store creates them.
-    pub const ALL: [Table; 13] = [
+    pub const ALL: [Table; 17] = [
         Table::Meta,
         Table::Formula,
         Table::PetName,
@@ -53,6 +61,10 @@ impl Table {
         Table::Outbox,
         Table::Event,
         Table::Blob,
+        Table::Edge,
+        Table::Held,
+        Table::Token,
+        Table::Collector,
     ];
 
     /// The table's name in a store, lower case with underscores.
@@ -71,6 +83,10 @@ impl Table {
             Table::Outbox => "outbox",
             Table::Event => "event",
             Table::Blob => "blob",
+            Table::Edge => "edge",
+            Table::Held => "held",
+            Table::Token => "token",
+            Table::Collector => "collector",
         }
     }
 }

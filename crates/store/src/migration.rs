@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use crate::fault;
 
 /// The steps, in order; step `i` leads from version `i` to `i + 1`.
-const STEPS: [&str; 1] = [include_str!("migrations/0001_tables.sql")];
+const STEPS: [&str; 2] =
+    [include_str!("migrations/0001_tables.sql"), include_str!("migrations/0002_mail_and_retention.sql")];
 
 /// The schema version that this program writes, kept in `PRAGMA user_version`.
 pub const VERSION: u32 = STEPS.len() as u32;

@@ -20,6 +20,10 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
         if run.is_finished() {
             return Err(Fault::OutOfOrder { at, what: "the run is over" });
         }
+        // What had begun completes; nothing else happens any more.
+        if run.cancelled.is_some() && !matches!(step, Move::Complete { .. }) {
+            return Err(Fault::Cancelled(run.number));
+        }
         match step {
             Move::Prompt { request, model } => {
                 let provenance = run.provenance.clone();
@@ -31,7 +35,10 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             }
             Move::Propose { proposals } => propose::propose(state, &mut run, proposals)?,
             Move::Begin { proposal } => begin::begin_approved(state, &mut run, proposal)?,
-            Move::Complete { proposal, completion } => complete(state, &mut run, proposal, completion)?,
+            Move::Complete { proposal, completion } => {
+                complete(state, &mut run, proposal, completion)?;
+                super::cancel::finish_if_still(state, &mut run)?;
+            }
             Move::Spawn { index } => spawn(state, &mut run, index)?,
             Move::Suspend { seen, why } => {
                 if run.next_step != seen || !run.is_idle() {
@@ -112,6 +119,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
     let mut limits = run.limits;
     limits.tokens = left;
     let seed = Seed {
+        id: state.fresh_id(),
         number: child,
         worker: run.worker,
         program: crate::command::Program {
@@ -133,11 +141,12 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
         grants: run.grants.clone(),
         source: run.source,
         provenance: Provenance::host(),
+        delivery: None,
     };
-    create(state, seed)
+    create(state, seed).map(drop)
 }
 
-fn finish(state: &mut State<'_>, run: &mut Run, outcome: RunOutcome) -> Result<(), Fault> {
+pub(super) fn finish(state: &mut State<'_>, run: &mut Run, outcome: RunOutcome) -> Result<(), Fault> {
     if !run.open.is_empty() || !run.children.is_empty() {
         let at = StepRef { run: run.number, step: run.next_step };
         return Err(Fault::OutOfOrder { at, what: "a run with open calls cannot end" });
@@ -149,6 +158,11 @@ fn finish(state: &mut State<'_>, run: &mut Run, outcome: RunOutcome) -> Result<(
     run.state = RunState::Finished { outcome: outcome.clone() };
     run.finished_ms = Some(state.env.now_ms());
     state.settle(&run.result, &outcome)?;
+    state.let_run_go(run)?;
+    if let Some(delivery) = run.delivery {
+        let provenance = run.provenance.clone();
+        super::mail::share(state, &delivery, &outcome, &provenance)?;
+    }
     state.event(Change::RunFinished { run: run.number, ok: matches!(outcome, RunOutcome::Done(_)) })?;
     state.report(run, &outcome)
 }

@@ -2,7 +2,6 @@
 
 use crate::command::{AnswerApproval, Choice, Fault, Reply};
 use crate::event::Change;
-use crate::formula::Formula;
 use crate::message::{Answer, Asked, Body};
 use crate::proposal::Finding;
 use crate::provenance::Provenance;
@@ -13,30 +12,34 @@ use crate::txn::Table;
 
 pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<Reply, Fault> {
     let number = command.message;
-    let mailbox = state.mailbox()?;
-    let owner = state.owner();
-    let mut mail = table::mail(state.txn, &owner, &mailbox, number)?.ok_or(Fault::NoMessage(number))?;
-    let Formula::Message { message } = state.formula(&mail.message)? else {
-        return Err(Fault::Dangling(mail.message));
+    let letter = state.letter(number)?;
+    let verb = match command.choice {
+        Choice::Approve { .. } => "approve",
+        Choice::Deny { .. } => "deny",
     };
-    let Body::Approval { run, entries } = message.body else {
-        return Err(Fault::NotAnApproval(number));
+    let answers = Some(crate::id::Number(letter.id.number));
+    let said = |run| Body::Command { verb: verb.to_owned(), text: command.text.clone(), run, made: None };
+    let (run, entries) = match &letter.message.body {
+        Body::Approval { run, entries } => (*run, entries.clone()),
+        Body::Release { .. } if letter.mail.answers.is_empty() => {
+            state.deliver(said(None), answers, false, Provenance::host())?;
+            return super::mail::release(state, letter, command.choice);
+        }
+        Body::Release { .. } => return Ok(Reply::AlreadySettled),
+        _ => return Err(Fault::NotAnApproval(number)),
     };
+    let mut mail = letter.mail;
     let wanted = command.entries.unwrap_or_else(|| (0..entries.len()).collect());
     if let Some(&entry) = wanted.iter().find(|&&i| i >= entries.len()) {
         return Err(Fault::NoEntry { message: number, entry, count: entries.len() });
     }
     let wanted: std::collections::BTreeSet<usize> = wanted.into_iter().collect();
     let open: Vec<usize> = wanted.into_iter().filter(|i| !mail.answers.contains_key(i)).collect();
-    if open.is_empty() {
+    // A card that was closed because its run was cancelled is as good as answered.
+    if open.is_empty() || !mail.needs_you {
         return Ok(Reply::AlreadyAnswered { run });
     }
-    let verb = match command.choice {
-        Choice::Approve { .. } => "approve",
-        Choice::Deny { .. } => "deny",
-    };
-    let body = Body::Command { verb: verb.to_owned(), text: command.text, run: Some(run) };
-    state.deliver(body, Some(number), false, Provenance::host())?;
+    state.deliver(said(Some(run)), answers, false, Provenance::host())?;
     let mut waiting = state.run(run)?;
     let at_ms = state.env.now_ms();
     for &i in &open {
@@ -54,7 +57,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
         mail.answers.insert(i, answer);
     }
     mail.needs_you = mail.answers.len() < entries.len();
-    state.put_mail(&mailbox, number, &mail)?;
+    state.put_mail(number, &mail)?;
     state.event(Change::Answered { number, needs_you: mail.needs_you })?;
     state.wake(&mut waiting, format!("message {number} was answered"))?;
     state.put_run(&waiting)?;

@@ -3,7 +3,6 @@
 use crate::begun::Begun;
 use crate::command::{Fault, Program};
 use crate::formula::Formula;
-use crate::grant::Grant;
 use crate::id::{FormulaId, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Value};
 use crate::provenance::{Provenance, Source};
@@ -59,11 +58,12 @@ pub(super) fn begin(
     at: StepRef,
     proposal: Proposal,
 ) -> Result<(), Fault> {
-    let grant = state.grant(&proposal.grant)?;
-    match state.formula(&grant.target)? {
+    let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
+    let grant = reached.grant().ok_or(Fault::Dangling(proposal.grant))?;
+    match reached.formula {
         Formula::Worker { name, definition, includes, limits, .. } => {
             let program = Program { name, definition, includes, limits };
-            call(state, run, at, grant.target, program, &proposal)
+            call(state, run, at, reached.id, program, &proposal)
         }
         _ => {
             let outbox = state.post(Task::Effect { step: at })?;
@@ -115,6 +115,7 @@ fn call(
     create(
         state,
         Seed {
+            id: state.fresh_id(),
             number: child,
             worker,
             program,
@@ -127,8 +128,10 @@ fn call(
             source: run.source,
             // What the caller knows is in the inputs that it wrote.
             provenance: proposal.provenance.clone(),
+            delivery: None,
         },
     )
+    .map(drop)
 }
 
 /// The caller's attachments that a call hands on, by name.
@@ -184,7 +187,8 @@ pub fn reopen(txn: &mut dyn ReadTxn, actor: &FormulaId, step: StepRef) -> Result
     else {
         return Err(missing);
     };
-    let grant: Grant =
-        table::grant(txn, &actor.number, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
+    let grant = table::reach(txn, &proposal.grant)?
+        .and_then(|reached| reached.grant())
+        .ok_or(Fault::Dangling(proposal.grant))?;
     Ok(Some(Begun { step, proposal: *proposal, grant, reopened: true }))
 }

@@ -4,37 +4,41 @@ use crate::command::Fault;
 use crate::env::Env;
 use crate::event::Change;
 use crate::formula::Formula;
-use crate::id::{BlobHash, FormulaId};
+use crate::id::{BlobHash, FormulaId, Number};
 use crate::provenance::Provenance;
 use crate::state::State;
 use crate::table;
 use crate::txn::{NOBODY, Table, Txn};
 
-/// Makes endo, host, directory and mailbox in an empty store; in any other it changes nothing. Returns the host.
+use super::names::make_directory;
+use super::provide::make_parts;
+
+/// Makes the root, its host and what a host has in an empty store; in any other it changes nothing. Returns the host.
 pub fn genesis(txn: &mut dyn Txn, env: &Env) -> Result<FormulaId, Fault> {
     if let Some(host) = table::host(txn)? {
-        return Ok(host);
+        return match table::endo(txn)? {
+            Some(_) => Ok(host),
+            None => {
+                Err(Fault::Genesis("is older than the first release: move its folder away and start anew"))
+            }
+        };
     }
     let node = env.number();
     table::save(txn, Table::Meta, &NOBODY, b"node", &BlobHash(node), None)?;
     let mut state = State::unborn(txn, env, node);
-    let host = state.actor;
+    let (host, endo) = (state.actor, state.endo());
     table::save(state.txn, Table::Meta, &NOBODY, b"host", &host, None)?;
-    let (endo, directory, mailbox) = (state.fresh_id(), state.fresh_id(), state.fresh_id());
-    let made = [
-        (endo, Formula::Endo { host }),
-        (host, Formula::Host { directory, mailbox }),
-        (directory, Formula::Directory),
-        (mailbox, Formula::Mailbox),
-    ];
-    for (id, formula) in made {
-        state.put_formula(id, formula, Provenance::host())?;
-    }
-    let owner = state.owner();
-    for (name, id) in [("@endo", endo), ("@agent", host), ("@mail", mailbox)] {
-        let key = table::inner_key(&directory, name.as_bytes());
-        table::save(state.txn, Table::PetName, &owner, &key, &id, None)?;
-    }
+    table::save(state.txn, Table::Meta, &NOBODY, b"endo", &endo, None)?;
+    // Formulas that no agent made are the host's to answer for; the host itself must be there to say so.
+    let agent = make_parts(&mut state, host)?;
+    let none = state.make(Formula::LeastAuthority, Provenance::host())?;
+    let main = state.make(Formula::Vat { label: "main".to_owned() }, Provenance::host())?;
+    let pins = make_directory(&mut state, Number(host.number))?;
+    let formula = Formula::Host { agent, host: agent.handle, main, endo, pins, none };
+    state.put_formula(host, formula, Provenance::host())?;
+    let root = Formula::Endo { host, pins, least_authority: none };
+    state.put_formula(endo, root, Provenance::host())?;
     state.event(Change::Genesis { host })?;
+    state.conclude_genesis()?;
     Ok(host)
 }

@@ -3,8 +3,13 @@
 mod advance;
 mod answer;
 mod begin;
+mod cancel;
 mod genesis;
+mod grants;
+mod mail;
+mod names;
 mod propose;
+mod provide;
 mod recover;
 mod resume;
 mod start;
@@ -13,21 +18,37 @@ pub use begin::reopen;
 pub use genesis::genesis;
 
 pub(crate) use begin::complete_call;
+pub(crate) use cancel::finish_if_still;
 
 use crate::command::{Act, Command, Fault, Outcome};
 use crate::env::Env;
+use crate::message::Body;
 use crate::state::State;
 use crate::txn::Txn;
 
 /// Applies one command. Deterministic in (state, env, command); on a fault nothing may be kept.
 pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, Fault> {
     let mut state = State::new(txn, env, &command)?;
+    let said = command.said;
     state.outcome.reply = match command.act {
         Act::Start(start) => start::start(&mut state, *start)?,
         Act::Advance(advance) => advance::advance(&mut state, advance)?,
         Act::Answer(answer) => answer::answer(&mut state, answer)?,
         Act::Resume { run } => resume::resume(&mut state, run)?,
         Act::Recover => recover::recover(&mut state)?,
+        Act::Name(act) => names::name(&mut state, act)?,
+        Act::Provide(act) => provide::provide(&mut state, act)?,
+        Act::Grant(act) => grants::grant(&mut state, act)?,
+        Act::Mail(act) => mail::mail(&mut state, *act)?,
+        Act::Cancel { what, reason } => cancel::cancel(&mut state, &what, &reason)?,
+        Act::Evaluated { eval, outcome } => mail::evaluated(&mut state, &eval, &outcome)?,
+        Act::Collect { budget, pinned } => crate::collect::collect(&mut state, budget, &pinned)?,
     };
+    if let Some(said) = said {
+        let body = Body::Command { verb: said.verb, text: said.text, run: None, made: None };
+        let provenance = state.said()?;
+        state.deliver(body, None, false, provenance)?;
+    }
+    state.conclude()?;
     Ok(state.outcome)
 }

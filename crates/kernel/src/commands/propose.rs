@@ -57,7 +57,8 @@ pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgemen
     }
     let entries = asked.iter().map(|(asked, _)| *asked).collect();
     let body = Body::Approval { run: run.number, entries };
-    let message = state.deliver(body, Some(run.source), true, asked_provenance)?;
+    let answers = state.message_of(run.source)?;
+    let message = state.deliver(body, answers, true, asked_provenance)?;
     for (asked, verdict) in asked {
         run.open.insert(asked.proposal.step, Phase::Asked { message });
         judge(state, run, asked.proposal.step, verdict, Some(message))?;
@@ -83,16 +84,21 @@ pub(super) fn refusal(
     run: &Run,
     proposal: &crate::proposal::Proposal,
 ) -> Result<Option<Finding>, Fault> {
-    let owner = state.owner();
-    let grant = match table::grant(state.txn, &owner, &proposal.grant)? {
-        Some(grant) if grant.holder == run.worker && run.grants.get(&grant.slot) == Some(&grant.id) => grant,
-        _ => {
-            return Ok(Some(
-                Finding::new("grant/held", "this run does not hold such a grant").at(proposal.slot.clone()),
-            ));
-        }
+    let held = match table::reach(state.txn, &proposal.grant)? {
+        Some(reached) => match reached.grants.first() {
+            Some(grant) if grant.holder == run.worker && run.grants.get(&grant.slot) == Some(&grant.id) => {
+                Some(reached)
+            }
+            _ => None,
+        },
+        None => None,
     };
-    Ok(grant.refusal(&proposal.method, state.env.now_ms()))
+    let Some(reached) = held else {
+        return Ok(Some(
+            Finding::new("grant/held", "this run does not hold such a grant").at(proposal.slot.clone()),
+        ));
+    };
+    Ok(reached.refusal(&proposal.method, state.env.now_ms()))
 }
 
 /// Forgets the permissions that lasted only as long as the run.

@@ -15,9 +15,11 @@ pub(super) fn recover(state: &mut State<'_>) -> Result<Reply, Fault> {
     let owner = state.owner();
     let runs: BTreeSet<_> = query::outbox(state.txn, &owner)?
         .into_iter()
-        .map(|task| match task {
-            Task::Drive { run } => run,
-            Task::Effect { step } => step.run,
+        .filter_map(|task| match task {
+            Task::Drive { run } => Some(run),
+            Task::Effect { step } => Some(step.run),
+            // Code waits for a vat, which takes it up by itself.
+            Task::Eval { .. } => None,
         })
         .collect();
     for number in runs {

@@ -6,18 +6,30 @@ use crate::command::{Binding, Fault, Program, Reply, Start, Target};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::grant::Grant;
-use crate::id::{FormulaId, MessageNumber, RunNumber};
+use crate::id::{FormulaId, GrantNumber, MessageNumber, RunNumber};
 use crate::message::Body;
 use crate::provenance::{Provenance, Source};
-use crate::run::{Attachment, Input, Parent, Run, Shape, State as RunState, Usage};
+use crate::run::{Attachment, Delivery, Input, Parent, Run, Shape, State as RunState, Usage};
 use crate::state::State;
-use crate::table::PromiseRow;
 
 pub(super) fn start(state: &mut State<'_>, start: Start) -> Result<Reply, Fault> {
+    Ok(start_for(state, start, None, &Provenance::host())?.0)
+}
+
+/// Starts a run, for the actor alone or for a guest who proposed the worker. `known` is where the worker comes from.
+/// Returns the reply and the promise for the result.
+pub(super) fn start_for(
+    state: &mut State<'_>,
+    start: Start,
+    delivery: Option<Delivery>,
+    known: &Provenance,
+) -> Result<(Reply, FormulaId), Fault> {
+    state.hosts_only("start runs")?;
     let number = RunNumber(state.count("next_run")?);
-    let body = Body::Command { verb: "run".to_owned(), text: start.text, run: Some(number) };
+    let (run, worker) = (state.fresh_id(), state.fresh_id());
+    let verb = if delivery.is_some() { "endow" } else { "run" };
+    let body = Body::Command { verb: verb.to_owned(), text: start.text, run: Some(number), made: Some(run) };
     let source = state.deliver(body, None, false, Provenance::host())?;
-    let worker = state.fresh_id();
     let mut grants = BTreeMap::new();
     for binding in start.bindings {
         let slot = binding.slot.clone();
@@ -32,11 +44,12 @@ pub(super) fn start(state: &mut State<'_>, start: Start) -> Result<Reply, Fault>
         limits,
         grants: grants.values().copied().collect(),
     };
-    state.put_formula(worker, formula, Provenance::host())?;
+    state.put_formula(worker, formula, known.clone())?;
     for document in start.input.attachments.iter().chain(&start.input.items) {
         state.note_blob(document.hash, document.bytes, &provenance_of(document))?;
     }
     let seed = Seed {
+        id: run,
         number,
         worker,
         program: Program { name, definition, includes, limits },
@@ -47,10 +60,11 @@ pub(super) fn start(state: &mut State<'_>, start: Start) -> Result<Reply, Fault>
         input: start.input,
         grants,
         source,
-        provenance: Provenance::host(),
+        provenance: Provenance::host().join(known),
+        delivery,
     };
-    create(state, seed)?;
-    Ok(Reply::Started { run: number })
+    let result = create(state, seed)?;
+    Ok((Reply::Started { run: number }, result))
 }
 
 /// Makes the grant of one slot.
@@ -61,36 +75,50 @@ fn endow(
     source: MessageNumber,
     binding: Binding,
 ) -> Result<FormulaId, Fault> {
-    let target = state.fresh_id();
-    let formula = match binding.target {
-        Target::Mount { path } => Formula::Mount { path },
-        Target::Spool { path } => Formula::Spool { path },
+    let made = |state: &mut State<'_>, formula| state.make(formula, Provenance::host());
+    let target = match binding.target.clone() {
+        Target::Mount { path } => made(state, Formula::Mount { path })?,
+        Target::Spool { path } => made(state, Formula::Spool { path })?,
         Target::Worker(Program { name, definition, includes, limits }) => {
-            Formula::Worker { name, definition, includes, limits, grants: vec![] }
+            made(state, Formula::Worker { name, definition, includes, limits, grants: vec![] })?
         }
+        Target::Named { path } => state.resolve(&path)?,
     };
-    state.put_formula(target, formula, Provenance::host())?;
-    let id = state.fresh_id();
-    state.put_formula(id, Formula::Grant { target, holder }, Provenance::host())?;
-    state.put_grant(&Grant {
-        id,
+    grant(state, holder, run, source, binding, target)
+}
+
+fn grant(
+    state: &mut State<'_>,
+    holder: FormulaId,
+    run: RunNumber,
+    source: MessageNumber,
+    binding: Binding,
+    target: FormulaId,
+) -> Result<FormulaId, Fault> {
+    let (_, formula) = state.behind(&target)?;
+    let grant = Grant {
+        id: state.fresh_id(),
+        number: GrantNumber(0),
         target,
+        words: crate::query::words(&formula),
         holder,
-        slot: binding.slot.clone(),
+        owner: state.me(),
+        slot: binding.slot,
         methods: binding.methods,
         attenuation: binding.attenuation,
         allow: binding.allow,
         ask: binding.ask,
-        source,
+        source: Some(source),
+        given_ms: state.env.now_ms(),
         expires_ms: None,
         revoked_ms: None,
-    })?;
-    state.event(Change::Granted { grant: id, slot: binding.slot, run })?;
-    Ok(id)
+    };
+    Ok(state.make_grant(grant, Some(run))?.id)
 }
 
 /// What a run is made from.
 pub(super) struct Seed {
+    pub(super) id: FormulaId,
     pub(super) number: RunNumber,
     pub(super) worker: FormulaId,
     pub(super) program: Program,
@@ -102,18 +130,24 @@ pub(super) struct Seed {
     pub(super) grants: BTreeMap<String, FormulaId>,
     pub(super) source: MessageNumber,
     pub(super) provenance: Provenance,
+    pub(super) delivery: Option<Delivery>,
 }
 
-/// Makes a run that is ready to go, with the promise for its result.
-pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<(), Fault> {
-    let (id, result) = (state.fresh_id(), state.fresh_id());
+/// Makes a run that is ready to go, with the promise for its result, which it returns.
+pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fault> {
+    let id = seed.id;
     let read = seed.input.attachments.iter().map(provenance_of);
     let origins = seed.input.origins.iter().cloned().map(Provenance::of);
     let provenance = read.chain(origins).fold(seed.provenance, |all, one| all.join(&one));
-    let formula = Formula::Run { run: seed.number, worker: seed.worker, result };
+    let me = state.me();
+    let (result, _) = state.new_promise(me, None)?;
+    let mut documents = Vec::new();
+    for document in seed.input.attachments.iter().chain(&seed.input.items) {
+        let blob = Formula::Blob { hash: document.hash, bytes: document.bytes };
+        documents.push(state.make(blob, provenance_of(document))?);
+    }
+    let formula = Formula::Run { run: seed.number, worker: seed.worker, result, documents };
     state.put_formula(id, formula, provenance.clone())?;
-    state.put_formula(result, Formula::Promise, Provenance::host())?;
-    state.put_promise(&result, &PromiseRow::Pending)?;
     state.event(Change::RunStarted {
         run: seed.number,
         name: seed.program.name.clone(),
@@ -144,9 +178,13 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<(), Fault> {
         open: BTreeMap::new(),
         children: BTreeMap::new(),
         drive: None,
+        delivery: seed.delivery,
+        cancelled: None,
     };
+    state.keep_run(&run)?;
     state.make_ready(&mut run)?;
-    state.put_run(&run)
+    state.put_run(&run)?;
+    Ok(result)
 }
 
 /// A document says what it likes, whoever handed it over.

@@ -58,7 +58,8 @@ impl World {
     pub(crate) fn try_apply(&mut self, act: Act) -> Result<Outcome, Fault> {
         self.ticks += 1;
         let mut after = self.store.clone();
-        let outcome = kernel::apply(&mut after, &env(self.ticks), Command { actor: self.host, act })?;
+        let outcome =
+            kernel::apply(&mut after, &env(self.ticks), Command { actor: self.host, act, said: None })?;
         self.store = after;
         self.check_laws();
         Ok(outcome)

@@ -1,16 +1,25 @@
 //! Commands: every durable change is one of these, applied in one transaction.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod fault;
+mod mail;
+mod names;
+
+use std::collections::BTreeSet;
 
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use crate::begun::Begun;
 use crate::grant::Attenuation;
-use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef};
+use crate::id::{BlobHash, FormulaId, GrantNumber, MessageNumber, RunNumber};
+use crate::name::NamePath;
 use crate::proposal::{Finding, Proposal, Verdict};
-use crate::run::{CallSite, Completion, Input, Limits, RunOutcome, Shape, Trouble, Usage};
-use crate::txn::StoreFault;
+pub use crate::run::Program;
+use crate::run::{CallSite, Completion, Input, RunOutcome, Shape, Trouble, Usage};
+
+pub use fault::Fault;
+pub use mail::{Define, Filled, Form, MailAct, Send, Text};
+pub use names::{AgentKind, GrantAct, NameAct, ProvideAgent};
 
 /// One durable change, asked for on behalf of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +28,18 @@ pub struct Command {
     pub actor: FormulaId,
     /// What it does.
     pub act: Act,
+    /// The person's own words, if a person gave the command: they go into the transcript.
+    #[serde(default)]
+    pub said: Option<Said>,
+}
+
+/// A command as a person gave it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// Its verb.
+    pub verb: String,
+    /// All of it.
+    pub text: Untrusted,
 }
 
 /// What a command does.
@@ -38,6 +59,51 @@ pub enum Act {
     },
     /// The daemon has come up: everything in the outbox is taken up again.
     Recover,
+    /// Something happens to names.
+    Name(NameAct),
+    /// An agent is made.
+    Provide(ProvideAgent),
+    /// Something happens to the right to use things.
+    Grant(GrantAct),
+    /// Something happens to mail.
+    Mail(Box<MailAct>),
+    /// A person ends work: runs, promises, and all that was made of them.
+    Cancel {
+        /// What.
+        what: Cancel,
+        /// Why.
+        reason: Untrusted,
+    },
+    /// Endowed code has come to its end.
+    Evaluated {
+        /// The code.
+        eval: FormulaId,
+        /// What came of it.
+        outcome: RunOutcome,
+    },
+    /// Collects some of what nothing refers to any more.
+    Collect {
+        /// How many formulas are looked at, at most.
+        budget: u32,
+        /// What live clients refer to, and must stay.
+        pinned: BTreeSet<FormulaId>,
+    },
+}
+
+/// What is cancelled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "cancel", rename_all = "snake_case")]
+pub enum Cancel {
+    /// What a name stands for.
+    Name {
+        /// The name.
+        path: NamePath,
+    },
+    /// A run.
+    Run {
+        /// Which.
+        run: RunNumber,
+    },
 }
 
 /// Starts a run: endows the worker with what is bound to its slots.
@@ -55,20 +121,6 @@ pub struct Start {
     pub input: Input,
     /// What fills the slots.
     pub bindings: Vec<Binding>,
-}
-
-/// A worker definition with all that it consists of.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Program {
-    /// The worker's name.
-    pub name: String,
-    /// Its definition.
-    pub definition: BlobHash,
-    /// What the definition includes, by name.
-    #[serde(default)]
-    pub includes: BTreeMap<String, BlobHash>,
-    /// What one run of it may use up.
-    pub limits: Limits,
 }
 
 /// One slot and what fills it.
@@ -107,6 +159,11 @@ pub enum Target {
     },
     /// A worker that has no slots of its own.
     Worker(Program),
+    /// What one of the actor's names stands for.
+    Named {
+        /// The name.
+        path: NamePath,
+    },
 }
 
 /// Steps that a run takes, together in one transaction.
@@ -269,45 +326,54 @@ pub enum Reply {
     NotStalled,
     /// The journal has grown since the decision to suspend; nothing changed.
     NotSuspended,
-}
-
-/// Why a command was not applied. Nothing of it was recorded.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Fault {
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreFault),
-    /// The store has not been made yet, or was made already.
-    #[error("the store {0}")]
-    Genesis(&'static str),
-    /// There is no such run.
-    #[error("there is no run {0}")]
-    NoRun(RunNumber),
-    /// There is no such message.
-    #[error("there is no message {0}")]
-    NoMessage(MessageNumber),
-    /// The message is of another type.
-    #[error("message {0} is not an approval")]
-    NotAnApproval(MessageNumber),
-    /// The approval has no such entry.
-    #[error("message {message} has no entry {entry}; it has {count}")]
-    NoEntry {
-        /// The approval.
-        message: MessageNumber,
-        /// What was asked for, from 0.
-        entry: usize,
-        /// How many entries there are.
-        count: usize,
+    /// A formula was made, or found.
+    Made {
+        /// The formula.
+        id: FormulaId,
     },
-    /// A reference leads nowhere.
-    #[error("formula {0} is not in the store")]
-    Dangling(FormulaId),
-    /// A move that the run's journal does not allow.
-    #[error("{at}: {what}")]
-    OutOfOrder {
-        /// Where.
-        at: StepRef,
-        /// What is wrong.
-        what: &'static str,
+    /// An agent was made, or found.
+    Agent {
+        /// The agent.
+        agent: FormulaId,
+        /// Its handle.
+        handle: FormulaId,
+    },
+    /// Something was asked for.
+    Asked {
+        /// Settles with the answer.
+        promise: FormulaId,
+        /// The message in the actor's mailbox; `None` if the call attached to an earlier one.
+        number: Option<MessageNumber>,
+    },
+    /// A message was sent.
+    Sent {
+        /// Its number in the actor's mailbox.
+        number: MessageNumber,
+    },
+    /// Endowed code waits for a vat to run in.
+    Parked {
+        /// The code.
+        eval: FormulaId,
+        /// The promise for its result.
+        promise: FormulaId,
+    },
+    /// A grant was made.
+    Granted {
+        /// Its number.
+        number: GrantNumber,
+    },
+    /// Somebody has answered before; nothing changed.
+    AlreadySettled,
+    /// So many messages were dismissed.
+    Dismissed {
+        /// How many.
+        count: u64,
+    },
+    /// So many formulas were collected.
+    Collected {
+        /// How many.
+        count: u64,
+        /// Whether nothing is left to look at.
+        done: bool,
     },
 }

@@ -1,0 +1,278 @@
+//! Collection: what nothing reachable refers to goes, cycles included, in bounded steps.
+//!
+//! Whatever loses a reference becomes a *suspect*. The collector takes one suspect at a time and walks backwards, from
+//! each formula to those that refer to it. If it meets the root, or something that a live client pins, the suspect
+//! stays. If it runs out of formulas, then nothing that it has visited can be reached, and all of it goes: a cycle
+//! whose members refer only to one another too.
+//!
+//! The walk is kept in the store, so that it can stop after any number of formulas and go on after a restart. A
+//! reference made meanwhile to something visited puts the one who refers on the walk's list ([`notice`]). A reference
+//! dropped meanwhile can at worst let the walk meet the root on a way that is gone; what was dropped is a suspect of
+//! its own then.
+
+use std::collections::BTreeSet;
+
+use crate::command::{Fault, Reply};
+use crate::formula::Formula;
+use crate::id::{FormulaId, Number};
+use crate::state::State;
+use crate::table::{self, EdgeRow, FormulaRow, PromiseRow, TokenRow};
+use crate::txn::{NOBODY, ReadTxn, Table, Txn};
+
+/// Where the collector is, if it is anywhere.
+const PHASE: &[u8] = b"phase";
+const SUSPECT: u8 = b's';
+const VISITED: u8 = b'v';
+const FRONTIER: u8 = b'f';
+
+/// How many references are followed, or rows removed, in one step.
+const ROWS: usize = 64;
+
+/// What the collector does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Phase {
+    /// It walks backwards from a suspect.
+    Walking,
+    /// It removes what it has visited.
+    Removing,
+}
+
+fn key(kind: u8, id: &FormulaId) -> Vec<u8> {
+    [&[kind][..], &id.number].concat()
+}
+
+/// Puts a formula before the collector.
+pub(crate) fn suspect(txn: &mut dyn Txn, id: &FormulaId) -> Result<(), Fault> {
+    Ok(table::save(txn, Table::Collector, &NOBODY, &key(SUSPECT, id), id, None)?)
+}
+
+fn phase(txn: &mut dyn ReadTxn) -> Result<Option<Phase>, Fault> {
+    Ok(table::load(txn, Table::Collector, &NOBODY, PHASE)?)
+}
+
+fn is_marked(txn: &mut dyn ReadTxn, kind: u8, id: &FormulaId) -> Result<bool, Fault> {
+    Ok(txn.get(Table::Collector, &NOBODY, &key(kind, id))?.is_some())
+}
+
+/// Tells the collector of new references: who refers to what. Refuses one to what is being removed.
+pub(crate) fn notice(txn: &mut dyn Txn, tied: &[(FormulaId, FormulaId)]) -> Result<(), Fault> {
+    let Some(phase) = phase(txn)? else { return Ok(()) };
+    for (from, to) in tied {
+        if !is_marked(txn, VISITED, to)? || is_marked(txn, VISITED, from)? {
+            continue;
+        }
+        match phase {
+            Phase::Walking => visit(txn, from)?,
+            Phase::Removing => return Err(Fault::Dangling(*to)),
+        }
+    }
+    Ok(())
+}
+
+/// Whether the formula is being removed: nobody acts for it any more.
+pub(crate) fn is_going(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<bool, Fault> {
+    Ok(phase(txn)? == Some(Phase::Removing) && is_marked(txn, VISITED, id)?)
+}
+
+/// A formula whose referrers have not all been visited.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct Step {
+    id: FormulaId,
+    /// The key of the reference at which to go on.
+    from: Vec<u8>,
+}
+
+fn visit(txn: &mut dyn Txn, id: &FormulaId) -> Result<(), Fault> {
+    table::save(txn, Table::Collector, &NOBODY, &key(VISITED, id), id, None)?;
+    put_step(txn, &Step { id: *id, from: id.number.to_vec() })
+}
+
+fn put_step(txn: &mut dyn Txn, step: &Step) -> Result<(), Fault> {
+    Ok(table::save(txn, Table::Collector, &NOBODY, &key(FRONTIER, &step.id), step, None)?)
+}
+
+fn first<T: serde::de::DeserializeOwned>(txn: &mut dyn ReadTxn, kind: u8) -> Result<Option<T>, Fault> {
+    let rows: Vec<(Vec<u8>, T)> =
+        table::scan(txn, Table::Collector, &NOBODY, &[kind], &[kind + 1], 1, false)?;
+    Ok(rows.into_iter().next().map(|(_, id)| id))
+}
+
+/// How many formulas are suspects.
+pub fn suspects(txn: &mut dyn ReadTxn, at_most: usize) -> Result<usize, crate::txn::StoreFault> {
+    let waiting = txn.range(Table::Collector, &NOBODY, &[SUSPECT], &[SUSPECT + 1], at_most, false)?.len();
+    let busy = usize::from(txn.get(Table::Collector, &NOBODY, PHASE)?.is_some());
+    Ok(waiting + busy)
+}
+
+/// Goes on by at most `budget` formulas.
+pub(crate) fn collect(
+    state: &mut State<'_>,
+    budget: u32,
+    pinned: &BTreeSet<FormulaId>,
+) -> Result<Reply, Fault> {
+    let mut count = 0;
+    for _ in 0..budget {
+        match phase(state.txn)? {
+            None => {
+                let Some(id) = first::<FormulaId>(state.txn, SUSPECT)? else {
+                    return Ok(Reply::Collected { count, done: true });
+                };
+                state.txn.delete(Table::Collector, &NOBODY, &key(SUSPECT, &id))?;
+                if state.txn.get(Table::Formula, &NOBODY, &id.number)?.is_some() {
+                    table::save(state.txn, Table::Collector, &NOBODY, PHASE, &Phase::Walking, None)?;
+                    visit(state.txn, &id)?;
+                }
+            }
+            Some(Phase::Walking) => walk(state, pinned)?,
+            Some(Phase::Removing) => count += u64::from(remove(state)?),
+        }
+    }
+    Ok(Reply::Collected { count, done: suspects(state.txn, 1)? == 0 })
+}
+
+/// Takes one formula of the frontier and visits those that refer to it.
+fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault> {
+    let Some(Step { id, from }) = first::<Step>(state.txn, FRONTIER)? else {
+        table::save(state.txn, Table::Collector, &NOBODY, PHASE, &Phase::Removing, None)?;
+        return Ok(());
+    };
+    state.txn.delete(Table::Collector, &NOBODY, &key(FRONTIER, &id))?;
+    if state.is_root(&id) || pinned.contains(&id) {
+        return rest(state);
+    }
+    let edges: Vec<(Vec<u8>, EdgeRow)> =
+        table::scan(state.txn, Table::Edge, &NOBODY, &from, &table::behind(&id.number), ROWS, false)?;
+    if let Some((last, _)) = edges.last().filter(|_| edges.len() == ROWS) {
+        // The next key in order.
+        put_step(state.txn, &Step { id, from: [last.as_slice(), &[0]].concat() })?;
+    }
+    for (_, edge) in edges {
+        if !is_marked(state.txn, VISITED, &edge.from)? {
+            visit(state.txn, &edge.from)?;
+        }
+    }
+    Ok(())
+}
+
+/// The suspect stays: the walk is over.
+fn rest(state: &mut State<'_>) -> Result<(), Fault> {
+    for kind in [FRONTIER, VISITED] {
+        let rows = state.txn.range(Table::Collector, &NOBODY, &[kind], &[kind + 1], usize::MAX, false)?;
+        for (key, _) in rows {
+            state.txn.delete(Table::Collector, &NOBODY, &key)?;
+        }
+    }
+    state.txn.delete(Table::Collector, &NOBODY, PHASE)?;
+    Ok(())
+}
+
+/// Removes some rows of one visited formula; `true` if the formula itself is gone.
+fn remove(state: &mut State<'_>) -> Result<bool, Fault> {
+    let Some(id) = first::<FormulaId>(state.txn, VISITED)? else {
+        state.txn.delete(Table::Collector, &NOBODY, PHASE)?;
+        return Ok(false);
+    };
+    let row = table::load::<FormulaRow>(state.txn, Table::Formula, &NOBODY, &id.number)?;
+    let Some(row) = row else {
+        state.txn.delete(Table::Collector, &NOBODY, &key(VISITED, &id))?;
+        return Ok(false);
+    };
+    if !strip(state, &id, &row.formula)? {
+        return Ok(false);
+    }
+    state.destroy(&id, &row)?;
+    state.txn.delete(Table::Collector, &NOBODY, &key(VISITED, &id))?;
+    Ok(true)
+}
+
+/// Removes rows that hang on a formula, with the references that they are; `true` once there are none left.
+fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<bool, Fault> {
+    match formula {
+        Formula::PetStore { owner } => {
+            let prefix = table::inner_key(id, &[]);
+            let rows: Vec<(Vec<u8>, FormulaId)> = table::scan(
+                state.txn,
+                Table::PetName,
+                &owner.0,
+                &prefix,
+                &table::behind(&prefix),
+                ROWS,
+                false,
+            )?;
+            let done = rows.len() < ROWS;
+            for (key, target) in rows {
+                state.txn.delete(Table::PetName, &owner.0, &key)?;
+                let name = String::from_utf8_lossy(key.get(32..).unwrap_or_default()).into_owned();
+                state.untie(id, &format!("name {name}"), &target)?;
+                state.unhold(owner, &target, b"n", &key)?;
+            }
+            Ok(done)
+        }
+        Formula::Mailbox { owner } => {
+            let prefix = table::inner_key(id, &[]);
+            let rows: Vec<(Vec<u8>, crate::message::Mail)> = table::scan(
+                state.txn,
+                Table::Message,
+                &owner.0,
+                &prefix,
+                &table::behind(&prefix),
+                ROWS,
+                false,
+            )?;
+            let done = rows.len() < ROWS;
+            for (key, mail) in rows {
+                state.txn.delete(Table::Message, &owner.0, &key)?;
+                let index = table::inner_key(id, &mail.envelope.id.0);
+                state.txn.delete(Table::Mailbox, &owner.0, &index)?;
+                if let (Some(message), Some(number)) = (mail.message, crate::hub::number_in(&key)) {
+                    state.untie(id, &format!("message {number}"), &message)?;
+                }
+            }
+            if done {
+                state.txn.delete(Table::Mailbox, &owner.0, &id.number)?;
+            }
+            Ok(done)
+        }
+        Formula::Promise { asker, .. } => {
+            if let Some(PromiseRow::Fulfilled { value }) = table::promise(state.txn, id)? {
+                let references: Vec<FormulaId> = value.references().into_iter().copied().collect();
+                for (i, target) in references.iter().enumerate() {
+                    state.untie(id, &format!("value {i}"), target)?;
+                    state.unhold(asker, target, b"r", &id.number)?;
+                }
+            }
+            state.txn.delete(Table::Promise, &NOBODY, &id.number)?;
+            Ok(true)
+        }
+        Formula::Grant { holder, .. } => {
+            // The grant's row stays: it is a record of what was allowed.
+            state.unhold(&Number(holder.number), id, b"g", b"")?;
+            Ok(true)
+        }
+        Formula::Host { .. } | Formula::Guest { .. } => forget_agent(state, id),
+        _ => Ok(true),
+    }
+}
+
+/// What an agent held, and the tokens that it gave.
+fn forget_agent(state: &mut State<'_>, agent: &FormulaId) -> Result<bool, Fault> {
+    let held = state.txn.range(Table::Held, &agent.number, &[], &[], ROWS, false)?;
+    let done = held.len() < ROWS;
+    for (key, _) in held {
+        state.txn.delete(Table::Held, &agent.number, &key)?;
+    }
+    if !done {
+        return Ok(false);
+    }
+    let tokens: Vec<(Vec<u8>, TokenRow)> =
+        table::scan(state.txn, Table::Token, &NOBODY, &[], &[], usize::MAX, false)?;
+    for (key, token) in tokens.into_iter().filter(|(_, token)| token.giver == *agent) {
+        state.txn.delete(Table::Token, &NOBODY, &key)?;
+        let root = state.endo();
+        if let Ok(number) = key.as_slice().try_into() {
+            state.untie(&root, &format!("token {}", Number(number)), &token.formula)?;
+        }
+    }
+    Ok(true)
+}

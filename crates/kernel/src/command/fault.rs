@@ -1,0 +1,95 @@
+//! Why a command was not applied.
+
+use crate::id::{FormulaId, GrantNumber, MessageNumber, RunNumber, StepRef};
+use crate::name::NameError;
+use crate::txn::StoreFault;
+
+/// Why a command was not applied. Nothing of it was recorded.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Fault {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+    /// The store has not been made yet, or was made already.
+    #[error("the store {0}")]
+    Genesis(&'static str),
+    /// There is no such run.
+    #[error("there is no run {0}")]
+    NoRun(RunNumber),
+    /// There is no such message.
+    #[error("there is no message {0}")]
+    NoMessage(MessageNumber),
+    /// The message is of another type.
+    #[error("message {0} is not an approval")]
+    NotAnApproval(MessageNumber),
+    /// The approval has no such entry.
+    #[error("message {message} has no entry {entry}; it has {count}")]
+    NoEntry {
+        /// The approval.
+        message: MessageNumber,
+        /// What was asked for, from 0.
+        entry: usize,
+        /// How many entries there are.
+        count: usize,
+    },
+    /// A reference leads nowhere.
+    #[error("formula {0} is not in the store")]
+    Dangling(FormulaId),
+    /// A move that the run's journal does not allow.
+    #[error("{at}: {what}")]
+    OutOfOrder {
+        /// Where.
+        at: StepRef,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A name breaks a rule.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Nothing has this name.
+    #[error("Unknown pet name: {0}")]
+    UnknownName(String),
+    /// A name in the middle of a path is no directory.
+    #[error("{0} is not a directory")]
+    NotADirectory(String),
+    /// A message is of a type for which the command makes no sense.
+    #[error("message {number} is a {kind}: {what}")]
+    WrongKind {
+        /// The message.
+        number: MessageNumber,
+        /// Its type.
+        kind: String,
+        /// What cannot be done with it.
+        what: &'static str,
+    },
+    /// The actor gave an identifier of something that it does not hold.
+    #[error("{0} is not held: an identifier alone is no authority")]
+    NotHeld(FormulaId),
+    /// The actor may not do this.
+    #[error("not allowed: {0}")]
+    NotAllowed(String),
+    /// A grant on the way can no longer be used.
+    #[error("{0}")]
+    Revoked(String),
+    /// A slot, a field or an argument does not fit.
+    #[error("{what}")]
+    Misfit {
+        /// What was wrong, in one sentence with the slot's or field's name.
+        what: String,
+    },
+    /// A result name is taken by something else.
+    #[error("{0} is the name of something else; remove it first, or choose another name for the result")]
+    Taken(String),
+    /// A sharing token that does not exist, was used, or has ended.
+    #[error("this token was used, has ended, or was never given")]
+    NoToken,
+    /// There is no such grant.
+    #[error("there is no grant {0}")]
+    NoGrant(GrantNumber),
+    /// The run was cancelled.
+    #[error("{0} was cancelled")]
+    Cancelled(RunNumber),
+    /// What upstream has and Almoner does not.
+    #[error("not supported by almoner yet: {0}")]
+    NotSupported(&'static str),
+}

@@ -1,0 +1,223 @@
+//! Commands about mail.
+
+use std::collections::BTreeMap;
+
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use crate::formula::Sealed;
+use crate::id::MessageNumber;
+use crate::message::Field;
+use crate::name::NamePath;
+use crate::proposal::Value;
+use crate::run::{Program, ResultGoesTo};
+use crate::slot::Slot;
+
+use super::Start;
+
+/// What happens to mail. Every path begins in the actor's own directory, every number is one of its own mailbox.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mail", rename_all = "snake_case")]
+pub enum MailAct {
+    /// Sends text with named values.
+    Send(Send),
+    /// Sends the same to the other party of a message.
+    Reply {
+        /// The message that is answered.
+        number: MessageNumber,
+        /// The pieces of text.
+        strings: Vec<Untrusted>,
+        /// The names behind the pieces.
+        names: Vec<String>,
+        /// What they stand for.
+        paths: Vec<NamePath>,
+    },
+    /// Hands a value to the other party of a message.
+    SendValue {
+        /// The message that is answered.
+        number: MessageNumber,
+        /// The value.
+        path: NamePath,
+    },
+    /// Asks for a value.
+    Request {
+        /// Whom.
+        to: NamePath,
+        /// What for.
+        description: Untrusted,
+        /// The name under which the promise is kept.
+        result_name: Option<NamePath>,
+    },
+    /// Answers a request.
+    Resolve {
+        /// The request.
+        number: MessageNumber,
+        /// The answer.
+        path: NamePath,
+    },
+    /// Refuses what a message asks for.
+    Reject {
+        /// The message.
+        number: MessageNumber,
+        /// Why.
+        reason: Untrusted,
+    },
+    /// Gives a name to something that came with a message.
+    Adopt {
+        /// The message.
+        number: MessageNumber,
+        /// The name that the sender gave it.
+        edge: String,
+        /// The name that the actor gives it.
+        path: NamePath,
+    },
+    /// Hides a message and drops its references.
+    Dismiss {
+        /// The message.
+        number: MessageNumber,
+    },
+    /// Dismisses every message that nobody has to answer.
+    DismissAll,
+    /// Proposes an inert program.
+    Define(Define),
+    /// Proposes a changed copy of a program that was proposed: the original stays, and its sender is told.
+    Edit {
+        /// The definition's message.
+        number: MessageNumber,
+        /// The program.
+        program: Text,
+    },
+    /// Asks for a record.
+    Form(Form),
+    /// Fills in a form.
+    Submit {
+        /// The form.
+        number: MessageNumber,
+        /// The values by field.
+        values: BTreeMap<String, Filled>,
+    },
+    /// Asks to run code over things that the sender holds.
+    RequestEvaluation {
+        /// The code.
+        source: Untrusted,
+        /// The names in the code.
+        names: Vec<String>,
+        /// What they stand for.
+        paths: Vec<NamePath>,
+        /// The name under which the promise is kept.
+        result_name: Option<NamePath>,
+    },
+    /// Agrees to an evaluation that was asked for.
+    Grant {
+        /// The message.
+        number: MessageNumber,
+        /// Where its result goes.
+        goes_to: ResultGoesTo,
+    },
+    /// Endows code that was proposed.
+    EndowCode {
+        /// The definition's message.
+        number: MessageNumber,
+        /// What fills its slots.
+        bindings: BTreeMap<String, NamePath>,
+        /// Where its result goes.
+        goes_to: ResultGoesTo,
+        /// The name under which the host keeps the promise for the result.
+        result_name: Option<NamePath>,
+    },
+    /// Endows a worker that was proposed and starts a run of it.
+    EndowWorker {
+        /// The definition's message.
+        number: MessageNumber,
+        /// The run.
+        start: Box<Start>,
+        /// Where its result goes.
+        goes_to: ResultGoesTo,
+        /// The name under which the host keeps the promise for the result.
+        result_name: Option<NamePath>,
+    },
+    /// Runs code of the actor's own.
+    Evaluate {
+        /// The code.
+        source: Untrusted,
+        /// The names in the code.
+        names: Vec<String>,
+        /// What they stand for.
+        paths: Vec<NamePath>,
+        /// The name under which the promise is kept.
+        result_name: Option<NamePath>,
+    },
+}
+
+/// Sends text with named values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Send {
+    /// To whom.
+    pub to: NamePath,
+    /// The pieces of text: as many as there are names, or more.
+    pub strings: Vec<Untrusted>,
+    /// The names behind the pieces.
+    pub names: Vec<String>,
+    /// What they stand for.
+    pub paths: Vec<NamePath>,
+    /// The message that it answers.
+    pub reply_to: Option<MessageNumber>,
+}
+
+/// The text of a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Text {
+    /// Code, or a worker file.
+    pub source: Untrusted,
+    /// For a worker: what it consists of. Its bytes lie beside the store already.
+    pub worker: Option<Program>,
+    /// Its slots.
+    pub slots: BTreeMap<String, Slot>,
+}
+
+/// Proposes an inert program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Define {
+    /// To whom: `@host` as a rule.
+    pub to: NamePath,
+    /// The program.
+    pub program: Text,
+    /// The name under which the promise is kept.
+    pub result_name: Option<NamePath>,
+}
+
+/// Asks for a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Form {
+    /// Whom.
+    pub to: NamePath,
+    /// What for.
+    pub description: Untrusted,
+    /// The fields, in order.
+    pub fields: Vec<Field>,
+    /// Whether it may be answered more than once.
+    pub repeatable: bool,
+    /// The name under which the promise is kept.
+    pub result_name: Option<NamePath>,
+}
+
+/// What stands in one field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "filled", rename_all = "snake_case")]
+pub enum Filled {
+    /// A value.
+    Value {
+        /// The value. References in it must be held by the actor.
+        value: Value,
+    },
+    /// What one of the actor's names stands for.
+    Name {
+        /// The name.
+        path: NamePath,
+    },
+    /// A secret that has been checked and sealed.
+    Sealed {
+        /// The sealed bytes.
+        sealed: Sealed,
+    },
+}

@@ -1,0 +1,122 @@
+//! Commands about names, agents, grants and what is kept.
+
+use serde::{Deserialize, Serialize};
+
+use crate::grant::Attenuation;
+use crate::id::{BlobHash, FormulaId, GrantNumber, Number};
+use crate::name::NamePath;
+use crate::proposal::Value;
+
+/// What happens to names. Every path begins in the actor's own directory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum NameAct {
+    /// Keeps a value under a name.
+    StoreValue {
+        /// The value. References in it must be held by the actor.
+        value: Value,
+        /// The name.
+        path: NamePath,
+    },
+    /// Keeps bytes, which lie beside the store already, under a name.
+    StoreBlob {
+        /// Their hash.
+        hash: BlobHash,
+        /// How many there are.
+        bytes: u64,
+        /// The name.
+        path: NamePath,
+    },
+    /// Gives a name to a formula that the actor holds.
+    StoreIdentifier {
+        /// The formula.
+        id: FormulaId,
+        /// The name.
+        path: NamePath,
+    },
+    /// Takes a name away. What it stood for stays as long as something else refers to it.
+    Remove {
+        /// The name.
+        path: NamePath,
+    },
+    /// Gives what one name stands for another name, and takes the first away.
+    Move {
+        /// The name that goes.
+        from: NamePath,
+        /// The name that comes.
+        to: NamePath,
+    },
+    /// Gives what one name stands for another name too.
+    Copy {
+        /// The name that stays.
+        from: NamePath,
+        /// The name that comes.
+        to: NamePath,
+    },
+    /// Makes an empty directory.
+    MakeDirectory {
+        /// Its name.
+        path: NamePath,
+    },
+}
+
+/// Makes an agent, or finds the one that was made under the same name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProvideAgent {
+    /// Whether it may endow.
+    pub kind: AgentKind,
+    /// The name of its handle.
+    pub name: Option<NamePath>,
+    /// The name of the agent itself: whoever reaches it has its powers.
+    pub agent_name: Option<NamePath>,
+    /// Names of the actor's and the names under which the new agent knows the same things, as grants.
+    pub introduced: Vec<(String, String)>,
+}
+
+/// Which kind of agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKind {
+    /// It acts for a person and may endow.
+    Host,
+    /// It holds only what it was given.
+    Guest,
+}
+
+/// What happens to the right to use things.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "right", rename_all = "snake_case")]
+pub enum GrantAct {
+    /// Makes a one-use token for something.
+    Share {
+        /// What.
+        path: NamePath,
+        /// The BLAKE3 hash of the token, which the kernel never sees.
+        token: Number,
+        /// When it ends by itself, in milliseconds since 1970.
+        expires_ms: i64,
+    },
+    /// Uses a token: the actor gets a grant, and the token is gone.
+    Accept {
+        /// The BLAKE3 hash of the token.
+        token: Number,
+        /// The name that the actor gives it.
+        path: NamePath,
+    },
+    /// Ends a grant that the actor gave, and with it every grant that was made of it.
+    Revoke {
+        /// Which.
+        grant: GrantNumber,
+    },
+    /// Gives a name to a narrower grant of something the actor holds.
+    Attenuate {
+        /// What.
+        path: NamePath,
+        /// The methods that stay.
+        methods: Vec<String>,
+        /// What else is taken away.
+        attenuation: Attenuation,
+        /// The new name.
+        to: NamePath,
+    },
+}

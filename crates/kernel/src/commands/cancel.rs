@@ -1,0 +1,166 @@
+//! Cancel: a person ends work, and all that was made of it. What had begun completes; nothing else begins.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use passable::Untrusted;
+
+use crate::command::{Cancel, Fault, Reply};
+use crate::event::Change;
+use crate::formula::Formula;
+use crate::id::{FormulaId, RunNumber};
+use crate::proposal::Finding;
+use crate::provenance::Provenance;
+use crate::run::{Completion, Entry, Phase, Run, RunOutcome, State as RunState, Trouble};
+use crate::state::State;
+use crate::table::{self, EdgeRow, PromiseRow};
+use crate::txn::{NOBODY, Table};
+
+use super::advance;
+
+/// How many formulas that depend on something are looked at.
+const MOST: usize = 100_000;
+
+pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -> Result<Reply, Fault> {
+    match what {
+        Cancel::Run { run } => {
+            let id = state.run(*run)?.id;
+            cancel_run(state, *run, reason)?;
+            state.event(Change::Cancelled { id })?;
+        }
+        Cancel::Name { path } => {
+            let named = state.resolve(path)?;
+            let id = table::reach(state.txn, &named)?.ok_or(Fault::Dangling(named))?.id;
+            for dependent in dependents(state, id)? {
+                end(state, &dependent, reason)?;
+            }
+            state.event(Change::Cancelled { id })?;
+        }
+    }
+    Ok(Reply::Done)
+}
+
+/// The formula and all work that depends on it.
+fn dependents(state: &mut State<'_>, id: FormulaId) -> Result<Vec<FormulaId>, Fault> {
+    let mut seen = BTreeSet::from([id]);
+    let mut queue = VecDeque::from([id]);
+    let mut all = Vec::new();
+    while let Some(next) = queue.pop_front() {
+        all.push(next);
+        let edges: Vec<(Vec<u8>, EdgeRow)> = table::scan(
+            state.txn,
+            Table::Edge,
+            &NOBODY,
+            &next.number,
+            &table::behind(&next.number),
+            MOST,
+            false,
+        )?;
+        for (_, edge) in edges {
+            let Some(row) = table::formula(state.txn, &edge.from)? else { continue };
+            let depends = matches!(
+                row.formula,
+                Formula::Grant { .. } | Formula::Worker { .. } | Formula::Eval { .. } | Formula::Run { .. }
+            );
+            // Who holds a grant does not depend on it by holding it; what it leads to is what counts.
+            let depends = depends && edge.label != "holder";
+            if depends && seen.len() < MOST && seen.insert(edge.from) {
+                queue.push_back(edge.from);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), Fault> {
+    match state.formula(id)? {
+        Formula::Run { run, .. } => {
+            let owner = state.owner();
+            match table::run(state.txn, &owner, run)? {
+                Some(found) if found.id == *id => cancel_run(state, run, reason),
+                _ => Ok(()),
+            }
+        }
+        Formula::Eval { .. } => {
+            super::mail::park_cancelled(state, id, &RunOutcome::Failed(trouble(reason))).map(drop)
+        }
+        Formula::Promise { asker, .. } if asker == state.me() => {
+            let reason = trouble(reason).message.raw().to_owned();
+            state.settle_with(id, PromiseRow::Rejected { reason }).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn trouble(reason: &Untrusted) -> Trouble {
+    let why = if reason.raw().is_empty() { "the host cancelled it" } else { reason.raw() };
+    Trouble {
+        code: "run/cancelled".to_owned(),
+        message: Untrusted::new(why),
+        help: "start it again if you want it after all".to_owned(),
+    }
+}
+
+/// Ends a run and every run that it started.
+fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> Result<(), Fault> {
+    let mut run = state.run(number)?;
+    if run.is_finished() || run.cancelled.is_some() {
+        return Ok(());
+    }
+    run.cancelled = Some(reason.clone());
+    let finding = Finding::new("run/cancelled", "the run was cancelled");
+    for (step, phase) in run.open.clone() {
+        if let Phase::Asked { .. } | Phase::Approved = phase {
+            run.open.remove(&step);
+            let completion = Completion::Refused(vec![finding.clone()]);
+            state.journal(&mut run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
+        }
+        if let Phase::Asked { message } = phase {
+            close_card(state, message)?;
+        }
+    }
+    state.put_run(&run)?;
+    // A child tells its parent that it has ended, which may change the parent: it is read again.
+    let children: Vec<RunNumber> = run
+        .children
+        .values()
+        .copied()
+        .chain(run.open.values().filter_map(|phase| match phase {
+            Phase::Called { child } => Some(*child),
+            _ => None,
+        }))
+        .collect();
+    for child in children {
+        cancel_run(state, child, reason)?;
+    }
+    let mut run = state.run(number)?;
+    if run.is_finished() {
+        return Ok(());
+    }
+    finish_if_still(state, &mut run)?;
+    if !run.is_finished() && run.state != RunState::Ready {
+        // Whoever drives it completes what had begun.
+        state.make_ready(&mut run)?;
+    }
+    state.put_run(&run)
+}
+
+/// Ends a cancelled run once nothing that had begun is open.
+pub(crate) fn finish_if_still(state: &mut State<'_>, run: &mut Run) -> Result<(), Fault> {
+    let Some(reason) = run.cancelled.clone() else { return Ok(()) };
+    if run.is_finished() || !run.open.is_empty() || !run.children.is_empty() {
+        return Ok(());
+    }
+    advance::finish(state, run, RunOutcome::Failed(trouble(&reason)))
+}
+
+/// Closes an approval whose run will not need an answer.
+fn close_card(state: &mut State<'_>, message: crate::id::MessageNumber) -> Result<(), Fault> {
+    let Ok(letter) = state.letter(message) else { return Ok(()) };
+    let mut mail = letter.mail;
+    if mail.needs_you {
+        mail.needs_you = false;
+        state.put_mail(message, &mail)?;
+        state.event(Change::Answered { number: message, needs_you: false })?;
+    }
+    Ok(())
+}

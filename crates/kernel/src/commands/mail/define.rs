@@ -1,0 +1,266 @@
+//! Define and endow: an agent proposes an inert program, a host gives it what it needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use passable::Untrusted;
+
+use crate::Pattern;
+use crate::command::{Define, Fault, Reply, Start, Target, Text};
+use crate::formula::Formula;
+use crate::id::{FormulaId, MessageNumber};
+use crate::message::{Answer, Body};
+use crate::name::NamePath;
+use crate::proposal::Value;
+use crate::run::{Delivery, ResultGoesTo};
+use crate::slot::{Slot, Want};
+use crate::state::{Letter, State};
+use crate::table::{self, PromiseRow};
+
+use super::evaluate::{Code, park};
+use super::{Call, ask, asker, attach, number_of, recipient, wrong_kind};
+
+/// The most slots that a program may have.
+const SLOTS: usize = 80;
+
+pub(super) fn define(state: &mut State<'_>, act: Define) -> Result<Reply, Fault> {
+    let mut call = Call::of("define");
+    call.data(&(&act.to, &act.program.slots))?;
+    call.part(act.program.source.raw().as_bytes());
+    call.data(&act.program.worker)?;
+    if let Some(reply) = attach(state, act.result_name.as_ref(), &call)? {
+        return Ok(reply);
+    }
+    let to = recipient(state, &act.to)?;
+    let definition = make(state, act.program, None)?;
+    ask(state, &to, &call, act.result_name.as_ref(), |promise, resolver| Body::Definition {
+        definition,
+        promise,
+        resolver,
+    })
+}
+
+fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Result<FormulaId, Fault> {
+    let Text { source, worker, slots } = program;
+    if slots.len() > SLOTS {
+        return Err(Fault::Misfit {
+            what: format!("a program has at most {SLOTS} slots, not {}", slots.len()),
+        });
+    }
+    for (name, slot) in &slots {
+        if name.is_empty() || name.chars().any(|c| c.is_control() || c == '/') {
+            return Err(Fault::Misfit { what: format!("{name:?} cannot be the name of a slot") });
+        }
+        pattern(&slot.pattern, name)?;
+    }
+    let said = state.said()?;
+    if let Some(program) = &worker {
+        // Its bytes lie beside the store already; who said them is known from here on.
+        state.note_blob(program.definition, source.raw().len() as u64, &said)?;
+    }
+    state.make(Formula::Definition { source, worker, slots, original }, said)
+}
+
+/// The pattern of a slot or a field.
+pub(super) fn pattern(value: &Value, name: &str) -> Result<Pattern, Fault> {
+    Pattern::from_value(value).map_err(|complaint| Fault::Misfit {
+        what: format!("{name:?} has no pattern that could be checked: {complaint}"),
+    })
+}
+
+/// The definition that a message carries, wherever it was posted.
+struct Proposed {
+    letter: Letter,
+    definition: FormulaId,
+    promise: FormulaId,
+    program: Text,
+}
+
+fn proposed(state: &mut State<'_>, number: MessageNumber) -> Result<Proposed, Fault> {
+    state.hosts_only("endow")?;
+    let letter = state.received(number, "only who received it can endow it")?;
+    let Body::Definition { definition, promise, .. } = letter.message.body else {
+        return Err(wrong_kind(number, &letter.message.body, "only a definition is endowed or edited"));
+    };
+    // One that was refused stays refused; one that was endowed can be endowed again.
+    if let Some(Answer::Denied { .. }) = letter.mail.answers.get(&0) {
+        return Err(wrong_kind(number, &letter.message.body, "it was rejected"));
+    }
+    match state.formula(&definition)? {
+        Formula::Definition { source, worker, slots, .. } => {
+            Ok(Proposed { letter, definition, promise, program: Text { source, worker, slots } })
+        }
+        _ => Err(Fault::Dangling(definition)),
+    }
+}
+
+/// Posts a changed copy to the host itself, linked to the original and settling the same promise, and tells whoever
+/// proposed the original.
+pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, program: Text) -> Result<Reply, Fault> {
+    let mut proposed = proposed(state, number)?;
+    let Body::Definition { promise, resolver, .. } = proposed.letter.message.body else {
+        return Err(Fault::Dangling(proposed.definition));
+    };
+    let definition = make(state, program, Some(proposed.definition))?;
+    let actor = state.actor;
+    let reply_to = Some(number_of(&proposed.letter.id));
+    let body = Body::Definition { definition, promise, resolver };
+    let said = state.said()?;
+    let posted = state.send(&actor, body, reply_to, true, said.clone())?;
+    proposed.letter.mail.needs_you = false;
+    state.put_mail(number, &proposed.letter.mail)?;
+    let creator = asker(state, &promise)?;
+    if creator != actor {
+        let told = Untrusted::new("Your definition was edited before it was endowed.");
+        let body = Body::Package { strings: vec![told], names: vec![], ids: vec![] };
+        state.send(&creator, body, reply_to, false, said)?;
+    }
+    Ok(Reply::Sent { number: posted })
+}
+
+fn check_names<'a>(
+    slots: &BTreeMap<String, Slot>,
+    bound: impl Iterator<Item = &'a str>,
+) -> Result<(), Fault> {
+    let bound: BTreeSet<&str> = bound.collect();
+    if let Some(missing) = slots.keys().find(|slot| !bound.contains(slot.as_str())) {
+        return Err(Fault::Misfit { what: format!("slot {missing:?} is not bound") });
+    }
+    match bound.iter().find(|name| !slots.contains_key(**name)) {
+        Some(unknown) => Err(Fault::Misfit { what: format!("there is no slot {unknown:?}") }),
+        None => Ok(()),
+    }
+}
+
+/// Checks what a host binds to a slot against the slot's pattern.
+pub(super) fn check_slot(
+    state: &mut State<'_>,
+    name: &str,
+    slot: &Slot,
+    id: &FormulaId,
+) -> Result<(), Fault> {
+    let pattern = pattern(&slot.pattern, name)?;
+    let want = Want::of(&pattern);
+    let (end, formula) = state.behind(id)?;
+    if want != Want::Pattern {
+        let reached = table::reach(state.txn, id)?.ok_or(Fault::Dangling(*id))?;
+        let writes = !matches!(want, Want::Dir { write: true })
+            || reached.grants.iter().all(|grant| grant.allows("write"));
+        if want.takes(&formula) && writes {
+            return Ok(());
+        }
+        let what = format!("slot {name:?} wants {}, not {}", want.words(), crate::query::words(&formula));
+        return Err(Fault::Misfit { what });
+    }
+    let value = match formula {
+        Formula::Marshal { value } => value,
+        Formula::Promise { .. } => match table::promise(state.txn, &end)? {
+            Some(PromiseRow::Fulfilled { value }) => value,
+            _ => Value::promise(*id),
+        },
+        _ => Value::remotable(*id),
+    };
+    pattern
+        .check_named(&format!("slot {name:?}"), &value)
+        .map_err(|mismatch| Fault::Misfit { what: mismatch.to_string() })
+}
+
+pub(super) fn endow_code(
+    state: &mut State<'_>,
+    number: MessageNumber,
+    bindings: BTreeMap<String, NamePath>,
+    goes_to: ResultGoesTo,
+    result_name: Option<&NamePath>,
+) -> Result<Reply, Fault> {
+    let proposed = proposed(state, number)?;
+    let Proposed { letter, promise, program, .. } = proposed;
+    if program.worker.is_some() {
+        return Err(wrong_kind(number, &letter.message.body, "it is a worker: endow it as one"));
+    }
+    check_names(&program.slots, bindings.keys().map(String::as_str))?;
+    let mut ids = BTreeMap::new();
+    for (name, path) in &bindings {
+        let id = state.resolve(path)?;
+        if let Some(slot) = program.slots.get(name) {
+            check_slot(state, name, slot, &id)?;
+        }
+        ids.insert(name.clone(), id);
+    }
+    let guest = asker(state, &promise)?;
+    let delivery = Delivery { guest, promise, goes_to, message: number };
+    let reply = park(
+        state,
+        Code { source: program.source, ids, source_message: Some(number) },
+        Some(delivery),
+        result_name,
+    )?;
+    answered(state, letter)?;
+    Ok(reply)
+}
+
+pub(super) fn endow_worker(
+    state: &mut State<'_>,
+    number: MessageNumber,
+    start: Start,
+    goes_to: ResultGoesTo,
+    result_name: Option<&NamePath>,
+) -> Result<Reply, Fault> {
+    let Proposed { letter, promise, program, definition } = proposed(state, number)?;
+    let Some(worker) = &program.worker else {
+        return Err(wrong_kind(number, &letter.message.body, "it is code, not a worker"));
+    };
+    // The person endows what was proposed, byte for byte, and nothing that only has its name.
+    if (&worker.definition, &worker.includes) != (&start.worker.definition, &start.worker.includes) {
+        return Err(Fault::Misfit { what: format!("this is not the worker of message {number}") });
+    }
+    check_names(&program.slots, start.bindings.iter().map(|binding| binding.slot.as_str()))?;
+    for binding in &start.bindings {
+        let Some(slot) = program.slots.get(&binding.slot) else { continue };
+        match &binding.target {
+            Target::Named { path } => {
+                let id = state.resolve(path)?;
+                check_slot(state, &binding.slot, slot, &id)?;
+            }
+            Target::Mount { path } => {
+                check_kind(&binding.slot, slot, &Formula::Mount { path: path.clone() })?;
+            }
+            Target::Spool { path } => {
+                check_kind(&binding.slot, slot, &Formula::Spool { path: path.clone() })?;
+            }
+            Target::Worker(program) => {
+                let formula = Formula::Worker {
+                    name: program.name.clone(),
+                    definition: program.definition,
+                    includes: program.includes.clone(),
+                    limits: program.limits,
+                    grants: vec![],
+                };
+                check_kind(&binding.slot, slot, &formula)?;
+            }
+        }
+    }
+    let guest = asker(state, &promise)?;
+    let delivery = Delivery { guest, promise, goes_to, message: number };
+    let known = state.provenance_of(&definition)?;
+    let (reply, result) = crate::commands::start::start_for(state, start, Some(delivery), &known)?;
+    if let Some(path) = result_name {
+        let spot = state.spot(path, "storeIdentifier")?;
+        state.name(&spot, &result)?;
+    }
+    answered(state, letter)?;
+    Ok(reply)
+}
+
+fn check_kind(name: &str, slot: &Slot, formula: &Formula) -> Result<(), Fault> {
+    let want = Want::of(&pattern(&slot.pattern, name)?);
+    if want.takes(formula) {
+        return Ok(());
+    }
+    let what = format!("slot {name:?} wants {}, not {}", want.words(), crate::query::words(formula));
+    Err(Fault::Misfit { what })
+}
+
+/// Notes that the definition was endowed. It can be again.
+fn answered(state: &mut State<'_>, mut letter: Letter) -> Result<(), Fault> {
+    let at_ms = state.env.now_ms();
+    state.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })
+}

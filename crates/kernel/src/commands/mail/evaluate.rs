@@ -1,0 +1,192 @@
+//! Evaluate: code over things that somebody holds. It is parked until there is a vat to run it in.
+
+use std::collections::BTreeMap;
+
+use passable::Untrusted;
+
+use crate::command::{Fault, Reply};
+use crate::formula::Formula;
+use crate::hub::Found;
+use crate::id::{FormulaId, MessageNumber};
+use crate::message::{Answer, Body};
+use crate::name::NamePath;
+use crate::run::{Delivery, ResultGoesTo, RunOutcome};
+use crate::state::{Gift, State};
+use crate::table::{self, EvalRow, PromiseRow, Task};
+use crate::txn::{NOBODY, Table};
+
+use super::send::check_edges;
+use super::{Call, ask, asker, attach, wrong_kind};
+
+/// Code and what its names stand for.
+pub(super) struct Code {
+    pub(super) source: Untrusted,
+    pub(super) ids: BTreeMap<String, FormulaId>,
+    pub(super) source_message: Option<MessageNumber>,
+}
+
+/// Endows code: grants for what its names stand for, a promise for its result, and a row that says that it must run.
+pub(super) fn park(
+    state: &mut State<'_>,
+    code: Code,
+    delivery: Option<Delivery>,
+    result_name: Option<&NamePath>,
+) -> Result<Reply, Fault> {
+    let eval = state.fresh_id();
+    let vat = vat(state)?;
+    let mut endowments = BTreeMap::new();
+    for (name, id) in &code.ids {
+        let gift = Gift { to: eval, name, source: code.source_message };
+        endowments.insert(name.clone(), state.give(id, &gift)?);
+    }
+    let me = state.me();
+    let (promise, _) = state.new_promise(me, None)?;
+    if let Some(path) = result_name {
+        let spot = state.spot(path, "storeIdentifier")?;
+        state.name(&spot, &promise)?;
+    }
+    let said = state.said()?;
+    let formula = Formula::Eval { source: code.source, endowments, vat, result: promise };
+    state.put_formula(eval, formula, said)?;
+    let outbox = state.post_for_root(Task::Eval { eval })?;
+    let row = EvalRow { outbox, delivery };
+    table::save(state.txn, Table::Meta, &NOBODY, &eval_key(&eval), &row, None)?;
+    let root = state.endo();
+    state.tie(&root, "eval", &eval)?;
+    Ok(Reply::Parked { eval, promise })
+}
+
+fn vat(state: &mut State<'_>) -> Result<FormulaId, Fault> {
+    let actor = state.actor;
+    match state.formula(&actor)? {
+        Formula::Host { main, .. } => Ok(main),
+        _ => state.make(Formula::Vat { label: "guest".to_owned() }, crate::provenance::Provenance::host()),
+    }
+}
+
+/// What the actor's names stand for, each fixed now.
+fn fixed(
+    state: &mut State<'_>,
+    names: &[String],
+    paths: &[NamePath],
+) -> Result<BTreeMap<String, FormulaId>, Fault> {
+    check_edges(names, paths.len())?;
+    names
+        .iter()
+        .zip(paths)
+        .map(|(name, path)| match state.view().resolve(state.txn, path)? {
+            Found::Formula(id) => Ok((name.clone(), id)),
+            Found::Data(_) => Ok((name.clone(), state.resolve(path)?)),
+        })
+        .collect()
+}
+
+pub(super) fn evaluate(
+    state: &mut State<'_>,
+    source: Untrusted,
+    names: Vec<String>,
+    paths: Vec<NamePath>,
+    result_name: Option<&NamePath>,
+) -> Result<Reply, Fault> {
+    let ids = fixed(state, &names, &paths)?;
+    park(state, Code { source, ids, source_message: None }, None, result_name)
+}
+
+pub(super) fn request_evaluation(
+    state: &mut State<'_>,
+    source: Untrusted,
+    names: Vec<String>,
+    paths: Vec<NamePath>,
+    result_name: Option<&NamePath>,
+) -> Result<Reply, Fault> {
+    let mut call = Call::of("request-evaluation");
+    call.part(source.raw().as_bytes());
+    call.data(&(&names, &paths))?;
+    if let Some(reply) = attach(state, result_name, &call)? {
+        return Ok(reply);
+    }
+    let ids = fixed(state, &names, &paths)?;
+    let actor = state.actor;
+    let host = match state.formula(&actor)? {
+        Formula::Host { host, .. } | Formula::Guest { host, .. } => state.agent_of(&host)?,
+        _ => return Err(Fault::Dangling(actor)),
+    };
+    let ids = names.iter().filter_map(|name| ids.get(name).copied()).collect();
+    ask(state, &host, &call, result_name, |promise, resolver| Body::EvalRequest {
+        source,
+        names,
+        ids,
+        promise,
+        resolver,
+    })
+}
+
+/// A host agrees to an evaluation that was asked for.
+pub(super) fn grant(
+    state: &mut State<'_>,
+    number: MessageNumber,
+    goes_to: ResultGoesTo,
+) -> Result<Reply, Fault> {
+    state.hosts_only("agree to an evaluation")?;
+    let mut letter = state.received(number, "only who was asked can agree")?;
+    let Body::EvalRequest { source, names, ids, promise, .. } = letter.message.body.clone() else {
+        return Err(wrong_kind(number, &letter.message.body, "it asks for no evaluation"));
+    };
+    if letter.mail.answers.contains_key(&0) {
+        return Ok(Reply::AlreadySettled);
+    }
+    let guest = asker(state, &promise)?;
+    let delivery = Delivery { guest, promise, goes_to, message: number };
+    let ids = names.into_iter().zip(ids).collect();
+    let reply = park(state, Code { source, ids, source_message: Some(number) }, Some(delivery), None)?;
+    let at_ms = state.env.now_ms();
+    state.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })?;
+    Ok(reply)
+}
+
+/// Under which the row of endowed code lies until it has an outcome.
+fn eval_key(eval: &FormulaId) -> Vec<u8> {
+    [b"eval ", &eval.number[..]].concat()
+}
+
+/// The row of endowed code that has no outcome yet.
+fn eval_row(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<EvalRow>, Fault> {
+    Ok(table::load(state.txn, Table::Meta, &NOBODY, &eval_key(eval))?)
+}
+
+/// Endowed code has come to its end. A second outcome changes nothing.
+pub(crate) fn evaluated(
+    state: &mut State<'_>,
+    eval: &FormulaId,
+    outcome: &RunOutcome,
+) -> Result<Reply, Fault> {
+    let Some(row) = eval_row(state, eval)? else { return Ok(Reply::AlreadySettled) };
+    let Formula::Eval { result, .. } = state.formula(eval)? else { return Err(Fault::Dangling(*eval)) };
+    state.txn.delete(Table::Meta, &NOBODY, &eval_key(eval))?;
+    state.unpost_for_root(row.outbox)?;
+    let root = state.endo();
+    state.untie(&root, "eval", eval)?;
+    let provenance = state.provenance_of(eval)?;
+    let settled = match outcome {
+        RunOutcome::Done(value) => PromiseRow::Fulfilled { value: value.clone() },
+        RunOutcome::Failed(trouble) => PromiseRow::Rejected { reason: trouble.message.raw().to_owned() },
+    };
+    state.settle_with(&result, settled)?;
+    if let Some(delivery) = row.delivery {
+        super::share(state, &delivery, outcome, &provenance)?;
+    }
+    Ok(Reply::Done)
+}
+
+/// Ends endowed code that has not come to its end; `false` if it has.
+pub(crate) fn park_cancelled(
+    state: &mut State<'_>,
+    eval: &FormulaId,
+    outcome: &RunOutcome,
+) -> Result<bool, Fault> {
+    if eval_row(state, eval)?.is_none() {
+        return Ok(false);
+    }
+    evaluated(state, eval, outcome)?;
+    Ok(true)
+}

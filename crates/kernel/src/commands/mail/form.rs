@@ -1,0 +1,156 @@
+//! Form and submit: an agent asks for a record, another fills it in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::command::{Fault, Filled, Form, Reply};
+use crate::formula::Formula;
+use crate::id::{FormulaId, MessageNumber};
+use crate::message::{Answer, Body, Field};
+use crate::proposal::Value;
+use crate::slot::Want;
+use crate::state::{Gift, State};
+use crate::table::PromiseRow;
+
+use super::define::pattern;
+use super::request::as_value;
+use super::{Call, ask, asker, attach, number_of, recipient, wrong_kind};
+
+/// The most fields that a form may have: as many as a record has by default.
+const FIELDS: usize = 80;
+
+pub(super) fn form(state: &mut State<'_>, act: Form) -> Result<Reply, Fault> {
+    let mut call = Call::of("form");
+    call.data(&(&act.to, &act.fields, act.repeatable))?;
+    call.part(act.description.raw().as_bytes());
+    if let Some(reply) = attach(state, act.result_name.as_ref(), &call)? {
+        return Ok(reply);
+    }
+    check_fields(&act.fields)?;
+    let to = recipient(state, &act.to)?;
+    let Form { description, fields, repeatable, result_name, .. } = act;
+    ask(state, &to, &call, result_name.as_ref(), |promise, resolver| Body::Form {
+        description,
+        fields,
+        promise,
+        resolver,
+        repeatable,
+    })
+}
+
+fn check_fields(fields: &[Field]) -> Result<(), Fault> {
+    if fields.is_empty() || fields.len() > FIELDS {
+        let what = format!("a form has 1 to {FIELDS} fields, not {}", fields.len());
+        return Err(Fault::Misfit { what });
+    }
+    let mut names = BTreeSet::new();
+    for field in fields {
+        if field.name.is_empty() || !names.insert(&field.name) {
+            return Err(Fault::Misfit { what: format!("Duplicate or empty field name {:?}", field.name) });
+        }
+        let pattern = pattern(&field.pattern, &field.name)?;
+        if let Some(default) = &field.default {
+            if field.secret {
+                return Err(Fault::Misfit {
+                    what: format!("field {:?} is secret and has no default", field.name),
+                });
+            }
+            pattern
+                .check_named(&format!("default of field {:?}", field.name), default)
+                .map_err(|mismatch| Fault::Misfit { what: mismatch.to_string() })?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn submit(
+    state: &mut State<'_>,
+    number: MessageNumber,
+    mut values: BTreeMap<String, Filled>,
+) -> Result<Reply, Fault> {
+    let mut letter = state.received(number, "only who was asked can fill it in")?;
+    let Body::Form { fields, promise, repeatable, .. } = letter.message.body.clone() else {
+        return Err(wrong_kind(number, &letter.message.body, "only a form is filled in"));
+    };
+    match letter.mail.answers.get(&0) {
+        Some(Answer::Denied { .. }) => return Ok(Reply::AlreadySettled),
+        Some(_) if !repeatable => return Ok(Reply::AlreadySettled),
+        _ => {}
+    }
+    if let Some(unknown) = values.keys().find(|name| !fields.iter().any(|field| field.name == **name)) {
+        return Err(Fault::Misfit { what: format!("there is no field {unknown:?}") });
+    }
+    let to = asker(state, &promise)?;
+    let mut record = BTreeMap::new();
+    for field in &fields {
+        let value = fill(state, field, values.remove(&field.name), to, number)?;
+        record.insert(field.name.clone(), value);
+    }
+    let record = Value::record_from_map(record);
+    let provenance = state.said()?;
+    state.settle_with(&promise, PromiseRow::Fulfilled { value: record.clone() })?;
+    let value = state.make(Formula::Marshal { value: record }, provenance.clone())?;
+    let reply_to = Some(number_of(&letter.id));
+    let sent = state.send(&to, Body::Value { value }, reply_to, false, provenance)?;
+    let at_ms = state.env.now_ms();
+    state.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })?;
+    Ok(Reply::Sent { number: sent })
+}
+
+/// The value of one field, as whoever asked gets it.
+fn fill(
+    state: &mut State<'_>,
+    field: &Field,
+    filled: Option<Filled>,
+    to: FormulaId,
+    number: MessageNumber,
+) -> Result<Value, Fault> {
+    let named = format!("field {:?}", field.name);
+    let pattern = pattern(&field.pattern, &field.name)?;
+    let gift = Gift { to, name: &field.name, source: Some(number) };
+    let filled = match (filled, &field.default) {
+        (Some(filled), _) => filled,
+        (None, Some(default)) => Filled::Value { value: default.clone() },
+        // A field that may be absent is left out by saying nothing.
+        (None, None) if pattern.matches(&Value::Undefined) => return Ok(Value::Undefined),
+        (None, None) => return Err(Fault::Misfit { what: format!("{named} is missing") }),
+    };
+    let value = match filled {
+        Filled::Sealed { sealed } if field.secret => {
+            let said = state.said()?;
+            let secret = state.make(Formula::Secret { sealed }, said)?;
+            return Ok(Value::remotable(state.give(&secret, &gift)?));
+        }
+        Filled::Sealed { .. } => {
+            return Err(Fault::Misfit { what: format!("{named} is not secret, and was sealed") });
+        }
+        _ if field.secret => {
+            return Err(Fault::Misfit { what: format!("{named} is secret, and was not sealed") });
+        }
+        Filled::Value { value } => {
+            for id in value.references() {
+                state.expect_held(id)?;
+            }
+            value
+        }
+        Filled::Name { path } => {
+            let id = state.resolve(&path)?;
+            let (_, formula) = state.behind(&id)?;
+            let want = Want::of(&pattern);
+            if want != Want::Pattern && !want.takes(&formula) {
+                let what = format!("{named} wants {}, not {}", want.words(), crate::query::words(&formula));
+                return Err(Fault::Misfit { what });
+            }
+            let value = as_value(state, &id, &gift)?;
+            return check(&pattern, &named, value);
+        }
+    };
+    let value = check(&pattern, &named, value)?;
+    state.give_value(&value, &gift)
+}
+
+fn check(pattern: &crate::Pattern, named: &str, value: Value) -> Result<Value, Fault> {
+    match pattern.check_named(named, &value) {
+        Ok(()) => Ok(value),
+        Err(mismatch) => Err(Fault::Misfit { what: mismatch.to_string() }),
+    }
+}

@@ -1,0 +1,137 @@
+//! Mail: what agents say to each other, and what comes of it.
+
+mod define;
+mod evaluate;
+mod form;
+mod request;
+mod send;
+mod share;
+
+use crate::command::{Fault, MailAct, Reply};
+use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
+use crate::message::Body;
+use crate::name::NamePath;
+use crate::state::State;
+
+pub(super) use evaluate::{evaluated, park_cancelled};
+pub(super) use share::{release, share};
+
+pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> {
+    match act {
+        MailAct::Send(act) => send::send(state, act),
+        MailAct::Reply { number, strings, names, paths } => send::reply(state, number, strings, names, paths),
+        MailAct::SendValue { number, path } => send::send_value(state, number, &path),
+        MailAct::Adopt { number, edge, path } => send::adopt(state, number, &edge, &path),
+        MailAct::Dismiss { number } => send::dismiss(state, number),
+        MailAct::DismissAll => send::dismiss_all(state),
+        MailAct::Request { to, description, result_name } => {
+            request::request(state, &to, description, result_name.as_ref())
+        }
+        MailAct::Resolve { number, path } => request::resolve(state, number, &path),
+        MailAct::Reject { number, reason } => request::reject(state, number, reason),
+        MailAct::Define(act) => define::define(state, act),
+        MailAct::Edit { number, program } => define::edit(state, number, program),
+        MailAct::EndowCode { number, bindings, goes_to, result_name } => {
+            define::endow_code(state, number, bindings, goes_to, result_name.as_ref())
+        }
+        MailAct::EndowWorker { number, start, goes_to, result_name } => {
+            define::endow_worker(state, number, *start, goes_to, result_name.as_ref())
+        }
+        MailAct::Form(act) => form::form(state, act),
+        MailAct::Submit { number, values } => form::submit(state, number, values),
+        MailAct::RequestEvaluation { source, names, paths, result_name } => {
+            evaluate::request_evaluation(state, source, names, paths, result_name.as_ref())
+        }
+        MailAct::Grant { number, goes_to } => evaluate::grant(state, number, goes_to),
+        MailAct::Evaluate { source, names, paths, result_name } => {
+            evaluate::evaluate(state, source, names, paths, result_name.as_ref())
+        }
+    }
+}
+
+/// What was asked, as a digest over its parts: the same call under the same result name attaches to the same promise.
+struct Call(blake3::Hasher);
+
+impl Call {
+    fn of(verb: &str) -> Call {
+        let mut call = Call(blake3::Hasher::new_derive_key("almoner call v1"));
+        call.part(verb.as_bytes());
+        call
+    }
+
+    fn part(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    /// A part that is plain data.
+    fn data<T: serde::Serialize>(&mut self, data: &T) -> Result<(), Fault> {
+        self.part(&crate::txn::encode_row(data)?);
+        Ok(())
+    }
+
+    fn digest(&self) -> BlobHash {
+        BlobHash(*self.0.finalize().as_bytes())
+    }
+}
+
+/// The promise that the same call made under the same name before, if it did.
+fn attach(state: &mut State<'_>, name: Option<&NamePath>, call: &Call) -> Result<Option<Reply>, Fault> {
+    let Some(path) = name else { return Ok(None) };
+    let id = match state.view().identify(state.txn, path) {
+        Ok(id) => id,
+        Err(Fault::UnknownName(_)) => {
+            // What cannot be named must not be asked either.
+            state.spot(path, "storeIdentifier")?;
+            return Ok(None);
+        }
+        Err(fault) => return Err(fault),
+    };
+    match state.formula(&id)? {
+        crate::formula::Formula::Promise { call: Some(known), .. } if known == call.digest() => {
+            Ok(Some(Reply::Asked { promise: id, number: None }))
+        }
+        _ => Err(Fault::Taken(format!("{:?}", path.to_string()))),
+    }
+}
+
+/// Asks somebody for something: a promise, its name, and a message.
+fn ask(
+    state: &mut State<'_>,
+    to: &FormulaId,
+    call: &Call,
+    name: Option<&NamePath>,
+    body: impl FnOnce(FormulaId, FormulaId) -> Body,
+) -> Result<Reply, Fault> {
+    let me = state.me();
+    let (promise, resolver) = state.new_promise(me, name.map(|_| call.digest()))?;
+    if let Some(path) = name {
+        let spot = state.spot(path, "storeIdentifier")?;
+        state.name(&spot, &promise)?;
+    }
+    let said = state.said()?;
+    let number = state.send(to, body(promise, resolver), None, true, said)?;
+    Ok(Reply::Asked { promise, number: Some(number) })
+}
+
+/// The agent to whom a path leads.
+fn recipient(state: &mut State<'_>, path: &NamePath) -> Result<FormulaId, Fault> {
+    let handle = state.resolve(path)?;
+    state.agent_of(&handle)
+}
+
+/// The agent who waits for a promise.
+fn asker(state: &mut State<'_>, promise: &FormulaId) -> Result<FormulaId, Fault> {
+    match state.formula(promise)? {
+        crate::formula::Formula::Promise { asker, .. } => Ok(state.id_of(asker)),
+        _ => Err(Fault::Dangling(*promise)),
+    }
+}
+
+fn wrong_kind(number: MessageNumber, body: &Body, what: &'static str) -> Fault {
+    Fault::WrongKind { number, kind: body.kind().to_owned(), what }
+}
+
+fn number_of(id: &FormulaId) -> Number {
+    Number(id.number)
+}

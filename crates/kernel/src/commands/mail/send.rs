@@ -1,0 +1,147 @@
+//! Send, reply, adopt, dismiss.
+
+use passable::Untrusted;
+
+use crate::command::{Fault, Reply, Send};
+use crate::hub::{Found, Hub};
+use crate::id::{FormulaId, MessageNumber, Number};
+use crate::message::Body;
+use crate::name::{NameError, NamePath, is_pet_name};
+use crate::query;
+use crate::state::{Gift, State};
+
+use super::{number_of, recipient};
+
+pub(super) fn send(state: &mut State<'_>, act: Send) -> Result<Reply, Fault> {
+    let to = recipient(state, &act.to)?;
+    let reply_to = act.reply_to.map(|number| state.letter(number).map(|letter| number_of(&letter.id)));
+    package(state, &to, act.strings, act.names, act.paths, reply_to.transpose()?)
+}
+
+pub(super) fn reply(
+    state: &mut State<'_>,
+    number: MessageNumber,
+    strings: Vec<Untrusted>,
+    names: Vec<String>,
+    paths: Vec<NamePath>,
+) -> Result<Reply, Fault> {
+    let letter = state.letter(number)?;
+    let to = state.other_party(&letter)?;
+    package(state, &to, strings, names, paths, Some(number_of(&letter.id)))
+}
+
+fn package(
+    state: &mut State<'_>,
+    to: &FormulaId,
+    strings: Vec<Untrusted>,
+    names: Vec<String>,
+    paths: Vec<NamePath>,
+    reply_to: Option<Number>,
+) -> Result<Reply, Fault> {
+    check_edges(&names, paths.len())?;
+    if strings.len() < names.len() {
+        let what = format!(
+            "Message must have at least as many strings as edge names, not {} and {}",
+            strings.len(),
+            names.len()
+        );
+        return Err(Fault::Misfit { what });
+    }
+    let source = Some(query::next_number(state.txn, &state.actor)?);
+    let mut ids = Vec::new();
+    for (name, path) in names.iter().zip(&paths) {
+        let id = state.resolve(path)?;
+        ids.push(state.give(&id, &Gift { to: *to, name, source })?);
+    }
+    let mut provenance = state.said()?;
+    for id in &ids {
+        provenance = provenance.join(&state.provenance_of(id)?);
+    }
+    let number = state.send(to, Body::Package { strings, names, ids }, reply_to, false, provenance)?;
+    Ok(Reply::Sent { number })
+}
+
+/// Names in a message: each is one that an agent could choose, and stands for one thing.
+pub(super) fn check_edges(names: &[String], paths: usize) -> Result<(), Fault> {
+    if names.len() != paths {
+        let what = format!(
+            "Message must have one formula identifier ({paths}) for every edge name ({})",
+            names.len()
+        );
+        return Err(Fault::Misfit { what });
+    }
+    for (i, name) in names.iter().enumerate() {
+        if !is_pet_name(name) {
+            return Err(NameError::PetName(format!("{name:?}")).into());
+        }
+        if names[..i].contains(name) {
+            return Err(Fault::Misfit { what: format!("Duplicate edge name {name:?}") });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn send_value(
+    state: &mut State<'_>,
+    number: MessageNumber,
+    path: &NamePath,
+) -> Result<Reply, Fault> {
+    let letter = state.letter(number)?;
+    let to = state.other_party(&letter)?;
+    let id = state.resolve(path)?;
+    let source = Some(query::next_number(state.txn, &state.actor)?);
+    let value = state.give(&id, &Gift { to, name: "value", source })?;
+    let provenance = state.said()?.join(&state.provenance_of(&value)?);
+    let reply_to = Some(number_of(&letter.id));
+    let number = state.send(&to, Body::Value { value }, reply_to, false, provenance)?;
+    Ok(Reply::Sent { number })
+}
+
+pub(super) fn adopt(
+    state: &mut State<'_>,
+    number: MessageNumber,
+    edge: &str,
+    path: &NamePath,
+) -> Result<Reply, Fault> {
+    let letter = state.letter(number)?;
+    let received = letter.message.to == state.self_agent()?.handle;
+    let name = match (&letter.message.body, edge) {
+        (Body::Value { .. }, "value") => "@value",
+        (Body::Definition { .. }, "definition") => "@definition",
+        _ => edge,
+    };
+    let hub = Hub::Message { number, id: letter.id, received };
+    let unknown = || Fault::Misfit { what: format!("No reference named {edge:?} in message {number}") };
+    let id = match state.view().entry(state.txn, &hub, name)?.ok_or_else(unknown)? {
+        Found::Formula(id) => id,
+        Found::Data(_) => return Err(unknown()),
+    };
+    let spot = state.spot(path, "storeIdentifier")?;
+    state.name(&spot, &id)?;
+    Ok(Reply::Made { id })
+}
+
+pub(super) fn dismiss(state: &mut State<'_>, number: MessageNumber) -> Result<Reply, Fault> {
+    let letter = state.letter(number)?;
+    if letter.mail.needs_you {
+        if let Body::Approval { .. } | Body::Release { .. } = letter.message.body {
+            let what = "approve or deny it first: somebody waits for the answer";
+            return Err(Fault::WrongKind { number, kind: "approval that is open".to_owned(), what });
+        }
+        // Whoever waits for an answer is told that none will come.
+        super::request::reject(state, number, Untrusted::new("dismissed without an answer"))?;
+    }
+    state.dismiss(number)?;
+    Ok(Reply::Done)
+}
+
+pub(super) fn dismiss_all(state: &mut State<'_>) -> Result<Reply, Fault> {
+    let actor = state.actor;
+    let all = query::letters(state.txn, &actor, None, usize::MAX)?;
+    let mut count = 0;
+    for letter in all.iter().filter(|letter| !letter.mail.needs_you) {
+        state.dismiss(letter.number)?;
+        count += 1;
+    }
+    Ok(Reply::Dismissed { count })
+}

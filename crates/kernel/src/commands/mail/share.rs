@@ -1,0 +1,100 @@
+//! What comes of endowed work, and who gets it.
+
+use crate::command::{Choice, Fault, Reply};
+use crate::event::Change;
+use crate::formula::Formula;
+use crate::id::FormulaId;
+use crate::message::{Answer, Body};
+use crate::proposal::Value;
+use crate::provenance::Provenance;
+use crate::run::{Delivery, ResultGoesTo, RunOutcome};
+use crate::state::{Gift, Letter, State};
+use crate::table::PromiseRow;
+
+/// Hands an outcome to the guest who proposed the work, as far as the host said it may.
+pub(crate) fn share(
+    state: &mut State<'_>,
+    delivery: &Delivery,
+    outcome: &RunOutcome,
+    provenance: &Provenance,
+) -> Result<(), Fault> {
+    let value = match outcome {
+        _ if delivery.goes_to == ResultGoesTo::Host => return Ok(()),
+        // What exactly went wrong may quote what only the host may read.
+        RunOutcome::Failed(trouble) => {
+            let reason = format!("it failed: {}", trouble.code);
+            state.settle_with(&delivery.promise, PromiseRow::Rejected { reason })?;
+            return Ok(());
+        }
+        RunOutcome::Done(value) => value,
+    };
+    let references: Vec<FormulaId> = value.references().into_iter().copied().collect();
+    if delivery.goes_to == ResultGoesTo::GuestData && !references.is_empty() {
+        return withhold(state, delivery, value, &references, provenance);
+    }
+    hand_over(state, delivery.guest, delivery.promise, value, provenance)
+}
+
+/// Settles the guest's promise, or, if that has happened, sends the value.
+fn hand_over(
+    state: &mut State<'_>,
+    guest: FormulaId,
+    promise: FormulaId,
+    value: &Value,
+    provenance: &Provenance,
+) -> Result<(), Fault> {
+    let value = state.give_value(value, &Gift { to: guest, name: "result", source: None })?;
+    if state.settle_with(&promise, PromiseRow::Fulfilled { value: value.clone() })? {
+        return Ok(());
+    }
+    let marshal = state.make(Formula::Marshal { value }, provenance.clone())?;
+    state.send(&guest, Body::Value { value: marshal }, None, false, provenance.clone())?;
+    Ok(())
+}
+
+/// Keeps a result that carries capabilities until the host says that they may be given away.
+fn withhold(
+    state: &mut State<'_>,
+    delivery: &Delivery,
+    value: &Value,
+    references: &[FormulaId],
+    provenance: &Provenance,
+) -> Result<(), Fault> {
+    let mut gives = Vec::new();
+    for id in references {
+        let (_, formula) = state.behind(id)?;
+        gives.push(crate::query::words(&formula));
+    }
+    let result = state.make(Formula::Marshal { value: value.clone() }, provenance.clone())?;
+    let body = Body::Release { result, guest: delivery.guest, promise: delivery.promise, gives };
+    state.deliver(body, None, true, provenance.clone())?;
+    Ok(())
+}
+
+/// A person says whether a withheld result may be given away.
+pub(crate) fn release(state: &mut State<'_>, mut letter: Letter, choice: Choice) -> Result<Reply, Fault> {
+    let Body::Release { result, guest, promise, .. } = letter.message.body.clone() else {
+        return Err(Fault::NotAnApproval(letter.number));
+    };
+    let at_ms = state.env.now_ms();
+    let answer = match choice {
+        Choice::Approve { .. } => {
+            let provenance = state.provenance_of(&result)?;
+            let Formula::Marshal { value } = state.formula(&result)? else {
+                return Err(Fault::Dangling(result));
+            };
+            hand_over(state, guest, promise, &value, &provenance)?;
+            Answer::Approved { for_run: false, at_ms }
+        }
+        Choice::Deny { reason } => {
+            let said = if reason.raw().is_empty() { "the host said no" } else { reason.raw() };
+            state.settle_with(&promise, PromiseRow::Rejected { reason: said.to_owned() })?;
+            Answer::Denied { reason, at_ms }
+        }
+    };
+    letter.mail.answers.insert(0, answer);
+    letter.mail.needs_you = false;
+    state.put_mail(letter.number, &letter.mail)?;
+    state.event(Change::Answered { number: letter.number, needs_you: false })?;
+    Ok(Reply::Done)
+}

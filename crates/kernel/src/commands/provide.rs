@@ -1,0 +1,88 @@
+//! Provide: an agent is made, or the one that was made under the same name is found.
+
+use crate::command::{AgentKind, Fault, ProvideAgent, Reply};
+use crate::formula::{Agent, Formula};
+use crate::id::{FormulaId, Number};
+use crate::name::NamePath;
+use crate::provenance::Provenance;
+use crate::state::{Gift, State};
+
+use super::names::make_directory;
+
+pub(super) fn provide(state: &mut State<'_>, act: ProvideAgent) -> Result<Reply, Fault> {
+    state.hosts_only("make agents")?;
+    if let Some(found) = existing(state, &act)? {
+        return Ok(found);
+    }
+    let agent = state.fresh_id();
+    let own = state.self_agent()?;
+    let parts = make_parts(state, agent)?;
+    let formula = match act.kind {
+        AgentKind::Guest => Formula::Guest { agent: parts, host: own.handle },
+        AgentKind::Host => {
+            let actor = state.actor;
+            let Formula::Host { main, endo, pins, none, .. } = state.formula(&actor)? else {
+                return Err(Fault::Dangling(actor));
+            };
+            Formula::Host { agent: parts, host: own.handle, main, endo, pins, none }
+        }
+    };
+    state.put_formula(agent, formula, Provenance::host())?;
+    if let Some(path) = &act.name {
+        let spot = state.spot(path, "storeIdentifier")?;
+        state.name(&spot, &parts.handle)?;
+    }
+    if let Some(path) = &act.agent_name {
+        let spot = state.spot(path, "storeIdentifier")?;
+        state.name(&spot, &agent)?;
+    }
+    introduce(state, agent, &act.introduced)?;
+    Ok(Reply::Agent { agent, handle: parts.handle })
+}
+
+/// The agent that has the name already.
+fn existing(state: &mut State<'_>, act: &ProvideAgent) -> Result<Option<Reply>, Fault> {
+    for path in [&act.name, &act.agent_name].into_iter().flatten() {
+        let id = match state.view().identify(state.txn, path) {
+            Ok(id) => id,
+            Err(Fault::UnknownName(_)) => continue,
+            Err(fault) => return Err(fault),
+        };
+        let agent = state.agent_of(&id)?;
+        let formula = state.formula(&agent)?;
+        let fits = match act.kind {
+            AgentKind::Guest => matches!(formula, Formula::Guest { .. }),
+            AgentKind::Host => matches!(formula, Formula::Host { .. }),
+        };
+        let Some(parts) = formula.agent().copied().filter(|_| fits) else {
+            return Err(Fault::Taken(format!("{:?}", path.to_string())));
+        };
+        introduce(state, agent, &act.introduced)?;
+        return Ok(Some(Reply::Agent { agent, handle: parts.handle }));
+    }
+    Ok(None)
+}
+
+/// Gives the new agent grants of what the actor calls by these names.
+fn introduce(state: &mut State<'_>, agent: FormulaId, names: &[(String, String)]) -> Result<(), Fault> {
+    for (mine, theirs) in names {
+        let id = state.resolve(&NamePath::new([mine.clone()])?)?;
+        let given = state.give(&id, &Gift { to: agent, name: theirs, source: None })?;
+        let path = NamePath::new([theirs.clone()])?;
+        let actor = std::mem::replace(&mut state.actor, agent);
+        let spot = state.spot(&path, "storeIdentifier");
+        state.actor = actor;
+        state.name(&spot?, &given)?;
+    }
+    Ok(())
+}
+
+/// Makes what every agent has.
+pub(super) fn make_parts(state: &mut State<'_>, agent: FormulaId) -> Result<Agent, Fault> {
+    let owner = Number(agent.number);
+    let directory = make_directory(state, owner)?;
+    let mailbox = state.make(Formula::Mailbox { owner }, Provenance::host())?;
+    let mail_hub = state.make(Formula::MailHub { mailbox }, Provenance::host())?;
+    let handle = state.make(Formula::Handle { agent }, Provenance::host())?;
+    Ok(Agent { handle, directory, mailbox, mail_hub })
+}

@@ -1,0 +1,430 @@
+//! Hubs: what a name path can lead through, and what it finds there.
+//!
+//! An agent is a hub of its special names and its pet names, a directory of its names, a mailbox of its messages by
+//! number, a message of what it carries. A grant of a hub is the hub, as long as it can be used.
+
+use crate::command::Fault;
+use crate::formula::Formula;
+use crate::id::{FormulaId, MessageNumber};
+use crate::message::{Body, Mail, Message};
+use crate::name::{NamePath, is_special_name};
+use crate::proposal::Value;
+use crate::table;
+use crate::txn::{Owner, ReadTxn, Table};
+
+/// What a path leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// A formula.
+    Formula(FormulaId),
+    /// Data that is not a formula of its own: what a message says.
+    Data(Value),
+}
+
+/// How many lookups may lead through lookups.
+const DEEPEST: usize = 32;
+
+/// A place that has names.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Hub {
+    /// An agent.
+    Agent(FormulaId),
+    /// A directory by its pet store and the owner of its rows.
+    Directory {
+        /// The pet store.
+        store: FormulaId,
+        /// Under whom its rows lie.
+        owner: Owner,
+    },
+    /// A mailbox.
+    Mailbox {
+        /// The mailbox.
+        mailbox: FormulaId,
+        /// Under whom its rows lie.
+        owner: Owner,
+    },
+    /// A message, as it lies in one mailbox.
+    Message {
+        /// The message's number there.
+        number: MessageNumber,
+        /// The message.
+        id: FormulaId,
+        /// Whether the mailbox is the recipient's.
+        received: bool,
+    },
+}
+
+/// Who looks, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// The agent in whose directory paths begin.
+    pub agent: FormulaId,
+    /// The time against which grants are checked.
+    pub now_ms: i64,
+}
+
+impl View {
+    /// What the path leads to.
+    ///
+    /// # Errors
+    /// [`Fault::UnknownName`] with Endo's text, and whatever keeps a grant from being used.
+    pub fn resolve(&self, txn: &mut dyn ReadTxn, path: &NamePath) -> Result<Found, Fault> {
+        self.follow(txn, &Hub::Agent(self.agent), path.names(), 0)
+    }
+
+    /// The same, for paths that must lead to a formula.
+    pub fn identify(&self, txn: &mut dyn ReadTxn, path: &NamePath) -> Result<FormulaId, Fault> {
+        match self.resolve(txn, path)? {
+            Found::Formula(id) => Ok(id),
+            Found::Data(_) => Err(Fault::Misfit { what: format!("{path} is data, and has no identity") }),
+        }
+    }
+
+    /// The hub to which the names lead; the agent's own with none.
+    pub fn hub(&self, txn: &mut dyn ReadTxn, names: &[String]) -> Result<Hub, Fault> {
+        self.hub_for(txn, names, "lookup")
+    }
+
+    /// The same, for what is called `method` on it.
+    pub fn hub_for(&self, txn: &mut dyn ReadTxn, names: &[String], method: &str) -> Result<Hub, Fault> {
+        let here = Hub::Agent(self.agent);
+        if names.is_empty() {
+            return Ok(here);
+        }
+        let found = self.follow(txn, &here, names, 0)?;
+        self.enter(txn, &found, method, 0)?
+            .ok_or_else(|| Fault::NotADirectory(format!("{:?}", names.join("/"))))
+    }
+
+    fn follow(
+        &self,
+        txn: &mut dyn ReadTxn,
+        from: &Hub,
+        names: &[String],
+        depth: usize,
+    ) -> Result<Found, Fault> {
+        let Some((first, rest)) = names.split_first() else {
+            return Err(crate::name::NameError::Path.into());
+        };
+        let mut found = self.step(txn, from, first)?;
+        for (i, name) in rest.iter().enumerate() {
+            let hub = self
+                .enter(txn, &found, "lookup", depth)?
+                .ok_or_else(|| Fault::NotADirectory(format!("{:?}", names[..=i].join("/"))))?;
+            found = self.step(txn, &hub, name)?;
+        }
+        Ok(found)
+    }
+
+    fn step(&self, txn: &mut dyn ReadTxn, hub: &Hub, name: &str) -> Result<Found, Fault> {
+        self.entry(txn, hub, name)?.ok_or_else(|| Fault::UnknownName(format!("{name:?}")))
+    }
+
+    /// What has this name in the hub.
+    pub fn entry(&self, txn: &mut dyn ReadTxn, hub: &Hub, name: &str) -> Result<Option<Found>, Fault> {
+        match hub {
+            Hub::Agent(agent) => {
+                if let Some(id) = special(txn, agent, name)? {
+                    return Ok(Some(Found::Formula(id)));
+                }
+                match directory_of(txn, agent)? {
+                    Some(directory) => self.entry(txn, &directory, name),
+                    None => Ok(None),
+                }
+            }
+            Hub::Directory { store, owner } => {
+                let key = table::inner_key(store, name.as_bytes());
+                Ok(table::load(txn, Table::PetName, owner, &key)?.map(Found::Formula))
+            }
+            Hub::Mailbox { mailbox, owner } => {
+                let Some(number) = decimal(name) else { return Ok(None) };
+                let mail = table::mail(txn, owner, mailbox, number)?;
+                Ok(mail.and_then(|mail| mail.message).map(Found::Formula))
+            }
+            Hub::Message { id, received, .. } => {
+                let Some(Formula::Message { message }) = table::formula(txn, id)?.map(|row| row.formula)
+                else {
+                    return Err(Fault::Dangling(*id));
+                };
+                part(txn, id, &message, *received, name)
+            }
+        }
+    }
+
+    /// The names in the hub: the special ones first, then the others in order.
+    pub fn list(&self, txn: &mut dyn ReadTxn, hub: &Hub) -> Result<Vec<String>, Fault> {
+        Ok(match hub {
+            Hub::Agent(agent) => {
+                let mut names = Vec::new();
+                for name in SPECIAL {
+                    if special(txn, agent, name)?.is_some() {
+                        names.push((*name).to_owned());
+                    }
+                }
+                if let Some(directory) = directory_of(txn, agent)? {
+                    names.extend(self.list(txn, &directory)?);
+                }
+                names
+            }
+            Hub::Directory { store, owner } => {
+                let prefix = table::inner_key(store, &[]);
+                let rows =
+                    txn.range(Table::PetName, owner, &prefix, &table::behind(&prefix), usize::MAX, false)?;
+                let text = |(key, _): (Vec<u8>, Vec<u8>)| {
+                    key.get(32..).and_then(|name| String::from_utf8(name.to_vec()).ok())
+                };
+                rows.into_iter().filter_map(text).collect()
+            }
+            Hub::Mailbox { mailbox, owner } => {
+                let prefix = table::inner_key(mailbox, &[]);
+                let rows: Vec<(Vec<u8>, Mail)> = table::scan(
+                    txn,
+                    Table::Message,
+                    owner,
+                    &prefix,
+                    &table::behind(&prefix),
+                    usize::MAX,
+                    false,
+                )?;
+                rows.into_iter()
+                    .filter(|(_, mail)| mail.message.is_some())
+                    .filter_map(|(key, _)| number_in(&key).map(|n| n.to_string()))
+                    .collect()
+            }
+            Hub::Message { id, received, .. } => {
+                let Some(Formula::Message { message }) = table::formula(txn, id)?.map(|row| row.formula)
+                else {
+                    return Err(Fault::Dangling(*id));
+                };
+                parts(&message, *received)
+            }
+        })
+    }
+
+    /// The hub that was found, if it is one, for what is called `method` on it.
+    pub fn enter(
+        &self,
+        txn: &mut dyn ReadTxn,
+        found: &Found,
+        method: &str,
+        depth: usize,
+    ) -> Result<Option<Hub>, Fault> {
+        let Found::Formula(id) = found else { return Ok(None) };
+        if depth > DEEPEST {
+            return Err(Fault::Misfit { what: "lookups lead through lookups without end".to_owned() });
+        }
+        let reached = table::reach(txn, id)?.ok_or(Fault::Dangling(*id))?;
+        if let Some(finding) = reached.refusal(method, self.now_ms) {
+            return Err(Fault::Revoked(finding.message));
+        }
+        Ok(match reached.formula {
+            Formula::Host { .. } | Formula::Guest { .. } => Some(Hub::Agent(reached.id)),
+            Formula::Directory { store } => directory(txn, store)?,
+            Formula::MailHub { mailbox } => match table::formula(txn, &mailbox)?.map(|row| row.formula) {
+                Some(Formula::Mailbox { owner }) => Some(Hub::Mailbox { mailbox, owner: owner.0 }),
+                _ => None,
+            },
+            Formula::Message { message } => self.message_hub(txn, reached.id, &message)?,
+            Formula::Lookup { hub, path } => {
+                let start = self.enter(txn, &Found::Formula(hub), "lookup", depth + 1)?;
+                let Some(start) = start else { return Ok(None) };
+                let found = self.follow(txn, &start, path.names(), depth + 1)?;
+                self.enter(txn, &found, method, depth + 1)?
+            }
+            _ => None,
+        })
+    }
+
+    fn message_hub(
+        &self,
+        txn: &mut dyn ReadTxn,
+        id: FormulaId,
+        message: &Message,
+    ) -> Result<Option<Hub>, Fault> {
+        let Some(agent) = table::formula(txn, &self.agent)?.and_then(|row| row.formula.agent().copied())
+        else {
+            return Ok(None);
+        };
+        let number =
+            table::mail_number(txn, &self.agent.number, &agent.mailbox, &crate::id::Number(id.number))?;
+        let received = message.to == agent.handle;
+        Ok(Some(Hub::Message { number: number.unwrap_or(MessageNumber(0)), id, received }))
+    }
+}
+
+/// The directory behind a pet store.
+pub fn directory(txn: &mut dyn ReadTxn, store: FormulaId) -> Result<Option<Hub>, Fault> {
+    Ok(match table::formula(txn, &store)?.map(|row| row.formula) {
+        Some(Formula::PetStore { owner }) => Some(Hub::Directory { store, owner: owner.0 }),
+        _ => None,
+    })
+}
+
+fn directory_of(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Option<Hub>, Fault> {
+    let Some(agent) = table::formula(txn, agent)?.and_then(|row| row.formula.agent().copied()) else {
+        return Ok(None);
+    };
+    match table::formula(txn, &agent.directory)?.map(|row| row.formula) {
+        Some(Formula::Directory { store }) => directory(txn, store),
+        _ => Ok(None),
+    }
+}
+
+/// The special names, in the order in which they are listed.
+pub const SPECIAL: [&str; 9] =
+    ["@agent", "@endo", "@host", "@mail", "@main", "@nets", "@none", "@pins", "@self"];
+
+/// What a special name stands for with this agent.
+pub fn special(txn: &mut dyn ReadTxn, agent: &FormulaId, name: &str) -> Result<Option<FormulaId>, Fault> {
+    if !is_special_name(name) {
+        return Ok(None);
+    }
+    let Some(row) = table::formula(txn, agent)? else { return Ok(None) };
+    let Some(own) = row.formula.agent().copied() else { return Ok(None) };
+    let host_only = |id: fn(&Formula) -> Option<FormulaId>| id(&row.formula);
+    Ok(match name {
+        "@agent" => Some(*agent),
+        "@self" => Some(own.handle),
+        "@mail" => Some(own.mail_hub),
+        "@host" => match &row.formula {
+            Formula::Host { host, .. } | Formula::Guest { host, .. } => Some(*host),
+            _ => None,
+        },
+        "@main" => host_only(|f| if let Formula::Host { main, .. } = f { Some(*main) } else { None }),
+        "@endo" => host_only(|f| if let Formula::Host { endo, .. } = f { Some(*endo) } else { None }),
+        "@pins" => host_only(|f| if let Formula::Host { pins, .. } = f { Some(*pins) } else { None }),
+        "@none" => host_only(|f| if let Formula::Host { none, .. } = f { Some(*none) } else { None }),
+        _ => None,
+    })
+}
+
+fn decimal(name: &str) -> Option<MessageNumber> {
+    if name != "0" && name.starts_with('0') || !name.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    name.parse().ok().map(MessageNumber)
+}
+
+/// The message number at the end of a mailbox row's key.
+pub(crate) fn number_in(key: &[u8]) -> Option<MessageNumber> {
+    key.get(32..)?.try_into().ok().map(u64::from_be_bytes).map(MessageNumber)
+}
+
+/// The names that a message has, the general ones first.
+pub fn parts(message: &Message, received: bool) -> Vec<String> {
+    let mut names = vec!["@date", "@from", "@message", "@to", "@type"];
+    if message.reply_to.is_some() {
+        names.push("@reply");
+    }
+    match &message.body {
+        Body::Request { .. } => names.extend(["@description", "@promise", "@response"]),
+        Body::Package { .. } => names.push("@strings"),
+        Body::Definition { .. } => {
+            names.extend(["@definition", "@promise", "@response", "@slots", "@source"]);
+        }
+        Body::EvalRequest { .. } => names.extend(["@promise", "@response", "@source"]),
+        Body::Form { .. } => names.extend(["@description", "@fields", "@promise", "@response"]),
+        Body::Value { .. } => names.push("@value"),
+        Body::Approval { .. } => names.push("@run"),
+        Body::Release { .. } => names.extend(["@promise", "@value"]),
+        Body::Command { made, .. } => {
+            names.push("@description");
+            if made.is_some() {
+                names.push("@value");
+            }
+        }
+    }
+    // Only who was asked may answer.
+    if received && message.body.asks().is_some() {
+        names.push("@resolver");
+    }
+    let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    names.sort_unstable();
+    match &message.body {
+        Body::Package { names: edges, .. } => names.extend(edges.iter().cloned()),
+        // Whoever is asked agrees to the use of these things, and gets none of them.
+        Body::EvalRequest { names: edges, .. } if !received => names.extend(edges.iter().cloned()),
+        _ => {}
+    }
+    names
+}
+
+fn part(
+    txn: &mut dyn ReadTxn,
+    id: &FormulaId,
+    message: &Message,
+    received: bool,
+    name: &str,
+) -> Result<Option<Found>, Fault> {
+    if !parts(message, received).iter().any(|known| known == name) {
+        return Ok(None);
+    }
+    let text = |text: &str| Some(Found::Data(Value::string(text.to_owned())));
+    let formula = |id: &FormulaId| Some(Found::Formula(*id));
+    let common = match name {
+        "@from" => formula(&message.from),
+        "@to" => formula(&message.to),
+        "@date" => text(&crate::time::iso(message.sent_ms)),
+        "@type" => text(message.body.kind()),
+        "@message" => formula(id),
+        "@reply" => message.reply_to.and_then(|number| text(&number.to_string())),
+        "@promise" | "@response" => message.body.asks().and_then(|(promise, _)| formula(&promise)),
+        "@resolver" => message.body.asks().and_then(|(_, resolver)| formula(&resolver)),
+        _ => None,
+    };
+    if common.is_some() {
+        return Ok(common);
+    }
+    Ok(match (&message.body, name) {
+        (Body::Request { description, .. } | Body::Form { description, .. }, "@description") => {
+            text(description.raw())
+        }
+        (Body::Command { text: said, .. }, "@description") => text(said.raw()),
+        (Body::Package { strings, .. }, "@strings") => {
+            Some(Found::Data(Value::array(strings.iter().map(|s| Value::string(s.raw().to_owned())))))
+        }
+        (Body::Package { names, ids, .. } | Body::EvalRequest { names, ids, .. }, _) => {
+            match names.iter().position(|edge| edge == name).and_then(|i| ids.get(i)) {
+                Some(edge) if received => formula(edge),
+                // Whoever sent it sees what it held, not what it gave.
+                Some(edge) => match table::grant(txn, edge)? {
+                    Some(grant) => formula(&grant.target),
+                    None => formula(edge),
+                },
+                None => match (&message.body, name) {
+                    (Body::EvalRequest { source, .. }, "@source") => text(source.raw()),
+                    _ => None,
+                },
+            }
+        }
+        (Body::Definition { definition, .. }, "@definition") => formula(definition),
+        (Body::Definition { definition, .. }, "@source" | "@slots") => {
+            let Some(Formula::Definition { source, slots, .. }) =
+                table::formula(txn, definition)?.map(|row| row.formula)
+            else {
+                return Err(Fault::Dangling(*definition));
+            };
+            if name == "@source" {
+                return Ok(text(source.raw()));
+            }
+            let record = slots.into_iter().map(|(name, slot)| {
+                let label = Value::string(slot.label.raw().to_owned());
+                let slot = [("label".to_owned(), label), ("pattern".to_owned(), slot.pattern)];
+                (name, Value::record_from_map(slot.into()))
+            });
+            Some(Found::Data(Value::record_from_map(record.collect())))
+        }
+        (Body::Form { fields, .. }, "@fields") => {
+            Some(Found::Data(Value::array(fields.iter().map(crate::message::Field::to_value))))
+        }
+        (Body::Value { value }, "@value") => formula(value),
+        (Body::Release { result, promise, .. }, _) => match name {
+            "@value" => formula(result),
+            "@promise" => formula(promise),
+            _ => None,
+        },
+        (Body::Approval { run, .. }, "@run") => text(&run.to_string()),
+        (Body::Command { made: Some(made), .. }, "@value") => formula(made),
+        _ => None,
+    })
+}

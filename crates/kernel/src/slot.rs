@@ -1,0 +1,79 @@
+//! Slots: the named holes of a definition.
+
+use passable::{Matcher, Untrusted};
+use serde::{Deserialize, Serialize};
+
+use crate::Pattern;
+use crate::formula::Formula;
+use crate::proposal::Value;
+
+/// A named hole in a definition: what may fill it, and the text that a person reads when choosing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slot {
+    /// What a person reads. Foreign text.
+    pub label: Untrusted,
+    /// The pattern of what may fill it, as the value as which a pattern travels.
+    pub pattern: Value,
+}
+
+/// What a slot or a field wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// A directory.
+    Dir {
+        /// Whether it must be one that may be written.
+        write: bool,
+    },
+    /// A place that sends messages.
+    Outbox,
+    /// A worker.
+    Worker,
+    /// A secret.
+    Secret,
+    /// Any capability.
+    Capability,
+    /// Data, or whatever else the pattern says.
+    Pattern,
+}
+
+impl Want {
+    /// What the pattern wants.
+    pub fn of(pattern: &Pattern) -> Want {
+        match pattern.matcher() {
+            Matcher::Remotable(label) => match label.as_str() {
+                Some("dir") => Want::Dir { write: false },
+                Some("dir rw") => Want::Dir { write: true },
+                Some("outbox") => Want::Outbox,
+                Some("worker") => Want::Worker,
+                Some("secret") => Want::Secret,
+                _ => Want::Capability,
+            },
+            _ => Want::Pattern,
+        }
+    }
+
+    /// Whether a capability of this formula is of the wanted kind. `Pattern` wants none by kind.
+    pub fn takes(&self, formula: &Formula) -> bool {
+        match self {
+            Want::Dir { .. } => matches!(formula, Formula::Mount { .. }),
+            Want::Outbox => matches!(formula, Formula::Spool { .. }),
+            Want::Worker => matches!(formula, Formula::Worker { .. }),
+            Want::Secret => matches!(formula, Formula::Secret { .. }),
+            Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
+            Want::Pattern => false,
+        }
+    }
+
+    /// What is wanted, for an error.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Want::Dir { write: false } => "a directory",
+            Want::Dir { write: true } => "a directory that may be written",
+            Want::Outbox => "an outbox",
+            Want::Worker => "a worker",
+            Want::Secret => "a secret",
+            Want::Capability => "a capability",
+            Want::Pattern => "a value",
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Who holds what, and how things are handed on.
+
+use std::collections::BTreeSet;
+
+use crate::command::Fault;
+use crate::event::Change;
+use crate::formula::Formula;
+use crate::grant::{Attenuation, EVERY_METHOD, Grant};
+use crate::hub;
+use crate::id::{FormulaId, GrantNumber, MessageNumber, Number};
+use crate::proposal::Value;
+use crate::table::{self, PromiseRow};
+use crate::txn::Table;
+
+use super::State;
+
+/// Something that the actor hands to somebody.
+pub(crate) struct Gift<'a> {
+    /// The agent who gets it.
+    pub(crate) to: FormulaId,
+    /// The name under which it is handed over.
+    pub(crate) name: &'a str,
+    /// The actor's message that causes it.
+    pub(crate) source: Option<MessageNumber>,
+}
+
+impl State<'_> {
+    /// Notes that the agent holds the formula because of this.
+    pub(crate) fn hold(
+        &mut self,
+        agent: &Number,
+        id: &FormulaId,
+        tag: &[u8],
+        why: &[u8],
+    ) -> Result<(), Fault> {
+        let key = [&id.number[..], tag, why].concat();
+        table::save(self.txn, Table::Held, &agent.0, &key, &true, None)?;
+        Ok(())
+    }
+
+    /// Notes that this is no longer a reason for the agent to hold it.
+    pub(crate) fn unhold(
+        &mut self,
+        agent: &Number,
+        id: &FormulaId,
+        tag: &[u8],
+        why: &[u8],
+    ) -> Result<(), Fault> {
+        let key = [&id.number[..], tag, why].concat();
+        self.txn.delete(Table::Held, &agent.0, &key)?;
+        Ok(())
+    }
+
+    /// Refuses an identifier that the actor gives without holding what it stands for.
+    pub(crate) fn expect_held(&mut self, id: &FormulaId) -> Result<(), Fault> {
+        let actor = self.actor;
+        if crate::query::holds(self.txn, &actor, id)? { Ok(()) } else { Err(Fault::NotHeld(*id)) }
+    }
+
+    /// Hands a formula on. Data goes as it is; a promise goes as its value; of everything else the recipient gets a
+    /// grant, never the thing itself.
+    pub(crate) fn give(&mut self, id: &FormulaId, gift: &Gift<'_>) -> Result<FormulaId, Fault> {
+        // Through a grant that can no longer be used, nothing can be handed on either.
+        let (end, formula) = self.behind(id)?;
+        match &formula {
+            formula if formula.is_data() => Ok(end),
+            Formula::Marshal { value } => {
+                let value = self.give_value(value, gift)?;
+                let provenance = self.provenance_of(&end)?;
+                self.make(Formula::Marshal { value }, provenance)
+            }
+            Formula::Promise { .. } => match table::promise(self.txn, &end)? {
+                Some(PromiseRow::Fulfilled { value }) => {
+                    let provenance = self.provenance_of(&end)?;
+                    match value.as_reference().copied() {
+                        Some(inner) => self.give(&inner, gift),
+                        None => {
+                            let value = self.give_value(&value, gift)?;
+                            self.make(Formula::Marshal { value }, provenance)
+                        }
+                    }
+                }
+                Some(PromiseRow::Rejected { reason }) => {
+                    Err(Fault::Misfit { what: format!("what was asked for was refused: {reason}") })
+                }
+                _ => Err(Fault::Misfit {
+                    what: "nobody has answered yet: there is nothing to hand on".to_owned(),
+                }),
+            },
+            other => {
+                let words = crate::query::words(other);
+                self.grant_to(id, gift, words)
+            }
+        }
+    }
+
+    /// Hands a value on: every capability in it becomes a grant.
+    pub(crate) fn give_value(&mut self, value: &Value, gift: &Gift<'_>) -> Result<Value, Fault> {
+        value.try_map_references(&mut |id: &FormulaId| self.give(id, gift))
+    }
+
+    fn grant_to(&mut self, target: &FormulaId, gift: &Gift<'_>, words: String) -> Result<FormulaId, Fault> {
+        // Grants of grants stay short enough to be followed.
+        let reached = table::reach(self.txn, target)?.ok_or(Fault::Dangling(*target))?;
+        if reached.grants.len() >= table::LONGEST_CHAIN {
+            return Err(Fault::Misfit {
+                what: "this was passed on too often to be passed on again".to_owned(),
+            });
+        }
+        let grant = Grant {
+            id: self.fresh_id(),
+            number: GrantNumber(0),
+            target: *target,
+            words,
+            holder: gift.to,
+            owner: self.me(),
+            slot: gift.name.to_owned(),
+            methods: BTreeSet::from([EVERY_METHOD.to_owned()]),
+            attenuation: Attenuation::default(),
+            allow: BTreeSet::new(),
+            ask: BTreeSet::new(),
+            source: gift.source,
+            given_ms: self.env.now_ms(),
+            expires_ms: None,
+            revoked_ms: None,
+        };
+        self.make_grant(grant, None).map(|grant| grant.id)
+    }
+
+    /// Makes a grant with the actor's next number.
+    pub(crate) fn make_grant(
+        &mut self,
+        mut grant: Grant,
+        run: Option<crate::id::RunNumber>,
+    ) -> Result<Grant, Fault> {
+        grant.number = GrantNumber(self.count("next_grant")?);
+        let Grant { id, target, holder, owner, .. } = grant;
+        let said = self.said()?;
+        self.put_formula(id, Formula::Grant { target, holder, owner }, said)?;
+        self.put_grant(&grant)?;
+        self.hold(&Number(holder.number), &id, b"g", b"")?;
+        let index = table::number_key(grant.number.0);
+        let key = [b"n", &index[..]].concat();
+        table::save(self.txn, Table::Grant, &owner.0, &key, &id, None)?;
+        self.event(Change::Granted { grant: id, number: grant.number, slot: grant.slot.clone(), run })?;
+        Ok(grant)
+    }
+
+    pub(crate) fn put_grant(&mut self, grant: &Grant) -> Result<(), Fault> {
+        table::save(self.txn, Table::Grant, &grant.owner.0, &grant.id.number, grant, None)?;
+        Ok(())
+    }
+
+    /// What the actor's path leads to; data is made a formula of its own.
+    pub(crate) fn resolve(&mut self, path: &crate::name::NamePath) -> Result<FormulaId, Fault> {
+        match self.view().resolve(self.txn, path)? {
+            hub::Found::Formula(id) => Ok(id),
+            hub::Found::Data(value) => {
+                let said = self.said()?;
+                self.make(Formula::Marshal { value }, said)
+            }
+        }
+    }
+
+    /// How the actor sees names.
+    pub(crate) fn view(&self) -> hub::View {
+        hub::View { agent: self.actor, now_ms: self.env.now_ms() }
+    }
+}

@@ -1,0 +1,106 @@
+//! The graph of references: who refers to what, and what may have lost its last reference.
+//!
+//! Every reference is an edge row under the formula referred to, so that "why is this kept?" and collection can walk
+//! backwards. References of formulas are made with them; those of names, mailboxes, promises and open runs come and
+//! go.
+
+use std::collections::BTreeSet;
+
+use crate::command::Fault;
+use crate::formula::Formula;
+use crate::id::FormulaId;
+use crate::table::{self, EdgeRow, FormulaRow};
+use crate::txn::{NOBODY, Table};
+
+use super::State;
+
+impl State<'_> {
+    /// Notes that `from` refers to `to`. What is referred to must exist, or be made by the same command.
+    pub(crate) fn tie(&mut self, from: &FormulaId, label: &str, to: &FormulaId) -> Result<(), Fault> {
+        let key = table::edge_key(to, from, label);
+        let row = EdgeRow { from: *from, label: label.to_owned() };
+        table::save(self.txn, Table::Edge, &NOBODY, &key, &row, None)?;
+        self.tied.push((*from, *to));
+        Ok(())
+    }
+
+    /// Drops that reference.
+    pub(crate) fn untie(&mut self, from: &FormulaId, label: &str, to: &FormulaId) -> Result<(), Fault> {
+        self.txn.delete(Table::Edge, &NOBODY, &table::edge_key(to, from, label))?;
+        self.loosened.insert(*to);
+        Ok(())
+    }
+
+    /// Ends the command: every new reference must lead somewhere, and what may have become unreachable is put before
+    /// the collector.
+    pub(crate) fn conclude(&mut self) -> Result<(), Fault> {
+        let targets: BTreeSet<FormulaId> = self.tied.iter().map(|(_, to)| *to).collect();
+        for to in targets.iter().filter(|to| !self.made.contains(to)) {
+            if self.txn.get(Table::Formula, &NOBODY, &to.number)?.is_none() {
+                return Err(Fault::Dangling(*to));
+            }
+        }
+        // What this command made and what nothing older refers to, however long the way, starts its life as garbage.
+        let mut reached: BTreeSet<FormulaId> =
+            self.tied.iter().filter(|(from, _)| !self.made.contains(from)).map(|(_, to)| *to).collect();
+        loop {
+            let next: Vec<FormulaId> = self
+                .tied
+                .iter()
+                .filter(|(from, to)| reached.contains(from) && !reached.contains(to))
+                .map(|(_, to)| *to)
+                .collect();
+            if next.is_empty() {
+                break;
+            }
+            reached.extend(next);
+        }
+        let lost: Vec<FormulaId> = self.made.difference(&reached).copied().collect();
+        let loosened = std::mem::take(&mut self.loosened);
+        for id in lost.iter().chain(&loosened) {
+            crate::collect::suspect(self.txn, id)?;
+        }
+        let tied = std::mem::take(&mut self.tied);
+        crate::collect::notice(self.txn, &tied)
+    }
+
+    /// Ends genesis: all that was made hangs on the root, which nothing refers to.
+    pub(crate) fn conclude_genesis(&mut self) -> Result<(), Fault> {
+        match self.tied.iter().find(|(_, to)| !self.made.contains(to)) {
+            Some((_, to)) => Err(Fault::Dangling(*to)),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes a formula and the references that it made. Rows that hang on it are the caller's to remove.
+    pub(crate) fn destroy(&mut self, id: &FormulaId, row: &FormulaRow) -> Result<(), Fault> {
+        for (label, to) in row.formula.edges() {
+            self.untie(id, &label, &to)?;
+        }
+        self.txn.delete(Table::Formula, &NOBODY, &id.number)?;
+        Ok(())
+    }
+
+    /// Whether the formula is the one from which all that stays is reached.
+    pub(crate) fn is_root(&self, id: &FormulaId) -> bool {
+        *id == self.endo
+    }
+
+    /// The formula behind all grants, if everything on the way is there and none has ended.
+    pub(crate) fn behind(&mut self, id: &FormulaId) -> Result<(FormulaId, Formula), Fault> {
+        let reached = table::reach(self.txn, id)?.ok_or(Fault::Dangling(*id))?;
+        match reached.ended(self.env.now_ms()) {
+            Some(finding) => Err(Fault::Revoked(finding.message)),
+            None => Ok((reached.id, reached.formula)),
+        }
+    }
+
+    /// The formula behind all grants, if everything on the way is there and may still be used for `method`.
+    pub(crate) fn through(&mut self, id: &FormulaId, method: &str) -> Result<(FormulaId, Formula), Fault> {
+        let reached = table::reach(self.txn, id)?.ok_or(Fault::Dangling(*id))?;
+        if let Some(finding) = reached.refusal(method, self.env.now_ms()) {
+            return Err(Fault::Revoked(finding.message));
+        }
+        Ok((reached.id, reached.formula))
+    }
+}

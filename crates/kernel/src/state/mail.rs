@@ -1,0 +1,218 @@
+//! Mail, as one command changes it.
+
+use crate::command::Fault;
+use crate::event::Change;
+use crate::formula::{Agent, Formula};
+use crate::id::{FormulaId, MessageNumber, Number};
+use crate::message::{Body, Envelope, Mail, Message};
+use crate::provenance::Provenance;
+use crate::table::{self, MailboxRow};
+use crate::txn::Table;
+
+use super::State;
+
+/// A message in a mailbox of the actor's.
+pub(crate) struct Letter {
+    /// Its number.
+    pub(crate) number: MessageNumber,
+    /// The message's formula.
+    pub(crate) id: FormulaId,
+    /// What was sent.
+    pub(crate) message: Message,
+    /// How it lies there.
+    pub(crate) mail: Mail,
+}
+
+impl State<'_> {
+    /// Delivers a message of the actor's to itself and returns its number.
+    pub(crate) fn deliver(
+        &mut self,
+        body: Body,
+        reply_to: Option<Number>,
+        needs_you: bool,
+        provenance: Provenance,
+    ) -> Result<MessageNumber, Fault> {
+        let actor = self.actor;
+        self.send(&actor, body, reply_to, needs_you, provenance)
+    }
+
+    /// Sends a message to an agent: one formula, and a row in both mailboxes, or in one if it goes to the actor
+    /// itself. Returns its number in the actor's mailbox.
+    pub(crate) fn send(
+        &mut self,
+        to: &FormulaId,
+        body: Body,
+        reply_to: Option<Number>,
+        needs_answer: bool,
+        provenance: Provenance,
+    ) -> Result<MessageNumber, Fault> {
+        let (sender, recipient) = (self.self_agent()?, self.agent(to)?);
+        let message =
+            Message { from: sender.handle, to: recipient.handle, sent_ms: self.env.now_ms(), reply_to, body };
+        let envelope_of = |id: &FormulaId, message: &Message| Envelope {
+            id: Number(id.number),
+            kind: message.body.kind().to_owned(),
+            from: Number(message.from.number),
+            to: Number(message.to.number),
+            sent_ms: message.sent_ms,
+            reply_to: message.reply_to,
+        };
+        let id = self.fresh_id();
+        let envelope = envelope_of(&id, &message);
+        self.put_formula(id, Formula::Message { message: Box::new(message.clone()) }, provenance)?;
+        let post = |state: &mut Self, whose: FormulaId, agent: Agent, needs_you: bool| {
+            let mail = Mail {
+                envelope: envelope.clone(),
+                message: Some(id),
+                answers: Default::default(),
+                needs_you,
+                dismissed_ms: None,
+            };
+            state.drop_in(&whose, &agent, &message, mail)
+        };
+        let number = post(self, *to, recipient, needs_answer)?;
+        if *to == self.actor {
+            return Ok(number);
+        }
+        let actor = self.actor;
+        post(self, actor, sender, false)
+    }
+
+    fn drop_in(
+        &mut self,
+        whose: &FormulaId,
+        agent: &Agent,
+        message: &Message,
+        mail: Mail,
+    ) -> Result<MessageNumber, Fault> {
+        let owner = whose.number;
+        let mut row: MailboxRow =
+            table::load(self.txn, Table::Mailbox, &owner, &agent.mailbox.number)?.unwrap_or_default();
+        let number = MessageNumber(row.next);
+        row.next += 1;
+        table::save(self.txn, Table::Mailbox, &owner, &agent.mailbox.number, &row, None)?;
+        let index = table::inner_key(&agent.mailbox, &mail.envelope.id.0);
+        table::save(self.txn, Table::Mailbox, &owner, &index, &number, None)?;
+        let id = self.id_of(mail.envelope.id);
+        self.tie(&agent.mailbox, &format!("message {number}"), &id)?;
+        self.hold(&Number(owner), &id, b"m", &id.number)?;
+        for reference in handed_over(message, agent) {
+            self.hold(&Number(owner), &reference, b"m", &id.number)?;
+        }
+        let change = Change::Message {
+            number,
+            kind: mail.envelope.kind.clone(),
+            run: message.body.run(),
+            needs_you: mail.needs_you,
+        };
+        self.put_mail_of(&owner, &agent.mailbox, number, &mail)?;
+        let seq = self.event_for(&owner, change)?;
+        if owner == self.owner() {
+            self.outcome.last_event = seq;
+        }
+        Ok(number)
+    }
+
+    fn put_mail_of(
+        &mut self,
+        owner: &crate::txn::Owner,
+        mailbox: &FormulaId,
+        number: MessageNumber,
+        mail: &Mail,
+    ) -> Result<(), Fault> {
+        let key = table::inner_key(mailbox, &table::number_key(number.0));
+        table::save(self.txn, Table::Message, owner, &key, mail, None)?;
+        Ok(())
+    }
+
+    pub(crate) fn put_mail(&mut self, number: MessageNumber, mail: &Mail) -> Result<(), Fault> {
+        let (owner, mailbox) = (self.owner(), self.self_agent()?.mailbox);
+        self.put_mail_of(&owner, &mailbox, number, mail)
+    }
+
+    /// The message under this number in the actor's mailbox.
+    pub(crate) fn letter(&mut self, number: MessageNumber) -> Result<Letter, Fault> {
+        let (owner, mailbox) = (self.owner(), self.self_agent()?.mailbox);
+        let mail = table::mail(self.txn, &owner, &mailbox, number)?.ok_or(Fault::NoMessage(number))?;
+        let id = mail.message.ok_or(Fault::NoMessage(number))?;
+        match self.formula(&id)? {
+            Formula::Message { message } => Ok(Letter { number, id, message: *message, mail }),
+            _ => Err(Fault::Dangling(id)),
+        }
+    }
+
+    /// The identity of a message of the actor's, wherever its copies are; `None` if there is none under the number.
+    pub(crate) fn message_of(&mut self, number: MessageNumber) -> Result<Option<Number>, Fault> {
+        let (owner, mailbox) = (self.owner(), self.self_agent()?.mailbox);
+        Ok(table::mail(self.txn, &owner, &mailbox, number)?.map(|mail| mail.envelope.id))
+    }
+
+    /// The same, if it is one that the actor received and may answer.
+    pub(crate) fn received(&mut self, number: MessageNumber, what: &'static str) -> Result<Letter, Fault> {
+        let letter = self.letter(number)?;
+        if letter.message.to != self.self_agent()?.handle {
+            let kind = letter.message.body.kind().to_owned();
+            return Err(Fault::WrongKind { number, kind: format!("{kind} that you sent"), what });
+        }
+        Ok(letter)
+    }
+
+    /// The agent behind a handle.
+    pub(crate) fn agent_of(&mut self, handle: &FormulaId) -> Result<FormulaId, Fault> {
+        match self.through(handle, "receive")? {
+            (_, Formula::Handle { agent }) => Ok(agent),
+            (id, Formula::Host { .. } | Formula::Guest { .. }) => Ok(id),
+            (_, other) => Err(Fault::Misfit {
+                what: format!("a {} has no mailbox: mail goes to a handle", other.kind()),
+            }),
+        }
+    }
+
+    /// The agent who is the other party of a message of the actor's.
+    pub(crate) fn other_party(&mut self, letter: &Letter) -> Result<FormulaId, Fault> {
+        let own = self.self_agent()?.handle;
+        let other = if letter.message.from == own { letter.message.to } else { letter.message.from };
+        self.agent_of(&other)
+    }
+
+    /// Hides a message and drops its references; the envelope stays.
+    pub(crate) fn dismiss(&mut self, number: MessageNumber) -> Result<(), Fault> {
+        let letter = self.letter(number)?;
+        let mailbox = self.self_agent()?.mailbox;
+        let me = self.me();
+        self.untie(&mailbox, &format!("message {number}"), &letter.id)?;
+        self.unhold(&me, &letter.id, b"m", &letter.id.number)?;
+        for reference in handed_over(&letter.message, &self.self_agent()?) {
+            self.unhold(&me, &reference, b"m", &letter.id.number)?;
+        }
+        let mut mail = letter.mail;
+        mail.message = None;
+        mail.needs_you = false;
+        mail.dismissed_ms = Some(self.env.now_ms());
+        self.put_mail(number, &mail)?;
+        self.event(Change::Dismissed { number })
+    }
+
+    /// Notes the answer to a message of the actor's that asks for one thing.
+    pub(crate) fn mark_answered(
+        &mut self,
+        letter: &mut Letter,
+        answer: crate::message::Answer,
+    ) -> Result<(), Fault> {
+        letter.mail.answers.insert(0, answer);
+        letter.mail.needs_you = false;
+        self.put_mail(letter.number, &letter.mail)?;
+        self.event(Change::Answered { number: letter.number, needs_you: false })
+    }
+}
+
+/// What an agent holds because a message lies in its mailbox. What a request for evaluation names stays the sender's:
+/// the recipient agrees to its use, and gets none of it.
+fn handed_over(message: &Message, whose: &Agent) -> Vec<FormulaId> {
+    match &message.body {
+        Body::EvalRequest { promise, .. } if message.from != whose.handle => {
+            vec![message.from, message.to, *promise]
+        }
+        _ => message.references(),
+    }
+}

@@ -1,0 +1,207 @@
+//! One command at work: the transaction, the actor, and what the command has done so far.
+
+mod grants;
+mod graph;
+mod mail;
+mod names;
+mod promise;
+mod runs;
+
+use std::collections::BTreeSet;
+
+use crate::command::{Command, Fault, Outcome};
+use crate::env::Env;
+use crate::event::{Change, Event};
+use crate::formula::{Agent, Formula};
+use crate::id::{BlobHash, FormulaId, Number};
+use crate::provenance::{Provenance, Source};
+use crate::table::{self, FormulaRow};
+use crate::txn::{NOBODY, Owner, StoreFault, Table, Txn};
+
+pub(crate) use grants::Gift;
+pub(crate) use mail::Letter;
+
+/// The state as one command sees and changes it.
+pub(crate) struct State<'a> {
+    pub(crate) txn: &'a mut dyn Txn,
+    pub(crate) env: &'a Env,
+    pub(crate) actor: FormulaId,
+    pub(crate) outcome: Outcome,
+    node: [u8; 32],
+    endo: FormulaId,
+    /// Formulas that this command made.
+    made: BTreeSet<FormulaId>,
+    /// References that this command added: who refers to what.
+    tied: Vec<(FormulaId, FormulaId)>,
+    /// Formulas to which this command dropped a reference.
+    loosened: BTreeSet<FormulaId>,
+}
+
+impl<'a> State<'a> {
+    pub(crate) fn new(txn: &'a mut dyn Txn, env: &'a Env, command: &Command) -> Result<State<'a>, Fault> {
+        let node = table::load(txn, Table::Meta, &NOBODY, b"node")?
+            .map(|BlobHash(node)| node)
+            .ok_or(Fault::Genesis("has not been made yet"))?;
+        let endo = table::endo(txn)?.ok_or(Fault::Genesis("has not been made yet"))?;
+        if crate::collect::is_going(txn, &command.actor)? {
+            return Err(Fault::Dangling(command.actor));
+        }
+        let state = State::with(txn, env, command.actor, node, endo);
+        match table::formula(state.txn, &state.actor)?.map(|row| row.formula) {
+            Some(Formula::Host { .. } | Formula::Guest { .. }) => Ok(state),
+            // What stands for no authority has none, and what is no agent acts for nobody.
+            Some(other) => Err(Fault::NotAllowed(format!("a {} does nothing of its own", other.kind()))),
+            None => Err(Fault::Dangling(state.actor)),
+        }
+    }
+
+    /// The state before there is any: for genesis alone.
+    pub(crate) fn unborn(txn: &'a mut dyn Txn, env: &'a Env, node: [u8; 32]) -> State<'a> {
+        let fresh = || FormulaId { number: env.number(), node };
+        let (actor, endo) = (fresh(), fresh());
+        State::with(txn, env, actor, node, endo)
+    }
+
+    fn with(
+        txn: &'a mut dyn Txn,
+        env: &'a Env,
+        actor: FormulaId,
+        node: [u8; 32],
+        endo: FormulaId,
+    ) -> State<'a> {
+        State {
+            txn,
+            env,
+            actor,
+            outcome: Outcome::default(),
+            node,
+            endo,
+            made: BTreeSet::new(),
+            tied: Vec::new(),
+            loosened: BTreeSet::new(),
+        }
+    }
+
+    /// The owner under which the actor's rows lie.
+    pub(crate) fn owner(&self) -> Owner {
+        self.actor.number
+    }
+
+    /// The actor's number.
+    pub(crate) fn me(&self) -> Number {
+        Number(self.actor.number)
+    }
+
+    /// The root of the store.
+    pub(crate) fn endo(&self) -> FormulaId {
+        self.endo
+    }
+
+    pub(crate) fn fresh_id(&self) -> FormulaId {
+        FormulaId { number: self.env.number(), node: self.node }
+    }
+
+    /// The identifier of a formula of this node by its number.
+    pub(crate) fn id_of(&self, number: Number) -> FormulaId {
+        FormulaId { number: number.0, node: self.node }
+    }
+
+    pub(crate) fn put_formula(
+        &mut self,
+        id: FormulaId,
+        formula: Formula,
+        provenance: Provenance,
+    ) -> Result<(), Fault> {
+        let edges = formula.edges();
+        let row = FormulaRow { formula, provenance };
+        table::save(self.txn, Table::Formula, &NOBODY, &id.number, &row, Some(&row.provenance))?;
+        self.made.insert(id);
+        for (label, to) in edges {
+            self.tie(&id, &label, &to)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a formula and returns its identity.
+    pub(crate) fn make(&mut self, formula: Formula, provenance: Provenance) -> Result<FormulaId, Fault> {
+        let id = self.fresh_id();
+        self.put_formula(id, formula, provenance)?;
+        Ok(id)
+    }
+
+    pub(crate) fn formula(&mut self, id: &FormulaId) -> Result<Formula, Fault> {
+        Ok(table::formula(self.txn, id)?.ok_or(Fault::Dangling(*id))?.formula)
+    }
+
+    /// What the agent has; a fault if it is none.
+    pub(crate) fn agent(&mut self, id: &FormulaId) -> Result<Agent, Fault> {
+        self.formula(id)?.agent().copied().ok_or_else(|| Fault::NotAllowed("this is no agent".to_owned()))
+    }
+
+    /// What the actor has.
+    pub(crate) fn self_agent(&mut self) -> Result<Agent, Fault> {
+        let actor = self.actor;
+        self.agent(&actor)
+    }
+
+    /// Whether the actor acts for a person.
+    pub(crate) fn is_host(&mut self) -> Result<bool, Fault> {
+        let actor = self.actor;
+        Ok(matches!(self.formula(&actor)?, Formula::Host { .. }))
+    }
+
+    /// Refuses what only a host may do.
+    pub(crate) fn hosts_only(&mut self, what: &str) -> Result<(), Fault> {
+        if self.is_host()? { Ok(()) } else { Err(Fault::NotAllowed(format!("only a host can {what}"))) }
+    }
+
+    /// The provenance of what the actor says.
+    pub(crate) fn said(&mut self) -> Result<Provenance, Fault> {
+        let source = if self.is_host()? { Source::Host } else { Source::Agent(self.me()) };
+        Ok(Provenance::of(source))
+    }
+
+    /// The provenance of a formula.
+    pub(crate) fn provenance_of(&mut self, id: &FormulaId) -> Result<Provenance, Fault> {
+        Ok(table::formula(self.txn, id)?.ok_or(Fault::Dangling(*id))?.provenance)
+    }
+
+    /// The next number of a counter that lives in `Meta`, from 1.
+    pub(crate) fn count(&mut self, name: &str) -> Result<u64, Fault> {
+        let owner = self.owner();
+        let next: u64 = table::load(self.txn, Table::Meta, &owner, name.as_bytes())?.unwrap_or(1);
+        table::save(self.txn, Table::Meta, &owner, name.as_bytes(), &next.saturating_add(1), None)?;
+        Ok(next)
+    }
+
+    pub(crate) fn event(&mut self, change: Change) -> Result<(), Fault> {
+        let owner = self.owner();
+        let seq = self.event_for(&owner, change)?;
+        self.outcome.last_event = seq;
+        Ok(())
+    }
+
+    /// Appends an event to the log of any agent and returns its number.
+    pub(crate) fn event_for(&mut self, owner: &Owner, change: Change) -> Result<u64, Fault> {
+        let last = table::last_event(self.txn, owner)?;
+        let (seq, prev) = last.map_or((1, BlobHash([0; 32])), |e| (e.seq + 1, e.hash));
+        let event = Event::chained(seq, self.env.now_ms(), change, prev);
+        table::save(self.txn, Table::Event, owner, &table::number_key(seq), &event, None)?;
+        Ok(seq)
+    }
+
+    pub(crate) fn note_blob(&mut self, hash: BlobHash, bytes: u64, from: &Provenance) -> Result<(), Fault> {
+        let known = table::blob(self.txn, hash)?;
+        let provenance = known.map_or_else(|| from.clone(), |row| row.provenance.join(from));
+        let row = table::BlobRow { bytes, provenance };
+        table::save(self.txn, Table::Blob, &NOBODY, &hash.0, &row, Some(&row.provenance))?;
+        Ok(())
+    }
+}
+
+/// A store that holds a row it should not is corrupt, whoever finds out.
+impl From<&'static str> for Fault {
+    fn from(what: &'static str) -> Fault {
+        Fault::Store(StoreFault::Corrupt(what.to_owned()))
+    }
+}

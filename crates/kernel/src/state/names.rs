@@ -1,0 +1,90 @@
+//! Pet names, as one command changes them.
+
+use crate::command::Fault;
+use crate::event::Change;
+use crate::formula::Formula;
+use crate::hub::Hub;
+use crate::id::{FormulaId, Number};
+use crate::name::NamePath;
+use crate::table;
+use crate::txn::{Owner, Table};
+
+use super::State;
+
+/// A place for a name: the pet store, under whom its rows lie, and the name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    store: FormulaId,
+    owner: Owner,
+    name: String,
+}
+
+impl State<'_> {
+    /// The spot at the end of one of the actor's paths, for what is called `method` on its directory.
+    pub(crate) fn spot(&mut self, path: &NamePath, method: &str) -> Result<Spot, Fault> {
+        let (before, name) = path.split_pet()?;
+        let name = name.to_owned();
+        let hub = self.view().hub_for(self.txn, before, method)?;
+        match self.writable(&hub)? {
+            Some((store, owner)) => Ok(Spot { store, owner, name }),
+            None => {
+                Err(Fault::NotAllowed(format!("the names in {:?} are not for choosing", before.join("/"))))
+            }
+        }
+    }
+
+    fn writable(&mut self, hub: &Hub) -> Result<Option<(FormulaId, Owner)>, Fault> {
+        Ok(match hub {
+            Hub::Directory { store, owner } => Some((*store, *owner)),
+            Hub::Agent(agent) => {
+                let directory = self.agent(agent)?.directory;
+                let Formula::Directory { store } = self.formula(&directory)? else { return Ok(None) };
+                match self.formula(&store)? {
+                    Formula::PetStore { owner } => Some((store, owner.0)),
+                    _ => None,
+                }
+            }
+            Hub::Mailbox { .. } | Hub::Message { .. } => None,
+        })
+    }
+
+    /// What has the name now.
+    pub(crate) fn named(&mut self, spot: &Spot) -> Result<Option<FormulaId>, Fault> {
+        let key = table::inner_key(&spot.store, spot.name.as_bytes());
+        Ok(table::load(self.txn, Table::PetName, &spot.owner, &key)?)
+    }
+
+    /// Gives the name, taking it from whatever had it.
+    pub(crate) fn name(&mut self, spot: &Spot, id: &FormulaId) -> Result<(), Fault> {
+        let before = self.named(spot)?;
+        if before == Some(*id) {
+            return Ok(());
+        }
+        if let Some(before) = before {
+            self.forget(spot, &before)?;
+        }
+        let key = table::inner_key(&spot.store, spot.name.as_bytes());
+        table::save(self.txn, Table::PetName, &spot.owner, &key, id, None)?;
+        self.tie(&spot.store, &format!("name {}", spot.name), id)?;
+        self.hold(&Number(spot.owner), id, b"n", &key)?;
+        let change = Change::Named { directory: spot.store, name: spot.name.clone(), id: *id };
+        self.event_for(&spot.owner, change)?;
+        Ok(())
+    }
+
+    /// Takes the name away.
+    pub(crate) fn unname(&mut self, spot: &Spot) -> Result<FormulaId, Fault> {
+        let before = self.named(spot)?.ok_or_else(|| Fault::UnknownName(format!("{:?}", spot.name)))?;
+        self.forget(spot, &before)?;
+        let change = Change::Unnamed { directory: spot.store, name: spot.name.clone() };
+        self.event_for(&spot.owner, change)?;
+        Ok(before)
+    }
+
+    fn forget(&mut self, spot: &Spot, before: &FormulaId) -> Result<(), Fault> {
+        let key = table::inner_key(&spot.store, spot.name.as_bytes());
+        self.txn.delete(Table::PetName, &spot.owner, &key)?;
+        self.untie(&spot.store, &format!("name {}", spot.name), before)?;
+        self.unhold(&Number(spot.owner), before, b"n", &key)
+    }
+}

@@ -1,0 +1,65 @@
+//! Promises, as one command changes them.
+
+use crate::command::Fault;
+use crate::event::Change;
+use crate::formula::Formula;
+use crate::id::{BlobHash, FormulaId, Number};
+use crate::provenance::Provenance;
+use crate::run::RunOutcome;
+use crate::table::{self, PromiseRow};
+use crate::txn::{NOBODY, Table};
+
+use super::State;
+
+impl State<'_> {
+    /// Makes a pending promise for an agent, and the right to settle it.
+    pub(crate) fn new_promise(
+        &mut self,
+        asker: Number,
+        call: Option<BlobHash>,
+    ) -> Result<(FormulaId, FormulaId), Fault> {
+        let said = self.said()?;
+        let promise = self.make(Formula::Promise { asker, call }, said)?;
+        self.put_promise(&promise, &PromiseRow::Pending)?;
+        let resolver = self.make(Formula::Resolver { promise }, Provenance::host())?;
+        Ok((promise, resolver))
+    }
+
+    /// Settles the promise of a run. A promise settles once: a second outcome changes nothing.
+    pub(crate) fn settle(&mut self, promise: &FormulaId, outcome: &RunOutcome) -> Result<bool, Fault> {
+        let row = match outcome {
+            RunOutcome::Done(value) => PromiseRow::Fulfilled { value: value.clone() },
+            RunOutcome::Failed(trouble) => PromiseRow::Rejected { reason: trouble.message.raw().to_owned() },
+        };
+        self.settle_with(promise, row)
+    }
+
+    /// Settles a promise; `false` if it had settled before.
+    pub(crate) fn settle_with(&mut self, promise: &FormulaId, row: PromiseRow) -> Result<bool, Fault> {
+        match table::promise(self.txn, promise)? {
+            Some(PromiseRow::Pending) => {}
+            Some(_) => return Ok(false),
+            // Nobody waits any more: the promise was collected.
+            None => return Ok(false),
+        }
+        let Formula::Promise { asker, .. } = self.formula(promise)? else {
+            return Err(Fault::Dangling(*promise));
+        };
+        if let PromiseRow::Fulfilled { value } = &row {
+            let references: Vec<FormulaId> = value.references().into_iter().copied().collect();
+            for (i, id) in references.iter().enumerate() {
+                self.tie(promise, &format!("value {i}"), id)?;
+                self.hold(&asker, id, b"r", &promise.number)?;
+            }
+        }
+        self.put_promise(promise, &row)?;
+        let ok = matches!(row, PromiseRow::Fulfilled { .. });
+        self.event_for(&asker.0, Change::Settled { promise: *promise, ok })?;
+        Ok(true)
+    }
+
+    pub(crate) fn put_promise(&mut self, id: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
+        table::save(self.txn, Table::Promise, &NOBODY, &id.number, row, None)?;
+        Ok(())
+    }
+}

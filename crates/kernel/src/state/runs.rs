@@ -1,0 +1,157 @@
+//! Runs and the outbox, as one command changes them.
+
+use crate::command::Fault;
+use crate::event::Change;
+use crate::id::{RunNumber, StepRef};
+use crate::provenance::Provenance;
+use crate::run::{Entry, Place, Run, RunOutcome, State as RunState, Step};
+use crate::table::{self, Task};
+use crate::txn::Table;
+
+use super::State;
+
+impl State<'_> {
+    pub(crate) fn run(&mut self, number: RunNumber) -> Result<Run, Fault> {
+        let owner = self.owner();
+        table::run(self.txn, &owner, number)?.ok_or(Fault::NoRun(number))
+    }
+
+    pub(crate) fn put_run(&mut self, run: &Run) -> Result<(), Fault> {
+        let owner = self.owner();
+        let key = table::number_key(run.number.0);
+        table::save(self.txn, Table::Run, &owner, &key, run, Some(&run.provenance))?;
+        Ok(())
+    }
+
+    pub(crate) fn step(&mut self, at: StepRef) -> Result<Step, Fault> {
+        let owner = self.owner();
+        table::step(self.txn, &owner, at)?
+            .ok_or(Fault::OutOfOrder { at, what: "the journal has no such step" })
+    }
+
+    /// Puts a task into the outbox and returns its number.
+    pub(crate) fn post(&mut self, task: Task) -> Result<u64, Fault> {
+        let seq = self.count("next_outbox")?;
+        let owner = self.owner();
+        table::save(self.txn, Table::Outbox, &owner, &table::number_key(seq), &task, None)?;
+        Ok(seq)
+    }
+
+    pub(crate) fn unpost(&mut self, seq: u64) -> Result<(), Fault> {
+        let owner = self.owner();
+        self.txn.delete(Table::Outbox, &owner, &table::number_key(seq))?;
+        Ok(())
+    }
+
+    /// Puts a task into the outbox of the store's own host, whoever acts, and returns its number.
+    pub(crate) fn post_for_root(&mut self, task: Task) -> Result<u64, Fault> {
+        let root = self.root_host()?;
+        let actor = std::mem::replace(&mut self.actor, root);
+        let posted = self.post(task);
+        self.actor = actor;
+        posted
+    }
+
+    /// Takes a task out of that outbox.
+    pub(crate) fn unpost_for_root(&mut self, seq: u64) -> Result<(), Fault> {
+        let owner = self.root_host()?.number;
+        self.txn.delete(Table::Outbox, &owner, &table::number_key(seq))?;
+        Ok(())
+    }
+
+    fn root_host(&mut self) -> Result<crate::id::FormulaId, Fault> {
+        table::host(self.txn)?.ok_or(Fault::Genesis("has not been made yet"))
+    }
+
+    /// Keeps the formula of a run that is not over.
+    pub(crate) fn keep_run(&mut self, run: &Run) -> Result<(), Fault> {
+        let root = self.endo();
+        self.tie(&root, &format!("run {}", run.number), &run.id)
+    }
+
+    /// Stops keeping it.
+    pub(crate) fn let_run_go(&mut self, run: &Run) -> Result<(), Fault> {
+        let root = self.endo();
+        self.untie(&root, &format!("run {}", run.number), &run.id)
+    }
+
+    /// Appends a step to the run's journal and returns its number. The run itself is the caller's to save.
+    pub(crate) fn journal(
+        &mut self,
+        run: &mut Run,
+        entry: Entry,
+        provenance: Provenance,
+    ) -> Result<u64, Fault> {
+        let number = run.next_step;
+        run.next_step += 1;
+        let line = crate::line::of(&entry);
+        let name = entry.name().to_owned();
+        let step = Step { number, at_ms: self.env.now_ms(), entry, provenance };
+        let owner = self.owner();
+        let key = table::step_key(run.number, number);
+        table::save(self.txn, Table::Journal, &owner, &key, &step, Some(&step.provenance))?;
+        self.event(Change::Step { run: run.number, step: number, entry: name, line })?;
+        Ok(number)
+    }
+
+    /// Makes the run one that must go on.
+    pub(crate) fn make_ready(&mut self, run: &mut Run) -> Result<(), Fault> {
+        run.state = RunState::Ready;
+        if run.drive.is_none() {
+            run.drive = Some(self.post(Task::Drive { run: run.number })?);
+        }
+        self.outcome.ready.push(run.number);
+        Ok(())
+    }
+
+    /// Takes the run out of the outbox.
+    pub(crate) fn make_still(&mut self, run: &mut Run) -> Result<(), Fault> {
+        if let Some(seq) = run.drive.take() {
+            self.unpost(seq)?;
+        }
+        Ok(())
+    }
+
+    /// Wakes a run that waits. A run that is at work notices by itself.
+    pub(crate) fn wake(&mut self, run: &mut Run, why: String) -> Result<(), Fault> {
+        if run.state == RunState::Waiting {
+            self.journal(run, Entry::Resumed { why }, Provenance::default())?;
+            self.make_ready(run)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the run above that this one has ended, in the same transaction.
+    pub(crate) fn report(&mut self, child: &Run, outcome: &RunOutcome) -> Result<(), Fault> {
+        let Some(parent) = child.parent else { return Ok(()) };
+        let mut run = self.run(parent.run)?;
+        run.provenance = run.provenance.join(&child.provenance);
+        match parent.place {
+            Place::Call { proposal } => {
+                crate::commands::complete_call(self, &mut run, proposal, child, outcome)?
+            }
+            Place::Item { index } => {
+                run.children.remove(&index);
+                let entry = Entry::Collected { index, outcome: outcome.clone() };
+                self.journal(&mut run, entry, child.provenance.clone())?;
+            }
+        }
+        crate::commands::finish_if_still(self, &mut run)?;
+        if !run.is_finished() {
+            self.wake(&mut run, format!("{} ended", child.number))?;
+        }
+        self.put_run(&run)
+    }
+
+    /// Every run above this one, nearest first.
+    pub(crate) fn ancestors(&mut self, run: &Run) -> Result<Vec<Run>, Fault> {
+        let mut above = Vec::new();
+        let mut parent = run.parent;
+        while let Some(link) = parent {
+            let run = self.run(link.run)?;
+            parent = run.parent;
+            above.push(run);
+        }
+        Ok(above)
+    }
+}
