@@ -52,14 +52,18 @@ impl Bench {
         fs::write(base.path().join("outside/canary.md"), CANARY).unwrap();
         let grant = Grant {
             id: id(3),
+            number: kernel::GrantNumber(1),
             target: id(4),
+            words: String::new(),
             holder: id(5),
+            owner: kernel::Number([1; 32]),
             slot: slot.into(),
             methods: methods.iter().map(ToString::to_string).collect(),
             attenuation: Attenuation::default(),
             allow: BTreeSet::new(),
             ask: BTreeSet::new(),
-            source: MessageNumber(0),
+            source: Some(MessageNumber(0)),
+            given_ms: 0,
             expires_ms: None,
             revoked_ms: None,
         };

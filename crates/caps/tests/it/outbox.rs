@@ -124,5 +124,5 @@ fn a_path_that_is_no_directory_cannot_be_opened() {
             "{error}"
         );
     }
-    assert!(caps::open(&Formula::Promise, &bench.grant).is_err());
+    assert!(caps::open(&Formula::LeastAuthority, &bench.grant).is_err());
 }

@@ -74,6 +74,7 @@ fn describe(source: &Source) -> String {
         Source::Model(name) => format!("the model {}", visible_line(name)),
         Source::Document { name, .. } => visible_line(name).to_string(),
         Source::Run(number) => format!("run {number}"),
+        Source::Agent(_) => "another agent".to_owned(),
     }
 }
 
