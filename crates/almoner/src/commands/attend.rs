@@ -223,7 +223,7 @@ impl Attendance<'_> {
             other => return Err(unexpected(&other)),
         };
         for letter in letters {
-            if let kernel::message::Body::Approval { run, .. } = &letter.message.body
+            if let Some(kernel::message::Body::Approval { run, .. }) = letter.body()
                 && self.family.contains(run)
             {
                 self.pending.insert(letter.number);
@@ -379,12 +379,16 @@ impl Attendance<'_> {
                 }
                 self.family.contains(run)
             }
-            Change::Step { run, .. } | Change::Granted { run, .. } | Change::RunFinished { run, .. } => {
-                self.family.contains(run)
-            }
-            Change::Message { run, .. } => run.is_some_and(|run| self.family.contains(&run)),
+            Change::Step { run, .. } | Change::RunFinished { run, .. } => self.family.contains(run),
+            Change::Granted { run, .. } | Change::Message { run, .. } => run.is_some_and(|run| self.family.contains(&run)),
             Change::Answered { number, .. } => self.pending.contains(number),
-            Change::Genesis { .. } => false,
+            Change::Genesis { .. }
+            | Change::Revoked { .. }
+            | Change::Named { .. }
+            | Change::Unnamed { .. }
+            | Change::Settled { .. }
+            | Change::Dismissed { .. }
+            | Change::Cancelled { .. } => false,
         }
     }
 

@@ -50,14 +50,20 @@ pub fn inbox(place: &Place, args: &InboxArgs) -> Ended {
 fn line(letter: &Letter) -> String {
     let mut out = String::new();
     let mark = if letter.mail.needs_you { "●" } else { " " };
-    let _ = write!(out, "{mark} {:>4}  {:<9} ", letter.number.0, letter.message.body.kind());
-    match &letter.message.body {
-        Body::Approval { run, entries } => {
+    let _ = write!(out, "{mark} {:>4}  {:<9} ", letter.number.0, letter.mail.envelope.kind);
+    match letter.body() {
+        Some(Body::Approval { run, entries }) => {
             let open = entries.len().saturating_sub(letter.mail.answers.len());
             let _ = writeln!(out, "{run} asks about {} ({open} open)", entries.len());
         }
-        Body::Command { text, .. } => {
+        Some(Body::Command { text, .. }) => {
             let _ = writeln!(out, "{}", text.visible_line());
+        }
+        Some(other) => {
+            let _ = writeln!(out, "{}", crate::show::letter::summary(other));
+        }
+        None => {
+            let _ = writeln!(out, "(dismissed)");
         }
     }
     out

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::Reply;
+use kernel::command::{Cancel, MailAct, NameAct, ProvideAgent, Reply, Said};
 use kernel::event::Event;
+use kernel::grant::Grant;
 use kernel::query::Letter;
-use kernel::run::{Run, Step};
-use kernel::{BlobHash, MessageNumber, RunNumber};
+use kernel::run::{ResultGoesTo, Run, Step};
+use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, NamePath, RunNumber, Value};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ use crate::show::card::Card;
 use crate::show::reason::Reason;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What a client says first.
 #[derive(Clone, Serialize, Deserialize)]
@@ -103,10 +104,260 @@ pub enum Request {
         /// The last event that the client has seen.
         after: u64,
     },
+    /// Change something as an agent: names, agents, grants, mail.
+    Act {
+        /// The agent, by a name path of the host's; `None` means the host.
+        agent: Option<String>,
+        /// The command as the person gave it.
+        said: Said,
+        /// What to do.
+        act: Box<AgentAct>,
+    },
+    /// Look at something as an agent.
+    Look {
+        /// The agent, by a name path of the host's; `None` means the host.
+        agent: Option<String>,
+        /// At what.
+        look: Look,
+    },
     /// Examine the store.
     Check,
     /// End.
     Stop,
+}
+
+/// What an agent does. What needs the outside (bytes beside the store, a worker file read, a secret sealed, a token
+/// drawn) is asked for in its own words; everything else is the kernel's act.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum AgentAct {
+    /// Something happens to names.
+    Name {
+        /// What.
+        act: NameAct,
+    },
+    /// Keeps text as bytes beside the store, under a name.
+    StoreText {
+        /// The text.
+        text: String,
+        /// The name.
+        path: NamePath,
+    },
+    /// Makes an agent.
+    Provide {
+        /// Which.
+        act: ProvideAgent,
+    },
+    /// Something happens to mail. Definitions, endowments and forms filled in have their own acts here.
+    Mail {
+        /// What.
+        act: Box<MailAct>,
+    },
+    /// Proposes a program.
+    Define {
+        /// To whom.
+        to: NamePath,
+        /// The name of a worker, if it is one.
+        name: String,
+        /// Code, or a worker file (it begins with `---`).
+        source: String,
+        /// The files that a worker includes, by name.
+        includes: BTreeMap<String, String>,
+        /// For code: its slots, each with a label and a pattern as text.
+        slots: BTreeMap<String, (String, String)>,
+        /// The name under which the promise is kept.
+        result_name: Option<NamePath>,
+        /// Edit this definition instead of proposing a new one.
+        edit: Option<MessageNumber>,
+    },
+    /// Endows a program that was proposed: code, or a worker, which starts to run.
+    Endow {
+        /// The definition's message.
+        number: MessageNumber,
+        /// Slots bound to names of the agent's.
+        names: BTreeMap<String, NamePath>,
+        /// For a worker: what it works on, and slots bound to paths of this machine.
+        run: Box<RunRequest>,
+        /// Where the result goes.
+        goes_to: ResultGoesTo,
+        /// The name under which the host keeps the promise for the result.
+        result_name: Option<NamePath>,
+    },
+    /// Fills in a form.
+    Submit {
+        /// The form.
+        number: MessageNumber,
+        /// What was written into each field.
+        values: BTreeMap<String, Written>,
+    },
+    /// Makes a one-use sharing token.
+    Share {
+        /// For what.
+        path: NamePath,
+    },
+    /// Uses a sharing token.
+    Accept {
+        /// The token.
+        token: String,
+        /// The name for what it gives.
+        path: NamePath,
+    },
+    /// Ends a grant: `g4`, or the name of something that was granted to the agent's own guests.
+    Revoke {
+        /// Which.
+        grant: GrantNumber,
+    },
+    /// Ends work.
+    Cancel {
+        /// What.
+        what: Cancel,
+        /// Why.
+        reason: Untrusted,
+    },
+}
+
+/// What a person wrote into a field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "written", rename_all = "snake_case")]
+pub enum Written {
+    /// Text: read as the field's pattern says (a number, a word, a pet name for a capability).
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A value as JSON.
+    Json {
+        /// The value.
+        json: serde_json::Value,
+    },
+}
+
+/// What to look at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "look", rename_all = "snake_case")]
+pub enum Look {
+    /// The names in a directory; the agent's own without a path.
+    Names {
+        /// Which.
+        path: Option<NamePath>,
+    },
+    /// What a name stands for.
+    Thing {
+        /// The name.
+        path: NamePath,
+    },
+    /// Grants that the agent gave.
+    Grants,
+    /// Mail.
+    Letters {
+        /// Only what needs an answer.
+        open: bool,
+        /// Only from this number on.
+        from: Option<MessageNumber>,
+    },
+    /// One message in full.
+    Letter {
+        /// Which.
+        number: MessageNumber,
+    },
+    /// What a promise has come to; with `wait`, as soon as it has come to anything.
+    Promise {
+        /// Which.
+        promise: FormulaId,
+        /// Whether to wait for it.
+        wait: bool,
+    },
+    /// Why something is kept.
+    Kept {
+        /// A name or an identifier.
+        thing: String,
+    },
+}
+
+/// A name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameRow {
+    /// The name.
+    pub name: String,
+    /// The type of what it stands for.
+    pub kind: String,
+    /// What it stands for, in words.
+    pub words: Untrusted,
+    /// Its formula, if it is one.
+    pub id: Option<FormulaId>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Thing {
+    /// Its formula, if it is one.
+    pub id: Option<FormulaId>,
+    /// Its type.
+    pub kind: String,
+    /// What it is, in words.
+    pub words: Untrusted,
+    /// Its value, if it is one, or what a promise was kept with.
+    pub value: Option<Value>,
+    /// Its bytes as text, if it is bytes.
+    pub text: Option<Untrusted>,
+    /// For a promise: how it stands.
+    pub promise: Option<PromiseState>,
+}
+
+/// How a promise stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "promise", rename_all = "snake_case")]
+pub enum PromiseState {
+    /// Nothing has come of it yet.
+    Pending,
+    /// It has its value.
+    Fulfilled {
+        /// The value.
+        value: Value,
+    },
+    /// It will never have one.
+    Rejected {
+        /// Why.
+        reason: Untrusted,
+    },
+}
+
+/// A message in full, as its reader sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LetterView {
+    /// The message.
+    pub letter: Letter,
+    /// The reader's name for whoever sent it.
+    pub from: String,
+    /// The reader's name for whoever got it.
+    pub to: String,
+    /// For a definition: its text.
+    pub source: Option<Untrusted>,
+    /// For a definition: its slots; for a form, its fields.
+    pub holes: Vec<Hole>,
+    /// For a request to evaluate: the reader's own names for what it would use.
+    pub uses: Vec<(String, String)>,
+    /// For a definition: whether it is a worker.
+    pub is_worker: bool,
+}
+
+/// A slot or a field, as a person reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hole {
+    /// Its name.
+    pub name: String,
+    /// What its author says about it. Foreign text.
+    pub label: Untrusted,
+    /// What may fill it, in one plain line.
+    pub wants: String,
+    /// Whether it takes a capability, by one of the reader's names.
+    pub capability: bool,
+    /// Whether what is written there is sealed.
+    pub secret: bool,
+    /// What stands there unless something else is said.
+    pub default: Option<String>,
+    /// What may be chosen from, if it is a choice.
+    pub choices: Vec<String>,
 }
 
 /// A run that a person wants.
@@ -201,6 +452,20 @@ pub enum Response {
     Letters(Vec<Letter>),
     /// An approval.
     Card(Box<Card>),
+    /// Names in a directory.
+    Names(Vec<NameRow>),
+    /// What a name stands for.
+    Thing(Box<Thing>),
+    /// Grants.
+    Grants(Vec<Grant>),
+    /// A message in full.
+    Letter(Box<LetterView>),
+    /// How a promise stands.
+    Promise(PromiseState),
+    /// Ways on which something is kept, each as lines from the root.
+    Kept(Vec<Vec<String>>),
+    /// A sharing token. It is shown once and kept nowhere.
+    Token(String),
     /// Where something comes from.
     Why(Vec<Reason>),
     /// Bytes, as text; `None` if they are not text.

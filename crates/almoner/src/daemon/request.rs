@@ -149,7 +149,7 @@ pub fn card(server: &Server, number: MessageNumber) -> Result<Card, Failure> {
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
     })?;
-    let Body::Approval { run, entries } = &letter.message.body else {
+    let Some(Body::Approval { run, entries }) = letter.body() else {
         return Err(Failure::new(Exit::NotFound, format!("message {number} is not an approval"))
             .help("see `almoner inbox`"));
     };

@@ -441,6 +441,7 @@ fn plan(
             let target = match &b.target {
                 Target::Mount { path } => path.clone(),
                 Target::Spool { path } => format!("mail spool {path}"),
+                Target::Named { path } => path.to_string(),
                 Target::Worker(program) => {
                     format!("worker {} ({})", program.name, program.definition.short())
                 }

@@ -68,7 +68,7 @@ fn cause_of_run(server: &Server, run: &Run, reasons: &mut Vec<Reason>) -> Result
 fn command(server: &Server, number: MessageNumber, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
     let daemon = &server.daemon;
     if let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
-        && let Body::Command { text, .. } = &letter.message.body
+        && let Some(Body::Command { text, .. }) = letter.body()
     {
         reasons.push(Reason::new(format!("message {number}"), format!("you said: {}", text.visible_line())));
     }
@@ -81,15 +81,15 @@ fn of_message(server: &Server, number: MessageNumber) -> Result<Vec<Reason>, Fai
         Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
     })?;
     let mut reasons = Vec::new();
-    match &letter.message.body {
-        Body::Command { text, run, .. } => {
+    match letter.body() {
+        Some(Body::Command { text, run, .. }) => {
             reasons
                 .push(Reason::new(format!("message {number}"), format!("you said: {}", text.visible_line())));
             if let Some(run) = run {
                 reasons.push(Reason::new("it is about", run.to_string()));
             }
         }
-        Body::Approval { run, entries } => {
+        Some(Body::Approval { run, entries }) => {
             reasons.push(Reason::new(
                 format!("message {number}"),
                 format!("{run} asks about {}", entries.len()),
@@ -97,6 +97,10 @@ fn of_message(server: &Server, number: MessageNumber) -> Result<Vec<Reason>, Fai
             for asked in entries {
                 reasons.extend(of_step(server, asked.proposal)?);
             }
+        }
+        other => {
+            let kind = other.map_or_else(|| letter.mail.envelope.kind.clone(), |body| body.kind().to_owned());
+            reasons.push(Reason::new(format!("message {number}"), format!("is a {kind}")));
         }
     }
     Ok(reasons)
@@ -201,7 +205,8 @@ fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
         let steps = daemon.read(|txn| query::journal(txn, &owner, run.number, 1))?;
         for step in steps.iter().rev() {
             let Entry::Proposed { proposal, .. } = &step.entry else { continue };
-            let (_, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
+            // What was collected since has left no path to compare.
+            let Ok((_, formula)) = daemon.grant(&proposal.grant) else { continue };
             let directory = match &formula {
                 Formula::Mount { path } | Formula::Spool { path } => real(path),
                 _ => continue,
@@ -224,7 +229,7 @@ fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
             }
         }
         for (slot, id) in &run.grants {
-            let (grant, formula) = daemon.grant(id).map_err(|t| Failure::of_trouble(&t))?;
+            let Ok((grant, formula)) = daemon.grant(id) else { continue };
             let leads_to = match &formula {
                 Formula::Mount { path } | Formula::Spool { path } => real(path) == wanted,
                 _ => false,
@@ -234,7 +239,9 @@ fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
                     format!("slot {slot}"),
                     format!("is {} for {}", target_words(&formula), run.number),
                 )];
-                command(server, grant.source, &mut reasons)?;
+                if let Some(source) = grant.source {
+                    command(server, source, &mut reasons)?;
+                }
                 return Ok(reasons);
             }
         }

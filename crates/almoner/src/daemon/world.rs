@@ -128,7 +128,7 @@ impl Daemon {
 
     /// Applies one act of the host; returns when it is durable.
     pub fn apply(&self, act: Act) -> Result<Outcome, Failure> {
-        let command = Command { actor: self.host, act };
+        let command = Command { actor: self.host, act, said: None };
         let env = environment()?;
         match self.store.write(move |txn| kernel::apply(txn, &env, command)) {
             Ok(outcome) => {
@@ -230,7 +230,23 @@ pub fn fault_failure(fault: &Fault) -> Failure {
             format!("message {message} has no entry {}; it has {count}", entry.saturating_add(1)),
         )
         .help(format!("`almoner inbox {message}` shows them")),
-        Fault::OutOfOrder { .. } => Failure::new(Exit::Conflict, fault.to_string()),
+        Fault::OutOfOrder { .. } | Fault::Cancelled(_) | Fault::NoToken => {
+            Failure::new(Exit::Conflict, fault.to_string())
+        }
+        Fault::UnknownName(_) | Fault::NotADirectory(_) => {
+            Failure::new(Exit::NotFound, fault.to_string()).help("`almoner list` shows the names")
+        }
+        Fault::NoGrant(_) => Failure::new(Exit::NotFound, fault.to_string()).help("see `almoner grants`"),
+        Fault::Name(_) => Failure::new(Exit::Usage, fault.to_string())
+            .help("a name has no `/`, `@` or NUL; a path has `/` between names"),
+        Fault::NotHeld(_) | Fault::NotAllowed(_) | Fault::Revoked(_) => {
+            Failure::new(Exit::Denied, fault.to_string())
+        }
+        Fault::Misfit { .. } => Failure::new(Exit::Invalid, fault.to_string()),
+        Fault::WrongKind { number, .. } => Failure::new(Exit::Conflict, fault.to_string())
+            .help(format!("`almoner inbox {number}` shows the message")),
+        Fault::Taken(_) => Failure::new(Exit::Conflict, fault.to_string()).help("`almoner remove` takes a name away"),
+        Fault::NotSupported(_) => Failure::new(Exit::Usage, fault.to_string()),
         Fault::Genesis(_) | Fault::Dangling(_) => {
             Failure::new(Exit::Failure, fault.to_string()).help("`almoner doctor` examines the store")
         }
@@ -280,8 +296,8 @@ impl World for Daemon {
     fn grant(&self, id: &FormulaId) -> Result<(Grant, Formula), Trouble> {
         let found = self
             .read(|txn| {
-                let Some(grant) = table::grant(txn, &self.host.number, id)? else { return Ok(None) };
-                Ok(table::formula(txn, &grant.target)?.map(|row| (grant, row.formula)))
+                let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
+                Ok(reached.grant().map(|grant| (grant, reached.formula)))
             })
             .map_err(trouble)?;
         found.ok_or_else(|| missing(id))

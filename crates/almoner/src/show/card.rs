@@ -162,6 +162,7 @@ pub fn source(source: &Source) -> String {
         Source::Model(name) => format!("the model {}", visible_line(name)),
         Source::Document { name, hash } => format!("{} ({})", visible_line(name), hash.short()),
         Source::Run(run) => run.to_string(),
+        Source::Agent(_) => "another agent".to_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod card;
 pub mod journal;
+pub mod letter;
 pub mod progress;
 pub mod reason;
 pub mod value;
