@@ -11,6 +11,7 @@ use store::{OpenError, Options, Store};
 use worker::World as _;
 
 use super::engine::Engine;
+use super::gardener::Gardener;
 use super::keys::Keys;
 use super::serve::{Server, bind};
 use super::world::{Daemon, environment};
@@ -66,6 +67,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     let accepting = Arc::downgrade(&server);
     std::thread::spawn(move || Server::accept(&accepting, &listener));
     let mut busy = Instant::now();
+    let mut gardener = Gardener::new();
     let mut tick = server.daemon.news.tick();
     while !server.daemon.is_stopping() {
         tick = server.daemon.news.wait(tick, Duration::from_secs(1)).tick;
@@ -73,6 +75,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         if clients > 0 || !server.engine.at_work().is_empty() {
             busy = Instant::now();
         }
+        gardener.look_around(&server);
         if manner.idle.is_some_and(|idle| busy.elapsed() >= idle) {
             server.daemon.stop();
         }
@@ -107,7 +110,10 @@ fn open(place: &Place) -> Result<(Arc<Server>, std::os::unix::net::UnixListener)
     let daemon = Arc::new(Daemon::new(store, host, opener, keys));
     let listener = bind(&place.socket())?;
     let engine = Engine::new(Arc::clone(&daemon));
-    Ok((Arc::new(Server { daemon, engine, clients: AtomicUsize::new(0) }), listener))
+    Ok((
+        Arc::new(Server { daemon, engine, state: place.state.clone(), clients: AtomicUsize::new(0) }),
+        listener,
+    ))
 }
 
 fn open_failure(error: OpenError) -> Failure {

@@ -1,9 +1,13 @@
 //! The daemon: owns the store, drives runs, answers on `control.sock`.
 
+pub mod agents;
 pub mod engine;
+pub mod gardener;
 pub mod keys;
+pub mod look;
 pub mod main_loop;
 pub mod request;
+pub mod secrets;
 pub mod serve;
 pub mod start_run;
 pub mod why;

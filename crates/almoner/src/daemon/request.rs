@@ -11,7 +11,7 @@ use passable::Untrusted;
 use worker::World as _;
 
 use super::serve::Server;
-use super::{start_run, why};
+use super::{agents, look, start_run, why};
 use crate::control::protocol::{Request, Response, Status};
 use crate::exit::{Exit, Failure};
 use crate::show::card::{Card, CardEntry};
@@ -51,6 +51,14 @@ pub fn answer(server: &Server, request: Request) -> Result<Response, Failure> {
             let bytes =
                 daemon.store.blobs().get(&hash).map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
             Response::Blob(String::from_utf8(bytes).ok())
+        }
+        Request::Act { agent, said, act } => {
+            let agent = agents::agent(server, agent.as_deref())?;
+            agents::act(server, agent, said, *act)?
+        }
+        Request::Look { agent, look } => {
+            let agent = agents::agent(server, agent.as_deref())?;
+            look::look(server, agent, look)?
         }
         Request::Check => Response::Checked(check(server)?),
         Request::Stop => Response::Reply(Reply::Done),

@@ -25,6 +25,8 @@ pub struct Server {
     pub daemon: Arc<Daemon>,
     /// What drives its runs.
     pub engine: Arc<Engine>,
+    /// The directory of what belongs to this daemon, its store among it.
+    pub state: std::path::PathBuf,
     /// How many clients are connected.
     pub clients: AtomicUsize,
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use kernel::command::{Act, Binding, Program, Reply, Start, Target};
+use kernel::command::{Act, Binding, MailAct, Program, Reply, Start, Target};
 use kernel::grant::Attenuation;
-use kernel::run::{Attachment, Input, Limits, Shape};
-use kernel::{BlobHash, Value};
+use kernel::run::{Attachment, Input, Limits, ResultGoesTo, Shape};
+use kernel::{BlobHash, MessageNumber, NamePath, Value};
 use passable::visible_line;
 use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
@@ -23,6 +23,26 @@ const LARGEST_DOCUMENT: u64 = 64 << 20;
 /// # Errors
 /// What is wrong with the request; nothing has been recorded then.
 pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> {
+    start_as(server, request, None)
+}
+
+/// What a run is endowed for, if somebody proposed its worker.
+pub struct Endowed {
+    /// The definition's message.
+    pub number: MessageNumber,
+    /// Slots bound to names of the host's.
+    pub names: BTreeMap<String, NamePath>,
+    /// Where the result goes.
+    pub goes_to: ResultGoesTo,
+    /// The name under which the host keeps the promise for the result.
+    pub result_name: Option<NamePath>,
+}
+
+/// Starts a run for the host alone, or of a worker that somebody proposed.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_as(server: &Server, request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
     let bundle = Bundle {
         name: request.name.clone(),
         file: format!("{}.worker", request.name),
@@ -33,7 +53,9 @@ pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> 
     let values = check_inputs(&definition, &request)?;
     check_money(&definition, &request)?;
     let shelf = Shelf { server, dry: request.dry_run };
-    let bindings = bind(&shelf, &definition, &request)?;
+    let none = BTreeMap::new();
+    let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
+    let bindings = bind(&shelf, &definition, &request, names)?;
     let mut documents = Vec::new();
     let bytes = definition.attachments.bytes.min(LARGEST_DOCUMENT);
     let limits = document::Limits { bytes, ..document::Limits::default() };
@@ -46,7 +68,7 @@ pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> 
     if request.dry_run {
         return plan(&definition, &bundle, &request, &bindings, &documents).map(Response::Plan);
     }
-    let worker = keep(&shelf, &bundle, definition.limits)?;
+    let worker = keep_on(&shelf, &bundle, definition.limits)?;
     let (shape, attachments, items) = match request.each {
         Some(jobs) => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
         None => (Shape::Single, documents, vec![]),
@@ -68,7 +90,13 @@ pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> 
         },
         bindings,
     };
-    let outcome = server.daemon.apply(Act::Start(Box::new(start)))?;
+    let start = Box::new(start);
+    let outcome = server.daemon.apply(match endowed {
+        None => Act::Start(start),
+        Some(Endowed { number, goes_to, result_name, .. }) => {
+            Act::Mail(Box::new(MailAct::EndowWorker { number, start, goes_to, result_name }))
+        }
+    })?;
     outcome.ready.iter().for_each(|run| server.engine.drive(*run));
     match outcome.reply {
         Reply::Started { run } => Ok(Response::Reply(Reply::Started { run })),
@@ -76,7 +104,11 @@ pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> 
     }
 }
 
-fn parse(bundle: &Bundle) -> Result<Definition, Failure> {
+/// Reads a worker file; all that is wrong with it is one failure.
+///
+/// # Errors
+/// When there are mistakes in it.
+pub fn parse(bundle: &Bundle) -> Result<Definition, Failure> {
     let (definition, diagnostics) = definition::parse(bundle);
     let errors = diagnostics.iter().any(|d| d.severity == Severity::Error);
     match definition.filter(|_| !errors) {
@@ -119,7 +151,12 @@ fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, 
     Ok(values)
 }
 
-fn bind(shelf: &Shelf<'_>, definition: &Definition, request: &RunRequest) -> Result<Vec<Binding>, Failure> {
+fn bind(
+    shelf: &Shelf<'_>,
+    definition: &Definition,
+    request: &RunRequest,
+    names: &BTreeMap<String, NamePath>,
+) -> Result<Vec<Binding>, Failure> {
     let known: Vec<&str> = definition.slots.iter().map(|s| s.name.as_str()).collect();
     let list = if known.is_empty() {
         "it has no slots".to_owned()
@@ -153,6 +190,13 @@ fn bind(shelf: &Shelf<'_>, definition: &Definition, request: &RunRequest) -> Res
         .iter()
         .map(|slot| {
             let target = match (slot.kind, given.get(slot.name.as_str())) {
+                (_, None) if names.contains_key(&slot.name) => {
+                    Target::Named { path: names[&slot.name].clone() }
+                }
+                (_, Some(_)) if names.contains_key(&slot.name) => {
+                    return Err(Failure::new(Exit::Usage, format!("slot `{}` is bound twice", slot.name))
+                        .help("bind it once"));
+                }
                 (SlotKind::Worker, endowment) => {
                     worker_target(shelf, &slot.name, endowment.copied(), request)?
                 }
@@ -299,11 +343,26 @@ fn worker_target(
         )
         .help("a worker slot takes a worker without slots"));
     }
-    keep(shelf, &bundle, definition.limits).map(Target::Worker)
+    keep_on(shelf, &bundle, definition.limits).map(Target::Worker)
+}
+
+/// Puts bytes beside the store.
+///
+/// # Errors
+/// When the disk does not take them.
+pub fn put(server: &Server, bytes: &[u8]) -> Result<BlobHash, Failure> {
+    Shelf { server, dry: false }.put(bytes)
 }
 
 /// Keeps a definition by content.
-fn keep(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
+///
+/// # Errors
+/// When the disk does not take it.
+pub fn keep(server: &Server, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
+    keep_on(&Shelf { server, dry: false }, bundle, limits)
+}
+
+fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
     let put = |text: &str| shelf.put(text.as_bytes());
     let includes = bundle
         .includes

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use kernel::begun::Begun;
-use kernel::command::{Act, Advance, Command, Fault, Move, Outcome};
+use kernel::command::{Act, Advance, Command, Fault, Move, Outcome, Said};
 use kernel::env::Env;
 use kernel::event::Event;
 use kernel::formula::Formula;
@@ -128,7 +128,12 @@ impl Daemon {
 
     /// Applies one act of the host; returns when it is durable.
     pub fn apply(&self, act: Act) -> Result<Outcome, Failure> {
-        let command = Command { actor: self.host, act, said: None };
+        self.apply_as(self.host, None, act)
+    }
+
+    /// Applies one act of any agent; returns when it is durable.
+    pub fn apply_as(&self, actor: FormulaId, said: Option<Said>, act: Act) -> Result<Outcome, Failure> {
+        let command = Command { actor, act, said };
         let env = environment()?;
         match self.store.write(move |txn| kernel::apply(txn, &env, command)) {
             Ok(outcome) => {
@@ -146,6 +151,14 @@ impl Daemon {
         query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, StoreFault>,
     ) -> Result<T, Failure> {
         self.store.read(query).map_err(|e| store_failure(e.to_string()))
+    }
+
+    /// Asks the kernel about one consistent state; a fault is told as one.
+    pub fn look<T>(&self, query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, Fault>) -> Result<T, Failure> {
+        self.store.read(query).map_err(|e| match e {
+            store::ReadError::Refused(fault) => fault_failure(&fault),
+            other => store_failure(other.to_string()),
+        })
     }
 
     /// Events after `after`.
@@ -194,19 +207,25 @@ impl Daemon {
 /// One reading of the clock and one draw of entropy.
 pub fn environment() -> Result<Env, Failure> {
     let mut entropy = [0; 32];
+    random(&mut entropy)?;
+    Ok(Env::new(clock(), entropy))
+}
+
+/// Fills `bytes` with entropy.
+pub fn random(bytes: &mut [u8]) -> Result<(), Failure> {
     let mut filled = 0;
-    while filled < entropy.len() {
-        match rustix::rand::getrandom(&mut entropy[filled..], rustix::rand::GetRandomFlags::empty()) {
+    while filled < bytes.len() {
+        match rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty()) {
             Ok(n) => filled += n,
             Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(Failure::new(Exit::Failure, format!("no entropy: {e}"))),
         }
     }
-    Ok(Env::new(clock(), entropy))
+    Ok(())
 }
 
 /// Milliseconds since 1970.
-fn clock() -> i64 {
+pub fn clock() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
@@ -245,7 +264,9 @@ pub fn fault_failure(fault: &Fault) -> Failure {
         Fault::Misfit { .. } => Failure::new(Exit::Invalid, fault.to_string()),
         Fault::WrongKind { number, .. } => Failure::new(Exit::Conflict, fault.to_string())
             .help(format!("`almoner inbox {number}` shows the message")),
-        Fault::Taken(_) => Failure::new(Exit::Conflict, fault.to_string()).help("`almoner remove` takes a name away"),
+        Fault::Taken(_) => {
+            Failure::new(Exit::Conflict, fault.to_string()).help("`almoner remove` takes a name away")
+        }
         Fault::NotSupported(_) => Failure::new(Exit::Usage, fault.to_string()),
         Fault::Genesis(_) | Fault::Dangling(_) => {
             Failure::new(Exit::Failure, fault.to_string()).help("`almoner doctor` examines the store")

@@ -1,0 +1,312 @@
+//! Acting as an agent: names, agents, grants and mail.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{Act, Cancel, Filled, GrantAct, MailAct, NameAct, Said, Text};
+use kernel::formula::Formula;
+use kernel::hub::View;
+use kernel::message::{Body, Field};
+use kernel::slot::{Slot, Want};
+use kernel::{FormulaId, MessageNumber, NamePath, Number, Pattern, Value, query, table};
+use passable::{Untrusted, visible_line};
+use worker::definition::Bundle;
+
+use super::serve::Server;
+use super::start_run::{self, Endowed};
+use super::{secrets, world};
+use crate::control::protocol::{AgentAct, Response, Written};
+use crate::exit::{Exit, Failure};
+
+/// How long a sharing token can be used.
+const TOKEN_DAYS: i64 = 30;
+
+/// The agent as whom a person acts: the host, or one that the host made.
+pub fn agent(server: &Server, path: Option<&str>) -> Result<FormulaId, Failure> {
+    let host = server.daemon.host;
+    let Some(text) = path else { return Ok(host) };
+    let path = parse_path(text)?;
+    let view = server.daemon.view(host);
+    server.daemon.look(|txn| {
+        let id = view.identify(txn, &path)?;
+        let reached = table::reach(txn, &id)?.ok_or(kernel::command::Fault::Dangling(id))?;
+        let agent = match reached.formula {
+            Formula::Host { .. } | Formula::Guest { .. } => return Ok(reached.id),
+            Formula::Handle { agent } => agent,
+            other => {
+                let what = format!("{path} is {}, not an agent", query::words(&other));
+                return Err(kernel::command::Fault::Misfit { what });
+            }
+        };
+        // A mail address is not the power over whoever reads the mail: only an agent that this host made answers.
+        let own = table::formula(txn, &host)?.and_then(|row| row.formula.agent().copied());
+        match table::formula(txn, &agent)?.map(|row| row.formula) {
+            Some(Formula::Guest { host: maker, .. } | Formula::Host { host: maker, .. })
+                if reached.grants.is_empty() && own.is_some_and(|own| own.handle == maker) =>
+            {
+                Ok(agent)
+            }
+            _ => Err(kernel::command::Fault::NotAllowed(format!("{path} is only a mail address"))),
+        }
+    })
+}
+
+fn parse_path(text: &str) -> Result<NamePath, Failure> {
+    NamePath::parse(text).map_err(|e| {
+        Failure::new(Exit::Usage, e.to_string())
+            .help("a name has no `@` or NUL; a path has `/` between names")
+    })
+}
+
+/// Does something as an agent.
+pub fn act(server: &Server, agent: FormulaId, said: Said, act: AgentAct) -> Result<Response, Failure> {
+    let act = match act {
+        AgentAct::Name { act } => Act::Name(act),
+        AgentAct::StoreText { text, path } => {
+            let bytes = text.len() as u64;
+            let hash = start_run::put(server, text.as_bytes())?;
+            Act::Name(NameAct::StoreBlob { hash, bytes, path })
+        }
+        AgentAct::Provide { act } => Act::Provide(act),
+        AgentAct::Mail { act } => match *act {
+            MailAct::Define(_)
+            | MailAct::Edit { .. }
+            | MailAct::EndowCode { .. }
+            | MailAct::EndowWorker { .. }
+            | MailAct::Submit { .. } => {
+                return Err(Failure::new(Exit::Usage, "this act has a request of its own"));
+            }
+            act => Act::Mail(Box::new(act)),
+        },
+        AgentAct::Define { to, name, source, includes, slots, result_name, edit } => {
+            let program = text(server, name, source, includes, slots)?;
+            Act::Mail(Box::new(match edit {
+                Some(number) => MailAct::Edit { number, program },
+                None => MailAct::Define(kernel::command::Define { to, program, result_name }),
+            }))
+        }
+        AgentAct::Endow { number, names, mut run, goes_to, result_name } => {
+            let (program, slots) = proposed(server, agent, number)?;
+            let Some(bundle) = program else {
+                if let Some(endowment) = run.endow.first() {
+                    let message = format!("slot `{}`: code takes names, not paths", endowment.slot);
+                    return Err(Failure::new(Exit::Usage, message)
+                        .help("give the thing a name first, then bind SLOT=NAME"));
+                }
+                let act = MailAct::EndowCode { number, bindings: names, goes_to, result_name };
+                return send(server, agent, said, Act::Mail(Box::new(act)));
+            };
+            if agent != server.daemon.host {
+                return Err(Failure::new(Exit::Denied, "workers run for the host of this store alone")
+                    .help("endow it without `--as`"));
+            }
+            if let Some(unknown) = names.keys().find(|name| !slots.contains_key(*name)) {
+                return Err(Failure::new(
+                    Exit::Invalid,
+                    format!("there is no slot `{}`", visible_line(unknown)),
+                )
+                .help(format!("its slots: {}", slots.keys().cloned().collect::<Vec<_>>().join(", "))));
+            }
+            run.name = bundle.name;
+            run.source = bundle.source;
+            run.includes = bundle.includes;
+            run.beside = None;
+            run.text = said.text;
+            return start_run::start_as(server, *run, Some(Endowed { number, names, goes_to, result_name }));
+        }
+        AgentAct::Submit { number, values } => {
+            let values = filled(server, agent, number, values)?;
+            Act::Mail(Box::new(MailAct::Submit { number, values }))
+        }
+        AgentAct::Share { path } => {
+            let mut token = [0; 32];
+            world::random(&mut token)?;
+            let token: String = token.iter().map(|b| format!("{b:02x}")).collect();
+            let expires_ms = world::clock().saturating_add(TOKEN_DAYS * 86_400_000);
+            let act = GrantAct::Share { path, token: hashed(&token), expires_ms };
+            send(server, agent, said, Act::Grant(act))?;
+            return Ok(Response::Token(token));
+        }
+        AgentAct::Accept { token, path } => {
+            Act::Grant(GrantAct::Accept { token: hashed(token.trim()), path })
+        }
+        AgentAct::Revoke { grant } => Act::Grant(GrantAct::Revoke { grant }),
+        AgentAct::Cancel { what, reason } => {
+            if let (Cancel::Run { .. }, true) = (&what, agent != server.daemon.host) {
+                return Err(Failure::new(Exit::Denied, "runs belong to the host of this store"));
+            }
+            Act::Cancel { what, reason }
+        }
+    };
+    send(server, agent, said, act)
+}
+
+fn send(server: &Server, agent: FormulaId, said: Said, act: Act) -> Result<Response, Failure> {
+    let outcome = server.daemon.apply_as(agent, Some(said), act)?;
+    outcome.ready.iter().for_each(|run| server.engine.drive(*run));
+    Ok(Response::Reply(outcome.reply))
+}
+
+/// What the store knows of a token.
+fn hashed(token: &str) -> Number {
+    Number(blake3::derive_key("almoner sharing token v1", token.as_bytes()))
+}
+
+/// A program as the kernel takes it: a worker file is read, and its bytes are put beside the store first.
+fn text(
+    server: &Server,
+    name: String,
+    source: String,
+    includes: BTreeMap<String, String>,
+    slots: BTreeMap<String, (String, String)>,
+) -> Result<Text, Failure> {
+    if !source.trim_start().starts_with("---") {
+        let slots = slots
+            .into_iter()
+            .map(|(name, (label, pattern))| {
+                let pattern = pattern_of(&pattern, &format!("slot `{name}`"))?.to_value();
+                Ok((name, Slot { label: Untrusted::new(label), pattern }))
+            })
+            .collect::<Result<_, Failure>>()?;
+        return Ok(Text { source: Untrusted::new(source), worker: None, slots });
+    }
+    if !slots.is_empty() {
+        return Err(Failure::new(Exit::Usage, "a worker file says its slots itself")
+            .help("leave `--slot` out, or write them into the file"));
+    }
+    let file = format!("{name}.worker");
+    let bundle = Bundle { name, file, source, includes };
+    let definition = start_run::parse(&bundle)?;
+    let worker = start_run::keep(server, &bundle, definition.limits)?;
+    let slots = definition
+        .slots
+        .iter()
+        .map(|slot| {
+            let pattern = Pattern::remotable(slot.kind.to_string()).to_value();
+            let label = Untrusted::new(slot.label.clone().unwrap_or_default());
+            (slot.name.clone(), Slot { label, pattern })
+        })
+        .collect();
+    Ok(Text { source: Untrusted::new(bundle.source), worker: Some(worker), slots })
+}
+
+/// The pattern that a person wrote, as an `M.` expression or as a line of shorthand.
+pub fn pattern_of(text: &str, whose: &str) -> Result<Pattern, Failure> {
+    let word = || Pattern::from_shorthand(&passable::Node::Text(text.to_owned(), 0..text.len()));
+    let expression = text.contains("M.") || text.trim_start().starts_with(['{', '[', '"', '\'']);
+    let read = if expression { Pattern::parse(text) } else { word() };
+    read.map_err(|e| {
+        Failure::new(Exit::Invalid, format!("{whose}: {e}"))
+            .help("write `string`, `1..5`, `yes|no`, `dir`, or an `M.` expression")
+    })
+}
+
+/// The program that a message proposes: the worker's files if it is one, and the slots.
+pub fn proposed(
+    server: &Server,
+    agent: FormulaId,
+    number: MessageNumber,
+) -> Result<(Option<Bundle>, BTreeMap<String, Slot>), Failure> {
+    let letter = letter(server, agent, number)?;
+    let Some(Body::Definition { definition, .. }) = letter.body() else {
+        let kind = &letter.mail.envelope.kind;
+        return Err(Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not a definition"))
+            .help(format!("`almoner inbox {number}` shows it")));
+    };
+    let row = server.daemon.read(|txn| table::formula(txn, definition))?;
+    let Some(Formula::Definition { source, worker, slots, .. }) = row.map(|row| row.formula) else {
+        return Err(Failure::new(Exit::Failure, "the definition is missing").help("`almoner doctor`"));
+    };
+    let Some(program) = worker else { return Ok((None, slots)) };
+    let mut includes = BTreeMap::new();
+    for (name, hash) in &program.includes {
+        let bytes = server
+            .daemon
+            .store
+            .blobs()
+            .get(hash)
+            .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
+        includes.insert(name.clone(), String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let file = format!("{}.worker", program.name);
+    Ok((Some(Bundle { name: program.name, file, source: source.raw().to_owned(), includes }), slots))
+}
+
+/// A message of the agent's.
+pub fn letter(server: &Server, agent: FormulaId, number: MessageNumber) -> Result<query::Letter, Failure> {
+    server.daemon.read(|txn| query::message(txn, &agent, number))?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no message {number}"))
+            .help("see `almoner inbox --all`")
+    })
+}
+
+/// What was written into a form, as the kernel takes it.
+fn filled(
+    server: &Server,
+    agent: FormulaId,
+    number: MessageNumber,
+    values: BTreeMap<String, Written>,
+) -> Result<BTreeMap<String, Filled>, Failure> {
+    let letter = letter(server, agent, number)?;
+    let Some(Body::Form { fields, .. }) = letter.body() else {
+        let kind = &letter.mail.envelope.kind;
+        return Err(Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not a form"))
+            .help(format!("`almoner inbox {number}` shows it")));
+    };
+    values
+        .into_iter()
+        .map(|(name, written)| {
+            let field = fields.iter().find(|field| field.name == name).ok_or_else(|| {
+                let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+                Failure::new(Exit::Invalid, format!("there is no field `{}`", visible_line(&name)))
+                    .help(visible_line(&format!("its fields: {}", known.join(", "))).into_owned())
+            })?;
+            let filled = fill(server, field, written)?;
+            Ok((name, filled))
+        })
+        .collect()
+}
+
+fn fill(server: &Server, field: &Field, written: Written) -> Result<Filled, Failure> {
+    let bad = |what: String| Failure::new(Exit::Invalid, what).help("nothing was sent");
+    let pattern = Pattern::from_value(&field.pattern).map_err(|e| bad(e.to_string()))?;
+    let named = format!("field {:?}", field.name);
+    let check = |value: Value| match pattern.check_named(&named, &value) {
+        Ok(()) => Ok(value),
+        Err(mismatch) => Err(bad(mismatch.to_string())),
+    };
+    let text = match written {
+        Written::Json { json } if field.secret => match json {
+            serde_json::Value::String(text) => text,
+            _ => return Err(bad(format!("{named} is secret: it takes text"))),
+        },
+        Written::Json { json } => {
+            let value = Value::from_json(&json).map_err(|e| bad(format!("{named}: {e}")))?;
+            return check(value).map(|value| Filled::Value { value });
+        }
+        Written::Text { text } => text,
+    };
+    if field.secret {
+        // Checked before it is sealed: afterwards nobody can.
+        check(Value::string(text.clone()))?;
+        return Ok(Filled::Sealed { sealed: secrets::seal(&server.state, &text)? });
+    }
+    if Want::of(&pattern) != Want::Pattern {
+        return Ok(Filled::Name { path: parse_path(&text)? });
+    }
+    let string = Value::string(text.clone());
+    if pattern.matches(&string) {
+        return Ok(Filled::Value { value: string });
+    }
+    // What is not text may be written as data: `5`, `true`, `[1, 2]`.
+    match Value::parse(&text) {
+        Ok(value) if pattern.matches(&value) => Ok(Filled::Value { value }),
+        _ => check(string).map(|value| Filled::Value { value }),
+    }
+}
+
+impl super::world::Daemon {
+    /// How an agent sees names now.
+    pub fn view(&self, agent: FormulaId) -> View {
+        View { agent, now_ms: world::clock() }
+    }
+}

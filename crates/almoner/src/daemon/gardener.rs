@@ -1,0 +1,61 @@
+//! The gardener: collects what nothing refers to any more, when there is nothing better to do.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use kernel::collect;
+use kernel::command::{Act, Reply};
+
+use super::serve::Server;
+
+/// How long the store must have been quiet.
+const QUIET: Duration = Duration::from_secs(5);
+
+/// After how long it is done anyway.
+const LATEST: Duration = Duration::from_secs(60);
+
+/// How many formulas are looked at in one commit.
+const BUDGET: u32 = 256;
+
+/// How many commits are made at once, so that others get their turn.
+const COMMITS: u32 = 16;
+
+/// Watches for quiet times.
+pub struct Gardener {
+    commits: u64,
+    quiet_since: Instant,
+    last: Instant,
+}
+
+impl Gardener {
+    /// A gardener who has just begun to watch.
+    pub fn new() -> Gardener {
+        Gardener { commits: 0, quiet_since: Instant::now(), last: Instant::now() }
+    }
+
+    /// Called about once a second: works if the store has been quiet, or if it has been long enough.
+    pub fn look_around(&mut self, server: &Server) {
+        let commits = server.daemon.store.stats().commits;
+        if commits != self.commits {
+            self.commits = commits;
+            self.quiet_since = Instant::now();
+        }
+        if self.quiet_since.elapsed() < QUIET && self.last.elapsed() < LATEST {
+            return;
+        }
+        self.last = Instant::now();
+        // A store that cannot be read or written has louder voices to say so.
+        let waiting = server.daemon.read(|txn| collect::suspects(txn, 1)).unwrap_or(0);
+        if waiting == 0 {
+            return;
+        }
+        for _ in 0..COMMITS {
+            let act = Act::Collect { budget: BUDGET, pinned: BTreeSet::new() };
+            match server.daemon.apply(act).map(|outcome| outcome.reply) {
+                Ok(Reply::Collected { done: false, .. }) => {}
+                _ => break,
+            }
+        }
+        self.commits = server.daemon.store.stats().commits;
+    }
+}

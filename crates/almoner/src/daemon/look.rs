@@ -1,0 +1,311 @@
+//! Looking as an agent: names, things, letters, promises, and why something is kept.
+
+use std::time::Duration;
+
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::hub::{Found, Hub, View};
+use kernel::message::{Body, Field};
+use kernel::slot::{Slot, Want};
+use kernel::table::{EdgeRow, PromiseRow};
+use kernel::txn::{NOBODY, ReadTxn, Table};
+use kernel::{FormulaId, NamePath, Pattern, query, table};
+use passable::{Untrusted, visible_line};
+use worker::World as _;
+
+use super::agents;
+use super::serve::Server;
+use crate::control::protocol::{Hole, LetterView, Look, NameRow, PromiseState, Response, Thing};
+use crate::exit::{Exit, Failure};
+
+/// How many ways are shown on which something is kept.
+const WAYS: usize = 8;
+
+/// Answers what an agent looks at.
+///
+/// # Errors
+/// When there is no such thing, or the agent may not see it.
+pub fn look(server: &Server, agent: FormulaId, look: Look) -> Result<Response, Failure> {
+    let daemon = &server.daemon;
+    let view = daemon.view(agent);
+    Ok(match look {
+        Look::Names { path } => Response::Names(daemon.look(|txn| names(txn, &view, path.as_ref()))?),
+        Look::Thing { path } => {
+            let found = daemon.look(|txn| view.resolve(txn, &path))?;
+            Response::Thing(Box::new(thing(server, &view, found)?))
+        }
+        Look::Grants => Response::Grants(daemon.read(|txn| query::grants(txn, &agent.number))?),
+        Look::Letters { open, from } => {
+            let all = daemon.read(|txn| query::inbox(txn, &agent, open))?;
+            Response::Letters(all.into_iter().filter(|l| from.is_none_or(|from| l.number >= from)).collect())
+        }
+        Look::Letter { number } => {
+            let letter = agents::letter(server, agent, number)?;
+            Response::Letter(Box::new(letter_view(server, &view, letter)?))
+        }
+        Look::Promise { promise, wait } => Response::Promise(self::promise(server, agent, &promise, wait)?),
+        Look::Kept { thing } => Response::Kept(kept(server, &view, &thing)?),
+    })
+}
+
+fn names(txn: &mut dyn ReadTxn, view: &View, path: Option<&NamePath>) -> Result<Vec<NameRow>, Fault> {
+    let hub = view.hub_for(txn, path.map_or(&[][..], NamePath::names), "list")?;
+    let mut rows = Vec::new();
+    for name in view.list(txn, &hub)? {
+        let row = match view.entry(txn, &hub, &name)? {
+            Some(Found::Formula(id)) => {
+                let (kind, words) = describe(txn, &id)?;
+                NameRow { name, kind, words: Untrusted::new(words), id: Some(id) }
+            }
+            Some(Found::Data(value)) => NameRow {
+                name,
+                kind: "data".to_owned(),
+                words: Untrusted::new(format!("a {}", value.kind())),
+                id: None,
+            },
+            None => continue,
+        };
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The type and the words of what is behind an identifier.
+fn describe(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(String, String), Fault> {
+    let reached = table::reach(txn, id)?.ok_or(Fault::Dangling(*id))?;
+    let mut words = query::words(&reached.formula);
+    if let Formula::Promise { .. } = reached.formula {
+        words = match table::promise(txn, &reached.id)? {
+            Some(PromiseRow::Fulfilled { value }) => format!("kept: a {}", value.kind()),
+            Some(PromiseRow::Rejected { .. }) => "broken".to_owned(),
+            _ => "pending".to_owned(),
+        };
+    }
+    if !reached.grants.is_empty() {
+        words = format!("granted: {words}");
+    }
+    if reached.grants.iter().any(|grant| grant.revoked_ms.is_some()) {
+        words.push_str(" (revoked)");
+    }
+    Ok((reached.formula.kind().to_owned(), words))
+}
+
+fn thing(server: &Server, view: &View, found: Found) -> Result<Thing, Failure> {
+    let daemon = &server.daemon;
+    let id = match found {
+        Found::Data(value) => {
+            return Ok(Thing {
+                id: None,
+                kind: "data".to_owned(),
+                words: Untrusted::new(format!("a {}", value.kind())),
+                value: Some(value),
+                text: None,
+                promise: None,
+            });
+        }
+        Found::Formula(id) => id,
+    };
+    let ((kind, words), end, formula, ended) = daemon.look(|txn| {
+        let reached = table::reach(txn, &id)?.ok_or(Fault::Dangling(id))?;
+        let ended = reached.ended(view.now_ms);
+        Ok((describe(txn, &id)?, reached.id, reached.formula, ended))
+    })?;
+    if let Some(finding) = ended {
+        return Err(Failure::new(Exit::Denied, finding.message));
+    }
+    let mut shown =
+        Thing { id: Some(id), kind, words: Untrusted::new(words), value: None, text: None, promise: None };
+    match formula {
+        Formula::Marshal { value } => shown.value = Some(value),
+        Formula::Blob { hash, .. } => {
+            let bytes = daemon
+                .store
+                .blobs()
+                .get(&hash)
+                .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
+            shown.text = String::from_utf8(bytes).ok().map(Untrusted::new);
+        }
+        Formula::Definition { source, .. } | Formula::Eval { source, .. } => shown.text = Some(source),
+        Formula::Promise { .. } => {
+            let state = daemon.read(|txn| table::promise(txn, &end))?.map(state_of);
+            if let Some(PromiseState::Fulfilled { value }) = &state {
+                shown.value = Some(value.clone());
+            }
+            shown.promise = state;
+        }
+        _ => {}
+    }
+    Ok(shown)
+}
+
+fn state_of(row: PromiseRow) -> PromiseState {
+    match row {
+        PromiseRow::Pending => PromiseState::Pending,
+        PromiseRow::Fulfilled { value } => PromiseState::Fulfilled { value },
+        PromiseRow::Rejected { reason } => PromiseState::Rejected { reason: Untrusted::new(reason) },
+    }
+}
+
+fn promise(
+    server: &Server,
+    agent: FormulaId,
+    promise: &FormulaId,
+    wait: bool,
+) -> Result<PromiseState, Failure> {
+    let daemon = &server.daemon;
+    let mut tick = daemon.news.tick();
+    loop {
+        let state = daemon.look(|txn| {
+            if !query::holds(txn, &agent, promise)? {
+                return Err(Fault::NotHeld(*promise));
+            }
+            Ok(table::promise(txn, promise)?.map(state_of))
+        })?;
+        match state {
+            None => return Err(Failure::new(Exit::NotFound, "this is not a promise, or it was collected")),
+            Some(PromiseState::Pending) if wait && !daemon.is_stopping() => {
+                tick = daemon.news.wait(tick, Duration::from_secs(1)).tick;
+            }
+            Some(state) => return Ok(state),
+        }
+    }
+}
+
+/// What the agent calls a formula: the first of its names, or a few digits.
+fn called(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
+    for name in kernel::hub::SPECIAL {
+        if kernel::hub::special(txn, &view.agent, name)? == Some(*id) {
+            return Ok(name.to_owned());
+        }
+    }
+    let Hub::Directory { store, .. } = own_directory(txn, view)? else { return Ok(id.short()) };
+    let end = table::behind(&id.number);
+    let edges: Vec<(Vec<u8>, EdgeRow)> =
+        table::scan(txn, Table::Edge, &NOBODY, &id.number, &end, 1000, false)?;
+    let name = edges.iter().find_map(|(_, edge)| {
+        (edge.from == store).then(|| edge.label.strip_prefix("name ").map(str::to_owned)).flatten()
+    });
+    Ok(name.unwrap_or_else(|| format!("someone ({})", id.short())))
+}
+
+fn own_directory(txn: &mut dyn ReadTxn, view: &View) -> Result<Hub, Fault> {
+    let agent = table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
+    let directory = agent.ok_or(Fault::Dangling(view.agent))?.directory;
+    match table::formula(txn, &directory)?.map(|row| row.formula) {
+        Some(Formula::Directory { store }) => {
+            kernel::hub::directory(txn, store)?.ok_or(Fault::Dangling(store))
+        }
+        _ => Err(Fault::Dangling(directory)),
+    }
+}
+
+fn letter_view(server: &Server, view: &View, letter: query::Letter) -> Result<LetterView, Failure> {
+    let daemon = &server.daemon;
+    let (from, to) = match &letter.message {
+        Some(message) => {
+            daemon.look(|txn| Ok((called(txn, view, &message.from)?, called(txn, view, &message.to)?)))?
+        }
+        None => (String::new(), String::new()),
+    };
+    let mut shown = LetterView {
+        from,
+        to,
+        source: None,
+        holes: vec![],
+        uses: vec![],
+        is_worker: false,
+        letter: letter.clone(),
+    };
+    match letter.body() {
+        Some(Body::Definition { definition, .. }) => {
+            let row = daemon.read(|txn| table::formula(txn, definition))?;
+            if let Some(Formula::Definition { source, worker, slots, .. }) = row.map(|row| row.formula) {
+                shown.source = Some(source);
+                shown.is_worker = worker.is_some();
+                shown.holes = slots.iter().map(|(name, slot)| hole_of_slot(name, slot)).collect();
+            }
+        }
+        Some(Body::Form { fields, .. }) => shown.holes = fields.iter().map(hole_of_field).collect(),
+        Some(Body::EvalRequest { source, names, ids, .. }) => {
+            shown.source = Some(source.clone());
+            shown.uses = daemon.look(|txn| {
+                names
+                    .iter()
+                    .zip(ids)
+                    .map(|(name, id)| {
+                        let target = table::grant(txn, id)?.map_or(*id, |grant| grant.target);
+                        let mine = called(txn, view, &target)?;
+                        let (_, words) = describe(txn, id)?;
+                        Ok((name.clone(), format!("{mine}: {words}")))
+                    })
+                    .collect()
+            })?;
+        }
+        _ => {}
+    }
+    Ok(shown)
+}
+
+fn hole_of_slot(name: &str, slot: &Slot) -> Hole {
+    hole(name, &slot.label, &slot.pattern, false, None)
+}
+
+fn hole_of_field(field: &Field) -> Hole {
+    let default = field.default.as_ref().map(|value| value.to_json_text());
+    hole(&field.name, &field.label, &field.pattern, field.secret, default)
+}
+
+fn hole(
+    name: &str,
+    label: &Untrusted,
+    pattern: &kernel::Value,
+    secret: bool,
+    default: Option<String>,
+) -> Hole {
+    let pattern = Pattern::from_value(pattern).unwrap_or_else(|_| Pattern::any());
+    let want = Want::of(&pattern);
+    let capability = want != Want::Pattern;
+    let wants = if capability { want.words().to_owned() } else { pattern.describe() };
+    let choices = match pattern.matcher() {
+        passable::Matcher::Or(any) => any
+            .iter()
+            .filter_map(|one| match one.matcher() {
+                passable::Matcher::Literal(value) => value.as_str().map(str::to_owned),
+                _ => None,
+            })
+            .collect(),
+        _ => vec![],
+    };
+    Hole { name: name.to_owned(), label: label.clone(), wants, capability, secret, default, choices }
+}
+
+/// Why something is kept, each way as lines from the root.
+fn kept(server: &Server, view: &View, thing: &str) -> Result<Vec<Vec<String>>, Failure> {
+    let id: Option<FormulaId> = thing.parse().ok();
+    server.daemon.look(|txn| {
+        let id = match id {
+            Some(id) => {
+                if !query::holds(txn, &view.agent, &id)? {
+                    return Err(Fault::NotHeld(id));
+                }
+                id
+            }
+            None => view.identify(txn, &NamePath::parse(thing)?)?,
+        };
+        let mut ways = Vec::new();
+        for way in query::retention(txn, &id, WAYS)? {
+            let mut lines = Vec::new();
+            for (id, label) in way {
+                let words = match table::formula(txn, &id)? {
+                    Some(row) => query::words(&row.formula),
+                    None => "gone".to_owned(),
+                };
+                let label =
+                    if label.is_empty() { String::new() } else { format!("  →  {}", visible_line(&label)) };
+                lines.push(format!("{} ({}){label}", visible_line(&words), id.short()));
+            }
+            ways.push(lines);
+        }
+        Ok(ways)
+    })
+}
