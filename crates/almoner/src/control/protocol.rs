@@ -108,8 +108,9 @@ pub enum Request {
     Act {
         /// The agent, by a name path of the host's; `None` means the host.
         agent: Option<String>,
-        /// The command as the person gave it.
-        said: Said,
+        /// The command as the person gave it, for the transcript; programs leave it out.
+        #[serde(default)]
+        said: Option<Said>,
         /// What to do.
         act: Box<AgentAct>,
     },

@@ -58,7 +58,7 @@ fn parse_path(text: &str) -> Result<NamePath, Failure> {
 }
 
 /// Does something as an agent.
-pub fn act(server: &Server, agent: FormulaId, said: Said, act: AgentAct) -> Result<Response, Failure> {
+pub fn act(server: &Server, agent: FormulaId, said: Option<Said>, act: AgentAct) -> Result<Response, Failure> {
     let act = match act {
         AgentAct::Name { act } => Act::Name(act),
         AgentAct::StoreText { text, path } => {
@@ -110,7 +110,7 @@ pub fn act(server: &Server, agent: FormulaId, said: Said, act: AgentAct) -> Resu
             run.source = bundle.source;
             run.includes = bundle.includes;
             run.beside = None;
-            run.text = said.text;
+            run.text = said.map_or_else(|| Untrusted::new("endow"), |said| said.text);
             return start_run::start_as(server, *run, Some(Endowed { number, names, goes_to, result_name }));
         }
         AgentAct::Submit { number, values } => {
@@ -140,8 +140,8 @@ pub fn act(server: &Server, agent: FormulaId, said: Said, act: AgentAct) -> Resu
     send(server, agent, said, act)
 }
 
-fn send(server: &Server, agent: FormulaId, said: Said, act: Act) -> Result<Response, Failure> {
-    let outcome = server.daemon.apply_as(agent, Some(said), act)?;
+fn send(server: &Server, agent: FormulaId, said: Option<Said>, act: Act) -> Result<Response, Failure> {
+    let outcome = server.daemon.apply_as(agent, said, act)?;
     outcome.ready.iter().for_each(|run| server.engine.drive(*run));
     Ok(Response::Reply(outcome.reply))
 }

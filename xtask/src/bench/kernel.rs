@@ -1,0 +1,298 @@
+//! `cargo xtask bench kernel`: mail, names and requests over the control socket, and what a restart costs.
+//!
+//! The client here is its own: frames of JSON as `docs/control.md` says, so that it measures the daemon and what any
+//! program would send to it.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value as Json, json};
+
+use super::table::Row;
+use super::{machine, measure};
+use crate::process::{cargo, output, run};
+use crate::workspace::Workspace;
+
+/// The version of the protocol that is spoken here.
+const VERSION: u32 = 2;
+
+/// How many operations are measured at each width.
+const OPERATIONS: usize = 4000;
+
+/// How many clients send at once.
+const WIDTHS: [usize; 3] = [1, 16, 64];
+
+/// Stores of these sizes are opened again. The larger one takes minutes to fill: only with samples to spare.
+const SIZES: [usize; 2] = [10_000, 1_000_000];
+
+/// From how many samples on the largest store is filled.
+const PATIENT: usize = 20;
+
+/// One connection to the daemon.
+struct Client(UnixStream);
+
+impl Client {
+    fn connect(socket: &Path) -> Result<Client> {
+        let stream =
+            UnixStream::connect(socket).with_context(|| format!("cannot reach {}", socket.display()))?;
+        let mut client = Client(stream);
+        let hello = json!({ "version": VERSION, "build": env!("CARGO_PKG_VERSION"), "keys": {} });
+        client.ask(&hello)?;
+        Ok(client)
+    }
+
+    fn ask(&mut self, request: &Json) -> Result<Json> {
+        let bytes = serde_json::to_vec(request)?;
+        let length = u32::try_from(bytes.len())?.to_le_bytes();
+        self.0.write_all(&[&length[..], &bytes].concat())?;
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length)?;
+        let mut answer = vec![0; u32::from_le_bytes(length) as usize];
+        self.0.read_exact(&mut answer)?;
+        let answer: Json = serde_json::from_slice(&answer)?;
+        if answer["response"] == "failed" {
+            bail!("the daemon refused {request}: {}", answer["body"]);
+        }
+        Ok(answer)
+    }
+}
+
+fn act(agent: Option<&str>, act: Json) -> Json {
+    json!({ "request": "act", "agent": agent, "act": act })
+}
+
+fn store(name: &str) -> Json {
+    let value = json!({ "body": format!("#\"{name}\""), "slots": [] });
+    act(None, json!({ "do": "name", "act": { "name": "store_value", "value": value, "path": [name] } }))
+}
+
+fn mail(agent: Option<&str>, mail: Json) -> Json {
+    act(agent, json!({ "do": "mail", "act": mail }))
+}
+
+fn send(agent: &str) -> Json {
+    let body = json!({ "mail": "send", "to": ["@host"], "strings": ["a line of text"], "names": [], "paths": [],
+        "reply_to": null });
+    mail(Some(agent), body)
+}
+
+/// Binary and home of one measurement.
+struct Bench {
+    binary: PathBuf,
+    home: PathBuf,
+}
+
+pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
+    if !run(&mut cargo(&workspace.root, &["build", "--release", "--package", "almoner"]))? {
+        bail!("almoner did not build; the compiler's message is above");
+    }
+    let place = workspace.target.join("bench-kernel");
+    if place.exists() {
+        fs::remove_dir_all(&place).with_context(|| format!("cannot empty {}", place.display()))?;
+    }
+    fs::create_dir_all(&place)?;
+    let bench = Bench { binary: workspace.target.join("release/almoner"), home: place.join("home") };
+    let rows = bench.all(samples);
+    // Whatever happened, no daemon stays behind.
+    let _ = output(&mut bench.almoner(&["stop"]));
+    rows
+}
+
+impl Bench {
+    fn almoner(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).env("ALMONER_HOME", &self.home);
+        command
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.home.join("run/control.sock")
+    }
+
+    fn client(&self) -> Result<Client> {
+        Client::connect(&self.socket())
+    }
+
+    fn syncs(&self) -> Result<u64> {
+        let status = self.client()?.ask(&json!({ "request": "status" }))?;
+        status["body"]["syncs"].as_u64().context("`status` counts syncs")
+    }
+
+    fn all(&self, samples: usize) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        output(&mut self.almoner(&["status"]))?;
+        let rate = machine::syncs(&self.home, 200)?;
+        let (_, sync, _) = measure::spread(&rate);
+        let mut client = self.client()?;
+        for guest in ["fae", "bob"] {
+            let provide = json!({ "kind": "guest", "name": [guest], "agent_name": [format!("agent-{guest}")],
+                "introduced": [] });
+            client.ask(&act(None, json!({ "do": "provide", "act": provide })))?;
+        }
+        for width in WIDTHS {
+            rows.push(self.rate("storeValue", width, OPERATIONS, |i| vec![store(&format!("v{width}-{i}"))])?);
+        }
+        for width in WIDTHS {
+            rows.push(self.rate("send, guest to host", width, OPERATIONS, |_| vec![send("agent-fae")])?);
+        }
+        for width in WIDTHS {
+            rows.push(self.requests(width, OPERATIONS / 4)?);
+        }
+        rows.push(self.thousand()?);
+        rows.push(Row {
+            what: "the machine's sync rate".to_owned(),
+            figure: format!("{:.0}/s", 1.0 / sync.as_secs_f64().max(1e-9)),
+            note: "append and fdatasync of 4 KiB".to_owned(),
+            ..Row::default()
+        });
+        let mut filled = 0;
+        for size in SIZES {
+            if size > 100_000 && samples < PATIENT {
+                rows.push(Row::without(&format!("restart with {size} formulas"), "with 20 samples or more"));
+                continue;
+            }
+            self.fill(filled, size)?;
+            filled = size;
+            rows.push(self.restart(size, samples.min(10))?);
+        }
+        Ok(rows)
+    }
+
+    /// Operations per second with `width` clients at once.
+    fn rate(
+        &self,
+        what: &str,
+        width: usize,
+        count: usize,
+        operation: impl Fn(usize) -> Vec<Json> + Sync,
+    ) -> Result<Row> {
+        let before = self.syncs()?;
+        let next = AtomicUsize::new(0);
+        let begun = Instant::now();
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..width)
+                .map(|_| {
+                    scope.spawn(|| -> Result<()> {
+                        let mut client = self.client()?;
+                        loop {
+                            let i = next.fetch_add(1, Ordering::Relaxed);
+                            if i >= count {
+                                return Ok(());
+                            }
+                            for request in operation(i) {
+                                client.ask(&request)?;
+                            }
+                        }
+                    })
+                })
+                .collect();
+            workers.into_iter().try_for_each(|worker| match worker.join() {
+                Ok(done) => done,
+                Err(_) => bail!("a client broke down"),
+            })
+        })?;
+        Ok(self.told(what, width, count, begun.elapsed(), self.syncs()? - before))
+    }
+
+    fn told(&self, what: &str, width: usize, count: usize, took: Duration, syncs: u64) -> Row {
+        Row {
+            what: format!("{what}, {width} at once"),
+            figure: format!("{:.0}/s", count as f64 / took.as_secs_f64()),
+            note: format!("{:.2} syncs each", syncs as f64 / count as f64),
+            ..Row::default()
+        }
+    }
+
+    /// A guest asks, the host answers.
+    fn requests(&self, width: usize, count: usize) -> Result<Row> {
+        let before = self.syncs()?;
+        let begun = Instant::now();
+        let next = AtomicUsize::new(0);
+        let mut client = self.client()?;
+        client.ask(&store("answer"))?;
+        // The host's own number of a message is not the guest's: the inbox says it.
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..width)
+                .map(|_| {
+                    scope.spawn(|| -> Result<()> {
+                        let mut client = self.client()?;
+                        loop {
+                            let i = next.fetch_add(1, Ordering::Relaxed);
+                            if i >= count {
+                                return Ok(());
+                            }
+                            let ask = json!({ "mail": "request", "to": ["@self"], "description": "a value",
+                                "result_name": null });
+                            let asked = client.ask(&mail(None, ask))?;
+                            let number = asked["body"]["number"].clone();
+                            let answer = json!({ "mail": "resolve", "number": number, "path": ["answer"] });
+                            client.ask(&mail(None, answer))?;
+                        }
+                    })
+                })
+                .collect();
+            workers.into_iter().try_for_each(|worker| match worker.join() {
+                Ok(done) => done,
+                Err(_) => bail!("a client broke down"),
+            })
+        })?;
+        Ok(self.told("request and resolve", width, count, begun.elapsed(), self.syncs()? - before))
+    }
+
+    /// The mail of an agent with a thousand messages.
+    fn thousand(&self) -> Result<Row> {
+        let mut client = self.client()?;
+        for _ in 0..1000 {
+            let body = json!({ "mail": "send", "to": ["@self"], "strings": ["a line"], "names": [], "paths": [],
+                "reply_to": null });
+            client.ask(&mail(Some("agent-bob"), body))?;
+        }
+        let look = json!({ "request": "look", "agent": "agent-bob",
+            "look": { "look": "letters", "open": false, "from": null } });
+        let times = (0..20)
+            .map(|_| {
+                let begun = Instant::now();
+                client.ask(&look)?;
+                Ok(begun.elapsed())
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(measure::times("listing 1,000 messages", &times))
+    }
+
+    /// Stores values until there are so many.
+    fn fill(&self, from: usize, to: usize) -> Result<()> {
+        self.rate("fill", 64, to - from, |i| vec![store(&format!("f{}", from + i))]).map(drop)
+    }
+
+    fn stop(&self) -> Result<()> {
+        output(&mut self.almoner(&["stop"]))?;
+        let start = Instant::now();
+        while machine::processes_of(&self.home).0 > 0 {
+            if start.elapsed() > Duration::from_secs(30) {
+                bail!("the daemon still runs 30 s after `stop`");
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    /// From nothing running to the first answer, and the memory then.
+    fn restart(&self, size: usize, samples: usize) -> Result<Row> {
+        let mut found = Vec::new();
+        let mut peak = 0;
+        for _ in 0..samples {
+            self.stop()?;
+            found.push(measure::once(&mut self.almoner(&["status"]))?.0);
+            peak = peak.max(machine::processes_of(&self.home).1.peak);
+        }
+        let row = measure::row(&format!("restart with {size} formulas"), &found);
+        Ok(Row { memory: measure::size(peak), ..row })
+    }
+}
