@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use cli::{Cli, Verb};
+use commands::acting::Acting;
 use exit::{Ended, Exit, Failure};
 use place::Place;
 
@@ -54,15 +55,21 @@ fn run(cli: &Cli) -> Ended {
         return host_model(weights);
     }
     let place = Place::from_env()?;
+    let acting = Acting::new(&place, cli.agent.as_deref());
+    if !matches!(cli.verb, Verb::Agents(_) | Verb::Inbox(_) | Verb::Approve(_) | Verb::Deny(_) | Verb::Why(_))
+    {
+        acting.only_host("this command")?;
+    }
     match &cli.verb {
+        Verb::Agents(verb) => commands::agents::run(&acting, verb),
         Verb::Run(args) => commands::run::run(&place, args),
         Verb::Ask(args) => commands::ask::ask(&place, args),
-        Verb::Inbox(args) => commands::inbox::inbox(&place, args),
-        Verb::Approve(args) => commands::answer::approve(&place, args),
-        Verb::Deny(args) => commands::answer::deny(&place, args),
+        Verb::Inbox(args) => commands::inbox::inbox(&acting, args),
+        Verb::Approve(args) => commands::answer::approve(&acting, args),
+        Verb::Deny(args) => commands::answer::deny(&acting, args),
         Verb::Runs(args) => commands::runs::runs(&place, args),
         Verb::Trace(args) => commands::trace::trace(&place, args),
-        Verb::Why(args) => commands::why::why(&place, args),
+        Verb::Why(args) => commands::why::why(&acting, args),
         Verb::Resume(args) => commands::resume::resume(&place, args),
         Verb::Models(args) => commands::models::models(&place, args),
         Verb::Check(args) => commands::check::check(args),

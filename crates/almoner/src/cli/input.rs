@@ -52,11 +52,31 @@ pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
     Ok(gathered)
 }
 
+/// What was given under a name, as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given<'a> {
+    /// `k=v`
+    Text(&'a str),
+    /// `k:=json`
+    Json(&'a str),
+}
+
+/// Takes `k=v` or `k:=json` apart.
+pub fn given(text: &str) -> Option<(&str, Given<'_>)> {
+    match (text.split_once(":="), text.split_once('=')) {
+        (Some((name, value)), Some((other, _))) if name.len() < other.len() => {
+            Some((name, Given::Json(value)))
+        }
+        (_, Some((name, value))) => Some((name, Given::Text(value))),
+        _ => None,
+    }
+}
+
 fn named(text: &str) -> Result<(String, Value), Failure> {
-    let (name, value, json) = match (text.split_once(":="), text.split_once('=')) {
-        (Some((name, value)), Some((other, _))) if name.len() < other.len() => (name, value, true),
-        (_, Some((name, value))) => (name, value, false),
-        _ => {
+    let (name, value, json) = match given(text) {
+        Some((name, Given::Json(value))) => (name, value, true),
+        Some((name, Given::Text(value))) => (name, value, false),
+        None => {
             return Err(Failure::new(Exit::NotFound, format!("there is no file `{text}`"))
                 .help("an input is a path, `k=v`, `k:=json`, `k=@file`, or `-` for standard input"));
         }
@@ -71,14 +91,18 @@ fn named(text: &str) -> Result<(String, Value), Failure> {
                 .help("after `:=` stands JSON; for plain text write `=`")
         })?
     } else if let Some(path) = value.strip_prefix('@') {
-        Value::String(text_of(path)?)
+        Value::String(read_text(path)?)
     } else {
         Value::String(value.to_owned())
     };
     Ok((name.to_owned(), value))
 }
 
-fn text_of(path: &str) -> Result<String, Failure> {
+/// A file as text.
+///
+/// # Errors
+/// When it cannot be read, is too long, or is not text.
+pub fn read_text(path: &str) -> Result<String, Failure> {
     let fail = |e: std::io::Error| {
         let exit = match e.kind() {
             std::io::ErrorKind::NotFound => Exit::NotFound,

@@ -1,18 +1,26 @@
 //! The command line: types only. What the commands do stands in `commands`.
 
+pub mod agents;
 mod endow;
+mod hole;
 mod input;
+mod text;
 
 pub use endow::parse_endowment;
-pub use input::{gather, stdin};
+pub use hole::{parse_hole, read_fields};
+pub use input::{Given, gather, given, read_text, stdin};
+pub use text::{Pieces, parse_text};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Run LLM workers with exactly the authority that you hand them.
 #[derive(Debug, Parser)]
 #[command(name = "almoner", version, max_term_width = 100, disable_help_subcommand = true)]
-#[command(after_help = "A run that waits for you holds no memory and never times out: see `almoner inbox`.")]
+#[command(after_help = agents::HELP)]
 pub struct Cli {
+    /// Act as this agent of yours, by its name
+    #[arg(long = "as", global = true, value_name = "AGENT", hide = true)]
+    pub agent: Option<String>,
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
@@ -25,7 +33,7 @@ pub enum Verb {
     Run(RunArgs),
     /// Ask a question once; standard input is the document
     Ask(AskArgs),
-    /// What waits for you; with a number, one card in full
+    /// What waits for you; with a number, one message in full
     Inbox(InboxArgs),
     /// Let what a card shows be done, once
     Approve(ApproveArgs),
@@ -35,7 +43,7 @@ pub enum Verb {
     Runs(RunsArgs),
     /// The journal of a run (the latest, if none is named)
     Trace(TraceArgs),
-    /// Where a run, a step, a message, a slot or a file comes from
+    /// Where a run, a step, a message, a slot or a file comes from; why a name is kept
     Why(WhyArgs),
     /// Let a run that stopped go on, and follow it
     Resume(ResumeArgs),
@@ -55,6 +63,9 @@ pub enum Verb {
     Daemon(DaemonArgs),
     /// End the daemon; runs go on when it starts again
     Stop,
+    /// Agents, names and mail.
+    #[command(flatten)]
+    Agents(agents::AgentVerb),
     /// The process that holds a local model.
     #[command(hide = true)]
     ModelHost {
@@ -149,6 +160,9 @@ pub struct InboxArgs {
     /// Also what has been answered, and your own commands
     #[arg(long)]
     pub all: bool,
+    /// Go on, and show each message as it comes
+    #[arg(long, conflicts_with = "message")]
+    pub follow: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
@@ -213,7 +227,7 @@ pub struct TraceArgs {
 /// `almoner why`.
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// r17, r17#9, a message number, a slot, or a file that a run wrote
+    /// r17, r17#9, a message number, a name, an identifier, a slot, or a file that a run wrote
     pub thing: String,
     /// As JSON.
     #[command(flatten)]

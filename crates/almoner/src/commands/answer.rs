@@ -1,66 +1,98 @@
 //! `almoner approve` and `almoner deny`.
 
 use kernel::MessageNumber;
-use kernel::command::Reply;
-use kernel::id::BadId;
+use kernel::command::{MailAct, Reply};
+use kernel::message::Body;
+use kernel::run::ResultGoesTo;
 use passable::Untrusted;
 
-use super::{attend, output};
+use super::acting::{self, Acting};
+use super::{inbox, output};
 use crate::cli::{ApproveArgs, DenyArgs};
 use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Request, Response};
+use crate::control::protocol::{AgentAct, Look, Request, Response};
 use crate::exit::{Ended, Exit, Failure};
-use crate::place::Place;
+use crate::show::letter;
 
-/// `almoner approve`.
+/// `almoner approve`: of an approval, what it shows; of a request to evaluate, the evaluation.
 ///
 /// # Errors
 /// When there is nothing of this number to approve.
-pub fn approve(place: &Place, args: &ApproveArgs) -> Ended {
-    let message = which(place, args.message.as_deref(), "approve")?;
-    let text = format!("almoner approve {message}{}", if args.run { " --run" } else { "" });
-    let request = Request::Approve {
-        text: Untrusted::new(text),
-        message,
-        entries: entries(&args.only)?,
-        for_run: args.run,
+pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
+    let number = which(acting, args.message.as_deref(), "approve")?;
+    let view = acting.letter(number)?;
+    let request = match view.letter.body() {
+        Some(Body::Approval { .. } | Body::Release { .. }) => {
+            acting.only_host("this approval")?;
+            let text = format!("almoner approve {number}{}", if args.run { " --run" } else { "" });
+            Request::Approve {
+                text: Untrusted::new(text),
+                message: number,
+                entries: entries(&args.only)?,
+                for_run: args.run,
+            }
+        }
+        Some(Body::EvalRequest { .. }) => {
+            one_thing(number, &args.only, args.run)?;
+            let act = MailAct::Grant { number, goes_to: ResultGoesTo::default() };
+            let act = AgentAct::Mail { act: Box::new(act) };
+            acting.request("approve", format!("almoner approve {number}"), act)
+        }
+        _ => return Err(letter::is_not(&view, "something to approve", acting.agent)),
     };
-    send(place, &request, args.json.json)
+    send(acting, &request, args.json.json)
 }
 
-/// `almoner deny`.
+/// `almoner deny`: of an approval, what it shows; of anything else that asks, what it asks for.
 ///
 /// # Errors
 /// When there is nothing of this number to deny.
-pub fn deny(place: &Place, args: &DenyArgs) -> Ended {
-    let message = which(place, args.message.as_deref(), "deny")?;
-    let request = Request::Deny {
-        text: Untrusted::new(format!("almoner deny {message} -r {:?}", args.reason)),
-        message,
-        entries: entries(&args.only)?,
-        reason: Untrusted::new(args.reason.clone()),
+pub fn deny(acting: &Acting<'_>, args: &DenyArgs) -> Ended {
+    let number = which(acting, args.message.as_deref(), "deny")?;
+    let view = acting.letter(number)?;
+    let text = format!("almoner deny {number} -r {:?}", args.reason);
+    let reason = Untrusted::new(args.reason.clone());
+    let request = match view.letter.body() {
+        Some(Body::Approval { .. } | Body::Release { .. }) => {
+            acting.only_host("this approval")?;
+            let entries = entries(&args.only)?;
+            Request::Deny { text: Untrusted::new(text), message: number, entries, reason }
+        }
+        Some(body) if body.asks().is_some() => {
+            one_thing(number, &args.only, false)?;
+            let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number, reason }) };
+            acting.request("deny", text, act)
+        }
+        _ => return Err(letter::is_not(&view, "something that asks", acting.agent)),
     };
-    send(place, &request, args.json.json)
+    send(acting, &request, args.json.json)
 }
 
-fn send(place: &Place, request: &Request, json: bool) -> Ended {
-    let response = Client::connect(place)?.ask(request)?;
+/// Refuses choices that only a card of several entries has.
+fn one_thing(number: MessageNumber, only: &[usize], for_run: bool) -> Result<(), Failure> {
+    if only.is_empty() && !for_run {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Usage, format!("message {number} asks for one thing: it has no entries"))
+        .help("leave `--only` and `--run` out"))
+}
+
+fn send(acting: &Acting<'_>, request: &Request, json: bool) -> Ended {
+    let response = Client::connect(acting.place)?.ask(request)?;
     if json {
         output::json(&response)?;
     } else {
-        output::result(&told(&response))?;
+        output::result(&acting::told(&response))?;
     }
     Ok(Exit::Ok)
 }
 
 /// The message that is meant: the one named, or the only one that waits.
-fn which(place: &Place, named: Option<&str>, verb: &str) -> Result<MessageNumber, Failure> {
+fn which(acting: &Acting<'_>, named: Option<&str>, verb: &str) -> Result<MessageNumber, Failure> {
     if let Some(text) = named {
-        return text
-            .parse()
-            .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"));
+        return acting::number(text);
     }
-    let letters = match Client::connect(place)?.ask(&Request::Inbox { open: true })? {
+    let letters = match acting.look(Look::Letters { open: true, from: None })? {
         Response::Letters(letters) => letters,
         other => return Err(unexpected(&other)),
     };
@@ -75,7 +107,7 @@ fn which(place: &Place, named: Option<&str>, verb: &str) -> Result<MessageNumber
             .help(format!("`almoner inbox {first}` shows one, `almoner {verb} {first}` answers it")));
     }
     for number in &numbers {
-        output::note(&attend::card(place, *number)?.render(output::columns()));
+        output::note(&inbox::shown(acting, *number)?.text);
     }
     output::prompt(&format!("Type the number of the message to {verb}: "));
     let mut line = String::new();

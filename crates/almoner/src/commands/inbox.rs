@@ -1,66 +1,133 @@
 //! `almoner inbox`.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
-use kernel::id::BadId;
+use kernel::MessageNumber;
 use kernel::message::Body;
 use kernel::query::Letter;
+use passable::visible_line;
+use serde_json::Value as Json;
 
+use super::acting::{self, Acting};
 use super::{attend, output};
 use crate::cli::InboxArgs;
 use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Request, Response};
+use crate::control::protocol::{Look, Request, Response};
 use crate::exit::{Ended, Exit, Failure};
-use crate::place::Place;
+use crate::show::letter;
+
+/// How long a follower waits before it looks again: mail of an agent is nobody else's event.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// `almoner inbox`.
 ///
 /// # Errors
 /// When there is no such message.
-pub fn inbox(place: &Place, args: &InboxArgs) -> Ended {
+pub fn inbox(acting: &Acting<'_>, args: &InboxArgs) -> Ended {
     if let Some(text) = &args.message {
-        let number = text
-            .parse()
-            .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"))?;
-        let card = attend::card(place, number)?;
+        let shown = shown(acting, acting::number(text)?)?;
         if args.json.json {
-            output::json(&card)?;
+            output::json(&shown.json)?;
         } else {
-            output::result(&card.render(output::columns()))?;
-            if card.is_open() {
-                output::note(&format!("`almoner approve {number}` or `almoner deny {number} -r WHY`"));
+            output::result(&shown.text)?;
+            if let Some(next) = shown.next {
+                output::note(&next);
             }
         }
         return Ok(Exit::Ok);
     }
-    let letters = match Client::connect(place)?.ask(&Request::Inbox { open: !args.all })? {
+    let letters = match acting.look(Look::Letters { open: !args.all, from: None })? {
         Response::Letters(letters) => letters,
         other => return Err(unexpected(&other)),
     };
+    if args.follow {
+        return follow(acting, args, letters);
+    }
     if args.json.json {
         output::json(&letters)?;
     } else if letters.is_empty() {
-        output::note("nothing waits for you");
+        output::note(&match acting.agent {
+            Some(agent) => format!("nothing waits for `{}`", visible_line(agent)),
+            None => "nothing waits for you".to_owned(),
+        });
     } else {
         output::result(&letters.iter().map(line).collect::<String>())?;
     }
     Ok(Exit::Ok)
 }
 
+/// Shows what is there, then each message as it comes, until the reader or the daemon goes.
+fn follow(acting: &Acting<'_>, args: &InboxArgs, mut letters: Vec<Letter>) -> Ended {
+    let mut client = Client::connect(acting.place)?;
+    let mut ask = |open, from| {
+        let agent = acting.agent.map(str::to_owned);
+        match client.ask(&Request::Look { agent, look: Look::Letters { open, from } })? {
+            Response::Letters(letters) => Ok(letters),
+            other => Err(unexpected(&other)),
+        }
+    };
+    // The first number that has not been looked at; what waits is not all that there is.
+    let mut from = 0;
+    loop {
+        for letter in &letters {
+            if args.json.json {
+                output::json(letter)?;
+            } else {
+                output::result(&line(letter))?;
+            }
+            from = from.max(letter.number.0.saturating_add(1));
+        }
+        std::thread::sleep(PAUSE);
+        letters = ask(!args.all, Some(MessageNumber(from)))?;
+    }
+}
+
+/// A message as a person reads it.
+pub struct Shown {
+    /// As text.
+    pub text: String,
+    /// As JSON.
+    pub json: Json,
+    /// What can be typed about it.
+    pub next: Option<String>,
+}
+
+/// One message: an approval as its card, anything else as a letter.
+///
+/// # Errors
+/// When there is no such message.
+pub fn shown(acting: &Acting<'_>, number: MessageNumber) -> Result<Shown, Failure> {
+    let view = acting.letter(number)?;
+    let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::new(Exit::Failure, e.to_string()));
+    if let (Some(Body::Approval { .. }), None) = (view.letter.body(), acting.agent) {
+        let card = attend::card(acting.place, number)?;
+        let next =
+            card.is_open().then(|| format!("`almoner approve {number}` or `almoner deny {number} -r WHY`"));
+        return Ok(Shown {
+            text: card.render(output::columns()),
+            json: json(serde_json::to_value(&card))?,
+            next,
+        });
+    }
+    Ok(Shown {
+        text: letter::render(&view, output::columns()),
+        next: letter::next(&view, acting.agent),
+        json: json(serde_json::to_value(&view))?,
+    })
+}
+
 fn line(letter: &Letter) -> String {
     let mut out = String::new();
     let mark = if letter.mail.needs_you { "●" } else { " " };
-    let _ = write!(out, "{mark} {:>4}  {:<9} ", letter.number.0, letter.mail.envelope.kind);
+    let _ = write!(out, "{mark} {:>4}  {:<12} ", letter.number.0, visible_line(&letter.mail.envelope.kind));
     match letter.body() {
         Some(Body::Approval { run, entries }) => {
             let open = entries.len().saturating_sub(letter.mail.answers.len());
             let _ = writeln!(out, "{run} asks about {} ({open} open)", entries.len());
         }
-        Some(Body::Command { text, .. }) => {
-            let _ = writeln!(out, "{}", text.visible_line());
-        }
         Some(other) => {
-            let _ = writeln!(out, "{}", crate::show::letter::summary(other));
+            let _ = writeln!(out, "{}", letter::summary(other));
         }
         None => {
             let _ = writeln!(out, "(dismissed)");

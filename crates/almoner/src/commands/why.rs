@@ -1,24 +1,39 @@
 //! `almoner why`.
 
+use kernel::{FormulaId, StepRef};
+
+use super::acting::Acting;
 use super::output;
 use crate::cli::WhyArgs;
 use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit};
-use crate::place::Place;
-use crate::show::reason;
+use crate::control::protocol::{Look, Request, Response};
+use crate::exit::{Ended, Exit, Failure};
+use crate::show::reason::{self, Thing};
+use crate::show::thing;
 
 /// `almoner why`.
 ///
 /// # Errors
 /// When nothing is known of the thing.
-pub fn why(place: &Place, args: &WhyArgs) -> Ended {
+pub fn why(acting: &Acting<'_>, args: &WhyArgs) -> Ended {
     // A file is meant as it lies here, whatever the directory of the daemon.
-    let thing = match std::fs::canonicalize(&args.thing) {
-        Ok(path) => path.to_string_lossy().into_owned(),
-        Err(_) => args.thing.clone(),
-    };
-    let reasons = match Client::connect(place)?.ask(&Request::Why { thing })? {
+    let file = std::fs::canonicalize(&args.thing).ok();
+    let is_name = file.is_none()
+        && args.thing.parse::<StepRef>().is_err()
+        && matches!(args.thing.parse(), Ok(Thing::Name(_)) | Err(_));
+    if acting.agent.is_some() || args.thing.parse::<FormulaId>().is_ok() {
+        return kept(args, acting.look(Look::Kept { thing: args.thing.clone() })?);
+    }
+    if is_name {
+        match acting.look(Look::Kept { thing: args.thing.clone() }) {
+            Ok(response) => return kept(args, response),
+            // Not a name: a slot, perhaps.
+            Err(failure) if matches!(failure.exit, Exit::NotFound | Exit::Usage | Exit::Invalid) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    let thing = file.map_or_else(|| args.thing.clone(), |path| path.to_string_lossy().into_owned());
+    let reasons = match Client::connect(acting.place)?.ask(&Request::Why { thing })? {
         Response::Why(reasons) => reasons,
         other => return Err(unexpected(&other)),
     };
@@ -26,6 +41,26 @@ pub fn why(place: &Place, args: &WhyArgs) -> Ended {
         output::json(&reasons)?;
     } else {
         output::result(&reason::render(&reasons))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The ways on which something is kept.
+fn kept(args: &WhyArgs, response: Response) -> Ended {
+    let ways = match response {
+        Response::Kept(ways) => ways,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json.json {
+        output::json(&ways)?;
+    } else if ways.is_empty() {
+        return Err(Failure::new(
+            Exit::NotFound,
+            format!("nothing keeps `{}`: it waits to be collected", args.thing),
+        )
+        .help("`almoner name ID NAME` keeps what you hold"));
+    } else {
+        output::result(&thing::kept(&ways))?;
     }
     Ok(Exit::Ok)
 }

@@ -80,7 +80,7 @@ impl Card {
 }
 
 /// Writes text over as many lines as it needs, each with a mark in front.
-fn lines(out: &mut String, first: &str, next: &str, text: &str, columns: usize) {
+pub(super) fn lines(out: &mut String, first: &str, next: &str, text: &str, columns: usize) {
     let mut mark = first;
     for line in text.split('\n') {
         let mut rest = line;

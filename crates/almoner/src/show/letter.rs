@@ -2,24 +2,182 @@
 
 use std::fmt::Write as _;
 
-use kernel::message::Body;
+use kernel::message::{Answer, Body};
 use passable::visible_line;
+
+use super::card::lines;
+use crate::control::protocol::{Hole, LetterView};
+use crate::exit::{Exit, Failure};
+
+/// A message in full, for a screen of so many columns. Every line with words of its sender begins with a mark of
+/// ours, also where a long one goes on.
+pub fn render(view: &LetterView, columns: usize) -> String {
+    let mut out = String::new();
+    let letter = &view.letter;
+    let kind = visible_line(&letter.mail.envelope.kind);
+    let mut title = format!("message {} ── {kind}", letter.number);
+    if letter.message.is_some() {
+        let _ = write!(title, " from {} to {}", visible_line(&view.from), visible_line(&view.to));
+    }
+    lines(&mut out, "── ", "   ", &format!("{title} ──"), columns);
+    let Some(body) = letter.body() else {
+        out.push_str("    dismissed: only its envelope is left\n");
+        return out;
+    };
+    match body {
+        Body::Request { description, .. } => words(&mut out, "asks for", &description.visible(), columns),
+        Body::Package { names, .. } => {
+            words(&mut out, "says", &package(body), columns);
+            for name in names {
+                lines(&mut out, "    with ", "         ", &visible_line(name), columns);
+            }
+        }
+        Body::Definition { .. } => {
+            let what = if view.is_worker { "proposes a worker" } else { "proposes code" };
+            source(&mut out, view, what, columns);
+            holes(&mut out, "slot", &view.holes, columns);
+        }
+        Body::EvalRequest { .. } => {
+            source(&mut out, view, "asks to run code", columns);
+            for (name, mine) in &view.uses {
+                let uses = format!("{} = {}", visible_line(name), visible_line(mine));
+                lines(&mut out, "    uses ", "         ", &uses, columns);
+            }
+        }
+        Body::Form { description, repeatable, .. } => {
+            words(&mut out, "asks", &description.visible(), columns);
+            holes(&mut out, "field", &view.holes, columns);
+            if *repeatable {
+                out.push_str("    it may be filled in more than once\n");
+            }
+        }
+        Body::Value { value } => {
+            let text = format!("a value ({}); `adopt` gives it a name of yours", value.short());
+            lines(&mut out, "    ", "    ", &text, columns);
+        }
+        Body::Approval { .. } | Body::Command { .. } => {
+            words(&mut out, "says", &summary(body), columns);
+        }
+        Body::Release { gives, .. } => {
+            out.push_str("    a result is withheld: it would give away\n");
+            for given in gives {
+                lines(&mut out, "      ! ", "      ! ", &visible_line(given), columns);
+            }
+        }
+    }
+    for answer in letter.mail.answers.values() {
+        match answer {
+            Answer::Approved { .. } => out.push_str("    ✓ answered\n"),
+            Answer::Denied { reason, .. } => {
+                lines(&mut out, "    ✗ refused: ", "    ✗ ", &reason.visible_line(), columns);
+            }
+        }
+    }
+    out
+}
+
+/// Words of the sender, under a word of ours.
+fn words(out: &mut String, verb: &str, shown: &str, columns: usize) {
+    let _ = writeln!(out, "    {verb}:");
+    lines(out, "      │ ", "      │ ", shown.trim_end_matches('\n'), columns);
+}
+
+fn source(out: &mut String, view: &LetterView, what: &str, columns: usize) {
+    let Some(source) = &view.source else { return };
+    let count = source.raw().lines().count();
+    let unit = if count == 1 { "line" } else { "lines" };
+    words(out, &format!("{what} ({count} {unit}, {} bytes)", source.raw().len()), &source.visible(), columns);
+}
+
+fn holes(out: &mut String, what: &str, holes: &[Hole], columns: usize) {
+    for hole in holes {
+        lines(out, &format!("    {what} "), "      ", &asks(hole), columns);
+        label(out, hole, columns);
+    }
+}
+
+/// A slot or a field by itself: what it is called, what it wants, and what its author says of it.
+pub fn hole(hole: &Hole) -> String {
+    let mut out = format!("  {}\n", asks(hole));
+    label(&mut out, hole, crate::commands::output::columns());
+    out
+}
+
+fn asks(hole: &Hole) -> String {
+    let mut text = format!("{}: {}", visible_line(&hole.name), visible_line(&hole.wants));
+    if hole.capability {
+        text.push_str(", by a name of yours");
+    }
+    if hole.secret {
+        text.push_str("; it is sealed");
+    }
+    if let Some(default) = &hole.default {
+        let _ = write!(text, "; {} unless you say otherwise", visible_line(default));
+    }
+    text
+}
+
+fn label(out: &mut String, hole: &Hole, columns: usize) {
+    let label = hole.label.visible();
+    if !label.is_empty() && *label != *hole.name {
+        lines(out, "      │ ", "      │ ", &label, columns);
+    }
+}
+
+/// What a person can type about a message that waits; with `--as`, if it lies in the mailbox of another agent.
+pub fn next(view: &LetterView, agent: Option<&str>) -> Option<String> {
+    let number = view.letter.number;
+    if !view.letter.mail.needs_you {
+        return None;
+    }
+    let almoner = match agent {
+        Some(agent) => format!("almoner --as {}", visible_line(agent)),
+        None => "almoner".to_owned(),
+    };
+    let reject = format!("`{almoner} reject {number} -r WHY`");
+    Some(match view.letter.body()? {
+        Body::Request { .. } => format!("`{almoner} resolve {number} NAME` or {reject}"),
+        Body::Definition { .. } => {
+            let slots: String =
+                view.holes.iter().map(|hole| format!(" {}=NAME", visible_line(&hole.name))).collect();
+            format!("`{almoner} endow {number}{slots}`, `{almoner} edit {number} FILE` or {reject}")
+        }
+        Body::Form { .. } => format!("`{almoner} submit {number}` or {reject}"),
+        Body::EvalRequest { .. } | Body::Approval { .. } | Body::Release { .. } => {
+            format!("`{almoner} approve {number}` or `{almoner} deny {number} -r WHY`")
+        }
+        Body::Package { .. } | Body::Value { .. } | Body::Command { .. } => return None,
+    })
+}
+
+/// The failure of a command that was meant for another type of message.
+pub fn is_not(view: &LetterView, wanted: &str, agent: Option<&str>) -> Failure {
+    let number = view.letter.number;
+    let kind = view.letter.mail.envelope.kind.clone();
+    Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not {wanted}"))
+        .help(next(view, agent).unwrap_or_else(|| format!("`almoner inbox {number}` shows it")))
+}
+
+fn package(body: &Body) -> String {
+    let Body::Package { strings, names, .. } = body else { return String::new() };
+    let mut text = String::new();
+    for (i, piece) in strings.iter().enumerate() {
+        text.push_str(&piece.visible());
+        if let Some(name) = names.get(i) {
+            let _ = write!(text, "@{}", visible_line(name));
+        }
+    }
+    text
+}
 
 /// A message in one line.
 pub fn summary(body: &Body) -> String {
     match body {
         Body::Request { description, .. } => format!("asks: {}", description.visible_line()),
-        Body::Package { strings, names, .. } => {
-            let mut line = String::new();
-            for (i, text) in strings.iter().enumerate() {
-                line.push_str(&text.visible_line());
-                if let Some(name) = names.get(i) {
-                    let _ = write!(line, "@{}", visible_line(name));
-                }
-            }
-            line
+        Body::Package { .. } => visible_line(&package(body)).into_owned(),
+        Body::Definition { .. } => {
+            "proposes a program: see what it needs, then endow or reject it".to_owned()
         }
-        Body::Definition { .. } => "proposes a program: see what it needs, then endow or reject it".to_owned(),
         Body::EvalRequest { names, .. } => format!("asks to run code over {}", listed(names)),
         Body::Form { description, fields, .. } => {
             format!("form with {} fields: {}", fields.len(), description.visible_line())

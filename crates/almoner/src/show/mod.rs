@@ -5,4 +5,5 @@ pub mod journal;
 pub mod letter;
 pub mod progress;
 pub mod reason;
+pub mod thing;
 pub mod value;

@@ -7,8 +7,10 @@
     reason = "a test stands where a user does, and says so by panicking when something is wrong"
 )]
 
+mod agents;
 mod approvals;
 mod bad_input;
 mod crash;
 mod home;
 mod journey;
+mod terminal;

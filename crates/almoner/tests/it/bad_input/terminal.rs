@@ -1,87 +1,15 @@
 //! At a terminal: Ctrl-C, Ctrl-D, a closed window, and keys that are no answer.
 
-use std::io::{Read as _, Write as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
 
 use super::server::{Server, says};
 use super::{Desk, files, wait_until};
-
-/// A command that sees a terminal, made by `script`, which every Debian has.
-struct Terminal {
-    child: Child,
-    keys: ChildStdin,
-    screen: Arc<Mutex<String>>,
-    reader: std::thread::JoinHandle<()>,
-}
-
-impl Terminal {
-    fn open(desk: &Desk, args: &[&str]) -> Terminal {
-        let almoner = desk.home.command(args);
-        let quoted: Vec<String> = std::iter::once(almoner.get_program())
-            .chain(almoner.get_args())
-            .map(|part| format!("'{}'", part.to_str().unwrap()))
-            .collect();
-        let mut script = Command::new("script");
-        script.args(["-qefc", &format!("exec {}", quoted.join(" ")), "/dev/null"]);
-        script.current_dir(desk.home.work()).env("SHELL", "/bin/sh").env("TERM", "dumb").env("NO_COLOR", "1");
-        for (name, value) in almoner.get_envs() {
-            match value {
-                Some(value) => script.env(name, value),
-                None => script.env_remove(name),
-            };
-        }
-        script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = script.spawn().expect("`script` (package bsdutils) makes the terminal");
-        let keys = child.stdin.take().unwrap();
-        let mut output = child.stdout.take().unwrap();
-        let screen = Arc::new(Mutex::new(String::new()));
-        let shown = Arc::clone(&screen);
-        let reader = std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = output.read(&mut buffer) {
-                shown.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..n]));
-            }
-        });
-        Terminal { child, keys, screen, reader }
-    }
-
-    fn screen(&self) -> String {
-        self.screen.lock().unwrap().replace('\r', "")
-    }
-
-    /// Waits until this has been shown so many times.
-    #[track_caller]
-    fn shows(&self, text: &str, times: usize) {
-        let begun = std::time::Instant::now();
-        while self.screen().matches(text).count() < times {
-            assert!(begun.elapsed().as_secs() < 60, "`{text}` {times} times in:\n{}", self.screen());
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
-        self.keys.flush().unwrap();
-    }
-
-    /// Waits for the end; the exit code and all that was shown.
-    fn end(mut self) -> (i32, String) {
-        let status = self.child.wait().unwrap();
-        self.reader.join().unwrap();
-        let screen = self.screen.lock().unwrap().replace('\r', "");
-        (status.code().unwrap_or(-1), screen)
-    }
-}
-
-const CTRL_C: &str = "\u{3}";
-const CTRL_D: &str = "\u{4}";
+use crate::terminal::{CTRL_C, CTRL_D, Terminal};
 
 /// Starts the keeper once more at a terminal, as `r3`, and waits until it asks. Gives the number of its card.
 fn asked(desk: &Desk) -> (Terminal, String) {
     let run = ["run", "keeper.worker", "-e", "out=typed:rw", "-m", "scripted:keeper.json"];
-    let terminal = Terminal::open(desk, &run);
+    let terminal = Terminal::open(&desk.home, &run);
     terminal.shows("Type `approve", 1);
     let screen = terminal.screen();
     let number = screen.rsplit("Type `approve ").next().unwrap().split('`').next().unwrap().to_owned();
@@ -123,7 +51,7 @@ fn ctrl_c_while_the_model_thinks_leaves_the_run_at_work() {
         let _ = wait.recv();
         says("hello")
     });
-    let mut terminal = Terminal::open(&desk, &["run", "hello.worker", "-m", &server.model()]);
+    let mut terminal = Terminal::open(&desk.home, &["run", "hello.worker", "-m", &server.model()]);
     wait_until("the model is asked", || server.requests().len() == 1);
     terminal.shows("r3#1 prompted", 1);
     terminal.press(CTRL_C);
@@ -188,14 +116,14 @@ fn no_single_key_is_an_answer() {
 fn ctrl_c_at_the_choice_of_a_message_chooses_none() {
     let desk = Desk::new();
     for (keys, code) in [(CTRL_C, 130), (CTRL_D, 7), ("\n", 7), ("99\n", 7)] {
-        let mut terminal = Terminal::open(&desk, &["approve"]);
+        let mut terminal = Terminal::open(&desk.home, &["approve"]);
         terminal.shows("Type the number of the message to approve:", 1);
         terminal.press(keys);
         let (ended, screen) = terminal.end();
         assert_eq!(ended, code, "{keys:?}: {screen}");
     }
     // A download is nothing that Enter would begin.
-    let mut terminal = Terminal::open(&desk, &["models", "pull"]);
+    let mut terminal = Terminal::open(&desk.home, &["models", "pull"]);
     terminal.shows("Fetch it? Type `yes`:", 1);
     terminal.press("y\n");
     let (ended, screen) = terminal.end();

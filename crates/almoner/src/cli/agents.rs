@@ -1,0 +1,482 @@
+//! The command line of agents, names and mail: types only.
+
+use clap::{Args, Subcommand, ValueEnum};
+use kernel::run::ResultGoesTo;
+
+use super::{FollowArgs, JsonArg};
+
+/// What `almoner --help` says of these verbs: they are many, and a newcomer needs none of them.
+pub const HELP: &str = "\
+Agents, names and mail (each has its own --help; all take --as AGENT, which acts as another agent of yours):
+  names     list  show  cat  store  name  copy  move  remove  mkdir
+  agents    mkguest  mkhost  share  accept  grants  revoke  cancel
+  mail      send  reply  adopt  dismiss  request  resolve  reject
+  asking    form  submit  define  edit  endow  request-evaluation
+
+A run that waits for you holds no memory and never times out: see `almoner inbox`.";
+
+/// What to do with agents, names and mail. `almoner --help` lists them in one place, by [`HELP`].
+#[derive(Debug, Subcommand)]
+pub enum AgentVerb {
+    /// The names in a directory; your own without a path
+    #[command(hide = true)]
+    List(ListArgs),
+    /// What a name stands for; the value of a promise once it has one
+    #[command(hide = true)]
+    Show(ShowArgs),
+    /// The bytes or the text that a name stands for
+    #[command(hide = true)]
+    Cat(CatArgs),
+    /// Keep values under names
+    #[command(hide = true)]
+    Store(StoreArgs),
+    /// Give a name to something that you hold, by its identifier
+    #[command(hide = true)]
+    Name(NameArgs),
+    /// Give what one name stands for another name too
+    #[command(hide = true)]
+    Copy(FromToArgs),
+    /// Give what one name stands for another name instead
+    #[command(hide = true)]
+    Move(FromToArgs),
+    /// Take names away
+    #[command(hide = true)]
+    Remove(NamesArgs),
+    /// Make directories of names
+    #[command(hide = true)]
+    Mkdir(NamesArgs),
+    /// Make a guest: an agent that holds only what it is given
+    #[command(hide = true)]
+    Mkguest(MakeArgs),
+    /// Make a host: an agent that acts for a person and may endow
+    #[command(hide = true)]
+    Mkhost(MakeArgs),
+    /// Make a token that hands on one thing, once
+    #[command(hide = true)]
+    Share(ShareArgs),
+    /// Use a token: what it hands on gets a name of yours
+    #[command(hide = true)]
+    Accept(AcceptArgs),
+    /// Grants that you gave
+    #[command(hide = true)]
+    Grants(JsonArg),
+    /// End a grant, and with it every grant that was made of it
+    #[command(hide = true)]
+    Revoke(RevokeArgs),
+    /// End work: a run, or what a name stands for with all that depends on it
+    #[command(hide = true)]
+    Cancel(CancelArgs),
+    /// Send text, with things of yours in it: `@name` or `@name:edge`
+    #[command(hide = true)]
+    Send(SendArgs),
+    /// Answer a message with text
+    #[command(hide = true)]
+    Reply(ReplyArgs),
+    /// Give a name to something that came with a message
+    #[command(hide = true)]
+    Adopt(AdoptArgs),
+    /// Hide messages and drop what they refer to
+    #[command(hide = true)]
+    Dismiss(DismissArgs),
+    /// Ask for something
+    #[command(hide = true)]
+    Request(RequestArgs),
+    /// Answer a request with what a name stands for
+    #[command(hide = true)]
+    Resolve(ResolveArgs),
+    /// Refuse what a message asks for
+    #[command(hide = true)]
+    Reject(RejectArgs),
+    /// Ask for a record of values
+    #[command(hide = true)]
+    Form(FormArgs),
+    /// Fill in a form
+    #[command(hide = true)]
+    Submit(SubmitArgs),
+    /// Propose a program, which somebody else may endow: a worker file, or code
+    #[command(hide = true)]
+    Define(DefineArgs),
+    /// Change a program that was proposed to you: a new proposal, the old one stays
+    #[command(hide = true)]
+    Edit(EditArgs),
+    /// Bind what is yours to the slots of a program that was proposed, and start it
+    #[command(hide = true)]
+    Endow(EndowArgs),
+    /// Ask that code be run over things that you hold
+    #[command(hide = true)]
+    RequestEvaluation(RequestEvaluationArgs),
+}
+
+/// `almoner list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// A directory, like `mine/reports`
+    #[arg(value_name = "PATH")]
+    pub path: Option<String>,
+    /// Also what each name stands for
+    #[arg(short = 'l', long)]
+    pub long: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The name
+    pub name: String,
+    /// If it is a promise, wait until it has come to something
+    #[arg(long)]
+    pub wait: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner cat`.
+#[derive(Debug, Args)]
+pub struct CatArgs {
+    /// The name
+    pub name: String,
+}
+
+/// `almoner store`.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    /// `NAME=text`, `NAME:=json`, `NAME=@file`, or `NAME=-` for standard input
+    #[arg(value_name = "NAME=VALUE", required = true)]
+    pub values: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner name`.
+#[derive(Debug, Args)]
+pub struct NameArgs {
+    /// The identifier, as `list -l --json` shows it
+    pub id: String,
+    /// The name
+    pub name: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner copy` and `almoner move`.
+#[derive(Debug, Args)]
+pub struct FromToArgs {
+    /// The name that there is
+    pub from: String,
+    /// The new one
+    pub to: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner remove` and `almoner mkdir`.
+#[derive(Debug, Args)]
+pub struct NamesArgs {
+    /// The names
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner mkguest` and `almoner mkhost`.
+#[derive(Debug, Args)]
+pub struct MakeArgs {
+    /// The name to which you send mail
+    pub name: String,
+    /// The name of the agent itself, for `--as` [default: profile-for-NAME]
+    pub agent: Option<String>,
+    /// Something of yours that it gets from the beginning, and its name there: MINE or MINE=THEIRS
+    #[arg(long, value_name = "MINE[=THEIRS]")]
+    pub introduce: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner share`.
+#[derive(Debug, Args)]
+pub struct ShareArgs {
+    /// What is handed on
+    pub name: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner accept`.
+#[derive(Debug, Args)]
+pub struct AcceptArgs {
+    /// The token; `-` reads it from standard input, where no list of processes shows it
+    pub token: String,
+    /// The name for what it hands on
+    pub name: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner revoke`.
+#[derive(Debug, Args)]
+pub struct RevokeArgs {
+    /// `g4`, or the name of something that you granted once
+    pub grant: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner cancel`.
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// `r17`, or a name
+    pub thing: String,
+    /// Why; whoever waits for it is told
+    #[arg(short = 'r', long, default_value = "")]
+    pub reason: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner send`.
+#[derive(Debug, Args)]
+pub struct SendArgs {
+    /// To whom
+    pub to: String,
+    /// The text; `@name` puts something of yours in it, `@name:edge` under another name, `@@` is an @
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner reply`.
+#[derive(Debug, Args)]
+pub struct ReplyArgs {
+    /// The message that is answered
+    pub message: String,
+    /// The text; `@name` puts something of yours in it
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner adopt`.
+#[derive(Debug, Args)]
+pub struct AdoptArgs {
+    /// The message
+    pub message: String,
+    /// The name that the sender gave it
+    pub edge: String,
+    /// Your name for it [default: the same]
+    pub name: Option<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner dismiss`.
+#[derive(Debug, Args)]
+pub struct DismissArgs {
+    /// The messages
+    #[arg(value_name = "MESSAGE", required_unless_present = "all")]
+    pub messages: Vec<String>,
+    /// Every message that nobody has to answer
+    #[arg(long, conflicts_with = "messages")]
+    pub all: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// What happens to the promise of something that was asked.
+#[derive(Clone, Debug, Args)]
+pub struct AskArgs {
+    /// Keep the promise under this name; the same command again attaches to it
+    #[arg(long, value_name = "NAME")]
+    pub result: Option<String>,
+    /// Wait for the answer, and print it
+    #[arg(long)]
+    pub wait: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner request`.
+#[derive(Debug, Args)]
+pub struct RequestArgs {
+    /// Whom
+    pub to: String,
+    /// What for
+    pub description: String,
+    /// Its promise.
+    #[command(flatten)]
+    pub ask: AskArgs,
+}
+
+/// `almoner resolve`.
+#[derive(Debug, Args)]
+pub struct ResolveArgs {
+    /// The request
+    pub message: String,
+    /// The answer, by its name
+    pub name: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner reject`.
+#[derive(Debug, Args)]
+pub struct RejectArgs {
+    /// The message
+    pub message: String,
+    /// Why; the sender is told
+    #[arg(short = 'r', long, default_value = "")]
+    pub reason: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner form`.
+#[derive(Debug, Args)]
+pub struct FormArgs {
+    /// Whom
+    pub to: String,
+    /// What for
+    pub description: String,
+    /// `name:pattern` or `name:pattern=label`, like `retries:1..5='How often?'`
+    #[arg(value_name = "FIELD", required_unless_present = "file")]
+    pub fields: Vec<String>,
+    /// Fields from a JSON file: {"NAME": "PATTERN" or {"pattern", "label", "default", "example"}}
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<std::path::PathBuf>,
+    /// It may be filled in more than once
+    #[arg(long)]
+    pub repeatable: bool,
+    /// Its promise.
+    #[command(flatten)]
+    pub ask: AskArgs,
+}
+
+/// `almoner submit`.
+#[derive(Debug, Args)]
+pub struct SubmitArgs {
+    /// The form
+    pub message: String,
+    /// `field=text`, `field:=json`, `field=@file`; a name of yours where a capability is asked for
+    #[arg(value_name = "FIELD=VALUE")]
+    pub values: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner define`.
+#[derive(Debug, Args)]
+pub struct DefineArgs {
+    /// A worker file, a file with JavaScript, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// To whom
+    #[arg(long, value_name = "NAME", default_value = "@host")]
+    pub to: String,
+    /// A slot of code: `name:pattern` or `name:pattern=label` (a worker file has its own)
+    #[arg(long, value_name = "SLOT")]
+    pub slot: Vec<String>,
+    /// Its promise.
+    #[command(flatten)]
+    pub ask: AskArgs,
+}
+
+/// `almoner edit`.
+#[derive(Debug, Args)]
+pub struct EditArgs {
+    /// The message with the program
+    pub message: String,
+    /// The changed program: a worker file, a file with JavaScript, or `-`
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// A slot of code: `name:pattern` or `name:pattern=label`
+    #[arg(long, value_name = "SLOT")]
+    pub slot: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// Who gets the result of what is endowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GoesTo {
+    /// Whoever proposed it, if it is data; you are asked before a capability is given away
+    Guest,
+    /// Whoever proposed it, capabilities in it too
+    GuestCaps,
+    /// Only you
+    Me,
+}
+
+impl From<GoesTo> for ResultGoesTo {
+    fn from(to: GoesTo) -> ResultGoesTo {
+        match to {
+            GoesTo::Guest => ResultGoesTo::GuestData,
+            GoesTo::GuestCaps => ResultGoesTo::GuestCapabilities,
+            GoesTo::Me => ResultGoesTo::Host,
+        }
+    }
+}
+
+/// `almoner endow`.
+#[derive(Debug, Args)]
+pub struct EndowArgs {
+    /// The message with the program
+    pub message: String,
+    /// `slot=NAME` with a name of yours; for a worker also its inputs and documents, as in `run`
+    #[arg(value_name = "SLOT=NAME|INPUT")]
+    pub inputs: Vec<String>,
+    /// Hand a slot something of this machine: SLOT=PATH, SLOT=PATH:rw, SLOT=PATH?suffix=.pdf&max=10MiB
+    #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH")]
+    pub endow: Vec<String>,
+    /// Who gets the result
+    #[arg(long, value_enum, default_value_t = GoesTo::Guest, value_name = "WHOM")]
+    pub to: GoesTo,
+    /// Keep a promise for the result under this name of yours
+    #[arg(long, value_name = "NAME")]
+    pub result: Option<String>,
+    /// The model of a worker
+    #[arg(short = 'm', long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Do not ask about this method (it must be one that changes, not one that sends)
+    #[arg(long, value_name = "SLOT.METHOD")]
+    pub allow: Vec<String>,
+    /// How to follow the run.
+    #[command(flatten)]
+    pub follow: FollowArgs,
+}
+
+/// `almoner request-evaluation`.
+#[derive(Debug, Args)]
+pub struct RequestEvaluationArgs {
+    /// The code, `@FILE`, or `-` for standard input
+    pub source: String,
+    /// What a name in the code stands for, by a name of yours: NAME or IN-THE-CODE=NAME
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Its promise.
+    #[command(flatten)]
+    pub ask: AskArgs,
+}

@@ -1,0 +1,220 @@
+//! Slots and fields on the command line: `name:pattern` and `name:pattern=label`.
+
+use kernel::{Pattern, Value};
+use passable::{Matcher, Node, PatternError, Refinement};
+use serde::Deserialize;
+
+use crate::exit::{Exit, Failure};
+
+/// A slot or a field, as a person writes it.
+#[derive(Debug, PartialEq)]
+pub struct FieldSpec {
+    /// Its name.
+    pub name: String,
+    /// Its pattern as it was written.
+    pub text: String,
+    /// Its pattern.
+    pub pattern: Pattern,
+    /// What its reader is told; the name unless something else was written.
+    pub label: String,
+    /// What stands there unless something else is said.
+    pub default: Option<Value>,
+    /// An example.
+    pub example: Option<Value>,
+    /// Whether what is written there is sealed.
+    pub secret: bool,
+}
+
+/// Reads `name:pattern` or `name:pattern=label`.
+///
+/// # Errors
+/// When it is neither, or the pattern cannot be read.
+pub fn parse_hole(text: &str) -> Result<FieldSpec, Failure> {
+    let wrong = |what: &str| {
+        Failure::new(Exit::Usage, format!("{text}: {what}"))
+            .help("write `name:pattern` or `name:pattern=label`, like `retries:1..5=How often?`")
+    };
+    let (name, rest) = text.split_once(':').ok_or_else(|| wrong("there is no `:`"))?;
+    let (pattern, label) = match end_of_pattern(rest) {
+        Some(at) => (&rest[..at], Some(&rest[at + 1..])),
+        None => (rest, None),
+    };
+    field(name, pattern, label)
+}
+
+fn field(name: &str, pattern: &str, label: Option<&str>) -> Result<FieldSpec, Failure> {
+    if name.is_empty() {
+        return Err(Failure::new(Exit::Usage, format!("`:{pattern}` has no name"))
+            .help("write `name:pattern` or `name:pattern=label`"));
+    }
+    let read = read_pattern(pattern.trim()).map_err(|e| {
+        Failure::new(Exit::Invalid, format!("{name}: {e}")).help(
+            "a pattern is written like `string`, `1..5`, `pass|fail`, `[string]`, `dir rw` or `M.nat()`",
+        )
+    })?;
+    let secret = matches!(read.matcher(), Matcher::Refine(Refinement::Secret));
+    Ok(FieldSpec {
+        name: name.to_owned(),
+        text: pattern.trim().to_owned(),
+        pattern: read,
+        label: label.map(str::trim).filter(|label| !label.is_empty()).unwrap_or(name).to_owned(),
+        default: None,
+        example: None,
+        secret,
+    })
+}
+
+/// Where the `=` before the label stands: the first that is in no brackets and no quotes.
+fn end_of_pattern(text: &str) -> Option<usize> {
+    let (mut depth, mut quote) = (0_u32, None);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(q), c) => quote = (q != c).then_some(q),
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, '=') if depth == 0 => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A pattern as people write it: an `M.` expression, or the shorthand of worker files.
+fn read_pattern(text: &str) -> Result<Pattern, PatternError> {
+    let expression = text.contains("M.") || text.starts_with(['{', '[', '"', '\'']);
+    if expression {
+        Pattern::parse(text)
+    } else {
+        Pattern::from_shorthand(&Node::Text(text.to_owned(), 0..text.len()))
+    }
+}
+
+/// A field as a file says it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum InFile {
+    Short(String),
+    #[serde(rename_all = "camelCase")]
+    Long(Long),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Long {
+    pattern: Option<String>,
+    label: Option<String>,
+    default: Option<serde_json::Value>,
+    example: Option<serde_json::Value>,
+    #[serde(default)]
+    secret: bool,
+}
+
+/// Reads the fields of a form from JSON: an object of patterns, or of records with pattern and label. They keep the
+/// order of the file.
+///
+/// # Errors
+/// When it is not such a file.
+pub fn read_fields(text: &str) -> Result<Vec<FieldSpec>, Failure> {
+    let InOrder(entries) = serde_json::from_str(text).map_err(|e| {
+        Failure::new(Exit::Invalid, format!("these are no fields: {e}"))
+            .help(r#"write {"name": "string", "age": {"pattern": "0..150", "label": "How old?"}}"#)
+    })?;
+    entries
+        .into_iter()
+        .map(|(name, entry)| match entry {
+            InFile::Short(pattern) => field(&name, &pattern, None),
+            InFile::Long(long) => {
+                let mut spec =
+                    field(&name, long.pattern.as_deref().unwrap_or("string"), long.label.as_deref())?;
+                let value = |json: Option<serde_json::Value>| {
+                    json.map(|json| {
+                        spec.pattern.read_json(&json).map_err(|e| {
+                            Failure::new(Exit::Invalid, format!("{name}: {}", e.teach()))
+                                .help("a default and an example match the field's pattern")
+                        })
+                    })
+                    .transpose()
+                };
+                let (default, example) = (value(long.default)?, value(long.example)?);
+                spec.secret |= long.secret;
+                Ok(FieldSpec { default, example, ..spec })
+            }
+        })
+        .collect()
+}
+
+/// The entries of an object in the order in which they were written.
+struct InOrder(Vec<(String, InFile)>);
+
+impl<'de> Deserialize<'de> for InOrder {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<InOrder, D::Error> {
+        struct Entries;
+        impl<'de> serde::de::Visitor<'de> for Entries {
+            type Value = InOrder;
+            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str("an object with a pattern for each name")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<InOrder, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(InOrder(entries))
+            }
+        }
+        from.deserialize_map(Entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: (&str, &str, &str)) {
+        let hole = parse_hole(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert_eq!((hole.name.as_str(), hole.text.as_str(), hole.label.as_str()), expected, "{text}");
+    }
+
+    #[test]
+    fn name_pattern_and_label() {
+        check("retries:1..5", ("retries", "1..5", "retries"));
+        check("retries:1..5=How often?", ("retries", "1..5", "How often?"));
+        check("out:dir rw=Where = here", ("out", "dir rw", "Where = here"));
+        check(r#"v:pass|"a=b"=Which?"#, ("v", r#"pass|"a=b""#, "Which?"));
+        check("r:M.splitRecord({ a: M.eq('=') })=A", ("r", "M.splitRecord({ a: M.eq('=') })", "A"));
+        check("x:string=", ("x", "string", "x"));
+        assert!(parse_hole("key:secret").unwrap().secret);
+    }
+
+    #[test]
+    fn what_is_no_field_is_refused() {
+        for (text, exit) in [
+            ("retries", Exit::Usage),
+            (":string", Exit::Usage),
+            ("a:", Exit::Invalid),
+            ("a:M.nope()", Exit::Invalid),
+        ] {
+            assert_eq!(parse_hole(text).map(|_| ()).map_err(|f| f.exit), Err(exit), "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_of_a_file_keep_their_order() {
+        let fields =
+            read_fields(r#"{"z": "string", "a": {"pattern": "1..5", "label": "How often?", "default": 3}}"#)
+                .unwrap();
+        assert_eq!(fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["z", "a"]);
+        assert_eq!(fields[1].label, "How often?");
+        assert_eq!(fields[1].default, Some(Value::number(3.0)));
+        for bad in [
+            "[]",
+            "{",
+            r#"{"a": 1}"#,
+            r#"{"a": {"patern": "string"}}"#,
+            r#"{"a": {"pattern": "1..5", "default": 9}}"#,
+        ] {
+            assert!(read_fields(bad).is_err(), "{bad}");
+        }
+    }
+}

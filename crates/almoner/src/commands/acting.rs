@@ -1,0 +1,238 @@
+//! Acting and looking as an agent: what all commands about agents, names and mail share.
+
+use kernel::command::{MailAct, Reply, Said};
+use kernel::id::BadId;
+use kernel::{FormulaId, MessageNumber, NamePath};
+use passable::{Untrusted, visible_line};
+
+use super::output;
+use super::run::command_line;
+use crate::control::client::{Client, unexpected};
+use crate::control::protocol::{AgentAct, LetterView, Look, PromiseState, Request, Response, Thing};
+use crate::exit::{Ended, Exit, Failure};
+use crate::place::Place;
+use crate::show::thing;
+
+/// As whom a command acts.
+#[derive(Clone, Copy)]
+pub struct Acting<'a> {
+    /// Where the daemon is.
+    pub place: &'a Place,
+    /// The agent, by a name path of the host's; `None` means the host.
+    pub agent: Option<&'a str>,
+}
+
+impl<'a> Acting<'a> {
+    /// As the agent of this name; as the host without one.
+    pub fn new(place: &'a Place, agent: Option<&'a str>) -> Acting<'a> {
+        Acting { place, agent }
+    }
+
+    /// Does something, in the words of the command line.
+    ///
+    /// # Errors
+    /// When it is not done.
+    pub fn act(&self, verb: &str, act: AgentAct) -> Result<Response, Failure> {
+        self.act_saying(verb, command_line(), act)
+    }
+
+    /// Does something, in these words: where the command line holds what must not be kept.
+    ///
+    /// # Errors
+    /// When it is not done.
+    pub fn act_saying(&self, verb: &str, text: String, act: AgentAct) -> Result<Response, Failure> {
+        Client::connect(self.place)?.ask(&self.request(verb, text, act))
+    }
+
+    /// The request to do something.
+    pub fn request(&self, verb: &str, text: String, act: AgentAct) -> Request {
+        let said = Said { verb: verb.to_owned(), text: Untrusted::new(text) };
+        Request::Act { agent: self.agent.map(str::to_owned), said: Some(said), act: Box::new(act) }
+    }
+
+    /// Does something to mail.
+    ///
+    /// # Errors
+    /// When it is not done.
+    pub fn mail(&self, verb: &str, act: MailAct) -> Result<Response, Failure> {
+        self.act(verb, AgentAct::Mail { act: Box::new(act) })
+    }
+
+    /// Looks at something.
+    ///
+    /// # Errors
+    /// When there is no such thing.
+    pub fn look(&self, look: Look) -> Result<Response, Failure> {
+        Client::connect(self.place)?.ask(&Request::Look { agent: self.agent.map(str::to_owned), look })
+    }
+
+    /// What a name stands for.
+    ///
+    /// # Errors
+    /// When it stands for nothing.
+    pub fn thing(&self, path: NamePath) -> Result<Thing, Failure> {
+        match self.look(Look::Thing { path })? {
+            Response::Thing(thing) => Ok(*thing),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// A message in full.
+    ///
+    /// # Errors
+    /// When there is no such message.
+    pub fn letter(&self, number: MessageNumber) -> Result<LetterView, Failure> {
+        match self.look(Look::Letter { number })? {
+            Response::Letter(letter) => Ok(*letter),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Waits until a promise has come to something.
+    ///
+    /// # Errors
+    /// When the agent does not hold it, or the daemon goes.
+    pub fn wait(&self, promise: FormulaId) -> Result<PromiseState, Failure> {
+        match self.look(Look::Promise { promise, wait: true })? {
+            Response::Promise(state) => Ok(state),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Names in the agent's own directory, for completion: of things that somebody may be given.
+    pub fn names(&self) -> Vec<String> {
+        match self.look(Look::Names { path: None }) {
+            Ok(Response::Names(rows)) => rows.into_iter().map(|row| row.name).collect(),
+            _ => vec![],
+        }
+    }
+
+    /// How a command continues in the words that a person types.
+    pub fn command(&self, rest: &str) -> String {
+        match self.agent {
+            Some(agent) => format!("`almoner --as {} {rest}`", visible_line(agent)),
+            None => format!("`almoner {rest}`"),
+        }
+    }
+
+    /// Refuses to act as somebody else, for commands that only the host has.
+    ///
+    /// # Errors
+    /// When an agent was named.
+    pub fn only_host(&self, verb: &str) -> Result<(), Failure> {
+        match self.agent {
+            None => Ok(()),
+            Some(_) => Err(Failure::new(Exit::Usage, format!("{verb} acts for you and for nobody else"))
+                .help("leave `--as` out")),
+        }
+    }
+}
+
+/// Prints what a command has done, as JSON or in a line on standard error.
+///
+/// # Errors
+/// When nobody reads any more.
+pub fn done(response: &Response, json: bool) -> Ended {
+    if json {
+        output::json(response)?;
+    } else {
+        output::note(&told(response));
+    }
+    Ok(Exit::Ok)
+}
+
+/// What a person is told of a reply.
+pub fn told(response: &Response) -> String {
+    match response {
+        Response::Reply(Reply::Sent { number }) => format!("sent: message {number}"),
+        Response::Reply(Reply::Asked { number: Some(number), .. }) => format!("asked: message {number}"),
+        Response::Reply(Reply::Asked { number: None, .. }) => {
+            "that had been asked before; this is the same promise".to_owned()
+        }
+        Response::Reply(Reply::Granted { number }) => format!("granted: {number}"),
+        Response::Reply(Reply::AlreadySettled) => {
+            "somebody had answered that before; nothing changed".to_owned()
+        }
+        Response::Reply(Reply::Dismissed { count: 1 }) => "dismissed 1 message".to_owned(),
+        Response::Reply(Reply::Dismissed { count }) => format!("dismissed {count} messages"),
+        Response::Reply(Reply::Parked { .. }) => {
+            "endowed; code waits until there is a vat for it to run in, which this version has not".to_owned()
+        }
+        Response::Reply(Reply::Answered { .. } | Reply::AlreadyAnswered { .. }) => {
+            super::answer::told(response)
+        }
+        _ => "done".to_owned(),
+    }
+}
+
+/// Prints what came of something that was asked; waits for its promise if that is wanted.
+///
+/// # Errors
+/// When the promise is broken.
+pub fn asked(acting: &Acting<'_>, response: &Response, how: &crate::cli::agents::AskArgs) -> Ended {
+    let Response::Reply(Reply::Asked { promise, .. }) = response else {
+        return done(response, how.json.json);
+    };
+    if !how.wait {
+        let ended = done(response, how.json.json);
+        if let (Some(name), false) = (&how.result, how.json.json) {
+            let show = acting.command(&format!("show {}", visible_line(name)));
+            output::note(&format!("{show} tells what came of it"));
+        }
+        return ended;
+    }
+    if !how.json.json {
+        output::note(&told(response));
+    }
+    settled(&acting.wait(*promise)?, how.json.json)
+}
+
+/// Prints what a promise has come to.
+///
+/// # Errors
+/// When it is broken, or still open.
+pub fn settled(state: &PromiseState, json: bool) -> Ended {
+    if json {
+        output::json(state)?;
+    }
+    match state {
+        PromiseState::Fulfilled { value } => {
+            if !json {
+                output::result(&thing::value(value))?;
+            }
+            Ok(Exit::Ok)
+        }
+        PromiseState::Rejected { reason } => {
+            Err(Failure::new(Exit::Failure, format!("it was refused: {}", reason.raw())))
+        }
+        PromiseState::Pending => Err(Failure::new(Exit::NeedsYou, "nothing has come of it yet")
+            .help("`--wait` waits for it; it may take as long as it likes")),
+    }
+}
+
+/// A message's number, as a person writes it.
+///
+/// # Errors
+/// When it is none.
+pub fn number(text: &str) -> Result<MessageNumber, Failure> {
+    text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"))
+}
+
+/// A name path, as a person writes it.
+///
+/// # Errors
+/// When it is none.
+pub fn path(text: &str) -> Result<NamePath, Failure> {
+    NamePath::parse(text).map_err(|e| {
+        Failure::new(Exit::Usage, e.to_string())
+            .help("a name has no `@` and no NUL; between names of a path stands `/`")
+    })
+}
+
+/// The same, if there is one.
+///
+/// # Errors
+/// When it is none.
+pub fn maybe_path(text: Option<&str>) -> Result<Option<NamePath>, Failure> {
+    text.map(path).transpose()
+}

@@ -1,0 +1,22 @@
+//! `almoner cancel`.
+
+use kernel::command::Cancel;
+use passable::Untrusted;
+
+use super::acting::{self, Acting, done};
+use crate::cli::agents::CancelArgs;
+use crate::control::protocol::AgentAct;
+use crate::exit::Ended;
+
+/// `almoner cancel`.
+///
+/// # Errors
+/// When there is no such run or name, or nothing of it can be ended.
+pub fn cancel(acting: &Acting<'_>, args: &CancelArgs) -> Ended {
+    let what = match args.thing.parse() {
+        Ok(run) => Cancel::Run { run },
+        Err(_) => Cancel::Name { path: acting::path(&args.thing)? },
+    };
+    let act = AgentAct::Cancel { what, reason: Untrusted::new(args.reason.clone()) };
+    done(&acting.act("cancel", act)?, args.json.json)
+}

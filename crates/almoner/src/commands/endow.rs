@@ -1,0 +1,243 @@
+//! `almoner endow`: a person binds what is theirs to the slots of a program that somebody proposed.
+
+use std::collections::BTreeMap;
+
+use kernel::NamePath;
+use kernel::command::Reply;
+use kernel::message::Body;
+use passable::{Untrusted, visible_line};
+use worker::definition::{self, Bundle};
+
+use super::acting::{self, Acting, done};
+use super::form::{confirm, nothing_sent, tell_needed};
+use super::prompt::{self, Typed};
+use super::{attend, models, output, run};
+use crate::cli::agents::EndowArgs;
+use crate::cli::{self, Given};
+use crate::control::client::Client;
+use crate::control::protocol::{AgentAct, Endowment, Hole, LetterView, Response, RunRequest};
+use crate::exit::{Ended, Exit, Failure};
+use crate::show::letter;
+
+/// What is bound to slots, and what is left of the arguments.
+#[derive(Debug, Default, PartialEq)]
+struct Bound {
+    /// By names of the person's.
+    names: BTreeMap<String, NamePath>,
+    /// By paths of this machine.
+    paths: Vec<Endowment>,
+    /// Inputs and documents.
+    rest: Vec<String>,
+}
+
+impl Bound {
+    fn has(&self, slot: &str) -> bool {
+        self.names.contains_key(slot) || self.paths.iter().any(|path| path.slot == slot)
+    }
+
+    /// Each slot and what fills it, as the person reads it.
+    fn render(&self) -> String {
+        let names = self.names.iter().map(|(slot, name)| (slot, format!("your `{name}`")));
+        let paths = self.paths.iter().map(|path| {
+            let manner = if path.write { "may be read and written" } else { "may be read" };
+            let mut text = format!("{} ({manner})", path.path);
+            if !path.suffixes.is_empty() {
+                text += &format!(", only {}", path.suffixes.join(" "));
+            }
+            if let Some(bytes) = path.max_bytes {
+                text += &format!(", at most {bytes} bytes each");
+            }
+            (&path.slot, text)
+        });
+        names
+            .chain(paths)
+            .map(|(slot, text)| format!("  {} ← {}\n", visible_line(slot), visible_line(&text)))
+            .collect()
+    }
+}
+
+/// `almoner endow`.
+///
+/// # Errors
+/// When a slot is open and nobody is here to be asked, what is bound does not fit, or the run fails.
+pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
+    let number = acting::number(&args.message)?;
+    let view = acting.letter(number)?;
+    let Some(Body::Definition { .. }) = view.letter.body() else {
+        return Err(letter::is_not(&view, "a definition", acting.agent));
+    };
+    let mut bound = bind(&view.holes, &args.inputs)?;
+    for text in &args.endow {
+        bound.paths.push(cli::parse_endowment(text)?);
+    }
+    let open: Vec<&Hole> = view.holes.iter().filter(|hole| !bound.has(&hole.name)).collect();
+    if !open.is_empty() && !output::can_ask() {
+        return Err(tell_needed(number, "endow", &open, args.follow.json)?);
+    }
+    let inputs = cli::gather(&bound.rest)?;
+    if output::can_ask() {
+        output::note(&letter::render(&view, output::columns()));
+        let names = acting.names();
+        for hole in open {
+            ask(acting, hole, &names, &mut bound)?;
+        }
+    }
+    let model = if view.is_worker { model(acting, args, &view)? } else { String::new() };
+    if output::can_ask() {
+        output::note(&format!("Endowing message {number} binds:\n{}", bound.render()));
+        confirm(&format!("endow {number}"))?;
+    }
+    let text = in_words(args, &bound);
+    let request = RunRequest {
+        text: Untrusted::new(text.clone()),
+        // What runs is what lies in the message, and nothing that a client could say instead.
+        name: String::new(),
+        source: String::new(),
+        includes: BTreeMap::new(),
+        beside: None,
+        values: inputs.values,
+        read_from: inputs.read_from,
+        documents: inputs.documents,
+        each: None,
+        endow: bound.paths,
+        allow: args.allow.clone(),
+        model,
+        dry_run: false,
+    };
+    let act = AgentAct::Endow {
+        number,
+        names: bound.names,
+        run: Box::new(request),
+        goes_to: args.to.into(),
+        result_name: acting::maybe_path(args.result.as_deref())?,
+    };
+    let mut client = Client::connect(acting.place)?;
+    let after = client.last_event;
+    match client.ask(&acting.request("endow", text, act))? {
+        Response::Reply(Reply::Started { run }) if args.follow.detach => {
+            output::result(&run.to_string())?;
+            Ok(Exit::Ok)
+        }
+        Response::Reply(Reply::Started { run }) => {
+            attend::attend(acting.place, run, Some(after), &args.follow)
+        }
+        other => done(&other, args.follow.json),
+    }
+}
+
+/// Tells `slot=NAME` from inputs: what bears the name of a slot binds it.
+fn bind(holes: &[Hole], inputs: &[String]) -> Result<Bound, Failure> {
+    let mut bound = Bound::default();
+    for text in inputs {
+        match cli::given(text) {
+            Some((slot, Given::Text(name))) if holes.iter().any(|hole| hole.name == slot) => {
+                if bound.names.insert(slot.to_owned(), acting::path(name)?).is_some() {
+                    return Err(Failure::new(Exit::Usage, format!("the slot `{slot}` is bound twice"))
+                        .help("bind it once"));
+                }
+            }
+            _ => bound.rest.push(text.clone()),
+        }
+    }
+    Ok(bound)
+}
+
+/// Asks what fills a slot: a name, or, where it begins like one, a path of this machine.
+fn ask(acting: &Acting<'_>, hole: &Hole, names: &[String], bound: &mut Bound) -> Result<(), Failure> {
+    output::note(&letter::hole(hole));
+    let name = visible_line(&hole.name).into_owned();
+    loop {
+        let text =
+            match prompt::line(&format!("{name} (a name, ./PATH or ./PATH:rw; ? lists names): "), names)? {
+                Typed::End => return Err(nothing_sent()),
+                Typed::Line(text) => text,
+            };
+        if let Some(beginning) = text.strip_suffix('?') {
+            output::note(&prompt::matching(names, beginning));
+            continue;
+        }
+        let done = if text.starts_with(['.', '/']) {
+            cli::parse_endowment(&format!("{}={text}", hole.name)).map(|path| bound.paths.push(path))
+        } else {
+            acting::path(&text).and_then(|path| {
+                acting.thing(path.clone())?;
+                bound.names.insert(hole.name.clone(), path);
+                Ok(())
+            })
+        };
+        match done {
+            Ok(()) => return Ok(()),
+            Err(failure) => output::note(&format!("  {}", failure.message.visible_line())),
+        }
+    }
+}
+
+/// The model for a worker. What its file asks for counts only as far as it does in `run`.
+fn model(acting: &Acting<'_>, args: &EndowArgs, view: &LetterView) -> Result<String, Failure> {
+    let source = view.source.as_ref().map_or("", |source| source.raw());
+    let bundle = Bundle {
+        name: "definition".to_owned(),
+        file: "definition.worker".to_owned(),
+        source: source.to_owned(),
+        includes: BTreeMap::new(),
+    };
+    let by_file = definition::parse(&bundle).0.and_then(|definition| definition.model);
+    models::choose(acting.place, args.model.as_deref(), by_file.as_deref(), false)
+}
+
+/// The command with everything that was bound in the end, for the transcript.
+fn in_words(args: &EndowArgs, bound: &Bound) -> String {
+    let mut text = run::command_line();
+    let said = |slot: &str| {
+        let prefix = format!("{slot}=");
+        args.inputs.iter().chain(&args.endow).any(|given| given.starts_with(&prefix))
+    };
+    // What was typed at the prompts belongs to it as well.
+    for (slot, name) in bound.names.iter().filter(|(slot, _)| !said(slot)) {
+        text += &format!(" {slot}={name}");
+    }
+    for path in bound.paths.iter().filter(|path| !said(&path.slot)) {
+        text += &format!(" -e {}={}{}", path.slot, path.path, if path.write { ":rw" } else { "" });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_bears_the_name_of_a_slot_binds_it() {
+        let hole = Hole {
+            name: "out".to_owned(),
+            label: Untrusted::new(""),
+            wants: "a directory".to_owned(),
+            capability: true,
+            secret: false,
+            default: None,
+            choices: vec![],
+        };
+        let inputs = ["out=mine/reports", "k=v", "n:=1", "mail"].map(str::to_owned);
+        let bound = bind(std::slice::from_ref(&hole), &inputs).unwrap();
+        assert_eq!(bound.names["out"].to_string(), "mine/reports");
+        assert_eq!(bound.rest, ["k=v", "n:=1", "mail"]);
+        assert!(bound.has("out") && !bound.has("k"));
+        for bad in [["out=a", "out=b"], ["out=", "x"]] {
+            assert_eq!(
+                bind(std::slice::from_ref(&hole), &bad.map(str::to_owned)).unwrap_err().exit,
+                Exit::Usage
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_bound_is_said_in_one_line_each() {
+        let mut bound = Bound::default();
+        bound.names.insert("a".to_owned(), NamePath::parse("x").unwrap());
+        bound.paths.push(cli::parse_endowment("out=/tmp/\u{1b}[2K:rw?max=1KiB").unwrap());
+        assert_eq!(
+            bound.render(),
+            "  a ← your `x`\n  out ← /tmp/\\u{1B}[2K (may be read and written), at most 1024 bytes each\n"
+        );
+    }
+}

@@ -1,0 +1,298 @@
+//! `almoner form` and `almoner submit`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::command::{Form, MailAct};
+use kernel::message::{Body, Field};
+use kernel::{MessageNumber, Pattern, Value};
+use passable::{Untrusted, visible_line};
+
+use super::acting::{self, Acting, asked, done};
+use super::output;
+use super::prompt::{self, Typed};
+use crate::cli::agents::{FormArgs, SubmitArgs};
+use crate::cli::{self, Given};
+use crate::control::protocol::{AgentAct, Hole, Written};
+use crate::exit::{Ended, Exit, Failure};
+use crate::show::letter;
+
+/// `almoner form`.
+///
+/// # Errors
+/// When it cannot be asked, or, if it is waited for, when it is refused.
+pub fn form(acting: &Acting<'_>, args: &FormArgs) -> Ended {
+    let mut specs = match &args.file {
+        Some(file) => cli::read_fields(&cli::read_text(&file.to_string_lossy())?)?,
+        None => vec![],
+    };
+    for text in &args.fields {
+        specs.push(cli::parse_hole(text)?);
+    }
+    let mut seen = BTreeSet::new();
+    let fields = specs
+        .into_iter()
+        .map(|spec| {
+            if !seen.insert(spec.name.clone()) {
+                return Err(Failure::new(Exit::Usage, format!("the field `{}` is there twice", spec.name))
+                    .help("name each once"));
+            }
+            Ok(Field {
+                label: Untrusted::new(spec.label),
+                pattern: spec.pattern.to_value(),
+                name: spec.name,
+                default: spec.default,
+                example: spec.example,
+                secret: spec.secret,
+            })
+        })
+        .collect::<Result<_, Failure>>()?;
+    let act = MailAct::Form(Form {
+        to: acting::path(&args.to)?,
+        description: Untrusted::new(args.description.clone()),
+        fields,
+        repeatable: args.repeatable,
+        result_name: acting::maybe_path(args.ask.result.as_deref())?,
+    });
+    asked(acting, &acting.mail("form", act)?, &args.ask)
+}
+
+/// `almoner submit`.
+///
+/// # Errors
+/// When something is missing and nobody is here to be asked, or a value does not fit.
+pub fn submit(acting: &Acting<'_>, args: &SubmitArgs) -> Ended {
+    let number = acting::number(&args.message)?;
+    let view = acting.letter(number)?;
+    let Some(Body::Form { fields, .. }) = view.letter.body() else {
+        return Err(letter::is_not(&view, "a form", acting.agent));
+    };
+    let mut values = given(&view.holes, &args.values)?;
+    let needed: Vec<&Hole> = view
+        .holes
+        .iter()
+        .filter(|hole| !values.contains_key(&hole.name) && is_needed(hole, fields))
+        .collect();
+    if !needed.is_empty() && !output::can_ask() {
+        return Err(tell_needed(number, "submit", &needed, args.json.json)?);
+    }
+    if output::can_ask() && (!needed.is_empty() || args.values.is_empty()) {
+        output::note(&letter::render(&view, output::columns()));
+        let names = acting.names();
+        for hole in &view.holes {
+            if values.contains_key(&hole.name) {
+                continue;
+            }
+            let pattern = pattern_of(fields, &hole.name);
+            if let Some(written) = ask(acting, hole, &names, pattern.as_ref(), is_needed(hole, fields))? {
+                values.insert(hole.name.clone(), written);
+            }
+        }
+        confirm(&format!("submit {number}"))?;
+    }
+    let text = in_words(acting, number, &view.holes, &values);
+    done(&acting.act_saying("submit", text, AgentAct::Submit { number, values })?, args.json.json)
+}
+
+/// What was given on the command line. Where a capability is wanted it is a name, whatever it begins with.
+fn given(holes: &[Hole], texts: &[String]) -> Result<BTreeMap<String, Written>, Failure> {
+    let mut values = BTreeMap::new();
+    for text in texts {
+        let (name, given) = cli::given(text).ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("`{text}` is not FIELD=VALUE"))
+                .help("write `field=text`, `field:=json` or `field=@file`")
+        })?;
+        let hole = holes.iter().find(|hole| hole.name == name);
+        let written = match given {
+            Given::Json(json) => {
+                let json = serde_json::from_str(json).map_err(|e| {
+                    Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
+                        .help("after `:=` stands JSON; for plain text write `=`")
+                })?;
+                Written::Json { json }
+            }
+            Given::Text(text) => match text.strip_prefix('@') {
+                Some(file) if hole.is_none_or(|hole| !hole.capability) => {
+                    Written::Text { text: cli::read_text(file)? }
+                }
+                _ => Written::Text { text: text.to_owned() },
+            },
+        };
+        if values.insert(name.to_owned(), written).is_some() {
+            return Err(
+                Failure::new(Exit::Usage, format!("the field `{name}` is given twice")).help("give it once")
+            );
+        }
+    }
+    Ok(values)
+}
+
+fn pattern_of(fields: &[Field], name: &str) -> Option<Pattern> {
+    let field = fields.iter().find(|field| field.name == name)?;
+    Pattern::from_value(&field.pattern).ok()
+}
+
+fn is_needed(hole: &Hole, fields: &[Field]) -> bool {
+    let optional = pattern_of(fields, &hole.name).is_some_and(|pattern| pattern.matches(&Value::Undefined));
+    hole.default.is_none() && !optional
+}
+
+/// Says what is needed, on standard output, for whoever fills it in; gives the failure with which the command ends.
+pub fn tell_needed(
+    number: MessageNumber,
+    verb: &str,
+    needed: &[&Hole],
+    json: bool,
+) -> Result<Failure, Failure> {
+    if json {
+        output::json(&serde_json::json!({ "version": 1, "message": number.0, "needs": needed }))?;
+    } else {
+        output::result(&needed.iter().map(|hole| letter::hole(hole)).collect::<String>())?;
+    }
+    let names: Vec<_> = needed.iter().map(|hole| visible_line(&hole.name).into_owned()).collect();
+    let first: Vec<_> = names.iter().map(|name| format!("{name}=…")).collect();
+    Ok(Failure::new(Exit::NeedsYou, format!("message {number} still needs: {}", names.join(", ")))
+        .help(format!("`almoner {verb} {number} {}`", first.join(" "))))
+}
+
+/// Asks for one field until what is written fits; `None` if it is left out.
+fn ask(
+    acting: &Acting<'_>,
+    hole: &Hole,
+    names: &[String],
+    pattern: Option<&Pattern>,
+    needed: bool,
+) -> Result<Option<Written>, Failure> {
+    output::note(&letter::hole(hole));
+    let words = if hole.capability { names } else { &hole.choices };
+    let name = visible_line(&hole.name).into_owned();
+    loop {
+        let typed = if hole.secret {
+            prompt::secret(&format!("{name} (not shown): "))?
+        } else {
+            prompt::line(&format!("{name}: "), words)?
+        };
+        let text = match typed {
+            Typed::End => return Err(nothing_sent()),
+            Typed::Line(text) => text,
+        };
+        if text.is_empty() {
+            if needed {
+                output::note("  this one is needed; Ctrl-D gives up");
+                continue;
+            }
+            return Ok(None);
+        }
+        if let (Some(beginning), false) = (text.strip_suffix('?'), words.is_empty()) {
+            output::note(&prompt::matching(words, beginning));
+            continue;
+        }
+        match fits(acting, hole, pattern, &text) {
+            Ok(()) => return Ok(Some(Written::Text { text })),
+            Err(why) => output::note(&format!("  {}", visible_line(&why))),
+        }
+    }
+}
+
+/// Whether the daemon will take it; it looks again.
+fn fits(acting: &Acting<'_>, hole: &Hole, pattern: Option<&Pattern>, text: &str) -> Result<(), String> {
+    if hole.capability {
+        let path = acting::path(text).map_err(|failure| failure.message.raw().to_owned())?;
+        return acting.thing(path).map(|_| ()).map_err(|failure| failure.message.raw().to_owned());
+    }
+    let Some(pattern) = pattern else { return Ok(()) };
+    let as_data = || Value::parse(text).is_ok_and(|value| pattern.matches(&value));
+    match pattern.check(&Value::string(text.to_owned())) {
+        Err(mismatch) if hole.secret || !as_data() => Err(mismatch.teach()),
+        _ => Ok(()),
+    }
+}
+
+/// Waits for a whole command: no single key sends anything.
+///
+/// # Errors
+/// When the person wants to come back later.
+pub fn confirm(command: &str) -> Result<(), Failure> {
+    loop {
+        match prompt::line(&format!("Type `{command}`, or `later`: "), &[])? {
+            Typed::Line(line) if line == command => return Ok(()),
+            Typed::Line(line) if line != "later" => {}
+            _ => return Err(nothing_sent()),
+        }
+    }
+}
+
+/// The failure of a person who has given up for now.
+pub fn nothing_sent() -> Failure {
+    Failure::new(Exit::NeedsYou, "nothing was sent; the message waits as long as you like")
+}
+
+/// The command with everything that was written in the end, for the transcript; secrets are left out.
+fn in_words(
+    acting: &Acting<'_>,
+    number: MessageNumber,
+    holes: &[Hole],
+    values: &BTreeMap<String, Written>,
+) -> String {
+    let mut text = match acting.agent {
+        Some(agent) => format!("almoner --as {agent} submit {number}"),
+        None => format!("almoner submit {number}"),
+    };
+    for (name, written) in values {
+        let open = holes.iter().any(|hole| hole.name == *name && !hole.secret);
+        text += &match written {
+            _ if !open => format!(" {name}=…"),
+            Written::Text { text } if text.contains(char::is_whitespace) => format!(" {name}={text:?}"),
+            Written::Text { text } => format!(" {name}={text}"),
+            Written::Json { json } => format!(" {name}:={json}"),
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hole(name: &str, capability: bool, secret: bool) -> Hole {
+        Hole {
+            name: name.to_owned(),
+            label: Untrusted::new("L"),
+            wants: "text".to_owned(),
+            capability,
+            secret,
+            default: None,
+            choices: vec![],
+        }
+    }
+
+    #[test]
+    fn fields_are_written_as_inputs_are() {
+        let holes = [hole("a", false, false), hole("c", true, false)];
+        let check = |texts: &[&str], expected: Result<&str, Exit>| {
+            let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+            let got = given(&holes, &texts).map(|v| serde_json::to_string(&v).unwrap()).map_err(|f| f.exit);
+            assert_eq!(got, expected.map(str::to_owned), "{texts:?}");
+        };
+        check(&["a=x y"], Ok(r#"{"a":{"written":"text","text":"x y"}}"#));
+        check(&["a:=5"], Ok(r#"{"a":{"written":"json","json":5}}"#));
+        // A special name, not a file.
+        check(&["c=@self"], Ok(r#"{"c":{"written":"text","text":"@self"}}"#));
+        check(&["a=@/no/such/file"], Err(Exit::NotFound));
+        check(&["a"], Err(Exit::Usage));
+        check(&["a:=x"], Err(Exit::Usage));
+        check(&["a=1", "a=2"], Err(Exit::Usage));
+    }
+
+    #[test]
+    fn no_secret_reaches_the_transcript() {
+        let place = crate::place::Place::under(std::path::Path::new("/nowhere"));
+        let holes = [hole("a", false, false), hole("key", false, true)];
+        let text = |t: &str| Written::Text { text: t.to_owned() };
+        // What no field is known for could be a secret whose name was mistyped.
+        let values = BTreeMap::from(
+            [("a", "x y"), ("key", "hunter2"), ("kye", "hunter2")].map(|(k, v)| (k.to_owned(), text(v))),
+        );
+        let said = in_words(&Acting::new(&place, Some("fae")), MessageNumber(3), &holes, &values);
+        assert_eq!(said, r#"almoner --as fae submit 3 a="x y" key=… kye=…"#);
+    }
+}

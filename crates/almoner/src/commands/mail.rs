@@ -1,0 +1,104 @@
+//! `almoner send`, `reply`, `adopt`, `dismiss`, `request`, `resolve` and `reject`.
+
+use kernel::command::{MailAct, Reply, Send};
+use passable::Untrusted;
+
+use super::acting::{self, Acting, asked, done};
+use super::output;
+use crate::cli;
+use crate::cli::agents::{AdoptArgs, DismissArgs, RejectArgs, ReplyArgs, RequestArgs, ResolveArgs, SendArgs};
+use crate::control::protocol::Response;
+use crate::exit::{Ended, Exit};
+
+/// `almoner send`.
+///
+/// # Errors
+/// When it cannot be sent.
+pub fn send(acting: &Acting<'_>, args: &SendArgs) -> Ended {
+    let cli::Pieces { strings, names, paths } = cli::parse_text(&args.text.join(" "))?;
+    let to = acting::path(&args.to)?;
+    let act = MailAct::Send(Send { to, strings, names, paths, reply_to: None });
+    done(&acting.mail("send", act)?, args.json.json)
+}
+
+/// `almoner reply`.
+///
+/// # Errors
+/// When it cannot be sent.
+pub fn reply(acting: &Acting<'_>, args: &ReplyArgs) -> Ended {
+    let cli::Pieces { strings, names, paths } = cli::parse_text(&args.text.join(" "))?;
+    let act = MailAct::Reply { number: acting::number(&args.message)?, strings, names, paths };
+    done(&acting.mail("reply", act)?, args.json.json)
+}
+
+/// `almoner adopt`.
+///
+/// # Errors
+/// When nothing of this name came with the message.
+pub fn adopt(acting: &Acting<'_>, args: &AdoptArgs) -> Ended {
+    let path = acting::path(args.name.as_deref().unwrap_or(&args.edge))?;
+    let act = MailAct::Adopt { number: acting::number(&args.message)?, edge: args.edge.clone(), path };
+    done(&acting.mail("adopt", act)?, args.json.json)
+}
+
+/// `almoner dismiss`.
+///
+/// # Errors
+/// When there is no such message.
+pub fn dismiss(acting: &Acting<'_>, args: &DismissArgs) -> Ended {
+    if args.all {
+        return done(&acting.mail("dismiss", MailAct::DismissAll)?, args.json.json);
+    }
+    let numbers: Vec<_> = args.messages.iter().map(|n| acting::number(n)).collect::<Result<_, _>>()?;
+    let count = numbers.len() as u64;
+    for number in numbers {
+        acting.mail("dismiss", MailAct::Dismiss { number })?;
+    }
+    done(&Response::Reply(Reply::Dismissed { count }), args.json.json)
+}
+
+/// `almoner request`.
+///
+/// # Errors
+/// When it cannot be asked, or, if it is waited for, when it is refused.
+pub fn request(acting: &Acting<'_>, args: &RequestArgs) -> Ended {
+    let act = MailAct::Request {
+        to: acting::path(&args.to)?,
+        description: Untrusted::new(args.description.clone()),
+        result_name: acting::maybe_path(args.ask.result.as_deref())?,
+    };
+    asked(acting, &acting.mail("request", act)?, &args.ask)
+}
+
+/// `almoner resolve`.
+///
+/// # Errors
+/// When there is no such request or no such name.
+pub fn resolve(acting: &Acting<'_>, args: &ResolveArgs) -> Ended {
+    let act = MailAct::Resolve { number: acting::number(&args.message)?, path: acting::path(&args.name)? };
+    settled(acting, "resolve", act, args.json.json)
+}
+
+/// `almoner reject`.
+///
+/// # Errors
+/// When there is no such message, or it asks for nothing.
+pub fn reject(acting: &Acting<'_>, args: &RejectArgs) -> Ended {
+    let reason = Untrusted::new(args.reason.clone());
+    let act = MailAct::Reject { number: acting::number(&args.message)?, reason };
+    settled(acting, "reject", act, args.json.json)
+}
+
+/// Answers once and for all; that somebody was faster is told, and is an exit code of its own.
+fn settled(acting: &Acting<'_>, verb: &str, act: MailAct, json: bool) -> Ended {
+    let response = acting.mail(verb, act)?;
+    if json {
+        output::json(&response)?;
+    } else {
+        output::note(&acting::told(&response));
+    }
+    Ok(match response {
+        Response::Reply(Reply::AlreadySettled) => Exit::Conflict,
+        _ => Exit::Ok,
+    })
+}

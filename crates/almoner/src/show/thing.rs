@@ -1,0 +1,120 @@
+//! Names, and what they stand for.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+
+use kernel::Value;
+use kernel::grant::{EVERY_METHOD, Grant};
+use passable::{visible, visible_line};
+
+use crate::control::protocol::{NameRow, Thing};
+
+/// Names, one in a line; with what they stand for if `long`.
+pub fn names(rows: &[NameRow], long: bool) -> String {
+    let width = rows.iter().map(|row| visible_line(&row.name).chars().count()).max().unwrap_or(0).min(40);
+    rows.iter()
+        .map(|row| {
+            let name = visible_line(&row.name);
+            match (long, row.id) {
+                (false, _) => format!("{name}\n"),
+                (true, id) => {
+                    let id = id.map(|id| id.short()).unwrap_or_default();
+                    let kind = visible_line(&row.kind);
+                    format!("{name:width$}  {kind:<13} {id:<8}  {}\n", row.words.visible_line())
+                }
+            }
+        })
+        .collect()
+}
+
+/// What a name stands for: its value as JSON, its bytes if they are text, else what it is.
+pub fn thing(thing: &Thing) -> String {
+    if let Some(shown) = &thing.value {
+        return value(shown);
+    }
+    match &thing.text {
+        Some(text) => for_reader(text.raw()),
+        None => format!("{} ({})", thing.words.visible_line(), visible_line(&thing.kind)),
+    }
+}
+
+/// A value as JSON. A program gets it as it is; a terminal gets it made visible.
+pub fn value(value: &Value) -> String {
+    for_reader(&serde_json::to_string_pretty(&value.to_json()).unwrap_or_default())
+}
+
+fn for_reader(text: &str) -> String {
+    if std::io::stdout().is_terminal() { visible(text).into_owned() } else { text.to_owned() }
+}
+
+/// Grants, one in a line.
+pub fn grants(grants: &[Grant]) -> String {
+    let mut out = String::new();
+    for grant in grants {
+        let methods = if grant.methods.contains(EVERY_METHOD) {
+            "everything".to_owned()
+        } else {
+            grant.methods.iter().map(|m| visible_line(m).into_owned()).collect::<Vec<_>>().join(", ")
+        };
+        let _ = write!(
+            out,
+            "{:<5} {:<16} {}: {methods}; held by {}",
+            grant.number.to_string(),
+            visible_line(&grant.slot),
+            visible_line(&grant.words),
+            grant.holder.short()
+        );
+        if let Some(message) = grant.source {
+            let _ = write!(out, "; message {message}");
+        }
+        out.push_str(if grant.revoked_ms.is_some() { "; revoked\n" } else { "\n" });
+    }
+    out
+}
+
+/// Ways on which something is kept, each from the root down.
+pub fn kept(ways: &[Vec<String>]) -> String {
+    let mut out = String::new();
+    for (i, way) in ways.iter().enumerate() {
+        if i > 0 {
+            out.push('\n');
+        }
+        for (depth, line) in way.iter().enumerate() {
+            let arrow = if depth == 0 { "" } else { "└ " };
+            let _ = writeln!(
+                out,
+                "{:indent$}{arrow}{}",
+                "",
+                visible_line(line),
+                indent = depth.saturating_sub(1) * 2
+            );
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use passable::Untrusted;
+
+    #[test]
+    fn names_cannot_forge_lines() {
+        let row = |name: &str| NameRow {
+            name: name.to_owned(),
+            kind: "mount".to_owned(),
+            words: Untrusted::new("directory /tmp/a\nb"),
+            id: None,
+        };
+        let long = names(&[row("a"), row("b\u{1b}[2K\nc")], true);
+        assert_eq!(long.lines().count(), 2, "{long}");
+        assert!(!long.contains('\u{1b}'));
+        assert_eq!(names(&[row("a")], false), "a\n");
+    }
+
+    #[test]
+    fn a_way_is_a_ladder() {
+        let ways = [vec!["endo".to_owned(), "host".to_owned(), "x".to_owned()], vec!["endo".to_owned()]];
+        assert_eq!(kept(&ways), "endo\n└ host\n  └ x\n\nendo\n");
+    }
+}

@@ -1,0 +1,82 @@
+//! A terminal for a command, made by `script`, which every Debian has.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use crate::home::Home;
+
+pub(crate) const CTRL_C: &str = "\u{3}";
+pub(crate) const CTRL_D: &str = "\u{4}";
+
+/// A command that sees a terminal, made by `script`, which every Debian has.
+pub(crate) struct Terminal {
+    pub(crate) child: Child,
+    keys: ChildStdin,
+    screen: Arc<Mutex<String>>,
+    reader: std::thread::JoinHandle<()>,
+}
+
+impl Terminal {
+    pub(crate) fn open(home: &Home, args: &[&str]) -> Terminal {
+        Terminal::of(home, args, "dumb")
+    }
+
+    /// The same, of a kind that can do more than write lines.
+    pub(crate) fn of(home: &Home, args: &[&str], kind: &str) -> Terminal {
+        let almoner = home.command(args);
+        let quoted: Vec<String> = std::iter::once(almoner.get_program())
+            .chain(almoner.get_args())
+            .map(|part| format!("'{}'", part.to_str().unwrap()))
+            .collect();
+        let mut script = Command::new("script");
+        script.args(["-qefc", &format!("exec {}", quoted.join(" ")), "/dev/null"]);
+        script.current_dir(home.work()).env("SHELL", "/bin/sh").env("TERM", kind).env("NO_COLOR", "1");
+        for (name, value) in almoner.get_envs() {
+            match value {
+                Some(value) => script.env(name, value),
+                None => script.env_remove(name),
+            };
+        }
+        script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = script.spawn().expect("`script` (package bsdutils) makes the terminal");
+        let keys = child.stdin.take().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let screen = Arc::new(Mutex::new(String::new()));
+        let shown = Arc::clone(&screen);
+        let reader = std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = output.read(&mut buffer) {
+                shown.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..n]));
+            }
+        });
+        Terminal { child, keys, screen, reader }
+    }
+
+    pub(crate) fn screen(&self) -> String {
+        self.screen.lock().unwrap().replace('\r', "")
+    }
+
+    /// Waits until this has been shown so many times.
+    #[track_caller]
+    pub(crate) fn shows(&self, text: &str, times: usize) {
+        let begun = std::time::Instant::now();
+        while self.screen().matches(text).count() < times {
+            assert!(begun.elapsed().as_secs() < 60, "`{text}` {times} times in:\n{}", self.screen());
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    /// Waits for the end; the exit code and all that was shown.
+    pub(crate) fn end(mut self) -> (i32, String) {
+        let status = self.child.wait().unwrap();
+        self.reader.join().unwrap();
+        let screen = self.screen.lock().unwrap().replace('\r', "");
+        (status.code().unwrap_or(-1), screen)
+    }
+}
