@@ -13,6 +13,7 @@ pub mod command;
 mod commands;
 pub mod env;
 pub mod event;
+pub mod facet;
 pub mod formula;
 pub mod grant;
 pub mod hub;
