@@ -7,8 +7,11 @@
     reason = "a test stands where a user does, and says so by panicking when something is wrong"
 )]
 
+mod agents;
 mod approvals;
+mod attacks;
 mod fingerprint;
 mod map_store;
+mod names;
 mod runs;
 mod world;
