@@ -10,8 +10,16 @@
 mod agents;
 mod approvals;
 mod attacks;
+mod cancel;
+mod define;
 mod fingerprint;
+mod form;
+mod grants;
+mod mail;
 mod map_store;
+mod message_directory;
 mod names;
+mod retention;
 mod runs;
+mod who_may;
 mod world;

@@ -15,6 +15,11 @@ impl MapStore {
         self.0.keys().filter(|(t, _, _)| *t == table).count()
     }
 
+    /// How many rows of a table belong to one owner.
+    pub(crate) fn owned(&self, table: Table, owner: &Owner) -> usize {
+        self.0.keys().filter(|(t, o, _)| *t == table && o == owner).count()
+    }
+
     /// Whether a row of nobody's lies under the key.
     pub(crate) fn has(&self, table: Table, key: &[u8]) -> bool {
         self.0.contains_key(&(table, kernel::txn::NOBODY, key.to_vec()))
