@@ -120,6 +120,7 @@ pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, program: Text) 
     let posted = state.send(&actor, body, reply_to, true, said.clone())?;
     proposed.letter.mail.needs_you = false;
     state.put_mail(number, &proposed.letter.mail)?;
+    state.event(crate::event::Change::Answered { number, needs_you: false })?;
     let creator = asker(state, &promise)?;
     if creator != actor {
         let told = Untrusted::new("Your definition was edited before it was endowed.");
