@@ -81,7 +81,10 @@ impl<'a> Args<'a> {
 /// Refuses a record with a name that is not known.
 pub(super) fn expect_only(record: &Record<FormulaId>, known: &[&str], what: &str) -> Result<(), Refusal> {
     match record.names().find(|name| !known.iter().any(|each| *name == each)) {
-        Some(unknown) => Err(Refusal::Argument(format!("there is no {what} {unknown:?}"))),
+        Some(unknown) => {
+            let known = known.join(", ");
+            Err(Refusal::Argument(format!("there is no {what} {unknown:?}; there is {known}")))
+        }
         None => Ok(()),
     }
 }

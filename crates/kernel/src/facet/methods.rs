@@ -175,6 +175,16 @@ const AGENT: &[Method] = &[
         ],
         "Asks your host to run code over what you hold, and returns the promise of its result.",
     ),
+    sends(
+        "locateForSharing",
+        PATH,
+        "A locator with a one-use token: whoever gives it to adoptFromLocator gets a grant.",
+    ),
+    changes(
+        "adoptFromLocator",
+        &[req("locator", Text), req("petNameOrPath", NameOrPath)],
+        "Gives a name to what a locator stands for: one with a token, or one of something that you hold.",
+    ),
 ];
 
 const MAIL: &[Method] = &[
@@ -343,16 +353,6 @@ const HOST: &[Method] = &[
     changes("addPeerInfo", &[req("peerInfo", Record)], "Remembers another daemon.").not_yet(),
     reads("listKnownPeers", &[], "The other daemons that are known.").not_yet(),
     reads("followPeerChanges", &[], "Follows other daemons as they come and go.").not_yet(),
-    sends(
-        "locateForSharing",
-        PATH,
-        "A locator with a one-use token: whoever gives it to adoptFromLocator gets a grant.",
-    ),
-    changes(
-        "adoptFromLocator",
-        &[req("locator", Text), req("petNameOrPath", NameOrPath)],
-        "Gives a name to what a locator stands for: one with a token, or one of something that you hold.",
-    ),
     sends("invite", &[req("guestName", Text)], "Invites somebody on another daemon.").not_yet(),
     sends("accept", &[req("invitationLocator", Text), req("guestName", Text)], "Accepts an invitation.")
         .not_yet(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use passable::{Record, Untrusted};
+use passable::{Matcher, Record, Untrusted};
 
 use super::args::{self, Args, field};
 use super::plan::{Need, ParseWorker, Plan, Seal, StartWorker, Then};
@@ -82,7 +82,7 @@ fn slots(record: &Record<FormulaId>) -> Result<BTreeMap<String, Slot>, Refusal> 
     let slot = |(name, value): &(passable::Text, Value)| {
         let name = args::text(&Value::String(name.clone()))?;
         let record = args::record(value, &format!("slot {name:?}"))?;
-        args::expect_only(record, &["label", "pattern"], "part of a slot")?;
+        args::expect_only(record, &["label", "pattern"], "slot part")?;
         let slot = Slot { label: label(record, &name)?, pattern: pattern(record, Pattern::any) };
         Ok((name, slot))
     };
@@ -105,7 +105,7 @@ fn form(args: Args<'_>) -> Result<Form, Refusal> {
     let to = args.path(0)?;
     let (description, fields, next) = match args.get(1) {
         Some(Value::Record(form)) => {
-            args::expect_only(form, &["description", "fields"], "part of a form")?;
+            args::expect_only(form, &["description", "fields"], "form part")?;
             let description = field(form, "description").map_or(Ok(String::new()), args::text)?;
             let fields = field(form, "fields").unwrap_or(&Value::Undefined);
             (Untrusted::new(description), fields, 2)
@@ -137,7 +137,7 @@ fn form_field(name: Option<String>, value: &Value) -> Result<Field, Refusal> {
     let record = args::record(value, "a field")?;
     let known = ["name", "label", "example", "default", "pattern", "secret"];
     // Where the record's key is the name, it is not said twice.
-    args::expect_only(record, if name.is_some() { &known[1..] } else { &known }, "part of a field")?;
+    args::expect_only(record, if name.is_some() { &known[1..] } else { &known }, "field part")?;
     let name = match (name, field(record, "name")) {
         (Some(name), _) => name,
         (None, Some(name)) => args::text(name)?,
@@ -197,13 +197,18 @@ fn secret(field: &Field, value: &Value) -> Result<Untrusted, Refusal> {
     }
 }
 
+/// Whether a capability, and nothing else, fits.
+fn wants_capability(pattern: &Pattern) -> bool {
+    let pattern = pattern.as_optional().unwrap_or(pattern);
+    // `M.remotable()` without a label travels as a kind.
+    let any = matches!(pattern.matcher(), Matcher::Kind(kind) if *kind == "remotable");
+    any || Want::of(pattern) != Want::Pattern
+}
+
 /// What stands in a field: where it asks for a capability, text is a name.
 fn filled(field: Option<&Field>, value: &Value) -> Result<Filled, Refusal> {
     let wants = match field {
-        Some(field) => {
-            let pattern = pattern_of(field)?;
-            Want::of(pattern.as_optional().unwrap_or(&pattern)) != Want::Pattern
-        }
+        Some(field) => wants_capability(&pattern_of(field)?),
         None => false,
     };
     Ok(match value {
@@ -217,7 +222,11 @@ fn endow(txn: &mut dyn ReadTxn, view: View, args: Args<'_>) -> Result<Plan, Refu
     let number = args.number(0)?;
     let bind = |(name, value): &(passable::Text, Value)| {
         let name = args::text(&Value::String(name.clone()))?;
-        Ok::<_, Refusal>((name, args::path(value)?))
+        match args::path(value) {
+            Ok(path) => Ok((name, path)),
+            Err(Refusal::Argument(what)) => Err(Refusal::Argument(format!("slot {name:?}: {what}"))),
+            Err(refusal) => Err(refusal),
+        }
     };
     let bindings = args.record(1)?.iter().map(bind).collect::<Result<BTreeMap<_, _>, _>>()?;
     expect_main(txn, view, args, 2)?;
