@@ -16,9 +16,9 @@ use crate::{End, setup, tidy};
 /// The demo that needs no key, no network and no weights.
 const SCRIPTED_DEMO: &[&str] = &["demo", "--scripted"];
 
-/// What only tests turn on: places where they may kill the daemon, and what stands in for disks and clocks. Never in a
-/// binary that is handed out.
-const TEST_FEATURES: &[&str] = &["failpoints", "testing"];
+/// What only tests turn on: places where they may kill the daemon, bugs that a simulation must find, and what stands in
+/// for disks and clocks. Never in a binary that is handed out.
+const TEST_FEATURES: &[&str] = &["failpoints", "planted", "testing"];
 
 /// What a phase has to say for itself.
 struct Outcome {

@@ -21,6 +21,10 @@ use crate::txn::{NOBODY, ReadTxn, Table, Txn};
 
 /// Where the collector is, if it is anywhere.
 const PHASE: &[u8] = b"phase";
+/// The suspect from which it walks.
+const ORIGIN: &[u8] = b"origin";
+/// A suspect that only a pin keeps, with what was pinned: looked at again once that is not pinned any more.
+const ASIDE: u8 = b'a';
 const SUSPECT: u8 = b's';
 const VISITED: u8 = b'v';
 const FRONTIER: u8 = b'f';
@@ -112,15 +116,19 @@ pub(crate) fn collect(
     pinned: &BTreeSet<FormulaId>,
 ) -> Result<Reply, Fault> {
     let mut count = 0;
+    take_up_again(state, pinned)?;
     for _ in 0..budget {
         match phase(state.txn)? {
             None => {
+                // What was removed has let go of other things.
+                state.suspect_loosened()?;
                 let Some(id) = first::<FormulaId>(state.txn, SUSPECT)? else {
                     return Ok(Reply::Collected { count, done: true });
                 };
                 state.txn.delete(Table::Collector, &NOBODY, &key(SUSPECT, &id))?;
                 if state.txn.get(Table::Formula, &NOBODY, &id.number)?.is_some() {
                     table::save(state.txn, Table::Collector, &NOBODY, PHASE, &Phase::Walking, None)?;
+                    table::save(state.txn, Table::Collector, &NOBODY, ORIGIN, &id, None)?;
                     visit(state.txn, &id)?;
                 }
             }
@@ -128,6 +136,7 @@ pub(crate) fn collect(
             Some(Phase::Removing) => count += u64::from(remove(state)?),
         }
     }
+    state.suspect_loosened()?;
     Ok(Reply::Collected { count, done: suspects(state.txn, 1)? == 0 })
 }
 
@@ -138,7 +147,13 @@ fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault
         return Ok(());
     };
     state.txn.delete(Table::Collector, &NOBODY, &key(FRONTIER, &id))?;
-    if state.is_root(&id) || pinned.contains(&id) {
+    if state.is_root(&id) {
+        return rest(state);
+    }
+    if pinned.contains(&id) {
+        if let Some(origin) = table::load::<FormulaId>(state.txn, Table::Collector, &NOBODY, ORIGIN)? {
+            table::save(state.txn, Table::Collector, &NOBODY, &key(ASIDE, &origin), &id, None)?;
+        }
         return rest(state);
     }
     let edges: Vec<(Vec<u8>, EdgeRow)> =
@@ -155,6 +170,20 @@ fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault
     Ok(())
 }
 
+/// Suspects again what only a pin kept that is gone.
+fn take_up_again(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault> {
+    let aside: Vec<(Vec<u8>, FormulaId)> =
+        table::scan(state.txn, Table::Collector, &NOBODY, &[ASIDE], &[ASIDE + 1], usize::MAX, false)?;
+    for (key, _) in aside.into_iter().filter(|(_, pin)| !pinned.contains(pin)) {
+        state.txn.delete(Table::Collector, &NOBODY, &key)?;
+        if let Ok(number) = key[1..].try_into() {
+            let id = state.id_of(Number(number));
+            suspect(state.txn, &id)?;
+        }
+    }
+    Ok(())
+}
+
 /// The suspect stays: the walk is over.
 fn rest(state: &mut State<'_>) -> Result<(), Fault> {
     for kind in [FRONTIER, VISITED] {
@@ -163,6 +192,7 @@ fn rest(state: &mut State<'_>) -> Result<(), Fault> {
             state.txn.delete(Table::Collector, &NOBODY, &key)?;
         }
     }
+    state.txn.delete(Table::Collector, &NOBODY, ORIGIN)?;
     state.txn.delete(Table::Collector, &NOBODY, PHASE)?;
     Ok(())
 }
@@ -170,6 +200,7 @@ fn rest(state: &mut State<'_>) -> Result<(), Fault> {
 /// Removes some rows of one visited formula; `true` if the formula itself is gone.
 fn remove(state: &mut State<'_>) -> Result<bool, Fault> {
     let Some(id) = first::<FormulaId>(state.txn, VISITED)? else {
+        state.txn.delete(Table::Collector, &NOBODY, ORIGIN)?;
         state.txn.delete(Table::Collector, &NOBODY, PHASE)?;
         return Ok(false);
     };

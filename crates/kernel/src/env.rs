@@ -2,6 +2,22 @@
 
 use std::cell::Cell;
 
+/// Whether a bug is planted: `false` but in a simulation that looks for it.
+#[cfg(feature = "planted")]
+macro_rules! planted {
+    ($env:expr, $bug:ident) => {
+        $env.has($crate::planted::Bug::$bug)
+    };
+}
+
+/// Whether a bug is planted: never, in what is handed out.
+#[cfg(not(feature = "planted"))]
+macro_rules! planted {
+    ($env:expr, $bug:ident) => {
+        false
+    };
+}
+
 /// One reading of the clock and one draw of entropy. Together with the state and the command they determine
 /// everything that a command does.
 #[derive(Clone, Debug)]
@@ -9,12 +25,32 @@ pub struct Env {
     now_ms: i64,
     entropy: [u8; 32],
     drawn: Cell<u64>,
+    #[cfg(feature = "planted")]
+    planted: Option<crate::planted::Bug>,
 }
 
 impl Env {
     /// `now_ms` is milliseconds since 1970; `entropy` must never be used for two commands.
     pub fn new(now_ms: i64, entropy: [u8; 32]) -> Env {
-        Env { now_ms, entropy, drawn: Cell::new(0) }
+        Env {
+            now_ms,
+            entropy,
+            drawn: Cell::new(0),
+            #[cfg(feature = "planted")]
+            planted: None,
+        }
+    }
+
+    /// The same, with a bug turned on.
+    #[cfg(feature = "planted")]
+    pub fn with_planted(mut self, bug: crate::planted::Bug) -> Env {
+        self.planted = Some(bug);
+        self
+    }
+
+    #[cfg(feature = "planted")]
+    pub(crate) fn has(&self, bug: crate::planted::Bug) -> bool {
+        self.planted == Some(bug)
     }
 
     /// The clock's reading, in milliseconds since 1970.

@@ -171,6 +171,9 @@ pub enum Formula {
         holder: FormulaId,
         /// The agent who gave it, under which its row lies.
         owner: Number,
+        /// The grants through which it was reached: when one of them ends, this one ends too.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        through: Vec<FormulaId>,
     },
     /// A secret: what it says is sealed under a key that the store does not have.
     Secret {
@@ -331,7 +334,10 @@ impl Formula {
                 let documents = documents.iter().map(|document| one("document", document));
                 [one("worker", worker), one("result", result)].into_iter().chain(documents).collect()
             }
-            Formula::Grant { target, holder, .. } => vec![one("target", target), one("holder", holder)],
+            Formula::Grant { target, holder, through, .. } => {
+                let through = through.iter().map(|grant| one("through", grant));
+                [one("target", target), one("holder", holder)].into_iter().chain(through).collect()
+            }
         }
     }
 }

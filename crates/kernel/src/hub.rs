@@ -69,7 +69,21 @@ impl View {
     /// # Errors
     /// [`Fault::UnknownName`] with Endo's text, and whatever keeps a grant from being used.
     pub fn resolve(&self, txn: &mut dyn ReadTxn, path: &NamePath) -> Result<Found, Fault> {
-        self.follow(txn, &Hub::Agent(self.agent), path.names(), 0)
+        Ok(self.follow(txn, &Hub::Agent(self.agent), path.names(), 0)?.0)
+    }
+
+    /// The grants through which the path leads, from its beginning on; not the one to which it leads.
+    pub(crate) fn grants_on(&self, txn: &mut dyn ReadTxn, path: &NamePath) -> Result<Vec<FormulaId>, Fault> {
+        let mut grants = Vec::new();
+        for end in 1..path.names().len() {
+            let (found, _) = self.follow(txn, &Hub::Agent(self.agent), &path.names()[..end], 0)?;
+            if let Found::Formula(id) = found
+                && table::grant(txn, &id)?.is_some()
+            {
+                grants.push(id);
+            }
+        }
+        Ok(grants)
     }
 
     /// The same, for paths that must lead to a formula.
@@ -91,8 +105,9 @@ impl View {
         if names.is_empty() {
             return Ok(here);
         }
-        let found = self.follow(txn, &here, names, 0)?;
-        self.enter(txn, &found, method, 0)?
+        let (found, looker) = self.follow(txn, &here, names, 0)?;
+        looker
+            .enter(txn, &found, method, 0)?
             .ok_or_else(|| Fault::NotADirectory(format!("{:?}", names.join("/"))))
     }
 
@@ -102,18 +117,27 @@ impl View {
         from: &Hub,
         names: &[String],
         depth: usize,
-    ) -> Result<Found, Fault> {
+    ) -> Result<(Found, View), Fault> {
         let Some((first, rest)) = names.split_first() else {
             return Err(crate::name::NameError::Path.into());
         };
+        // In somebody's mailbox, messages are seen as that agent sees them.
+        let mut looker = *self;
         let mut found = self.step(txn, from, first)?;
         for (i, name) in rest.iter().enumerate() {
-            let hub = self
+            let hub = looker
                 .enter(txn, &found, "lookup", depth)?
                 .ok_or_else(|| Fault::NotADirectory(format!("{:?}", names[..=i].join("/"))))?;
-            found = self.step(txn, &hub, name)?;
+            match &hub {
+                Hub::Agent(agent) => looker.agent = *agent,
+                Hub::Mailbox { mailbox, owner } => {
+                    looker.agent = FormulaId { number: *owner, node: mailbox.node };
+                }
+                Hub::Directory { .. } | Hub::Message { .. } => {}
+            }
+            found = looker.step(txn, &hub, name)?;
         }
-        Ok(found)
+        Ok((found, looker))
     }
 
     fn step(&self, txn: &mut dyn ReadTxn, hub: &Hub, name: &str) -> Result<Found, Fault> {
@@ -228,8 +252,8 @@ impl View {
             Formula::Lookup { hub, path } => {
                 let start = self.enter(txn, &Found::Formula(hub), "lookup", depth + 1)?;
                 let Some(start) = start else { return Ok(None) };
-                let found = self.follow(txn, &start, path.names(), depth + 1)?;
-                self.enter(txn, &found, method, depth + 1)?
+                let (found, looker) = self.follow(txn, &start, path.names(), depth + 1)?;
+                looker.enter(txn, &found, method, depth + 1)?
             }
             _ => None,
         })
@@ -248,6 +272,10 @@ impl View {
         let number =
             table::mail_number(txn, &self.agent.number, &agent.mailbox, &crate::id::Number(id.number))?;
         let received = message.to == agent.handle;
+        // Nobody else finds anything in it, however the message came into their hands.
+        if !received && message.from != agent.handle {
+            return Ok(None);
+        }
         Ok(Some(Hub::Message { number: number.unwrap_or(MessageNumber(0)), id, received }))
     }
 }
@@ -349,6 +377,11 @@ pub fn parts(message: &Message, received: bool) -> Vec<String> {
     names
 }
 
+/// Whoever sent something sees what it held, not the grant that it gave.
+fn held(txn: &mut dyn ReadTxn, given: &FormulaId) -> Result<FormulaId, Fault> {
+    Ok(table::grant(txn, given)?.map_or(*given, |grant| grant.target))
+}
+
 fn part(
     txn: &mut dyn ReadTxn,
     id: &FormulaId,
@@ -386,11 +419,8 @@ fn part(
         (Body::Package { names, ids, .. } | Body::EvalRequest { names, ids, .. }, _) => {
             match names.iter().position(|edge| edge == name).and_then(|i| ids.get(i)) {
                 Some(edge) if received => formula(edge),
-                // Whoever sent it sees what it held, not what it gave.
-                Some(edge) => match table::grant(txn, edge)? {
-                    Some(grant) => formula(&grant.target),
-                    None => formula(edge),
-                },
+                Some(edge) if matches!(message.body, Body::EvalRequest { .. }) => formula(edge),
+                Some(edge) => Some(Found::Formula(held(txn, edge)?)),
                 None => match (&message.body, name) {
                     (Body::EvalRequest { source, .. }, "@source") => text(source.raw()),
                     _ => None,
@@ -417,7 +447,8 @@ fn part(
         (Body::Form { fields, .. }, "@fields") => {
             Some(Found::Data(Value::array(fields.iter().map(crate::message::Field::to_value))))
         }
-        (Body::Value { value }, "@value") => formula(value),
+        (Body::Value { value }, "@value") if received => formula(value),
+        (Body::Value { value }, "@value") => Some(Found::Formula(held(txn, value)?)),
         (Body::Release { result, promise, .. }, _) => match name {
             "@value" => formula(result),
             "@promise" => formula(promise),

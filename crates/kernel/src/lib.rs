@@ -7,12 +7,15 @@
 //! No I/O, no clock, no randomness, no threads: see [`txn`] for how state is reached and [`env`] for the rest.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+pub mod env;
+
 pub mod begun;
 pub mod collect;
 pub mod command;
 mod commands;
-pub mod env;
 pub mod event;
+pub mod facet;
 pub mod formula;
 pub mod grant;
 pub mod hub;
@@ -20,6 +23,8 @@ pub mod id;
 mod line;
 pub mod message;
 pub mod name;
+#[cfg(feature = "planted")]
+pub mod planted;
 pub mod proposal;
 pub mod provenance;
 pub mod query;

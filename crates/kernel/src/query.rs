@@ -195,7 +195,8 @@ pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<V
     let Some(root) = table::endo(txn)? else { return Ok(vec![]) };
     let mut found = Vec::new();
     let mut queue = std::collections::VecDeque::from([vec![(*id, String::new())]]);
-    let mut seen = std::collections::BTreeSet::from([*id]);
+    // Several ways may lead through the same formula, but not more of them than are asked for.
+    let mut seen = std::collections::BTreeMap::<FormulaId, usize>::new();
     let mut followed = 0;
     while let Some(way) = queue.pop_front() {
         let Some((here, _)) = way.last().cloned() else { continue };
@@ -218,7 +219,11 @@ pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<V
                 if found.len() == most {
                     return Ok(found);
                 }
-            } else if seen.insert(edge.from) {
+                continue;
+            }
+            let times = seen.entry(edge.from).or_default();
+            if *times < most && !way.iter().any(|(passed, _)| *passed == edge.from) {
+                *times += 1;
                 queue.push_back(longer);
             }
         }

@@ -230,6 +230,8 @@ pub struct Reached {
     pub formula: Formula,
     /// The grants on the way, the nearest first.
     pub grants: Vec<Grant>,
+    /// Grants through which those were reached: nothing is called on them any more, but they must last.
+    pub through: Vec<Grant>,
 }
 
 /// The most grants of grants that are followed.
@@ -238,30 +240,59 @@ pub const LONGEST_CHAIN: usize = 64;
 /// Follows grants to what is behind them; `None` if something on the way is gone. Whether they may still be used is
 /// for the caller to ask: [`Reached::refusal`].
 pub fn reach(txn: &mut dyn ReadTxn, from: &FormulaId) -> Result<Option<Reached>, StoreFault> {
-    let (mut id, mut grants) = (*from, Vec::new());
+    let (mut id, mut grants, mut aside) = (*from, Vec::new(), Vec::new());
     while grants.len() <= LONGEST_CHAIN {
         match formula(txn, &id)?.map(|row| row.formula) {
             None => return Ok(None),
-            Some(Formula::Grant { target, owner, .. }) => {
+            Some(Formula::Grant { target, owner, through, .. }) => {
                 let Some(grant) = load(txn, Table::Grant, &owner.0, &id.number)? else { return Ok(None) };
                 grants.push(grant);
+                aside.extend(through);
                 id = target;
             }
-            Some(formula) => return Ok(Some(Reached { id, formula, grants })),
+            Some(formula) => {
+                let through = passed(txn, aside)?;
+                return Ok(through.map(|through| Reached { id, formula, grants, through }));
+            }
         }
     }
     Ok(None)
 }
 
+/// Every grant on which these depend, with themselves; `None` if one is gone or there are too many.
+fn passed(txn: &mut dyn ReadTxn, mut next: Vec<FormulaId>) -> Result<Option<Vec<Grant>>, StoreFault> {
+    let (mut all, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
+    while let Some(id) = next.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        match formula(txn, &id)?.map(|row| row.formula) {
+            None => return Ok(None),
+            Some(Formula::Grant { target, owner, through, .. }) => {
+                let Some(grant) = load(txn, Table::Grant, &owner.0, &id.number)? else { return Ok(None) };
+                all.push(grant);
+                next.push(target);
+                next.extend(through);
+            }
+            Some(_) => {}
+        }
+        if all.len() > LONGEST_CHAIN {
+            return Ok(None);
+        }
+    }
+    Ok(Some(all))
+}
+
 impl Reached {
     /// Why `method` cannot be called through these grants at `now_ms`, if it cannot.
     pub fn refusal(&self, method: &str, now_ms: i64) -> Option<crate::proposal::Finding> {
-        self.grants.iter().find_map(|grant| grant.refusal(method, now_ms))
+        let called = self.grants.iter().find_map(|grant| grant.refusal(method, now_ms));
+        called.or_else(|| self.through.iter().find_map(|grant| grant.ended(now_ms)))
     }
 
     /// Why nothing at all can be done through these grants at `now_ms`, if it cannot.
     pub fn ended(&self, now_ms: i64) -> Option<crate::proposal::Finding> {
-        self.grants.iter().find_map(|grant| grant.ended(now_ms))
+        self.grants.iter().chain(&self.through).find_map(|grant| grant.ended(now_ms))
     }
 
     /// The grants as one: the nearest, taking away all that any of them takes away.

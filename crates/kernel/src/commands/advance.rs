@@ -151,6 +151,10 @@ pub(super) fn finish(state: &mut State<'_>, run: &mut Run, outcome: RunOutcome) 
         let at = StepRef { run: run.number, step: run.next_step };
         return Err(Fault::OutOfOrder { at, what: "a run with open calls cannot end" });
     }
+    if let RunOutcome::Done(value) = &outcome {
+        let worker = run.worker;
+        state.expect_held_by(&worker, value)?;
+    }
     let provenance = run.provenance.clone();
     state.journal(run, Entry::Finished { outcome: outcome.clone() }, provenance)?;
     state.make_still(run)?;

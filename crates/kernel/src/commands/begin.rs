@@ -38,7 +38,9 @@ pub(super) fn begin_approved(state: &mut State<'_>, run: &mut Run, step: u64) ->
     };
     let owner = state.owner();
     if permission(state, fingerprint, Some(at), run.number)?.is_some() {
-        state.txn.delete(Table::Permission, &owner, &table::permission_key(fingerprint, Some(at)))?;
+        if !planted!(state.env, PermissionNotConsumed) {
+            state.txn.delete(Table::Permission, &owner, &table::permission_key(fingerprint, Some(at)))?;
+        }
     } else if permission(state, fingerprint, None, run.number)?.is_none() {
         return Err(Fault::OutOfOrder { at, what: "there is no permission for this proposal" });
     }

@@ -7,7 +7,7 @@ use passable::Untrusted;
 use crate::command::{Cancel, Fault, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
-use crate::id::{FormulaId, RunNumber};
+use crate::id::{FormulaId, RunNumber, StepRef};
 use crate::proposal::Finding;
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run, RunOutcome, State as RunState, Trouble};
@@ -28,8 +28,8 @@ pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -
             state.event(Change::Cancelled { id })?;
         }
         Cancel::Name { path } => {
-            let named = state.resolve(path)?;
-            let id = table::reach(state.txn, &named)?.ok_or(Fault::Dangling(named))?.id;
+            // A grant that is named is what is cancelled, not what others also have grants of.
+            let id = state.find(path)?;
             for dependent in dependents(state, id)? {
                 end(state, &dependent, reason)?;
             }
@@ -80,7 +80,15 @@ fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), 
                 _ => Ok(()),
             }
         }
-        Formula::Eval { .. } => {
+        // What others endowed is theirs to end, unless the store is one's own.
+        Formula::Eval { result, .. } => {
+            let theirs = match state.formula(&result)? {
+                Formula::Promise { asker, .. } => asker != state.me(),
+                _ => false,
+            };
+            if theirs && table::host(state.txn)? != Some(state.actor) {
+                return Ok(());
+            }
             super::mail::park_cancelled(state, id, &RunOutcome::Failed(trouble(reason))).map(drop)
         }
         Formula::Promise { asker, .. } if asker == state.me() => {
@@ -109,6 +117,9 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
     run.cancelled = Some(reason.clone());
     let finding = Finding::new("run/cancelled", "the run was cancelled");
     for (step, phase) in run.open.clone() {
+        if phase == Phase::Approved {
+            forget_permission(state, &run, step)?;
+        }
         if let Phase::Asked { .. } | Phase::Approved = phase {
             run.open.remove(&step);
             let completion = Completion::Refused(vec![finding.clone()]);
@@ -142,6 +153,16 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
         state.make_ready(&mut run)?;
     }
     state.put_run(&run)
+}
+
+/// Takes away the permission for a call that will not begin any more.
+fn forget_permission(state: &mut State<'_>, run: &Run, step: u64) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step };
+    if let Entry::Proposed { fingerprint, .. } = state.step(at)?.entry {
+        let owner = state.owner();
+        state.txn.delete(Table::Permission, &owner, &table::permission_key(fingerprint, Some(at)))?;
+    }
+    Ok(())
 }
 
 /// Ends a cancelled run once nothing that had begun is open.

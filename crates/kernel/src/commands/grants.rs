@@ -23,6 +23,9 @@ pub(super) fn grant(state: &mut State<'_>, act: GrantAct) -> Result<Reply, Fault
 fn share(state: &mut State<'_>, path: &NamePath, token: Number, expires_ms: i64) -> Result<Reply, Fault> {
     let formula = state.resolve(path)?;
     state.behind(&formula)?;
+    if state.txn.get(Table::Token, &NOBODY, &token.0)?.is_some() {
+        return Err(Fault::NoToken);
+    }
     let row = TokenRow { formula, giver: state.actor, expires_ms };
     table::save(state.txn, Table::Token, &NOBODY, &token.0, &row, None)?;
     let root = state.endo();
@@ -36,16 +39,18 @@ fn accept(state: &mut State<'_>, token: Number, path: &NamePath) -> Result<Reply
     if row.expires_ms <= state.env.now_ms() {
         return Err(Fault::NoToken);
     }
-    state.txn.delete(Table::Token, &NOBODY, &token.0)?;
-    let root = state.endo();
-    state.untie(&root, &format!("token {token}"), &row.formula)?;
+    if !planted!(state.env, TokenUsedTwice) {
+        state.txn.delete(Table::Token, &NOBODY, &token.0)?;
+        let root = state.endo();
+        state.untie(&root, &format!("token {token}"), &row.formula)?;
+    }
     let (_, name) = path.split();
     // The giver gives, though the recipient acts: the grant is the giver's to revoke.
     let to = std::mem::replace(&mut state.actor, row.giver);
-    let given = state.give(&row.formula, &Gift { to, name, source: None });
+    let given = state.give(&row.formula, &Gift::plain(to, name));
     state.actor = to;
     let id = given?;
-    state.name(&spot, &id)?;
+    let id = state.put(&spot, &id)?;
     Ok(Reply::Made { id })
 }
 
@@ -100,6 +105,6 @@ fn attenuate(
         revoked_ms: None,
     };
     let grant = state.make_grant(grant, None)?;
-    state.name(&spot, &grant.id)?;
+    state.put(&spot, &grant.id)?;
     Ok(Reply::Granted { number: grant.number })
 }

@@ -32,17 +32,40 @@ pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, 
     let said = command.said;
     state.outcome.reply = match command.act {
         Act::Start(start) => start::start(&mut state, *start)?,
-        Act::Advance(advance) => advance::advance(&mut state, advance)?,
-        Act::Answer(answer) => answer::answer(&mut state, answer)?,
-        Act::Resume { run } => resume::resume(&mut state, run)?,
-        Act::Recover => recover::recover(&mut state)?,
+        // Those who have no runs have nothing to say about them.
+        Act::Advance(advance) => {
+            state.hosts_only("have runs")?;
+            advance::advance(&mut state, advance)?
+        }
+        Act::Answer(answer) => {
+            state.hosts_only("approve")?;
+            answer::answer(&mut state, answer)?
+        }
+        Act::Resume { run } => {
+            state.hosts_only("resume runs")?;
+            resume::resume(&mut state, run)?
+        }
+        Act::Recover => {
+            state.hosts_only("take up the outbox")?;
+            recover::recover(&mut state)?
+        }
         Act::Name(act) => names::name(&mut state, act)?,
         Act::Provide(act) => provide::provide(&mut state, act)?,
         Act::Grant(act) => grants::grant(&mut state, act)?,
         Act::Mail(act) => mail::mail(&mut state, *act)?,
-        Act::Cancel { what, reason } => cancel::cancel(&mut state, &what, &reason)?,
-        Act::Evaluated { eval, outcome } => mail::evaluated(&mut state, &eval, &outcome)?,
-        Act::Collect { budget, pinned } => crate::collect::collect(&mut state, budget, &pinned)?,
+        Act::Cancel { what, reason } => {
+            state.hosts_only("cancel")?;
+            cancel::cancel(&mut state, &what, &reason)?
+        }
+        // What code came to and what is kept concerns everybody.
+        Act::Evaluated { eval, outcome } => {
+            state.daemon_only("say what code came to")?;
+            mail::evaluated(&mut state, &eval, &outcome)?
+        }
+        Act::Collect { budget, pinned } => {
+            state.daemon_only("collect")?;
+            crate::collect::collect(&mut state, budget, &pinned)?
+        }
     };
     if let Some(said) = said {
         let body = Body::Command { verb: said.verb, text: said.text, run: None, made: None };

@@ -15,22 +15,19 @@ pub(super) fn name(state: &mut State<'_>, act: NameAct) -> Result<Reply, Fault> 
             }
             let said = state.said()?;
             let id = state.make(Formula::Marshal { value }, said)?;
-            state.name(&spot, &id)?;
-            id
+            state.put(&spot, &id)?
         }
         NameAct::StoreBlob { hash, bytes, path } => {
             let spot = state.spot(&path, "storeIdentifier")?;
             let said = state.said()?;
             state.note_blob(hash, bytes, &said)?;
             let id = state.make(Formula::Blob { hash, bytes }, said)?;
-            state.name(&spot, &id)?;
-            id
+            state.put(&spot, &id)?
         }
         NameAct::StoreIdentifier { id, path } => {
             state.expect_held(&id)?;
             let spot = state.spot(&path, "storeIdentifier")?;
-            state.name(&spot, &id)?;
-            id
+            state.put(&spot, &id)?
         }
         NameAct::Remove { path } => {
             let spot = state.spot(&path, "remove")?;
@@ -38,25 +35,22 @@ pub(super) fn name(state: &mut State<'_>, act: NameAct) -> Result<Reply, Fault> 
             return Ok(Reply::Done);
         }
         NameAct::Move { from, to } => {
-            let id = state.resolve(&from)?;
-            let (from, to) = (state.spot(&from, "remove")?, state.spot(&to, "storeIdentifier")?);
-            if from != to {
-                state.name(&to, &id)?;
-                state.unname(&from)?;
+            let (source, to) = (state.spot(&from, "remove")?, state.spot(&to, "storeIdentifier")?);
+            if source == to {
+                return Ok(Reply::Made { id: state.find(&from)? });
             }
+            let id = state.carry(&from, &to)?;
+            state.unname(&source)?;
             id
         }
         NameAct::Copy { from, to } => {
-            let id = state.resolve(&from)?;
             let spot = state.spot(&to, "storeIdentifier")?;
-            state.name(&spot, &id)?;
-            id
+            state.carry(&from, &spot)?
         }
         NameAct::MakeDirectory { path } => {
             let spot = state.spot(&path, "makeDirectory")?;
             let id = make_directory(state, state.me())?;
-            state.name(&spot, &id)?;
-            id
+            state.put(&spot, &id)?
         }
     };
     Ok(Reply::Made { id })

@@ -98,6 +98,10 @@ pub(super) fn refusal(
             Finding::new("grant/held", "this run does not hold such a grant").at(proposal.slot.clone()),
         ));
     };
+    if planted!(state.env, RevocationNotTransitive) {
+        let nearest = reached.grants.first();
+        return Ok(nearest.and_then(|grant| grant.refusal(&proposal.method, state.env.now_ms())));
+    }
     Ok(reached.refusal(&proposal.method, state.env.now_ms()))
 }
 

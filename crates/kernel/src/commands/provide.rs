@@ -11,6 +11,9 @@ use super::names::make_directory;
 
 pub(super) fn provide(state: &mut State<'_>, act: ProvideAgent) -> Result<Reply, Fault> {
     state.hosts_only("make agents")?;
+    for path in [&act.name, &act.agent_name].into_iter().flatten() {
+        path.split_pet()?;
+    }
     if let Some(found) = existing(state, &act)? {
         return Ok(found);
     }
@@ -30,11 +33,11 @@ pub(super) fn provide(state: &mut State<'_>, act: ProvideAgent) -> Result<Reply,
     state.put_formula(agent, formula, Provenance::host())?;
     if let Some(path) = &act.name {
         let spot = state.spot(path, "storeIdentifier")?;
-        state.name(&spot, &parts.handle)?;
+        state.put(&spot, &parts.handle)?;
     }
     if let Some(path) = &act.agent_name {
         let spot = state.spot(path, "storeIdentifier")?;
-        state.name(&spot, &agent)?;
+        state.put(&spot, &agent)?;
     }
     introduce(state, agent, &act.introduced)?;
     Ok(Reply::Agent { agent, handle: parts.handle })
@@ -48,13 +51,16 @@ fn existing(state: &mut State<'_>, act: &ProvideAgent) -> Result<Option<Reply>, 
             Err(Fault::UnknownName(_)) => continue,
             Err(fault) => return Err(fault),
         };
-        let agent = state.agent_of(&id)?;
-        let formula = state.formula(&agent)?;
-        let fits = match act.kind {
-            AgentKind::Guest => matches!(formula, Formula::Guest { .. }),
-            AgentKind::Host => matches!(formula, Formula::Host { .. }),
+        // Only an agent that the actor made is found again: a mail address is no way to somebody's powers.
+        let own = state.self_agent()?.handle;
+        let agent = state.agent_of(&id);
+        let formula = agent.clone().and_then(|agent| state.formula(&agent));
+        let fits = match (&formula, act.kind) {
+            (Ok(Formula::Guest { host, .. }), AgentKind::Guest) => *host == own,
+            (Ok(Formula::Host { host, .. }), AgentKind::Host) => *host == own,
+            _ => false,
         };
-        let Some(parts) = formula.agent().copied().filter(|_| fits) else {
+        let (Ok(agent), Ok(Some(parts)), true) = (agent, formula.map(|f| f.agent().copied()), fits) else {
             return Err(Fault::Taken(format!("{:?}", path.to_string())));
         };
         introduce(state, agent, &act.introduced)?;
@@ -67,7 +73,7 @@ fn existing(state: &mut State<'_>, act: &ProvideAgent) -> Result<Option<Reply>, 
 fn introduce(state: &mut State<'_>, agent: FormulaId, names: &[(String, String)]) -> Result<(), Fault> {
     for (mine, theirs) in names {
         let id = state.resolve(&NamePath::new([mine.clone()])?)?;
-        let given = state.give(&id, &Gift { to: agent, name: theirs, source: None })?;
+        let given = state.give(&id, &Gift::plain(agent, theirs))?;
         let path = NamePath::new([theirs.clone()])?;
         let actor = std::mem::replace(&mut state.actor, agent);
         let spot = state.spot(&path, "storeIdentifier");

@@ -22,7 +22,34 @@ pub(crate) struct Gift<'a> {
     pub(crate) name: &'a str,
     /// The actor's message that causes it.
     pub(crate) source: Option<MessageNumber>,
+    /// The grants through which the actor reached it.
+    pub(crate) through: Vec<FormulaId>,
 }
+
+impl<'a> Gift<'a> {
+    /// A gift that no message causes, of something that the actor has by itself.
+    pub(crate) fn plain(to: FormulaId, name: &'a str) -> Gift<'a> {
+        Gift { to, name, source: None, through: Vec::new() }
+    }
+
+    /// The same, caused by a message of the actor's.
+    pub(crate) fn because_of(self, source: Option<MessageNumber>) -> Gift<'a> {
+        Gift { source, ..self }
+    }
+}
+
+/// What was handed on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Given {
+    from: FormulaId,
+    to: FormulaId,
+    name: String,
+    id: FormulaId,
+    through: Vec<FormulaId>,
+}
+
+/// How deep values may lie inside of values that are handed on.
+const DEEPEST: usize = 64;
 
 impl State<'_> {
     /// Notes that the agent holds the formula because of this.
@@ -54,12 +81,48 @@ impl State<'_> {
     /// Refuses an identifier that the actor gives without holding what it stands for.
     pub(crate) fn expect_held(&mut self, id: &FormulaId) -> Result<(), Fault> {
         let actor = self.actor;
+        if planted!(self.env, IdentifierAsAuthority) {
+            return Ok(());
+        }
         if crate::query::holds(self.txn, &actor, id)? { Ok(()) } else { Err(Fault::NotHeld(*id)) }
+    }
+
+    /// Refuses a result that refers to what the work did not hold.
+    pub(crate) fn expect_held_by(&mut self, holder: &FormulaId, value: &Value) -> Result<(), Fault> {
+        for id in value.references() {
+            if !crate::query::holds(self.txn, holder, id)? {
+                return Err(Fault::NotHeld(*id));
+            }
+        }
+        Ok(())
     }
 
     /// Hands a formula on. Data goes as it is; a promise goes as its value; of everything else the recipient gets a
     /// grant, never the thing itself.
     pub(crate) fn give(&mut self, id: &FormulaId, gift: &Gift<'_>) -> Result<FormulaId, Fault> {
+        let key = Given {
+            from: self.actor,
+            to: gift.to,
+            name: gift.name.to_owned(),
+            id: *id,
+            through: gift.through.clone(),
+        };
+        if let Some(given) = self.given.get(&key) {
+            return Ok(*given);
+        }
+        if self.giving >= DEEPEST {
+            let what = format!("values lie more than {DEEPEST} deep inside of values here");
+            return Err(Fault::Misfit { what });
+        }
+        self.giving += 1;
+        let given = self.give_anew(id, gift);
+        self.giving -= 1;
+        let given = given?;
+        self.given.insert(key, given);
+        Ok(given)
+    }
+
+    fn give_anew(&mut self, id: &FormulaId, gift: &Gift<'_>) -> Result<FormulaId, Fault> {
         // Through a grant that can no longer be used, nothing can be handed on either.
         let (end, formula) = self.behind(id)?;
         match &formula {
@@ -100,13 +163,6 @@ impl State<'_> {
     }
 
     fn grant_to(&mut self, target: &FormulaId, gift: &Gift<'_>, words: String) -> Result<FormulaId, Fault> {
-        // Grants of grants stay short enough to be followed.
-        let reached = table::reach(self.txn, target)?.ok_or(Fault::Dangling(*target))?;
-        if reached.grants.len() >= table::LONGEST_CHAIN {
-            return Err(Fault::Misfit {
-                what: "this was passed on too often to be passed on again".to_owned(),
-            });
-        }
         let grant = Grant {
             id: self.fresh_id(),
             number: GrantNumber(0),
@@ -124,20 +180,37 @@ impl State<'_> {
             expires_ms: None,
             revoked_ms: None,
         };
-        self.make_grant(grant, None).map(|grant| grant.id)
+        self.make_grant_through(grant, None, gift.through.clone()).map(|grant| grant.id)
     }
 
     /// Makes a grant with the actor's next number.
     pub(crate) fn make_grant(
         &mut self,
+        grant: Grant,
+        run: Option<crate::id::RunNumber>,
+    ) -> Result<Grant, Fault> {
+        self.make_grant_through(grant, run, Vec::new())
+    }
+
+    fn make_grant_through(
+        &mut self,
         mut grant: Grant,
         run: Option<crate::id::RunNumber>,
+        through: Vec<FormulaId>,
     ) -> Result<Grant, Fault> {
         grant.number = GrantNumber(self.count("next_grant")?);
         let Grant { id, target, holder, owner, .. } = grant;
         let said = self.said()?;
-        self.put_formula(id, Formula::Grant { target, holder, owner }, said)?;
+        self.put_formula(id, Formula::Grant { target, holder, owner, through }, said)?;
         self.put_grant(&grant)?;
+        // Grants of grants stay short enough to be followed.
+        match table::reach(self.txn, &id)? {
+            Some(reached) if reached.grants.len() <= table::LONGEST_CHAIN => {}
+            _ => {
+                let what = "this was passed on too often to be passed on again".to_owned();
+                return Err(Fault::Misfit { what });
+            }
+        }
         self.hold(&Number(holder.number), &id, b"g", b"")?;
         let index = table::number_key(grant.number.0);
         let key = [b"n", &index[..]].concat();
@@ -151,8 +224,30 @@ impl State<'_> {
         Ok(())
     }
 
-    /// What the actor's path leads to; data is made a formula of its own.
+    /// What the actor's path leads to, for the actor to keep or to hand on. What was reached through a grant is a
+    /// grant itself, given by whoever gave that one: it ends with it.
     pub(crate) fn resolve(&mut self, path: &crate::name::NamePath) -> Result<FormulaId, Fault> {
+        let id = self.find(path)?;
+        let through = self.view().grants_on(self.txn, path)?;
+        let Some(last) = through.last() else { return Ok(id) };
+        let owner = match table::grant(self.txn, last)? {
+            Some(grant) => self.id_of(grant.owner),
+            None => return Err(Fault::Dangling(*last)),
+        };
+        let actor = self.actor;
+        let there =
+            table::formula(self.txn, &owner)?.is_some() && !crate::collect::is_going(self.txn, &owner)?;
+        if there {
+            self.actor = owner;
+        }
+        let (_, name) = path.split();
+        let given = self.give(&id, &Gift { to: actor, name, source: None, through });
+        self.actor = actor;
+        given
+    }
+
+    /// What the actor's path leads to, to be used at once; data is made a formula of its own.
+    pub(crate) fn find(&mut self, path: &crate::name::NamePath) -> Result<FormulaId, Fault> {
         match self.view().resolve(self.txn, path)? {
             hub::Found::Formula(id) => Ok(id),
             hub::Found::Data(value) => {

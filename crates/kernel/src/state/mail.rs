@@ -71,7 +71,7 @@ impl State<'_> {
             state.drop_in(&whose, &agent, &message, mail)
         };
         let number = post(self, *to, recipient, needs_answer)?;
-        if *to == self.actor {
+        if *to == self.actor || planted!(self.env, OneCopyMissing) {
             return Ok(number);
         }
         let actor = self.actor;
@@ -183,7 +183,13 @@ impl State<'_> {
         self.untie(&mailbox, &format!("message {number}"), &letter.id)?;
         self.unhold(&me, &letter.id, b"m", &letter.id.number)?;
         for reference in handed_over(&letter.message, &self.self_agent()?) {
-            self.unhold(&me, &reference, b"m", &letter.id.number)?;
+            if !planted!(self.env, HeldAfterDismissal) {
+                self.unhold(&me, &reference, b"m", &letter.id.number)?;
+            }
+        }
+        if planted!(self.env, NumberUsedAgain) {
+            let row = MailboxRow { next: number.0 };
+            table::save(self.txn, Table::Mailbox, &me.0, &mailbox.number, &row, None)?;
         }
         let mut mail = letter.mail;
         mail.message = None;
@@ -206,13 +212,23 @@ impl State<'_> {
     }
 }
 
-/// What an agent holds because a message lies in its mailbox. What a request for evaluation names stays the sender's:
-/// the recipient agrees to its use, and gets none of it.
+/// What an agent holds because a message lies in its mailbox. The recipient holds what was handed over; but what a
+/// request for evaluation names stays the sender's, to whose use the recipient only agrees. The sender holds what it
+/// waits for; not what it gave away, nor the right to answer itself.
 fn handed_over(message: &Message, whose: &Agent) -> Vec<FormulaId> {
+    let asked = message.body.asks();
+    let mut all = vec![message.from, message.to];
     match &message.body {
-        Body::EvalRequest { promise, .. } if message.from != whose.handle => {
-            vec![message.from, message.to, *promise]
+        Body::EvalRequest { .. } if message.from != whose.handle => {
+            all.extend(asked.map(|(promise, _)| promise))
         }
-        _ => message.references(),
+        _ if message.to == whose.handle => return message.references(),
+        Body::EvalRequest { ids, .. } => {
+            all.extend(asked.map(|(promise, _)| promise));
+            all.extend(ids);
+        }
+        Body::Definition { definition, promise, .. } => all.extend([*definition, *promise]),
+        _ => all.extend(asked.map(|(promise, _)| promise)),
     }
+    all
 }

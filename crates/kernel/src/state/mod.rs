@@ -7,7 +7,7 @@ mod names;
 mod promise;
 mod runs;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::{Command, Fault, Outcome};
 use crate::env::Env;
@@ -35,6 +35,11 @@ pub(crate) struct State<'a> {
     tied: Vec<(FormulaId, FormulaId)>,
     /// Formulas to which this command dropped a reference.
     loosened: BTreeSet<FormulaId>,
+    /// What this command has handed on: to whom, under which name, what, and what became of it. A value that holds
+    /// the same thing many times is walked once.
+    given: BTreeMap<grants::Given, FormulaId>,
+    /// How many values inside of values are being handed on at this moment.
+    giving: usize,
 }
 
 impl<'a> State<'a> {
@@ -79,6 +84,8 @@ impl<'a> State<'a> {
             made: BTreeSet::new(),
             tied: Vec::new(),
             loosened: BTreeSet::new(),
+            given: BTreeMap::new(),
+            giving: 0,
         }
     }
 
@@ -155,6 +162,14 @@ impl<'a> State<'a> {
         if self.is_host()? { Ok(()) } else { Err(Fault::NotAllowed(format!("only a host can {what}"))) }
     }
 
+    /// Refuses what only the daemon does, which acts as the store's own host.
+    pub(crate) fn daemon_only(&mut self, what: &str) -> Result<(), Fault> {
+        match table::host(self.txn)? == Some(self.actor) {
+            true => Ok(()),
+            false => Err(Fault::NotAllowed(format!("only the daemon can {what}"))),
+        }
+    }
+
     /// The provenance of what the actor says.
     pub(crate) fn said(&mut self) -> Result<Provenance, Fault> {
         let source = if self.is_host()? { Source::Host } else { Source::Agent(self.me()) };
@@ -185,6 +200,7 @@ impl<'a> State<'a> {
     pub(crate) fn event_for(&mut self, owner: &Owner, change: Change) -> Result<u64, Fault> {
         let last = table::last_event(self.txn, owner)?;
         let (seq, prev) = last.map_or((1, BlobHash([0; 32])), |e| (e.seq + 1, e.hash));
+        let prev = if planted!(self.env, ChainBroken) && seq % 50 == 0 { BlobHash([0; 32]) } else { prev };
         let event = Event::chained(seq, self.env.now_ms(), change, prev);
         table::save(self.txn, Table::Event, owner, &table::number_key(seq), &event, None)?;
         Ok(seq)

@@ -9,7 +9,7 @@ use crate::name::NamePath;
 use crate::table;
 use crate::txn::{Owner, Table};
 
-use super::State;
+use super::{Gift, State};
 
 /// A place for a name: the pet store, under whom its rows lie, and the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,44 @@ impl State<'_> {
         let change = Change::Named { directory: spot.store, name: spot.name.clone(), id: *id };
         self.event_for(&spot.owner, change)?;
         Ok(())
+    }
+
+    /// Gives the name to what the actor has. In somebody else's directory the name is for a grant, which that agent
+    /// gets. Returns what has the name now.
+    pub(crate) fn put(&mut self, spot: &Spot, id: &FormulaId) -> Result<FormulaId, Fault> {
+        let id = match spot.owner == self.owner() {
+            true => *id,
+            false => {
+                let to = self.id_of(Number(spot.owner));
+                self.give(id, &Gift::plain(to, &spot.name))?
+            }
+        };
+        self.name(spot, &id)?;
+        Ok(id)
+    }
+
+    /// Gives another name to what a path leads to. Within the directories of one agent it stays what it is.
+    pub(crate) fn carry(&mut self, from: &NamePath, to: &Spot) -> Result<FormulaId, Fault> {
+        match self.spot(from, "lookup") {
+            Ok(source) if source.owner == to.owner => {
+                let id = self.find(from)?;
+                self.name(to, &id)?;
+                Ok(id)
+            }
+            _ => {
+                let id = self.resolve(from)?;
+                self.put(to, &id)
+            }
+        }
+    }
+
+    /// A spot in a directory of the actor's own, for what others should not find there.
+    pub(crate) fn own_spot(&mut self, path: &NamePath) -> Result<Spot, Fault> {
+        let spot = self.spot(path, "storeIdentifier")?;
+        match spot.owner == self.owner() {
+            true => Ok(spot),
+            false => Err(Fault::NotAllowed(format!("{path} is in somebody else's directory"))),
+        }
     }
 
     /// Takes the name away.

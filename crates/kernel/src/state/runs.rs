@@ -2,9 +2,9 @@
 
 use crate::command::Fault;
 use crate::event::Change;
-use crate::id::{RunNumber, StepRef};
+use crate::id::{FormulaId, Number, RunNumber, StepRef};
 use crate::provenance::Provenance;
-use crate::run::{Entry, Place, Run, RunOutcome, State as RunState, Step};
+use crate::run::{Delivery, Entry, Place, Run, RunOutcome, State as RunState, Step};
 use crate::table::{self, Task};
 use crate::txn::Table;
 
@@ -66,13 +66,63 @@ impl State<'_> {
     /// Keeps the formula of a run that is not over.
     pub(crate) fn keep_run(&mut self, run: &Run) -> Result<(), Fault> {
         let root = self.endo();
-        self.tie(&root, &format!("run {}", run.number), &run.id)
+        self.tie(&root, &format!("run {}", run.number), &run.id)?;
+        let actor = self.actor;
+        self.keep_parties(&run.id, &actor, run.delivery.as_ref())
+    }
+
+    /// Who takes part in work, each with the part that it plays. The store's own host is kept anyway.
+    fn parties(
+        &mut self,
+        work: &FormulaId,
+        doer: &FormulaId,
+        delivery: Option<&Delivery>,
+    ) -> Result<Vec<(String, FormulaId)>, Fault> {
+        let work = Number(work.number);
+        let mut all = Vec::new();
+        if table::host(self.txn)? != Some(*doer) {
+            all.push((format!("doer of {work}"), *doer));
+        }
+        if let Some(Delivery { guest, promise, .. }) = delivery {
+            all.extend([(format!("guest of {work}"), *guest), (format!("promise of {work}"), *promise)]);
+        }
+        Ok(all)
+    }
+
+    /// Keeps those who take part in work that is not over: who has it done, and who gets what comes of it.
+    pub(crate) fn keep_parties(
+        &mut self,
+        work: &FormulaId,
+        doer: &FormulaId,
+        delivery: Option<&Delivery>,
+    ) -> Result<(), Fault> {
+        let root = self.endo();
+        for (label, id) in self.parties(work, doer, delivery)? {
+            self.tie(&root, &label, &id)?;
+        }
+        Ok(())
+    }
+
+    /// Stops keeping them.
+    pub(crate) fn let_parties_go(
+        &mut self,
+        work: &FormulaId,
+        doer: &FormulaId,
+        delivery: Option<&Delivery>,
+    ) -> Result<(), Fault> {
+        let root = self.endo();
+        for (label, id) in self.parties(work, doer, delivery)? {
+            self.untie(&root, &label, &id)?;
+        }
+        Ok(())
     }
 
     /// Stops keeping it.
     pub(crate) fn let_run_go(&mut self, run: &Run) -> Result<(), Fault> {
         let root = self.endo();
-        self.untie(&root, &format!("run {}", run.number), &run.id)
+        self.untie(&root, &format!("run {}", run.number), &run.id)?;
+        let actor = self.actor;
+        self.let_parties_go(&run.id, &actor, run.delivery.as_ref())
     }
 
     /// Appends a step to the run's journal and returns its number. The run itself is the caller's to save.
@@ -97,7 +147,9 @@ impl State<'_> {
     /// Makes the run one that must go on.
     pub(crate) fn make_ready(&mut self, run: &mut Run) -> Result<(), Fault> {
         run.state = RunState::Ready;
-        if run.drive.is_none() {
+        if planted!(self.env, LostOutboxRow) {
+            run.drive = Some(self.count("next_outbox")?);
+        } else if run.drive.is_none() {
             run.drive = Some(self.post(Task::Drive { run: run.number })?);
         }
         self.outcome.ready.push(run.number);

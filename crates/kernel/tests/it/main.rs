@@ -7,8 +7,20 @@
     reason = "a test stands where a user does, and says so by panicking when something is wrong"
 )]
 
+mod agents;
 mod approvals;
+mod attacks;
+mod cancel;
+mod define;
+mod facet;
 mod fingerprint;
+mod form;
+mod grants;
+mod mail;
 mod map_store;
+mod message_directory;
+mod names;
+mod retention;
 mod runs;
+mod who_may;
 mod world;

@@ -14,6 +14,25 @@ impl MapStore {
     pub(crate) fn count(&self, table: Table) -> usize {
         self.0.keys().filter(|(t, _, _)| *t == table).count()
     }
+
+    /// How many rows of a table belong to one owner.
+    pub(crate) fn owned(&self, table: Table, owner: &Owner) -> usize {
+        self.0.keys().filter(|(t, o, _)| *t == table && o == owner).count()
+    }
+
+    /// Whether a row of nobody's lies under the key.
+    pub(crate) fn has(&self, table: Table, key: &[u8]) -> bool {
+        self.0.contains_key(&(table, kernel::txn::NOBODY, key.to_vec()))
+    }
+
+    /// The rows of a table, whoever owns them.
+    pub(crate) fn rows(&self, table: Table) -> Vec<RawRow> {
+        self.0
+            .iter()
+            .filter(|((t, _, _), _)| *t == table)
+            .map(|((_, _, key), row)| (key.clone(), row.clone()))
+            .collect()
+    }
 }
 
 impl ReadTxn for MapStore {

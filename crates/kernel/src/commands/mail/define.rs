@@ -7,7 +7,7 @@ use passable::Untrusted;
 use crate::Pattern;
 use crate::command::{Define, Fault, Reply, Start, Target, Text};
 use crate::formula::Formula;
-use crate::id::{FormulaId, MessageNumber};
+use crate::id::{BlobHash, FormulaId, MessageNumber};
 use crate::message::{Answer, Body};
 use crate::name::NamePath;
 use crate::proposal::Value;
@@ -52,8 +52,16 @@ fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Re
         }
         pattern(&slot.pattern, name)?;
     }
-    let said = state.said()?;
+    let mut said = state.said()?;
+    if let Some(original) = &original {
+        // A copy says what the original said, whoever changed it.
+        said = said.join(&state.provenance_of(original)?);
+    }
     if let Some(program) = &worker {
+        // What a person reads is what runs.
+        if program.definition != BlobHash::of(source.raw().as_bytes()) {
+            return Err(Fault::Misfit { what: "the worker's text is not what its digest says".to_owned() });
+        }
         // Its bytes lie beside the store already; who said them is known from here on.
         state.note_blob(program.definition, source.raw().len() as u64, &said)?;
     }
@@ -62,6 +70,10 @@ fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Re
 
 /// The pattern of a slot or a field.
 pub(super) fn pattern(value: &Value, name: &str) -> Result<Pattern, Fault> {
+    if !value.references().is_empty() {
+        let what = format!("the pattern of {name:?} refers to a capability: a pattern is data");
+        return Err(Fault::Misfit { what });
+    }
     Pattern::from_value(value).map_err(|complaint| Fault::Misfit {
         what: format!("{name:?} has no pattern that could be checked: {complaint}"),
     })
@@ -108,6 +120,7 @@ pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, program: Text) 
     let posted = state.send(&actor, body, reply_to, true, said.clone())?;
     proposed.letter.mail.needs_you = false;
     state.put_mail(number, &proposed.letter.mail)?;
+    state.event(crate::event::Change::Answered { number, needs_you: false })?;
     let creator = asker(state, &promise)?;
     if creator != actor {
         let told = Untrusted::new("Your definition was edited before it was endowed.");
@@ -140,17 +153,10 @@ pub(super) fn check_slot(
 ) -> Result<(), Fault> {
     let pattern = pattern(&slot.pattern, name)?;
     let want = Want::of(&pattern);
-    let (end, formula) = state.behind(id)?;
     if want != Want::Pattern {
-        let reached = table::reach(state.txn, id)?.ok_or(Fault::Dangling(*id))?;
-        let writes = !matches!(want, Want::Dir { write: true })
-            || reached.grants.iter().all(|grant| grant.allows("write"));
-        if want.takes(&formula) && writes {
-            return Ok(());
-        }
-        let what = format!("slot {name:?} wants {}, not {}", want.words(), crate::query::words(&formula));
-        return Err(Fault::Misfit { what });
+        return expect_kind(state, &format!("slot {name:?}"), &want, id);
     }
+    let (end, formula) = state.behind(id)?;
     let value = match formula {
         Formula::Marshal { value } => value,
         Formula::Promise { .. } => match table::promise(state.txn, &end)? {
@@ -162,6 +168,24 @@ pub(super) fn check_slot(
     pattern
         .check_named(&format!("slot {name:?}"), &value)
         .map_err(|mismatch| Fault::Misfit { what: mismatch.to_string() })
+}
+
+/// Refuses what is not of the wanted kind.
+pub(super) fn expect_kind(
+    state: &mut State<'_>,
+    named: &str,
+    want: &Want,
+    id: &FormulaId,
+) -> Result<(), Fault> {
+    let (_, formula) = state.behind(id)?;
+    let reached = table::reach(state.txn, id)?.ok_or(Fault::Dangling(*id))?;
+    let writes = !matches!(want, Want::Dir { write: true })
+        || reached.grants.iter().all(|grant| grant.allows("write"));
+    if want.takes(&formula) && writes {
+        return Ok(());
+    }
+    let what = format!("{named} wants {}, not {}", want.words(), crate::query::words(&formula));
+    Err(Fault::Misfit { what })
 }
 
 pub(super) fn endow_code(
@@ -217,7 +241,7 @@ pub(super) fn endow_worker(
         let Some(slot) = program.slots.get(&binding.slot) else { continue };
         match &binding.target {
             Target::Named { path } => {
-                let id = state.resolve(path)?;
+                let id = state.find(path)?;
                 check_slot(state, &binding.slot, slot, &id)?;
             }
             Target::Mount { path } => {
@@ -243,7 +267,7 @@ pub(super) fn endow_worker(
     let known = state.provenance_of(&definition)?;
     let (reply, result) = crate::commands::start::start_for(state, start, Some(delivery), &known)?;
     if let Some(path) = result_name {
-        let spot = state.spot(path, "storeIdentifier")?;
+        let spot = state.own_spot(path)?;
         state.name(&spot, &result)?;
     }
     answered(state, letter)?;

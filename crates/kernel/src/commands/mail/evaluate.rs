@@ -6,7 +6,6 @@ use passable::Untrusted;
 
 use crate::command::{Fault, Reply};
 use crate::formula::Formula;
-use crate::hub::Found;
 use crate::id::{FormulaId, MessageNumber};
 use crate::message::{Answer, Body};
 use crate::name::NamePath;
@@ -36,13 +35,13 @@ pub(super) fn park(
     let vat = vat(state)?;
     let mut endowments = BTreeMap::new();
     for (name, id) in &code.ids {
-        let gift = Gift { to: eval, name, source: code.source_message };
+        let gift = Gift::plain(eval, name).because_of(code.source_message);
         endowments.insert(name.clone(), state.give(id, &gift)?);
     }
     let me = state.me();
     let (promise, _) = state.new_promise(me, None)?;
     if let Some(path) = result_name {
-        let spot = state.spot(path, "storeIdentifier")?;
+        let spot = state.own_spot(path)?;
         state.name(&spot, &promise)?;
     }
     let said = state.said()?;
@@ -53,6 +52,8 @@ pub(super) fn park(
     table::save(state.txn, Table::Meta, &NOBODY, &eval_key(&eval), &row, None)?;
     let root = state.endo();
     state.tie(&root, "eval", &eval)?;
+    let actor = state.actor;
+    state.keep_parties(&eval, &actor, delivery.as_ref())?;
     Ok(Reply::Parked { eval, promise })
 }
 
@@ -71,14 +72,7 @@ fn fixed(
     paths: &[NamePath],
 ) -> Result<BTreeMap<String, FormulaId>, Fault> {
     check_edges(names, paths.len())?;
-    names
-        .iter()
-        .zip(paths)
-        .map(|(name, path)| match state.view().resolve(state.txn, path)? {
-            Found::Formula(id) => Ok((name.clone(), id)),
-            Found::Data(_) => Ok((name.clone(), state.resolve(path)?)),
-        })
-        .collect()
+    names.iter().zip(paths).map(|(name, path)| Ok((name.clone(), state.resolve(path)?))).collect()
 }
 
 pub(super) fn evaluate(
@@ -137,7 +131,12 @@ pub(super) fn grant(
     }
     let guest = asker(state, &promise)?;
     let delivery = Delivery { guest, promise, goes_to, message: number };
-    let ids = names.into_iter().zip(ids).collect();
+    let mut ids: BTreeMap<String, FormulaId> = names.into_iter().zip(ids).collect();
+    if planted!(state.env, NameResolvedLate) {
+        for (name, id) in &mut ids {
+            *id = state.view().identify(state.txn, &NamePath::new([name.clone()])?).unwrap_or(*id);
+        }
+    }
     let reply = park(state, Code { source, ids, source_message: Some(number) }, Some(delivery), None)?;
     let at_ms = state.env.now_ms();
     state.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })?;
@@ -162,6 +161,24 @@ pub(crate) fn evaluated(
 ) -> Result<Reply, Fault> {
     let Some(row) = eval_row(state, eval)? else { return Ok(Reply::AlreadySettled) };
     let Formula::Eval { result, .. } = state.formula(eval)? else { return Err(Fault::Dangling(*eval)) };
+    if let RunOutcome::Done(value) = outcome {
+        state.expect_held_by(eval, value)?;
+    }
+    // Whoever endowed it hands on what comes of it, whoever tells of its end.
+    let endower = asker(state, &result)?;
+    let actor = std::mem::replace(&mut state.actor, endower);
+    let done = end(state, eval, &result, row, outcome);
+    state.actor = actor;
+    done
+}
+
+fn end(
+    state: &mut State<'_>,
+    eval: &FormulaId,
+    result: &FormulaId,
+    row: EvalRow,
+    outcome: &RunOutcome,
+) -> Result<Reply, Fault> {
     state.txn.delete(Table::Meta, &NOBODY, &eval_key(eval))?;
     state.unpost_for_root(row.outbox)?;
     let root = state.endo();
@@ -171,10 +188,12 @@ pub(crate) fn evaluated(
         RunOutcome::Done(value) => PromiseRow::Fulfilled { value: value.clone() },
         RunOutcome::Failed(trouble) => PromiseRow::Rejected { reason: trouble.message.raw().to_owned() },
     };
-    state.settle_with(&result, settled)?;
+    state.settle_with(result, settled)?;
     if let Some(delivery) = row.delivery {
         super::share(state, &delivery, outcome, &provenance)?;
     }
+    let endower = state.actor;
+    state.let_parties_go(eval, &endower, row.delivery.as_ref())?;
     Ok(Reply::Done)
 }
 

@@ -11,7 +11,7 @@ use crate::slot::Want;
 use crate::state::{Gift, State};
 use crate::table::PromiseRow;
 
-use super::define::pattern;
+use super::define::{expect_kind, pattern};
 use super::request::as_value;
 use super::{Call, ask, asker, attach, number_of, recipient, wrong_kind};
 
@@ -48,6 +48,13 @@ fn check_fields(fields: &[Field]) -> Result<(), Fault> {
             return Err(Fault::Misfit { what: format!("Duplicate or empty field name {:?}", field.name) });
         }
         let pattern = pattern(&field.pattern, &field.name)?;
+        // A reference here would be handed back by whoever fills in the form, who may hold what the asker does not.
+        for part in field.default.iter().chain(&field.example) {
+            if !part.references().is_empty() {
+                let what = format!("field {:?} has a default or an example that is no data", field.name);
+                return Err(Fault::Misfit { what });
+            }
+        }
         if let Some(default) = &field.default {
             if field.secret {
                 return Err(Fault::Misfit {
@@ -73,7 +80,7 @@ pub(super) fn submit(
     };
     match letter.mail.answers.get(&0) {
         Some(Answer::Denied { .. }) => return Ok(Reply::AlreadySettled),
-        Some(_) if !repeatable => return Ok(Reply::AlreadySettled),
+        Some(_) if !repeatable && !planted!(state.env, SecondSubmit) => return Ok(Reply::AlreadySettled),
         _ => {}
     }
     if let Some(unknown) = values.keys().find(|name| !fields.iter().any(|field| field.name == **name)) {
@@ -106,7 +113,7 @@ fn fill(
 ) -> Result<Value, Fault> {
     let named = format!("field {:?}", field.name);
     let pattern = pattern(&field.pattern, &field.name)?;
-    let gift = Gift { to, name: &field.name, source: Some(number) };
+    let gift = Gift::plain(to, &field.name).because_of(Some(number));
     let filled = match (filled, &field.default) {
         (Some(filled), _) => filled,
         (None, Some(default)) => Filled::Value { value: default.clone() },
@@ -134,11 +141,9 @@ fn fill(
         }
         Filled::Name { path } => {
             let id = state.resolve(&path)?;
-            let (_, formula) = state.behind(&id)?;
             let want = Want::of(&pattern);
-            if want != Want::Pattern && !want.takes(&formula) {
-                let what = format!("{named} wants {}, not {}", want.words(), crate::query::words(&formula));
-                return Err(Fault::Misfit { what });
+            if want != Want::Pattern {
+                expect_kind(state, &named, &want, &id)?;
             }
             let value = as_value(state, &id, &gift)?;
             return check(&pattern, &named, value);

@@ -82,13 +82,15 @@ fn attach(state: &mut State<'_>, name: Option<&NamePath>, call: &Call) -> Result
         Ok(id) => id,
         Err(Fault::UnknownName(_)) => {
             // What cannot be named must not be asked either.
-            state.spot(path, "storeIdentifier")?;
+            state.own_spot(path)?;
             return Ok(None);
         }
         Err(fault) => return Err(fault),
     };
     match state.formula(&id)? {
-        crate::formula::Formula::Promise { call: Some(known), .. } if known == call.digest() => {
+        crate::formula::Formula::Promise { asker, call: Some(known) }
+            if known == call.digest() && asker == state.me() =>
+        {
             Ok(Some(Reply::Asked { promise: id, number: None }))
         }
         _ => Err(Fault::Taken(format!("{:?}", path.to_string()))),
@@ -106,7 +108,7 @@ fn ask(
     let me = state.me();
     let (promise, resolver) = state.new_promise(me, name.map(|_| call.digest()))?;
     if let Some(path) = name {
-        let spot = state.spot(path, "storeIdentifier")?;
+        let spot = state.own_spot(path)?;
         state.name(&spot, &promise)?;
     }
     let said = state.said()?;
@@ -116,7 +118,7 @@ fn ask(
 
 /// The agent to whom a path leads.
 fn recipient(state: &mut State<'_>, path: &NamePath) -> Result<FormulaId, Fault> {
-    let handle = state.resolve(path)?;
+    let handle = state.find(path)?;
     state.agent_of(&handle)
 }
 

@@ -48,7 +48,7 @@ pub(super) fn resolve(state: &mut State<'_>, number: MessageNumber, path: &NameP
     }
     let id = state.resolve(path)?;
     let to = asker(state, &promise)?;
-    let value = as_value(state, &id, &Gift { to, name: "value", source: Some(number) })?;
+    let value = as_value(state, &id, &Gift::plain(to, "value").because_of(Some(number)))?;
     let fresh = state.settle_with(&promise, PromiseRow::Fulfilled { value })?;
     let at_ms = state.env.now_ms();
     state.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })?;

@@ -51,7 +51,7 @@ fn package(
     let mut ids = Vec::new();
     for (name, path) in names.iter().zip(&paths) {
         let id = state.resolve(path)?;
-        ids.push(state.give(&id, &Gift { to: *to, name, source })?);
+        ids.push(state.give(&id, &Gift::plain(*to, name).because_of(source))?);
     }
     let mut provenance = state.said()?;
     for id in &ids {
@@ -90,7 +90,7 @@ pub(super) fn send_value(
     let to = state.other_party(&letter)?;
     let id = state.resolve(path)?;
     let source = Some(query::next_number(state.txn, &state.actor)?);
-    let value = state.give(&id, &Gift { to, name: "value", source })?;
+    let value = state.give(&id, &Gift::plain(to, "value").because_of(source))?;
     let provenance = state.said()?.join(&state.provenance_of(&value)?);
     let reply_to = Some(number_of(&letter.id));
     let number = state.send(&to, Body::Value { value }, reply_to, false, provenance)?;
@@ -117,7 +117,7 @@ pub(super) fn adopt(
         Found::Data(_) => return Err(unknown()),
     };
     let spot = state.spot(path, "storeIdentifier")?;
-    state.name(&spot, &id)?;
+    let id = state.put(&spot, &id)?;
     Ok(Reply::Made { id })
 }
 

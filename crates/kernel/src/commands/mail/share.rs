@@ -29,7 +29,8 @@ pub(crate) fn share(
         RunOutcome::Done(value) => value,
     };
     let references: Vec<FormulaId> = value.references().into_iter().copied().collect();
-    if delivery.goes_to == ResultGoesTo::GuestData && !references.is_empty() {
+    let withheld = delivery.goes_to == ResultGoesTo::GuestData && !references.is_empty();
+    if withheld && !planted!(state.env, CapabilityAsData) {
         return withhold(state, delivery, value, &references, provenance);
     }
     hand_over(state, delivery.guest, delivery.promise, value, provenance)
@@ -43,7 +44,7 @@ fn hand_over(
     value: &Value,
     provenance: &Provenance,
 ) -> Result<(), Fault> {
-    let value = state.give_value(value, &Gift { to: guest, name: "result", source: None })?;
+    let value = state.give_value(value, &Gift::plain(guest, "result"))?;
     if state.settle_with(&promise, PromiseRow::Fulfilled { value: value.clone() })? {
         return Ok(());
     }

@@ -1,0 +1,228 @@
+//! Interfaces with their guards: what each kind of object can be asked to do, made from the tables in `methods`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use passable::{ArgGuard, CallKind, Effect, InterfaceGuard, MethodGuard, Mismatch, Text};
+
+use super::methods;
+use crate::Pattern;
+use crate::id::FormulaId;
+use crate::proposal::Value;
+
+/// What an argument must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Anything.
+    Any,
+    /// Text.
+    Text,
+    /// Text, or nothing.
+    MaybeText,
+    /// A name, or an array of names.
+    NameOrPath,
+    /// An array of texts, or of names.
+    Texts,
+    /// An array of names or paths.
+    Paths,
+    /// A message number.
+    Number,
+    /// A number of milliseconds, and the like.
+    Float,
+    /// A record.
+    Record,
+    /// An array of records.
+    Records,
+    /// Text, or a record: which of two ways a method is called.
+    TextOrRecord,
+    /// An object.
+    Remotable,
+    /// An error.
+    Error,
+}
+
+impl Shape {
+    /// The pattern that says so.
+    pub fn pattern(self) -> Pattern {
+        let name_or_path = || Pattern::or([Pattern::string(), Pattern::array_of(Pattern::string())]);
+        match self {
+            Shape::Any => Pattern::any(),
+            Shape::Text => Pattern::string(),
+            Shape::MaybeText => Pattern::or([Pattern::string(), Pattern::undefined()]),
+            Shape::NameOrPath => name_or_path(),
+            Shape::Texts => Pattern::array_of(Pattern::string()),
+            Shape::Paths => Pattern::array_of(name_or_path()),
+            Shape::Number => Pattern::bigint(),
+            Shape::Float => Pattern::number(),
+            Shape::Record => Pattern::any_record(),
+            Shape::Records => Pattern::array_of(Pattern::any_record()),
+            Shape::TextOrRecord => Pattern::or([Pattern::string(), Pattern::any_record()]),
+            Shape::Remotable => Pattern::any_remotable(),
+            Shape::Error => Pattern::error(),
+        }
+    }
+}
+
+/// Whether an argument must be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It must.
+    Required,
+    /// It may be left out.
+    Optional,
+    /// Any number of them.
+    Rest,
+}
+
+/// One parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// What upstream calls it.
+    pub name: &'static str,
+    /// What it must be; of a rest parameter, what the array of them must be.
+    pub shape: Shape,
+    /// Whether it must be given.
+    pub presence: Presence,
+}
+
+/// Whether Almoner does what a method says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// It does.
+    Full,
+    /// Not yet: every call is refused.
+    NotYet,
+    /// It never will, for this reason.
+    Never(&'static str),
+}
+
+/// One method.
+#[derive(Clone, Copy, Debug)]
+pub struct Method {
+    /// Its name, which is upstream's.
+    pub name: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// A second way to call it: how it is called if the second argument is a record.
+    pub with_record: &'static [Param],
+    /// What a call can do.
+    pub effect: Effect,
+    /// What it does, in one line.
+    pub says: &'static str,
+    /// Whether Almoner does it.
+    pub support: Support,
+}
+
+impl Method {
+    /// The parameters in one line: `request(recipientName, description, responseName?)`.
+    pub fn signature(&self) -> String {
+        let param = |param: &Param| match param.presence {
+            Presence::Required => param.name.to_owned(),
+            Presence::Optional => format!("{}?", param.name),
+            Presence::Rest => format!("...{}", param.name),
+        };
+        let params: Vec<String> = self.params.iter().map(param).collect();
+        format!("{}({})", self.name, params.join(", "))
+    }
+
+    /// The method's guard.
+    pub fn guard(&self) -> MethodGuard<FormulaId> {
+        guard(self.params)
+    }
+}
+
+fn guard(params: &[Param]) -> MethodGuard<FormulaId> {
+    let of = |presence| {
+        let some = params.iter().filter(move |param| param.presence == presence);
+        some.map(|param| ArgGuard::Pattern(param.shape.pattern())).collect::<Vec<_>>()
+    };
+    MethodGuard {
+        kind: CallKind::Async,
+        args: of(Presence::Required),
+        optional: Some(of(Presence::Optional)).filter(|some| !some.is_empty()),
+        rest: of(Presence::Rest).pop(),
+        returns: ArgGuard::Pattern(Pattern::any()),
+    }
+}
+
+/// What one kind of object can be asked to do.
+#[derive(Debug)]
+pub struct Facet {
+    /// The interface's name, which is upstream's.
+    pub name: &'static str,
+    /// What such an object is, in a few sentences.
+    pub about: &'static str,
+    /// Its methods, by name.
+    pub methods: BTreeMap<&'static str, Method>,
+    guard: InterfaceGuard<FormulaId>,
+}
+
+impl Facet {
+    pub(super) fn new(name: &'static str, about: &'static str, tables: &[&[Method]]) -> Facet {
+        let methods: BTreeMap<_, _> =
+            tables.iter().flat_map(|table| table.iter()).map(|method| (method.name, *method)).collect();
+        let guard = InterfaceGuard {
+            name: Text::from(name),
+            methods: methods.values().map(|method| (Text::from(method.name), method.guard())).collect(),
+            symbol_methods: Vec::new(),
+            default_guards: None,
+        };
+        Facet { name, about, methods, guard }
+    }
+
+    /// The interface as Endo's clients read it.
+    pub fn guard(&self) -> &InterfaceGuard<FormulaId> {
+        &self.guard
+    }
+
+    /// The names of all methods, sorted, with the two that every object has.
+    pub fn method_names(&self) -> Vec<&'static str> {
+        let hidden = ["__getInterfaceGuard__", "__getMethodNames__"];
+        hidden.into_iter().chain(self.methods.keys().copied()).collect()
+    }
+
+    /// Checks the arguments of a call.
+    ///
+    /// # Errors
+    /// The mismatch in upstream's words.
+    pub fn check(&self, method: &Method, args: &[Value]) -> Result<(), Box<Mismatch>> {
+        let second_way = !method.with_record.is_empty() && matches!(args.get(1), Some(Value::Record(_)));
+        let outcome = match self.guard.method(method.name) {
+            Some(guard) if !second_way => guard.check_arguments(self.name, method.name, args),
+            _ => guard(method.with_record).check_arguments(self.name, method.name, args),
+        };
+        outcome.map_err(Box::new)
+    }
+
+    /// The manual of the object, or of one method.
+    pub fn help(&self, method: Option<&str>) -> String {
+        match method {
+            None => {
+                let mut text = format!("{}: {}\n", self.name, self.about);
+                for method in self.methods.values() {
+                    text.push_str(&format!("\n{}", method.signature()));
+                }
+                text
+            }
+            Some(name) => match self.methods.get(name) {
+                Some(method) => {
+                    let state = match method.support {
+                        Support::Full => String::new(),
+                        Support::NotYet => " Almoner does not support it yet.".to_owned(),
+                        Support::Never(why) => format!(" Almoner refuses it: {why}."),
+                    };
+                    format!("{} - {} ({}){state}", method.signature(), method.says, method.effect.as_words())
+                }
+                None => format!("No documentation for method {name:?}."),
+            },
+        }
+    }
+}
+
+/// What objects of formulas of this type can be asked to do, by [`crate::formula::Formula::kind`].
+pub fn facet(kind: &str) -> &'static Facet {
+    static FACETS: LazyLock<BTreeMap<&'static str, Facet>> =
+        LazyLock::new(|| methods::FACETS.iter().map(|(kind, build)| (*kind, build())).collect());
+    static OPAQUE: LazyLock<Facet> = LazyLock::new(methods::opaque);
+    FACETS.get(kind).unwrap_or_else(|| &*OPAQUE)
+}

@@ -1,0 +1,78 @@
+//! What mail does, as far as it is not about programs and forms.
+
+use passable::Untrusted;
+
+use super::args::{self, Args};
+use super::listing;
+use super::plan::{Plan, Then};
+use super::refusal::Refusal;
+use crate::command::{MailAct, Send};
+use crate::id::FormulaId;
+use crate::proposal::Value;
+use crate::txn::ReadTxn;
+
+/// What is said when a message is refused without a reason; upstream says the same.
+const DECLINED: &str = "Declined";
+
+/// What comes of a call about mail; `None` if it is another call.
+pub(super) fn plan(
+    txn: &mut dyn ReadTxn,
+    agent: FormulaId,
+    method: &str,
+    args: Args<'_>,
+) -> Result<Option<Plan>, Refusal> {
+    let mut then = Then::Nothing;
+    let act = match method {
+        "listMessages" => return Ok(Some(Plan::Value(listing::messages(txn, &agent)?))),
+        "resolve" => MailAct::Resolve { number: args.number(0)?, path: args.path(1)? },
+        "reject" => MailAct::Reject {
+            number: args.number(0)?,
+            reason: match args.get(1) {
+                Some(_) => args.untrusted(1)?,
+                None => Untrusted::new(DECLINED),
+            },
+        },
+        "adopt" => MailAct::Adopt { number: args.number(0)?, edge: edge(args)?, path: args.path(2)? },
+        "dismiss" => MailAct::Dismiss { number: args.number(0)? },
+        "dismissAll" => MailAct::DismissAll,
+        "request" => {
+            then = Then::Promise;
+            MailAct::Request {
+                to: args.path(0)?,
+                description: args.untrusted(1)?,
+                result_name: args.maybe_path(2)?,
+            }
+        }
+        "send" => MailAct::Send(Send {
+            to: args.path(0)?,
+            strings: strings(args)?,
+            names: args.texts(2)?,
+            paths: args.paths(3)?,
+            reply_to: args.get(4).map(|_| args.number(4)).transpose()?,
+        }),
+        "reply" => MailAct::Reply {
+            number: args.number(0)?,
+            strings: strings(args)?,
+            names: args.texts(2)?,
+            paths: args.paths(3)?,
+        },
+        "sendValue" => MailAct::SendValue { number: args.number(0)?, path: args.path(1)? },
+        _ => return Ok(None),
+    };
+    Ok(Some(Plan::mail(agent, act, then)))
+}
+
+fn strings(args: Args<'_>) -> Result<Vec<Untrusted>, Refusal> {
+    Ok(args.texts(1)?.into_iter().map(Untrusted::new).collect())
+}
+
+/// The name of an edge: a name, or an array that holds it.
+fn edge(args: Args<'_>) -> Result<String, Refusal> {
+    match args.get(1) {
+        Some(Value::Array(names)) => match names.as_slice() {
+            [name] => args::text(name),
+            _ => Err(Refusal::Argument("a reference in a message has one name".to_owned())),
+        },
+        _ => args.text(1),
+    }
+}

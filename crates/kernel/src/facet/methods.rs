@@ -1,0 +1,407 @@
+//! The tables of methods, with upstream's names and argument names. The descriptions are the manual that `help` gives.
+
+use passable::Effect;
+
+use super::interface::Presence::{self, Optional, Required, Rest};
+use super::interface::Shape::{
+    self, Any, Error, Float, MaybeText, NameOrPath, Number, Paths, Record, Records, Remotable, Text,
+    TextOrRecord, Texts,
+};
+use super::interface::{Facet, Method, Param, Support};
+
+/// What makes an interface.
+type Make = fn() -> Facet;
+
+/// The kinds of formulas whose objects have methods, with what makes their interfaces.
+#[rustfmt::skip]
+pub(super) const FACETS: &[(&str, Make)] = &[
+    ("endo", || Facet::new("Endo", "The root of this daemon. Whoever has it has the host.", &[HELP, ENDO])),
+    ("host", || Facet::new("EndoHost", "An agent that acts for a person: names, mail, and the right to endow.",
+        &[HELP, NAMES, FILES, AGENT, MAIL, HOST])),
+    ("guest", || Facet::new("EndoGuest", "An agent that holds only what it was given: names and mail.",
+        &[HELP, NAMES, FILES, AGENT, MAIL, GUEST])),
+    ("least-authority", || Facet::new("EndoGuest", "An agent that may do nothing.",
+        &[HELP, NAMES, FILES, AGENT, MAIL, GUEST])),
+    ("directory", || Facet::new("EndoDirectory", "Names for things.", &[HELP, NAMES, FILES])),
+    ("mail-hub", || Facet::new("EndoNameHub", "Messages by number. It can be read, not written.", &[HELP, NAMES])),
+    ("message", || Facet::new("EndoNameHub", "The parts of one message by name. It can be read, not written.",
+        &[HELP, NAMES, MESSAGE])),
+    ("handle", || Facet::new("EndoHandle", "A mail address. Whoever holds it can send mail, and no more.", &[HELP])),
+    ("readable-blob", || Facet::new("EndoBlob", "Bytes that never change.", &[HELP, BLOB])),
+    ("mount", || Facet::new("EndoMount", "A directory of this machine.", &[HELP, MOUNT])),
+    ("resolver", || Facet::new("EndoResponder", "The right to settle a promise, once.", &[HELP, RESOLVER])),
+    ("vat", || Facet::new("EndoWorker", "An isolated heap in which endowed code runs.", &[HELP, VAT])),
+];
+
+/// What has no methods of its own.
+pub(super) fn opaque() -> Facet {
+    Facet::new("Opaque", "Something that can be named and handed on, and answers nothing else.", &[HELP])
+}
+
+const fn param(name: &'static str, shape: Shape, presence: Presence) -> Param {
+    Param { name, shape, presence }
+}
+
+const fn req(name: &'static str, shape: Shape) -> Param {
+    param(name, shape, Required)
+}
+
+const fn opt(name: &'static str, shape: Shape) -> Param {
+    param(name, shape, Optional)
+}
+
+const fn method(name: &'static str, effect: Effect, params: &'static [Param], says: &'static str) -> Method {
+    Method { name, params, with_record: &[], effect, says, support: Support::Full }
+}
+
+const fn reads(name: &'static str, params: &'static [Param], says: &'static str) -> Method {
+    method(name, Effect::Observe, params, says)
+}
+
+const fn changes(name: &'static str, params: &'static [Param], says: &'static str) -> Method {
+    method(name, Effect::Modify, params, says)
+}
+
+const fn sends(name: &'static str, params: &'static [Param], says: &'static str) -> Method {
+    method(name, Effect::Commit, params, says)
+}
+
+impl Method {
+    const fn not_yet(mut self) -> Method {
+        self.support = Support::NotYet;
+        self
+    }
+
+    const fn never(mut self, why: &'static str) -> Method {
+        self.support = Support::Never(why);
+        self
+    }
+
+    const fn or_with_record(mut self, params: &'static [Param]) -> Method {
+        self.with_record = params;
+        self
+    }
+}
+
+const PATH: &[Param] = &[param("petNamePath", Texts, Rest)];
+const NAME: &[Param] = &[req("petNameOrPath", NameOrPath)];
+const LOCATOR: &[Param] = &[req("locator", Text)];
+const MESSAGE_NUMBER: &[Param] = &[req("messageNumber", Number)];
+const CAPLET: &[Param] = &[req("workerName", MaybeText), req("source", NameOrPath), opt("options", Record)];
+
+const HELP: &[Method] =
+    &[reads("help", &[opt("methodName", Text)], "Explains the object, or one of its methods.")];
+
+const NAMES: &[Method] = &[
+    reads("has", PATH, "Whether something has the name."),
+    reads("identify", PATH, "The identifier of what has the name; undefined if nothing has."),
+    reads("locate", PATH, "The locator of what has the name; undefined if nothing has."),
+    reads("reverseLocate", LOCATOR, "The names here of what the locator stands for."),
+    reads("followLocatorNameChanges", LOCATOR, "Follows the names of what the locator stands for.").not_yet(),
+    reads("list", PATH, "The names in this directory, or in the one at the path: special names first."),
+    reads("listIdentifiers", PATH, "The identifiers of all that has a name, each once."),
+    reads("listLocators", PATH, "A record from names to locators."),
+    reads("followNameChanges", &[], "Follows names as they come and go.").not_yet(),
+    reads("lookup", NAME, "What has the name: the value itself, or a reference."),
+    reads("maybeLookup", NAME, "What has the name; undefined if the first name is unknown."),
+    reads("reverseLookup", &[req("presence", Any)], "The names here of something."),
+    changes(
+        "storeIdentifier",
+        &[req("petNameOrPath", NameOrPath), req("id", Text)],
+        "Gives a name to what the identifier stands for, if you hold it.",
+    ),
+    changes(
+        "storeLocator",
+        &[req("petNameOrPath", NameOrPath), req("locator", Text)],
+        "Gives a name to what the locator stands for, if you hold it.",
+    ),
+    changes("remove", PATH, "Takes a name away. What it stood for stays while something else refers to it."),
+    changes(
+        "move",
+        &[req("fromPath", Texts), req("toPath", Texts)],
+        "Renames: gives the second name and takes the first away, in one step.",
+    ),
+    changes(
+        "copy",
+        &[req("fromPath", Texts), req("toPath", Texts)],
+        "Gives a second name to the same thing.",
+    ),
+];
+
+const FILES: &[Method] = &[
+    changes("makeDirectory", NAME, "Makes an empty directory under the name, and returns it."),
+    reads("readText", NAME, "The text of the blob that has the name."),
+    reads("maybeReadText", NAME, "The text of the blob that has the name; undefined if nothing has."),
+    changes(
+        "writeText",
+        &[req("petNameOrPath", NameOrPath), req("content", Text)],
+        "Keeps text as a blob under the name.",
+    ),
+];
+
+const AGENT: &[Method] = &[
+    reads("handle", &[], "Your mail address."),
+    reads("reverseIdentify", &[req("id", Text)], "Your names for what the identifier stands for."),
+    reads("lookupById", &[req("id", Text)], "What the identifier stands for, if you hold it."),
+    changes(
+        "storeBlob",
+        &[req("readerRef", Remotable), opt("petNameOrPath", NameOrPath)],
+        "Keeps the bytes of a reader under the name.",
+    )
+    .not_yet(),
+    changes(
+        "storeValue",
+        &[req("value", Any), req("petNameOrPath", NameOrPath)],
+        "Keeps a value under the name. You must hold what it refers to.",
+    ),
+    sends(
+        "evaluate",
+        &[
+            req("workerName", MaybeText),
+            req("source", Text),
+            req("codeNames", Texts),
+            req("petNamePaths", Paths),
+            opt("resultName", NameOrPath),
+        ],
+        "Runs code of your own over what your names stand for, and returns the promise of its result.",
+    ),
+    sends(
+        "requestEvaluation",
+        &[
+            req("source", Text),
+            req("codeNames", Texts),
+            req("petNamePaths", Paths),
+            opt("resultName", NameOrPath),
+        ],
+        "Asks your host to run code over what you hold, and returns the promise of its result.",
+    ),
+    sends(
+        "locateForSharing",
+        PATH,
+        "A locator with a one-use token: whoever gives it to adoptFromLocator gets a grant.",
+    ),
+    changes(
+        "adoptFromLocator",
+        &[req("locator", Text), req("petNameOrPath", NameOrPath)],
+        "Gives a name to what a locator stands for: one with a token, or one of something that you hold.",
+    ),
+];
+
+const MAIL: &[Method] = &[
+    reads("listMessages", &[], "All messages that were not dismissed, oldest first."),
+    reads("followMessages", &[], "Follows messages as they come.").not_yet(),
+    sends(
+        "resolve",
+        &[req("messageNumber", Number), req("petNameOrPath", NameOrPath)],
+        "Answers a request with what the name stands for. Only the first answer counts.",
+    ),
+    sends(
+        "reject",
+        &[req("messageNumber", Number), opt("reason", Text)],
+        "Refuses what a message asks for. The sender reads the reason.",
+    ),
+    changes(
+        "adopt",
+        &[req("messageNumber", Number), req("edgeName", NameOrPath), req("petNameOrPath", NameOrPath)],
+        "Gives a name of your own to something that came with a message.",
+    ),
+    changes("dismiss", MESSAGE_NUMBER, "Hides a message and drops what it refers to."),
+    changes("dismissAll", &[], "Dismisses every message that waits for nobody."),
+    sends(
+        "request",
+        &[req("recipientName", NameOrPath), req("description", Text), opt("responseName", NameOrPath)],
+        "Asks somebody for something, and returns the promise of it. The same request with the same response name \
+         attaches to the earlier one.",
+    ),
+    sends(
+        "send",
+        &[
+            req("recipientName", NameOrPath),
+            req("strings", Texts),
+            req("edgeNames", Texts),
+            req("petNamesOrPaths", Paths),
+            opt("replyToMessageNumber", Number),
+        ],
+        "Sends text with things between its pieces. The recipient gets a revocable grant of each capability.",
+    ),
+    sends(
+        "reply",
+        &[
+            req("messageNumber", Number),
+            req("strings", Texts),
+            req("edgeNames", Texts),
+            req("petNamesOrPaths", Paths),
+        ],
+        "Sends a package to the other party of a message.",
+    ),
+    sends(
+        "form",
+        &[
+            req("recipientName", NameOrPath),
+            req("description", TextOrRecord),
+            req("fields", Records),
+            opt("resultName", NameOrPath),
+            opt("options", Record),
+        ],
+        "Asks somebody to fill in fields, and returns the promise of the record.",
+    )
+    .or_with_record(&[
+        req("recipientName", NameOrPath),
+        req("form", Record),
+        opt("resultName", NameOrPath),
+        opt("options", Record),
+    ]),
+    sends(
+        "submit",
+        &[req("messageNumber", Number), req("values", Record)],
+        "Fills in a form. Where a field asks for a capability, a name stands for what has it.",
+    ),
+    sends(
+        "sendValue",
+        &[req("messageNumber", Number), req("petNameOrPath", NameOrPath)],
+        "Hands what the name stands for to the other party of a message.",
+    ),
+    sends("deliver", &[req("message", Record)], "Puts a message into your own inbox.")
+        .never("mail is delivered by its sender's call alone, so that nobody's name can be forged"),
+];
+
+const GUEST: &[Method] = &[sends(
+    "define",
+    &[req("source", Text), req("slots", Record), opt("resultName", NameOrPath)],
+    "Proposes code with named slots, or a worker file, to your host, and returns the promise of its result.",
+)];
+
+const HOST: &[Method] = &[
+    sends(
+        "define",
+        &[req("source", Text), req("slots", Record), opt("resultName", NameOrPath)],
+        "Proposes code with named slots, or a worker file, to the host's own host.",
+    ),
+    sends(
+        "endow",
+        &[
+            req("messageNumber", Number),
+            req("bindings", Record),
+            opt("workerName", MaybeText),
+            opt("resultName", NameOrPath),
+            opt("options", Record),
+        ],
+        "Binds your names to the slots of a definition and lets it run. The option resultGoesTo is guest-data, \
+         guest-capabilities or host.",
+    ),
+    sends(
+        "grantEvaluate",
+        &[req("messageNumber", Number), opt("options", Record)],
+        "Agrees to an evaluation that was asked for. The option resultGoesTo is as with endow.",
+    ),
+    changes(
+        "storeTree",
+        &[req("remoteTree", Remotable), req("petNameOrPath", NameOrPath)],
+        "Keeps a tree of files.",
+    )
+    .not_yet(),
+    changes(
+        "provideMount",
+        &[req("path", Text), req("petNameOrPath", NameOrPath), opt("options", Record)],
+        "Gives a name to a directory of this machine.",
+    )
+    .not_yet(),
+    changes(
+        "provideScratchMount",
+        &[req("petNameOrPath", NameOrPath), opt("options", Record)],
+        "Makes a directory that the daemon keeps.",
+    )
+    .not_yet(),
+    changes(
+        "provideGuest",
+        &[opt("petName", Text), opt("options", Record)],
+        "Makes a guest, or finds the one of that name. The options are agentName and introducedNames.",
+    ),
+    changes(
+        "provideHost",
+        &[opt("petName", Text), opt("options", Record)],
+        "Makes a host, or finds the one of that name. The options are agentName and introducedNames.",
+    ),
+    changes("provideWorker", NAME, "Makes an isolated heap for code.").not_yet(),
+    sends("makeUnconfined", CAPLET, "Runs a program with all powers of this machine.").not_yet(),
+    sends("makeArchive", CAPLET, "Runs a program from an archive.").not_yet(),
+    sends("makeFromTree", CAPLET, "Runs a program from a tree of files.").not_yet(),
+    changes(
+        "stageTree",
+        &[req("treeName", NameOrPath), req("scratchName", Text)],
+        "Copies a tree for changing.",
+    )
+    .not_yet(),
+    sends("makeUnconfinedFromTree", CAPLET, "Runs a program from a tree with all powers.").not_yet(),
+    sends("makeChannel", &[req("petName", Text), req("proposedName", Text)], "Makes a room for several.")
+        .not_yet(),
+    changes(
+        "makeTimer",
+        &[req("petName", Text), req("intervalMs", Float), opt("label", Text)],
+        "Makes a timer.",
+    )
+    .not_yet(),
+    sends(
+        "cancel",
+        &[req("petNameOrPath", NameOrPath), opt("reason", Error)],
+        "Ends what the name stands for, and all work that depends on it. What had begun completes.",
+    ),
+    reads("greeter", &[], "How other daemons introduce themselves.").not_yet(),
+    reads("gateway", &[], "How other daemons reach what is here.").not_yet(),
+    sends("sign", &[req("hexBytes", Text)], "Signs bytes with the key of this node.").not_yet(),
+    reads("getPeerInfo", &[], "How other daemons find this one.").not_yet(),
+    changes("addPeerInfo", &[req("peerInfo", Record)], "Remembers another daemon.").not_yet(),
+    reads("listKnownPeers", &[], "The other daemons that are known.").not_yet(),
+    reads("followPeerChanges", &[], "Follows other daemons as they come and go.").not_yet(),
+    sends("invite", &[req("guestName", Text)], "Invites somebody on another daemon.").not_yet(),
+    sends("accept", &[req("invitationLocator", Text), req("guestName", Text)], "Accepts an invitation.")
+        .not_yet(),
+    reads("getFormulaGraph", &[], "What refers to what, of all that has a name.").not_yet(),
+];
+
+const ENDO: &[Method] = &[
+    reads("ping", &[], "Answers pong."),
+    sends("terminate", &[], "Ends the daemon. Everything goes on when it is started again."),
+    reads("host", &[], "The agent of the person who owns this store."),
+    reads("leastAuthority", &[], "The agent that may do nothing."),
+    reads("nodeId", &[], "The number of this node."),
+    reads("greeter", &[], "How other daemons introduce themselves.").not_yet(),
+    reads("gateway", &[], "How other daemons reach what is here.").not_yet(),
+    sends("sign", &[req("hexBytes", Text)], "Signs bytes with the key of this node.").not_yet(),
+    sends("reviveNetworks", &[], "Takes up the networks again.").not_yet(),
+    reads("revivePins", &[], "Does nothing: what is pinned stays without being revived."),
+    changes("addPeerInfo", &[req("peerInfo", Record)], "Remembers another daemon.").not_yet(),
+    reads("listKnownPeers", &[], "The other daemons that are known.").not_yet(),
+    reads("followPeerChanges", &[], "Follows other daemons as they come and go.").not_yet(),
+];
+
+const MESSAGE: &[Method] =
+    &[changes("dismiss", &[], "Hides the message in your own inbox and drops what it refers to.")];
+
+const BLOB: &[Method] = &[
+    reads("sha256", &[], "The SHA-256 hash of the bytes.").not_yet(),
+    reads("streamBase64", &[], "The bytes piece by piece.").not_yet(),
+    reads("text", &[], "The bytes as text."),
+    reads("json", &[], "The bytes as the value that they say in JSON."),
+];
+
+const MOUNT: &[Method] = &[
+    reads("has", PATH, "Whether there is a file.").not_yet(),
+    reads("list", PATH, "The names of the files.").not_yet(),
+    reads("lookup", NAME, "A file or a directory in it.").not_yet(),
+    reads("readText", NAME, "The text of a file.").not_yet(),
+    reads("maybeReadText", NAME, "The text of a file, if there is one.").not_yet(),
+    changes("writeText", &[req("petNameOrPath", NameOrPath), req("content", Text)], "Writes a file.")
+        .not_yet(),
+    changes("remove", PATH, "Removes a file.").not_yet(),
+    changes("move", &[req("fromPath", NameOrPath), req("toPath", NameOrPath)], "Renames a file.").not_yet(),
+    changes("makeDirectory", NAME, "Makes a directory.").not_yet(),
+    reads("readOnly", &[], "The same directory for reading only.").not_yet(),
+    reads("snapshot", &[], "What is in it now.").not_yet(),
+];
+
+const RESOLVER: &[Method] =
+    &[sends("resolveWithId", &[req("id", Text)], "Settles the promise with what the identifier stands for.")
+        .not_yet()];
+
+const VAT: &[Method] = &[sends("terminate", &[], "Ends all that runs in it.").not_yet()];

@@ -1,0 +1,132 @@
+//! Endo's method surface as a mapping: a call on an object becomes a value, or a command, or something that must be
+//! prepared first. Whatever speaks for an agent, the command line or a wire, goes through here.
+//!
+//! [`plan`] says what comes of a call; [`result`] says what the reply to its command means. The caller vouches that
+//! the agent of the [`View`] reaches the target: a reference is authority, an identifier is none. Nothing here changes
+//! anything, and a plan is made of the state as it is now: the command checks again.
+
+mod args;
+mod host;
+mod interface;
+mod listing;
+mod locator;
+mod mail;
+mod methods;
+mod names;
+mod plan;
+mod present;
+mod programs;
+mod refusal;
+
+use crate::command::{Fault, MailAct};
+use crate::formula::Formula;
+use crate::hub::{Found, Hub, View};
+use crate::id::FormulaId;
+use crate::proposal::Value;
+use crate::table;
+use crate::txn::ReadTxn;
+
+pub use interface::{Facet, Method, Param, Presence, Shape, Support, facet};
+pub use locator::{BadLocator, Locator};
+pub use plan::{Action, DrawToken, Need, ParseWorker, Plan, ReadAs, Seal, StartWorker, Then, result};
+pub use refusal::Refusal;
+
+use args::Args;
+use present::Here;
+
+/// What comes of calling `method` of `target` on behalf of the view's agent.
+///
+/// # Errors
+/// [`Refusal`], with upstream's texts where it has one.
+pub fn plan(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    target: &FormulaId,
+    method: &str,
+    args: &[Value],
+) -> Result<Plan, Refusal> {
+    let reached = table::reach(txn, target)?.ok_or(Fault::Dangling(*target))?;
+    let facet = facet(reached.formula.kind());
+    match method {
+        "__getMethodNames__" => {
+            return Ok(Plan::Value(Value::array(facet.method_names().into_iter().map(Value::string))));
+        }
+        "__getInterfaceGuard__" => return Ok(Plan::Value(facet.guard().to_value())),
+        _ => {}
+    }
+    let Some(known) = facet.methods.get(method) else {
+        return Err(Refusal::NoMethod { method: method.to_owned(), known: facet.method_names() });
+    };
+    if reached.formula == Formula::LeastAuthority {
+        return Err(Refusal::LeastAuthority);
+    }
+    if let Some(finding) = reached.refusal(method, view.now_ms) {
+        return Err(Fault::Revoked(finding.message).into());
+    }
+    match known.support {
+        Support::Full => {}
+        Support::NotYet => return Err(Fault::NotSupported(known.name).into()),
+        Support::Never(why) => return Err(Fault::NotAllowed(why.to_owned()).into()),
+    }
+    facet.check(known, args)?;
+    let args = Args(args);
+    if method == "help" {
+        let about = args.get(0).map(|_| args.text(0)).transpose()?;
+        return Ok(Plan::Value(Value::string(facet.help(about.as_deref()))));
+    }
+    let planned = match &reached.formula {
+        // Whoever reaches an agent has its powers: it acts as the agent, with the agent's names.
+        Formula::Host { .. } | Formula::Guest { .. } => {
+            agent(txn, View { agent: reached.id, now_ms: view.now_ms }, method, args)?
+        }
+        Formula::Directory { .. } | Formula::MailHub { .. } | Formula::Message { .. } => {
+            hub(txn, *view, target, method, args)?
+        }
+        Formula::Endo { .. } => host::endo(txn, &reached.id, &reached.formula, method)?,
+        Formula::Blob { .. } => {
+            let read_as = if method == "json" { ReadAs::Json } else { ReadAs::Text };
+            names::blob(txn, *view, target, read_as)?
+        }
+        _ => None,
+    };
+    // Every method that is said to be supported has its place above; a test holds that.
+    planned.ok_or_else(|| Fault::NotSupported(known.name).into())
+}
+
+fn agent(txn: &mut dyn ReadTxn, view: View, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
+    let here = Here::at(view, Hub::Agent(view.agent));
+    let mut place = names::Place { txn, view, target: view.agent, here };
+    if let Some(plan) = place.look(method, args)? {
+        return Ok(Some(plan));
+    }
+    if let Some(plan) = place.change(method, args)? {
+        return Ok(Some(plan));
+    }
+    if let Some(plan) = mail::plan(txn, view.agent, method, args)? {
+        return Ok(Some(plan));
+    }
+    if let Some(plan) = programs::plan(txn, view, method, args)? {
+        return Ok(Some(plan));
+    }
+    host::plan(txn, view, method, args)
+}
+
+fn hub(
+    txn: &mut dyn ReadTxn,
+    view: View,
+    target: &FormulaId,
+    method: &str,
+    args: Args<'_>,
+) -> Result<Option<Plan>, Refusal> {
+    let hub = view.enter(txn, &Found::Formula(*target), method, 0)?;
+    // Only who sent or received a message finds anything in it.
+    let Some(hub) = hub else { return Err(Fault::NotHeld(*target).into()) };
+    if let (Hub::Message { number, .. }, "dismiss") = (&hub, method) {
+        return Ok(Some(Plan::mail(view.agent, MailAct::Dismiss { number: *number }, Then::Nothing)));
+    }
+    let mut place = names::Place { txn, view, target: *target, here: Here::at(view, hub) };
+    match place.look(method, args)? {
+        Some(plan) => Ok(Some(plan)),
+        None => place.change(method, args),
+    }
+}

@@ -1,0 +1,224 @@
+//! What directories do: agents, directories of names, mailboxes and messages.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::args::{self, Args};
+use super::locator::Locator;
+use super::plan::{Need, Plan, ReadAs, Then};
+use super::present::{self, Here, behind, way};
+use super::refusal::Refusal;
+use crate::command::{Act, Fault, NameAct};
+use crate::formula::Formula;
+use crate::hub::{Found, Hub, View};
+use crate::id::{BlobHash, FormulaId};
+use crate::name::{NameError, NamePath};
+use crate::proposal::Value;
+use crate::table;
+use crate::txn::ReadTxn;
+
+/// A place that has names, and who looks at it.
+pub(super) struct Place<'t> {
+    pub(super) txn: &'t mut dyn ReadTxn,
+    /// Who called.
+    pub(super) view: View,
+    /// What was called.
+    pub(super) target: FormulaId,
+    /// The same, as a hub.
+    pub(super) here: Here,
+}
+
+impl Place<'_> {
+    /// What comes of a call that only looks; `None` if it is another call.
+    pub(super) fn look(&mut self, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
+        let value = match method {
+            "has" => Value::bool(self.tail(&whole(args.rest()?)?)?.is_some()),
+            "identify" => match self.tail(&whole(args.rest()?)?)? {
+                Some(Found::Formula(id)) => Value::string(id.to_string()),
+                _ => Value::undefined(),
+            },
+            "locate" => match self.tail(&whole(args.rest()?)?)? {
+                Some(Found::Formula(id)) => Value::string(Locator::of(self.txn, &id)?.to_string()),
+                _ => Value::undefined(),
+            },
+            "list" => {
+                let here = self.inner(args.rest()?)?;
+                Value::array(here.view.list(self.txn, &here.hub)?.into_iter().map(Value::string))
+            }
+            "listIdentifiers" => {
+                let here = self.inner(args.rest()?)?;
+                let ids: BTreeSet<FormulaId> =
+                    entries(self.txn, &here)?.into_iter().map(|(_, id)| id).collect();
+                Value::array(ids.into_iter().map(|id| Value::string(id.to_string())))
+            }
+            "listLocators" => {
+                let here = self.inner(args.rest()?)?;
+                let mut all = BTreeMap::new();
+                for (name, id) in entries(self.txn, &here)? {
+                    all.insert(name, Value::string(Locator::of(self.txn, &id)?.to_string()));
+                }
+                Value::record_from_map(all)
+            }
+            "lookup" => return self.lookup(&args.path(0)?).map(Some),
+            "maybeLookup" => {
+                let path = args.path(0)?;
+                let head = path.names().first().map_or("", String::as_str);
+                match self.here.entry(self.txn, head)? {
+                    Some(_) => return self.lookup(&path).map(Some),
+                    None => Value::undefined(),
+                }
+            }
+            "reverseLocate" => {
+                let id = args.text(0)?.parse::<Locator>()?.id;
+                self.names_of(&id)?
+            }
+            "reverseIdentify" => {
+                let id = args.text(0)?.parse()?;
+                self.names_of(&id)?
+            }
+            "reverseLookup" => match args.get(0).and_then(Value::as_reference) {
+                Some(id) => self.names_of(&id.clone())?,
+                None => Value::array([]),
+            },
+            "readText" => return self.read(&args.path(0)?).map(Some),
+            "maybeReadText" => {
+                let path = args.path(0)?;
+                match self.tail(&path)? {
+                    Some(_) => return self.read(&path).map(Some),
+                    None => Value::undefined(),
+                }
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Plan::Value(value)))
+    }
+
+    /// What comes of a call that changes names; `None` if it is another call.
+    pub(super) fn change(&mut self, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
+        if !matches!(
+            method,
+            "storeIdentifier"
+                | "storeLocator"
+                | "storeValue"
+                | "remove"
+                | "move"
+                | "copy"
+                | "makeDirectory"
+                | "writeText"
+        ) {
+            return Ok(None);
+        }
+        let before = match self.here.hub {
+            Hub::Agent(_) => vec![],
+            Hub::Directory { .. } => way(self.txn, self.view, &self.target)?,
+            Hub::Mailbox { .. } | Hub::Message { .. } => {
+                let what = "the names in a mailbox are not for choosing".to_owned();
+                return Err(Fault::NotAllowed(what).into());
+            }
+        };
+        let mut then = Then::Nothing;
+        let act = match method {
+            "storeIdentifier" | "storeLocator" => {
+                let path = behind(&before, &args.path(0)?)?;
+                let given = args.text(1)?;
+                if method == "storeLocator" {
+                    given.parse::<Locator>()?;
+                }
+                NameAct::StoreIdentifier { id: args::held(self.txn, &self.view.agent, &given)?, path }
+            }
+            "storeValue" => NameAct::StoreValue {
+                value: args.get(0).cloned().unwrap_or(Value::Undefined),
+                path: behind(&before, &args.path(1)?)?,
+            },
+            "remove" => NameAct::Remove { path: behind(&before, &whole(args.rest()?)?)? },
+            "move" => {
+                NameAct::Move { from: behind(&before, &args.path(0)?)?, to: behind(&before, &args.path(1)?)? }
+            }
+            "copy" => {
+                NameAct::Copy { from: behind(&before, &args.path(0)?)?, to: behind(&before, &args.path(1)?)? }
+            }
+            "makeDirectory" => {
+                then = Then::Object { interface: "EndoDirectory" };
+                NameAct::MakeDirectory { path: behind(&before, &args.path(0)?)? }
+            }
+            _ => {
+                let bytes = args.text(1)?.into_bytes();
+                let act = NameAct::StoreBlob {
+                    hash: BlobHash::of(&bytes),
+                    bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+                    path: behind(&before, &args.path(0)?)?,
+                };
+                let Plan::Act(next) = Plan::act(self.view.agent, Act::Name(act), then) else {
+                    return Ok(None);
+                };
+                return Ok(Some(Plan::need(Need::Bytes { bytes, next })));
+            }
+        };
+        Ok(Some(Plan::act(self.view.agent, Act::Name(act), then)))
+    }
+
+    fn lookup(&mut self, path: &NamePath) -> Result<Plan, Refusal> {
+        let (found, through) = self.here.walk(self.txn, path)?;
+        let value = present::found(self.txn, self.view, found)?;
+        Ok(match through.is_empty() || value.references().is_empty() {
+            true => Plan::Value(value),
+            false => Plan::Through { value, through },
+        })
+    }
+
+    /// What has the last name of the path; what comes before it must be there.
+    fn tail(&mut self, path: &NamePath) -> Result<Option<Found>, Refusal> {
+        let (before, last) = path.split();
+        self.here.at_end(self.txn, before)?.entry(self.txn, last)
+    }
+
+    fn inner(&mut self, path: Option<NamePath>) -> Result<Here, Refusal> {
+        self.here.at_end(self.txn, path.as_ref().map_or(&[], NamePath::names))
+    }
+
+    fn names_of(&mut self, id: &FormulaId) -> Result<Value, Refusal> {
+        let names = entries(self.txn, &self.here)?.into_iter().filter(|(_, each)| each == id);
+        Ok(Value::array(names.map(|(name, _)| Value::string(name))))
+    }
+
+    fn read(&mut self, path: &NamePath) -> Result<Plan, Refusal> {
+        let (found, _) = self.here.walk(self.txn, path)?;
+        let Found::Formula(id) = found else {
+            return Err(Refusal::Argument(format!("{:?} is no blob", path.to_string())));
+        };
+        blob(self.txn, self.view, &id, ReadAs::Text)?
+            .ok_or_else(|| Refusal::Argument(format!("{:?} is no blob", path.to_string())))
+    }
+}
+
+/// The names in a hub that stand for formulas.
+fn entries(txn: &mut dyn ReadTxn, here: &Here) -> Result<Vec<(String, FormulaId)>, Refusal> {
+    let mut all = Vec::new();
+    for name in here.view.list(txn, &here.hub)? {
+        if let Some(Found::Formula(id)) = here.entry(txn, &name)? {
+            all.push((name, id));
+        }
+    }
+    Ok(all)
+}
+
+/// Reading a blob, if the formula is one.
+pub(super) fn blob(
+    txn: &mut dyn ReadTxn,
+    view: View,
+    id: &FormulaId,
+    read_as: ReadAs,
+) -> Result<Option<Plan>, Refusal> {
+    let reached = table::reach(txn, id)?.ok_or(Fault::Dangling(*id))?;
+    if let Some(finding) = reached.refusal("text", view.now_ms) {
+        return Err(Fault::Revoked(finding.message).into());
+    }
+    Ok(match reached.formula {
+        Formula::Blob { hash, bytes } => Some(Plan::need(Need::Read { hash, bytes, read_as })),
+        Formula::Mount { .. } => return Err(Fault::NotSupported("readText").into()),
+        _ => None,
+    })
+}
+
+fn whole(path: Option<NamePath>) -> Result<NamePath, Refusal> {
+    path.ok_or_else(|| NameError::Path.into())
+}

@@ -1,0 +1,259 @@
+//! What comes of a call: a value at once, a command, or something that must be prepared first.
+
+use std::collections::BTreeMap;
+
+use passable::Untrusted;
+
+use super::locator::Locator;
+use super::refusal::Refusal;
+use crate::command::{Act, Define, Filled, GrantAct, MailAct, Reply, Start};
+use crate::formula::Sealed;
+use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
+use crate::name::NamePath;
+use crate::proposal::Value;
+use crate::run::{Program, ResultGoesTo};
+use crate::slot::Slot;
+
+/// What comes of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// The state says the answer.
+    Value(Value),
+    /// The same, found through grants: the references in the value last only as long as these do, which whoever keeps
+    /// the references has to remember with them.
+    Through {
+        /// The value.
+        value: Value,
+        /// The grants that were passed on the way.
+        through: Vec<FormulaId>,
+    },
+    /// A command must be applied.
+    Act(Box<Action>),
+    /// Something outside of the state must be done first.
+    Need(Box<Need>),
+}
+
+impl Plan {
+    pub(super) fn need(need: Need) -> Plan {
+        Plan::Need(Box::new(need))
+    }
+
+    pub(super) fn act(actor: FormulaId, act: Act, then: Then) -> Plan {
+        Plan::Act(Box::new(Action { actor, act, then }))
+    }
+
+    pub(super) fn mail(actor: FormulaId, act: MailAct, then: Then) -> Plan {
+        Plan::act(actor, Act::Mail(Box::new(act)), then)
+    }
+}
+
+/// A command, and what its reply means to whoever called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Action {
+    /// The agent who acts.
+    pub actor: FormulaId,
+    /// What it does.
+    pub act: Act,
+    /// What the reply means.
+    pub then: Then,
+}
+
+/// What the reply to a command means to whoever called.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Then {
+    /// `undefined`.
+    Nothing,
+    /// The agent that was made or found.
+    Agent {
+        /// The name of its interface.
+        interface: &'static str,
+    },
+    /// The object that was made.
+    Object {
+        /// The name of its interface.
+        interface: &'static str,
+    },
+    /// The promise of what was asked for.
+    Promise,
+    /// A text that was known before.
+    Text(String),
+}
+
+/// What the reply to an action's command means to whoever called.
+pub fn result(then: &Then, reply: &Reply) -> Value {
+    match (then, reply) {
+        (Then::Text(text), _) => Value::string(text.clone()),
+        (Then::Agent { interface }, Reply::Agent { agent: id, .. })
+        | (Then::Object { interface }, Reply::Made { id }) => {
+            Value::remotable_alleged(*id, format!("Alleged: {interface}"))
+        }
+        (Then::Promise, Reply::Asked { promise, .. } | Reply::Parked { promise, .. }) => {
+            Value::promise(*promise)
+        }
+        // A run is known by its number; the promise of its result has the name that was chosen for it.
+        (Then::Promise, Reply::Started { run }) => Value::string(run.to_string()),
+        _ => Value::undefined(),
+    }
+}
+
+/// What must be done first, and how to go on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Need {
+    /// These bytes must lie beside the store before the action.
+    Bytes {
+        /// The bytes.
+        bytes: Vec<u8>,
+        /// What then.
+        next: Box<Action>,
+    },
+    /// Bytes must be read from beside the store: [`ReadAs::value`] is the answer.
+    Read {
+        /// Their hash.
+        hash: BlobHash,
+        /// How many there are.
+        bytes: u64,
+        /// What they are read as.
+        read_as: ReadAs,
+    },
+    /// Secrets must be sealed.
+    Seal(Seal),
+    /// A random token must be drawn.
+    Token(DrawToken),
+    /// The text of a worker must be parsed.
+    ParseWorker(ParseWorker),
+    /// What a run of a worker is given must be gathered.
+    StartWorker(StartWorker),
+    /// The daemon must end, after it has answered `undefined`.
+    Terminate,
+}
+
+/// What bytes are read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadAs {
+    /// UTF-8 text.
+    Text,
+    /// JSON.
+    Json,
+}
+
+impl ReadAs {
+    /// What the bytes say.
+    ///
+    /// # Errors
+    /// When they are not what they are read as.
+    pub fn value(self, bytes: &[u8]) -> Result<Value, Refusal> {
+        let wrong = |what: &str| Refusal::Argument(format!("these bytes are not {what}"));
+        let text = std::str::from_utf8(bytes).map_err(|_| wrong("text in UTF-8"))?;
+        match self {
+            ReadAs::Text => Ok(Value::string(text)),
+            ReadAs::Json => {
+                let value = passable::Value::from_json_text(text).map_err(|_| wrong("JSON"))?;
+                Ok(value.widen())
+            }
+        }
+    }
+}
+
+/// A form that is filled in with secrets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seal {
+    /// The secrets by field. Their patterns have been checked.
+    pub secrets: BTreeMap<String, Untrusted>,
+    pub(super) actor: FormulaId,
+    pub(super) number: MessageNumber,
+    pub(super) values: BTreeMap<String, Filled>,
+}
+
+impl Seal {
+    /// Goes on with the sealed secrets by field.
+    ///
+    /// # Errors
+    /// When they are not those that were to be sealed.
+    pub fn with(mut self, sealed: BTreeMap<String, Sealed>) -> Result<Action, Refusal> {
+        if !self.secrets.keys().eq(sealed.keys()) {
+            return Err(Refusal::Argument("not every secret was sealed".to_owned()));
+        }
+        self.values.extend(sealed.into_iter().map(|(name, sealed)| (name, Filled::Sealed { sealed })));
+        let act = MailAct::Submit { number: self.number, values: self.values };
+        Ok(Action { actor: self.actor, act: Act::Mail(Box::new(act)), then: Then::Nothing })
+    }
+}
+
+/// Something that is shared by a one-use token.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrawToken {
+    pub(super) actor: FormulaId,
+    pub(super) path: NamePath,
+    pub(super) locator: Locator,
+    pub(super) expires_ms: i64,
+}
+
+impl DrawToken {
+    /// Goes on with 32 random bytes, which nobody but the caller gets to see.
+    pub fn with(self, token: [u8; 32]) -> Action {
+        let locator = Locator { token: Some(Number(token)), ..self.locator };
+        let act = GrantAct::Share {
+            path: self.path,
+            token: token_hash(&Number(token)),
+            expires_ms: self.expires_ms,
+        };
+        Action { actor: self.actor, act: Act::Grant(act), then: Then::Text(locator.to_string()) }
+    }
+}
+
+/// What the kernel knows of a token.
+pub(super) fn token_hash(token: &Number) -> Number {
+    Number(*blake3::hash(&token.0).as_bytes())
+}
+
+/// A worker file that is proposed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParseWorker {
+    pub(super) actor: FormulaId,
+    pub(super) define: Define,
+}
+
+impl ParseWorker {
+    /// The text of the file.
+    pub fn source(&self) -> &Untrusted {
+        &self.define.program.source
+    }
+
+    /// Goes on with what the file says. Its bytes must lie beside the store by then.
+    pub fn with(mut self, worker: Program, slots: BTreeMap<String, Slot>) -> Action {
+        self.define.program.worker = Some(worker);
+        self.define.program.slots = slots;
+        let act = Act::Mail(Box::new(MailAct::Define(self.define)));
+        Action { actor: self.actor, act, then: Then::Promise }
+    }
+}
+
+/// A worker that was proposed and is endowed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartWorker {
+    /// The agent who endows, in whose directory the bindings begin.
+    pub actor: FormulaId,
+    /// The definition's message.
+    pub number: MessageNumber,
+    /// What it consists of.
+    pub worker: Program,
+    /// What fills its slots.
+    pub bindings: BTreeMap<String, NamePath>,
+    /// Where its result goes.
+    pub goes_to: ResultGoesTo,
+    /// The name under which the host keeps the promise for the result.
+    pub result_name: Option<NamePath>,
+}
+
+impl StartWorker {
+    /// Goes on with all that the run is given.
+    pub fn with(self, start: Start) -> Action {
+        let act = MailAct::EndowWorker {
+            number: self.number,
+            start: Box::new(start),
+            goes_to: self.goes_to,
+            result_name: self.result_name,
+        };
+        Action { actor: self.actor, act: Act::Mail(Box::new(act)), then: Then::Promise }
+    }
+}

@@ -1,0 +1,162 @@
+//! What formulas are to whoever looks them up: values, promises, references.
+
+use super::interface::facet;
+use super::refusal::Refusal;
+use crate::command::Fault;
+use crate::formula::Formula;
+use crate::hub::{Found, Hub, View};
+use crate::id::FormulaId;
+use crate::name::NamePath;
+use crate::proposal::Value;
+use crate::table::{self, PromiseRow};
+use crate::txn::ReadTxn;
+
+/// How many lookups may lead through lookups.
+const DEEPEST: usize = 32;
+
+/// What was found, as a value.
+pub(super) fn found(txn: &mut dyn ReadTxn, view: View, found: Found) -> Result<Value, Refusal> {
+    match found {
+        Found::Data(value) => Ok(value),
+        Found::Formula(id) => present(txn, view, &id, 0),
+    }
+}
+
+fn present(txn: &mut dyn ReadTxn, view: View, id: &FormulaId, depth: usize) -> Result<Value, Refusal> {
+    let reached = table::reach(txn, id)?.ok_or(Fault::Dangling(*id))?;
+    if let Some(finding) = reached.ended(view.now_ms) {
+        return Err(Fault::Revoked(finding.message).into());
+    }
+    match reached.formula {
+        Formula::Marshal { value } => Ok(value),
+        Formula::Promise { .. } => settled(txn, &reached.id),
+        Formula::Eval { result, .. } => settled(txn, &result),
+        Formula::Lookup { hub, path } if depth < DEEPEST => {
+            let start = view.enter(txn, &Found::Formula(hub), "lookup", depth)?;
+            let start = start.ok_or_else(|| Fault::NotADirectory(format!("{:?}", path.to_string())))?;
+            match Here::at(view, start).walk(txn, &path)?.0 {
+                Found::Data(value) => Ok(value),
+                Found::Formula(id) => present(txn, view, &id, depth + 1),
+            }
+        }
+        Formula::Lookup { .. } => {
+            Err(Fault::Misfit { what: "lookups lead through lookups without end".to_owned() }.into())
+        }
+        other => Ok(object(id, &other)),
+    }
+}
+
+/// A reference to an object, with the name of its interface.
+pub(super) fn object(id: &FormulaId, formula: &Formula) -> Value {
+    Value::remotable_alleged(*id, format!("Alleged: {}", facet(formula.kind()).name))
+}
+
+fn settled(txn: &mut dyn ReadTxn, promise: &FormulaId) -> Result<Value, Refusal> {
+    match table::promise(txn, promise)? {
+        Some(PromiseRow::Pending) => Ok(Value::promise(*promise)),
+        Some(PromiseRow::Fulfilled { value }) => Ok(value),
+        Some(PromiseRow::Rejected { reason }) => Err(Refusal::Rejected(reason)),
+        None => Err(Fault::Dangling(*promise).into()),
+    }
+}
+
+/// A hub, who looks into it, and the grants that were passed on the way.
+pub(super) struct Here {
+    pub(super) hub: Hub,
+    pub(super) view: View,
+    pub(super) through: Vec<FormulaId>,
+}
+
+impl Here {
+    /// A hub that somebody has, before anything is looked up in it.
+    pub(super) fn at(view: View, hub: Hub) -> Here {
+        let mut here = Here { hub, view, through: vec![] };
+        here.look_from_inside();
+        here
+    }
+
+    /// In somebody's mailbox, messages are seen as that agent sees them.
+    fn look_from_inside(&mut self) {
+        match &self.hub {
+            Hub::Agent(agent) => self.view.agent = *agent,
+            Hub::Mailbox { mailbox, owner } => {
+                self.view.agent = FormulaId { number: *owner, node: mailbox.node };
+            }
+            Hub::Directory { .. } | Hub::Message { .. } => {}
+        }
+    }
+
+    /// What has the name here.
+    pub(super) fn entry(&self, txn: &mut dyn ReadTxn, name: &str) -> Result<Option<Found>, Refusal> {
+        Ok(self.view.entry(txn, &self.hub, name)?)
+    }
+
+    /// The hub at the end of the path.
+    pub(super) fn at_end(&self, txn: &mut dyn ReadTxn, path: &[String]) -> Result<Here, Refusal> {
+        let mut here = Here { hub: self.hub.clone(), view: self.view, through: vec![] };
+        for (i, name) in path.iter().enumerate() {
+            let found = here.entry(txn, name)?.ok_or_else(|| Fault::UnknownName(format!("{name:?}")))?;
+            if let Found::Formula(id) = &found
+                && table::grant(txn, id)?.is_some()
+            {
+                here.through.push(*id);
+            }
+            here.hub = here
+                .view
+                .enter(txn, &found, "lookup", 0)?
+                .ok_or_else(|| Fault::NotADirectory(format!("{:?}", path[..=i].join("/"))))?;
+            here.look_from_inside();
+        }
+        Ok(here)
+    }
+
+    /// What the path leads to, and the grants that were passed on the way.
+    pub(super) fn walk(
+        &self,
+        txn: &mut dyn ReadTxn,
+        path: &NamePath,
+    ) -> Result<(Found, Vec<FormulaId>), Refusal> {
+        let (before, last) = path.split();
+        let here = self.at_end(txn, before)?;
+        let found = here.entry(txn, last)?.ok_or_else(|| Fault::UnknownName(format!("{last:?}")))?;
+        Ok((found, here.through))
+    }
+}
+
+/// A path on which the agent reaches a directory: what is written there is written under a path of the agent's own.
+pub(super) fn way(txn: &mut dyn ReadTxn, view: View, target: &FormulaId) -> Result<Vec<String>, Refusal> {
+    /// How many names are looked at before giving up.
+    const PATIENCE: usize = 5_000;
+    let mut queue = std::collections::VecDeque::from([(Hub::Agent(view.agent), Vec::<String>::new())]);
+    let mut seen = vec![Hub::Agent(view.agent)];
+    let mut looked = 0;
+    while let Some((hub, path)) = queue.pop_front() {
+        for name in view.list(txn, &hub)? {
+            looked += 1;
+            // What a message says of its parties leads away, not to what was sent.
+            let inward = !name.starts_with('@') || matches!(name.as_str(), "@mail" | "@pins" | "@value");
+            if looked > PATIENCE || !inward || path.len() + 2 > crate::name::DEEPEST {
+                continue;
+            }
+            let Some(Found::Formula(id)) = view.entry(txn, &hub, &name)? else { continue };
+            let longer: Vec<String> = path.iter().cloned().chain([name]).collect();
+            if id == *target {
+                return Ok(longer);
+            }
+            // A grant that has ended, or a promise that leads nowhere, is no way.
+            if let Ok(Some(inner)) = view.enter(txn, &Found::Formula(id), "lookup", 0)
+                && !seen.contains(&inner)
+            {
+                seen.push(inner.clone());
+                queue.push_back((inner, longer));
+            }
+        }
+    }
+    let what = "you have no name for this directory: give it one to change what is in it";
+    Err(Refusal::Argument(what.to_owned()))
+}
+
+/// A path, behind others.
+pub(super) fn behind(before: &[String], path: &NamePath) -> Result<NamePath, Refusal> {
+    Ok(NamePath::new(before.iter().chain(path.names()).cloned())?)
+}

@@ -1,0 +1,498 @@
+//! What an agent tries in order to reach more than it was given.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{
+    Act, AgentKind, Cancel, Choice, Fault, Filled, GrantAct, MailAct, Move, NameAct, ProvideAgent, Reply,
+};
+use kernel::formula::Formula;
+use kernel::message::Body;
+use kernel::proposal::Decision;
+use kernel::provenance::{Provenance, Source};
+use kernel::run::{ResultGoesTo, RunOutcome};
+use kernel::table::PromiseRow;
+use kernel::{FormulaId, Number, Pattern, Value, table};
+
+use crate::agents::{
+    code, copy, define, endow, field, form, mail, path, program_of, record, request, resolve, send, start,
+    store, string, worker,
+};
+use crate::world::{World, text};
+
+fn identifier(id: FormulaId, name: &str) -> Act {
+    Act::Name(NameAct::StoreIdentifier { id, path: path(name) })
+}
+
+/// A host with a capability `cap`, and a guest.
+fn world() -> (World, FormulaId, FormulaId) {
+    let mut w = World::new();
+    let cap = w.mount("cap");
+    let fae = w.guest("fae");
+    (w, fae, cap)
+}
+
+/// Code by the guest that the host endows with `cap`; the capability that the code was given, and the guest's promise.
+fn endowed(w: &mut World, fae: FormulaId, goes_to: ResultGoesTo) -> (FormulaId, FormulaId, FormulaId) {
+    let host = w.host;
+    let promise = w.ask(fae, define(code("dir", &[("dir", Pattern::remotable("dir"))]), Some("answer")));
+    let number = w.last(host).number.0;
+    let (eval, _) = w.parked(host, endow(number, &[("dir", "cap")], goes_to));
+    let Formula::Eval { endowments, .. } = w.formula(eval) else { panic!("an eval") };
+    (eval, endowments["dir"], promise)
+}
+
+#[test]
+fn a_result_that_carries_an_endowed_capability() {
+    let answers = [Choice::Approve { for_run: false }, Choice::Deny { reason: text("not that") }];
+    for choice in answers {
+        let (mut w, fae, _) = world();
+        let (eval, dir, promise) = endowed(&mut w, fae, ResultGoesTo::GuestData);
+        let mail_before = w.letters(fae).len();
+        w.evaluated(eval, record(&[("dir", Value::remotable(dir))]));
+        assert_eq!(w.promise(promise), PromiseRow::Pending, "it is withheld");
+        assert_eq!(w.letters(fae).len(), mail_before);
+        let host = w.host;
+        let Body::Release { gives, guest, .. } = w.last_body(host) else { panic!("the host is asked") };
+        assert_eq!((gives, guest), (vec!["directory /cap".to_owned()], fae));
+        assert!(w.last(host).mail.needs_you);
+        let number = w.last(host).number;
+        let before = w.store.count(kernel::txn::Table::Grant);
+        w.answer(number, choice.clone());
+        match (choice, w.promise(promise)) {
+            (Choice::Approve { .. }, PromiseRow::Fulfilled { value }) => {
+                let given = *value.get("dir").unwrap().as_reference().unwrap();
+                let Formula::Grant { target, holder, .. } = w.formula(given) else { panic!("a grant") };
+                assert_eq!((target, holder), (dir, fae));
+                assert!(w.holds(fae, given) && !w.holds(fae, dir));
+            }
+            (Choice::Deny { .. }, PromiseRow::Rejected { reason }) => {
+                assert_eq!(reason, "not that");
+                assert_eq!(w.store.count(kernel::txn::Table::Grant), before);
+            }
+            (_, other) => panic!("{other:?}"),
+        }
+        assert_eq!(w.answer(number, Choice::Approve { for_run: false }), Reply::AlreadySettled);
+    }
+}
+
+#[test]
+fn a_forged_sender() {
+    let (mut w, fae, _) = world();
+    let eve = w.guest("eve");
+    let host = w.host;
+    w.as_agent(eve, send("@host", &[]));
+    let from = w.last(host).message.unwrap().from;
+    assert_eq!(from, w.id(host, "eve"), "the sender is whoever acts");
+    // Nothing but an agent acts, and none that is not there.
+    let none = w.id(host, "@none");
+    let handle = w.id(host, "fae");
+    for actor in [none, handle, w.host_part("@mail"), w.host_part("@endo")] {
+        assert!(w.fault(actor, request("@host", "x", None)).contains("does nothing of its own"));
+    }
+    let nobody = FormulaId { number: [9; 32], node: host.node };
+    assert!(matches!(w.try_as(nobody, send("@host", &[])), Err(Fault::Dangling(_))));
+    assert_eq!(w.letters(fae).len(), 0);
+}
+
+#[test]
+fn an_id_from_a_listing_used_as_authority() {
+    let (mut w, fae, cap) = world();
+    let host = w.host;
+    let parts: Vec<FormulaId> = ["@agent", "@mail", "@pins", "@endo", "@main"]
+        .into_iter()
+        .map(|name| w.id(host, name))
+        .chain([cap])
+        .collect();
+    for id in parts {
+        assert!(w.fault(fae, identifier(id, "x")).contains("an identifier alone is no authority"));
+        for value in [
+            Value::remotable(id),
+            Value::promise(id),
+            record(&[("deep", Value::array([Value::remotable(id)]))]),
+        ] {
+            assert!(w.fault(fae, store(value, "x")).contains("an identifier alone is no authority"));
+        }
+    }
+    // What it holds it may name by its identifier.
+    let own = w.id(fae, "@self");
+    w.as_agent(fae, identifier(own, "me"));
+    assert_eq!(w.id(fae, "me"), own);
+}
+
+#[test]
+fn a_guests_name_path_shadowing_the_hosts() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    for (agent, value) in [(host, "the host's"), (fae, "EVIL-from-guest")] {
+        w.as_agent(agent, Act::Name(NameAct::MakeDirectory { path: path("d") }));
+        w.as_agent(agent, store(string(value), "d/c"));
+    }
+    w.ask(fae, define(code("c", &[("c", Pattern::string())]), None));
+    let number = w.last(host).number.0;
+    let (eval, _) = w.parked(host, endow(number, &[("c", "d/c")], ResultGoesTo::Host));
+    // What was chosen is chosen: a later change of the name changes nothing.
+    w.as_agent(host, store(string("later"), "d/c"));
+    let Formula::Eval { endowments, .. } = w.formula(eval) else { panic!("an eval") };
+    assert_eq!(w.formula(endowments["c"]), Formula::Marshal { value: string("the host's") });
+}
+
+#[test]
+fn a_slot_bound_to_the_wrong_kind() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    w.as_agent(host, store(Value::number(42.0), "number"));
+    w.as_agent(
+        host,
+        Act::Grant(GrantAct::Attenuate {
+            path: path("cap"),
+            methods: vec!["read".to_owned()],
+            attenuation: Default::default(),
+            to: path("readable"),
+        }),
+    );
+    let mut check = |pattern: Pattern, name: &str, expected: Option<&str>| {
+        w.ask(fae, define(code("s", &[("s", pattern)]), None));
+        let number = w.last(host).number.0;
+        let act = endow(number, &[("s", name)], ResultGoesTo::Host);
+        match expected {
+            Some(expected) => assert_eq!(w.fault(host, act), expected),
+            None => drop(w.parked(host, act)),
+        }
+    };
+    check(Pattern::any_remotable(), "number", Some("slot \"s\": number (a number) - Must be a remotable"));
+    check(Pattern::remotable("dir"), "number", Some("slot \"s\" wants a directory, not a value (number)"));
+    check(Pattern::remotable("dir"), "fae", Some("slot \"s\" wants a directory, not a mail address"));
+    check(Pattern::remotable("outbox"), "cap", Some("slot \"s\" wants an outbox, not directory /cap"));
+    check(Pattern::remotable("worker"), "cap", Some("slot \"s\" wants a worker, not directory /cap"));
+    check(Pattern::remotable("secret"), "cap", Some("slot \"s\" wants a secret, not directory /cap"));
+    check(
+        Pattern::remotable("dir rw"),
+        "readable",
+        Some("slot \"s\" wants a directory that may be written, not directory /cap"),
+    );
+    check(Pattern::string(), "number", Some("slot \"s\": number (a number) - Must be a string"));
+    check(Pattern::number(), "cap", Some("slot \"s\": remotable (an object) - Must be a number"));
+    check(Pattern::any_remotable(), "cap", None);
+    check(Pattern::remotable("dir rw"), "cap", None);
+    check(Pattern::remotable("dir"), "readable", None);
+    check(Pattern::number(), "number", None);
+}
+
+#[test]
+fn a_second_submit() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    let promise = w.ask(fae, mail(MailAct::Form(form("@host", vec![field("n", Pattern::number())]))));
+    let number = w.last(host).number;
+    let submit = |n: f64| {
+        let values = BTreeMap::from([("n".to_owned(), Filled::Value { value: Value::number(n) })]);
+        mail(MailAct::Submit { number, values })
+    };
+    w.as_agent(host, submit(1.0));
+    let (settled, letters) = (w.promise(promise), w.letters(fae));
+    assert_eq!(settled, PromiseRow::Fulfilled { value: record(&[("n", Value::number(1.0))]) });
+    assert_eq!(w.as_agent(host, submit(2.0)), Reply::AlreadySettled);
+    assert_eq!((w.promise(promise), w.letters(fae)), (settled, letters));
+}
+
+#[test]
+fn a_copy_of_a_sent_message_is_no_way_to_somebody_elses_grant() {
+    let (mut w, fae, cap) = world();
+    let eve = w.guest("eve");
+    let host = w.host;
+    w.as_agent(host, send("fae", &[("tool", "cap")]));
+    let given = w.id(fae, "@mail/0/tool");
+    assert!(w.holds(fae, given) && !w.holds(host, given));
+    let sent = format!("@mail/{}/tool", w.last(host).number);
+    assert_eq!(w.id(host, &sent), cap, "the sender sees what it held");
+    // Asked to agree to an evaluation, and looking at its own copy, the guest sees its grant and not what is behind.
+    w.as_agent(fae, copy("@mail/0/tool", "tool"));
+    let names = vec!["tool".to_owned()];
+    let paths = vec![path("tool")];
+    w.ask(fae, mail(MailAct::RequestEvaluation { source: text("1"), names, paths, result_name: None }));
+    assert_eq!(w.id(fae, "@mail/1/tool"), given);
+    // A message that is passed on opens only to those between whom it went.
+    w.as_agent(host, send("eve", &[]));
+    w.as_agent(fae, send("@host", &[("letter", "@mail/0")]));
+    let number = w.last(host).number;
+    w.as_agent(host, send("eve", &[("letter", &format!("@mail/{number}/letter"))]));
+    assert!(matches!(w.found(eve, "@mail/1/letter/tool"), Err(Fault::NotADirectory(_))));
+    let letter = w.id(fae, "@mail/0");
+    assert!(!w.holds(eve, letter) && !w.holds(eve, given));
+}
+
+#[test]
+fn the_asker_does_not_reach_its_resolver() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    w.ask(fae, request("@host", "x", None));
+    let Body::Request { resolver, promise, .. } = w.last_body(host) else { panic!("a request") };
+    assert!(w.found(fae, "@mail/0/@resolver").is_err());
+    assert!(!w.list(fae, "@mail/0").contains(&"@resolver".to_owned()));
+    assert!(!w.holds(fae, resolver) && w.holds(fae, promise) && w.holds(host, resolver));
+    assert!(w.fault(fae, identifier(resolver, "r")).contains("an identifier alone is no authority"));
+    assert!(w.fault(fae, resolve(0, "@self")).contains("only who was asked can answer"));
+    assert!(w.fault(fae, crate::agents::reject(0, "no")).contains("only who was asked can refuse"));
+}
+
+#[test]
+fn a_default_that_only_the_host_holds() {
+    let (mut w, fae, cap) = world();
+    let default = |value: Value| {
+        let mut asked = field("d", Pattern::any());
+        asked.default = Some(value.clone());
+        let mut shown = field("e", Pattern::any());
+        shown.example = Some(value);
+        [asked, shown]
+    };
+    for asked in default(Value::remotable(cap)) {
+        let fault = w.fault(fae, mail(MailAct::Form(form("@host", vec![asked]))));
+        assert!(fault.contains("is no data"), "{fault}");
+    }
+    // Nor can a pattern carry it.
+    let literal = Pattern::literal(Value::remotable(cap)).unwrap();
+    let fault = w.fault(fae, mail(MailAct::Form(form("@host", vec![field("d", literal.clone())]))));
+    assert!(fault.contains("a pattern is data"), "{fault}");
+    assert!(w.fault(fae, define(code("x", &[("d", literal)]), None)).contains("a pattern is data"));
+}
+
+#[test]
+fn a_mail_address_is_no_way_to_an_agents_powers() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    let sub = w.agent(AgentKind::Host, "second");
+    w.as_agent(host, send("second", &[("fae", "fae")]));
+    w.as_agent(sub, copy("@mail/0/fae", "fae"));
+    w.as_agent(sub, copy("@host", "boss"));
+    let provide = |kind, name: &str| {
+        Act::Provide(ProvideAgent { kind, name: Some(path(name)), agent_name: None, introduced: vec![] })
+    };
+    for (kind, name) in [(AgentKind::Guest, "fae"), (AgentKind::Host, "boss")] {
+        assert!(w.fault(sub, provide(kind, name)).contains("is the name of something else"));
+    }
+    assert_eq!(w.fault(sub, provide(AgentKind::Host, "@host")), r#"Invalid pet name "@host""#);
+    assert_ne!(fae, sub);
+}
+
+#[test]
+fn names_that_an_agent_may_not_use_in_a_message() {
+    let (mut w, fae, _) = world();
+    for name in ["@from", "@promise", "a/b", "", ".", "@"] {
+        let fault = w.fault(fae, send("@host", &[(name, "@self")]));
+        assert!(fault.starts_with("Invalid pet name"), "{fault}");
+    }
+    let fault = w.fault(fae, send("@host", &[("a", "@self"), ("a", "@self")]));
+    assert_eq!(fault, "Duplicate edge name \"a\"");
+}
+
+#[test]
+fn a_pending_promise_is_not_handed_on() {
+    let (mut w, fae, _) = world();
+    w.ask(fae, request("@host", "x", Some("answer")));
+    let fault = w.fault(fae, send("@host", &[("p", "answer")]));
+    assert!(fault.contains("nobody has answered yet"), "{fault}");
+    let host = w.host;
+    let number = w.last(host).number.0;
+    w.as_agent(host, store(string("yes"), "yes"));
+    w.as_agent(host, resolve(number, "yes"));
+    w.as_agent(fae, send("@host", &[("p", "answer")]));
+    let number = w.last(host).number;
+    let id = w.id(host, &format!("@mail/{number}/p"));
+    assert_eq!(w.formula(id), Formula::Marshal { value: string("yes") }, "its value is");
+}
+
+#[test]
+fn a_chain_of_grants_has_an_end() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    w.as_agent(host, send("fae", &[("g", "cap")]));
+    w.as_agent(fae, copy("@mail/0/g", "g"));
+    let mut longest = 1;
+    loop {
+        let number = w.letters(fae).len();
+        if w.try_as(fae, send("@self", &[("g", "g")])).is_err() {
+            break;
+        }
+        longest += 1;
+        w.as_agent(fae, copy(&format!("@mail/{number}/g"), "g"));
+        let id = w.id(fae, "g");
+        assert!(w.behind(id).is_ok());
+    }
+    assert_eq!(longest, table::LONGEST_CHAIN);
+    let narrower = Act::Grant(GrantAct::Attenuate {
+        path: path("g"),
+        methods: vec!["read".to_owned()],
+        attenuation: Default::default(),
+        to: path("narrower"),
+    });
+    let too_often = "this was passed on too often to be passed on again";
+    assert_eq!(w.fault(fae, narrower), too_often);
+    assert_eq!(w.fault(fae, send("@self", &[("g", "g")])), too_often);
+}
+
+#[test]
+fn values_inside_of_values_neither_hang_nor_overflow() {
+    let (mut w, fae, _) = world();
+    let own = w.id(fae, "@self");
+    w.as_agent(fae, store(Value::array([Value::remotable(own)]), "v"));
+    // Each holds the one before twice: 2^40 ways, 40 formulas.
+    for _ in 0..40 {
+        let before = w.id(fae, "v");
+        w.as_agent(fae, store(Value::array([Value::remotable(before), Value::remotable(before)]), "v"));
+    }
+    w.as_agent(fae, send("@host", &[("v", "v")]));
+    for _ in 0..40 {
+        let before = w.id(fae, "v");
+        w.as_agent(fae, store(Value::array([Value::remotable(before)]), "v"));
+    }
+    assert!(w.fault(fae, send("@host", &[("v", "v")])).contains("more than 64 deep"));
+}
+
+#[test]
+fn a_guests_words_stay_a_guests_words() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    let agent = Source::Agent(Number(fae.number));
+    let provenance =
+        |w: &mut World, id: FormulaId| table::formula(&mut w.store, &id).unwrap().unwrap().provenance;
+    w.as_agent(fae, store(string("x"), "x"));
+    let id = w.id(fae, "x");
+    assert_eq!(provenance(&mut w, id), Provenance::of(agent.clone()));
+    w.as_agent(fae, send("@host", &[("x", "x")]));
+    let letter = w.last(host).number;
+    let message = w.id(host, &format!("@mail/{letter}"));
+    assert!(provenance(&mut w, message).is_untrusted());
+    w.as_agent(host, send("fae", &[("back", &format!("@mail/{letter}/x"))]));
+    let last = w.last(fae).number;
+    let message = w.id(fae, &format!("@mail/{last}"));
+    assert!(provenance(&mut w, message).sources.contains(&agent), "passing on does not launder");
+    // A worker that a guest wrote is a guest's words in every run of it, also when the host has edited it.
+    for edited in [false, true] {
+        w.ask(fae, define(worker("W", &[]), None));
+        let mut number = w.last(host).number;
+        let mut source = "W";
+        if edited {
+            source = "W edited";
+            let program = worker(source, &[]);
+            let Reply::Sent { number: posted } = w.as_agent(host, mail(MailAct::Edit { number, program }))
+            else {
+                panic!("sent")
+            };
+            number = posted;
+        }
+        let start = Box::new(start(program_of(source), vec![]));
+        let act = MailAct::EndowWorker { number, start, goes_to: ResultGoesTo::Host, result_name: None };
+        let Reply::Started { run } = w.as_agent(host, mail(act)) else { panic!("started") };
+        assert!(w.run(run).provenance.sources.contains(&agent), "edited: {edited}");
+        let definition = w.run(run).definition;
+        let blob = table::blob(&mut w.store, definition).unwrap().unwrap();
+        assert!(blob.provenance.is_untrusted(), "edited: {edited}");
+    }
+}
+
+#[test]
+fn a_worker_whose_text_is_not_what_runs() {
+    let (mut w, fae, _) = world();
+    let mut program = worker("harmless", &[]);
+    program.worker = Some(program_of("harmful"));
+    assert!(w.fault(fae, define(program, None)).contains("is not what its digest says"));
+    // And what the host starts must be what was proposed.
+    let host = w.host;
+    w.ask(fae, define(worker("harmless", &[]), None));
+    let number = w.last(host).number;
+    let start = Box::new(start(program_of("harmful"), vec![]));
+    let act = MailAct::EndowWorker { number, start, goes_to: ResultGoesTo::Host, result_name: None };
+    assert!(w.fault(host, mail(act)).contains("this is not the worker of message"));
+}
+
+#[test]
+fn a_result_that_refers_to_what_the_work_did_not_hold() {
+    let (mut w, fae, cap) = world();
+    let (eval, dir, _) = endowed(&mut w, fae, ResultGoesTo::GuestCapabilities);
+    let done = |value: Value| RunOutcome::Done(value);
+    let outcome = done(Value::remotable(cap));
+    assert!(w.fault(w.host, Act::Evaluated { eval, outcome }).contains("is not held"));
+    assert_eq!(w.evaluated(eval, Value::remotable(dir)), Reply::Done);
+    let run = w.start();
+    let outcome = done(Value::remotable(cap));
+    assert!(matches!(w.try_advance(run, vec![Move::Finish { outcome }]), Err(Fault::NotHeld(_))));
+}
+
+#[test]
+fn a_promise_in_somebody_elses_directory() {
+    let (mut w, fae, _) = world();
+    let eve = w.guest("eve");
+    let host = w.host;
+    w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("d") }));
+    for name in ["fae", "eve"] {
+        w.as_agent(host, send(name, &[("d", "d")]));
+    }
+    for agent in [fae, eve] {
+        w.as_agent(agent, copy("@mail/0/d", "d"));
+        let fault = w.fault(agent, request("@host", "x", Some("d/answer")));
+        assert!(fault.contains("somebody else's directory"), "{fault}");
+    }
+}
+
+#[test]
+fn a_token_of_somebody_else() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    let token = Number([5; 32]);
+    let share = |name: &str| Act::Grant(GrantAct::Share { path: path(name), token, expires_ms: i64::MAX });
+    w.as_agent(host, share("cap"));
+    assert_eq!(w.fault(fae, share("@self")), Fault::NoToken.to_string(), "a token is not given anew");
+    w.as_agent(fae, Act::Grant(GrantAct::Accept { token, path: path("cap") }));
+    let id = w.id(fae, "cap");
+    assert_eq!(w.behind(id), Ok(Formula::Mount { path: "/cap".to_owned() }));
+}
+
+#[test]
+fn a_guest_that_cancels_what_others_made_of_a_shared_thing() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    w.as_agent(host, send("fae", &[("cap", "cap")]));
+    let (eval, promise) = w.parked(
+        host,
+        mail(MailAct::Evaluate {
+            source: text("cap"),
+            names: vec!["cap".to_owned()],
+            paths: vec![path("cap")],
+            result_name: None,
+        }),
+    );
+    let cancel = |name: &str| Act::Cancel { what: Cancel::Name { path: path(name) }, reason: text("") };
+    assert_eq!(w.fault(fae, cancel("@mail/0/cap")), "not allowed: only a host can cancel");
+    let sub = w.agent(AgentKind::Host, "second");
+    w.as_agent(host, send("second", &[("cap", "cap")]));
+    w.as_agent(sub, cancel("@mail/0/cap"));
+    assert_eq!(w.promise(promise), PromiseRow::Pending);
+    assert_eq!(w.evaluated(eval, Value::null()), Reply::Done);
+}
+
+#[test]
+fn an_endowed_capability_is_called_by_its_run_alone() {
+    let mut w = World::new();
+    let (first, second) = (w.start(), w.start());
+    let theirs = w.run(first).grants["out"];
+    let mut judgement = w.judgement(second, "out", "write", Decision::Allow);
+    judgement.proposal.grant = theirs;
+    let outcome = w.advance(second, vec![Move::Propose { proposals: vec![judgement] }]);
+    assert!(outcome.begun.is_empty());
+}
+
+#[test]
+fn a_secret_is_never_taken_unsealed() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    let mut key = field("key", Pattern::string());
+    key.secret = true;
+    w.ask(fae, mail(MailAct::Form(form("@host", vec![key]))));
+    let number = w.last(host).number;
+    w.as_agent(host, store(string("hunter2"), "password"));
+    for filled in [Filled::Value { value: string("hunter2") }, Filled::Name { path: path("password") }] {
+        let values = BTreeMap::from([("key".to_owned(), filled)]);
+        let fault = w.fault(host, mail(MailAct::Submit { number, values }));
+        assert_eq!(fault, "field \"key\" is secret, and was not sealed");
+    }
+}

@@ -1,0 +1,211 @@
+//! Cancelling: what had begun completes, nothing else begins, and nobody waits for ever.
+
+use kernel::command::{Act, Cancel, Choice, Fault, MailAct, Move, Reply, Target};
+use kernel::proposal::Decision;
+use kernel::run::{Completion, ResultGoesTo, RunOutcome, Shape, State};
+use kernel::table::PromiseRow;
+use kernel::txn::Table;
+use kernel::{RunNumber, query};
+
+use crate::agents::{bind, code, copy, define, endow, mail, path, request, start};
+use crate::world::{World, completion, done, program, text};
+
+fn cancel(run: RunNumber) -> Act {
+    Act::Cancel { what: Cancel::Run { run }, reason: text("enough") }
+}
+
+fn cancel_name(name: &str) -> Act {
+    Act::Cancel { what: Cancel::Name { path: path(name) }, reason: text("enough") }
+}
+
+fn is_over(w: &mut World, run: RunNumber) -> bool {
+    match w.run(run).state {
+        State::Finished { outcome: RunOutcome::Failed(trouble) } => {
+            assert_eq!((trouble.code.as_str(), trouble.message.raw()), ("run/cancelled", "enough"));
+            true
+        }
+        State::Finished { .. } => panic!("it ended by itself"),
+        _ => false,
+    }
+}
+
+fn rejected() -> PromiseRow {
+    PromiseRow::Rejected { reason: "enough".to_owned() }
+}
+
+#[test]
+fn a_run_that_asks_ends_and_its_card_is_closed() {
+    let mut w = World::new();
+    let run = w.start();
+    let (step, _) = w.propose(run, "out", "write", Decision::Ask);
+    let card = w.open_mail()[0];
+    w.apply(cancel(run));
+    assert!(is_over(&mut w, run));
+    assert!(w.open_mail().is_empty());
+    assert!(matches!(completion(&w.journal(run), step), Some(Completion::Refused(_))));
+    let result = w.run(run).result;
+    assert_eq!(w.promise(result), rejected());
+    let before = w.store.clone();
+    for choice in [Choice::Approve { for_run: false }, Choice::Deny { reason: text("no") }] {
+        assert_eq!(w.answer(card, choice), Reply::AlreadyAnswered { run });
+    }
+    assert_eq!(w.store, before, "a late press changes nothing");
+    assert!(query::outbox(&mut w.store, &w.host.number).unwrap().is_empty());
+}
+
+#[test]
+fn an_approved_call_does_not_begin_and_its_permission_goes() {
+    let mut w = World::new();
+    let run = w.start();
+    let (step, _) = w.propose(run, "out", "write", Decision::Ask);
+    let card = w.open_mail()[0];
+    w.answer(card, Choice::Approve { for_run: false });
+    w.apply(cancel(run));
+    assert!(is_over(&mut w, run));
+    assert_eq!(w.store.count(Table::Permission), 0);
+    assert!(w.try_advance(run, vec![Move::Begin { proposal: step }]).is_err());
+}
+
+#[test]
+fn what_had_begun_completes_and_then_the_run_ends() {
+    let mut w = World::new();
+    let run = w.start();
+    let (step, _) = w.propose(run, "out", "write", Decision::Allow);
+    w.apply(cancel(run));
+    assert!(!is_over(&mut w, run));
+    let judgement = w.judgement(run, "out", "write", Decision::Allow);
+    let propose = Move::Propose { proposals: vec![judgement] };
+    assert!(matches!(w.try_advance(run, vec![propose]), Err(Fault::Cancelled(_))));
+    w.apply(Act::Recover);
+    let host = w.host;
+    let begun = kernel::reopen(&mut w.store, &host, kernel::StepRef { run, step }).unwrap();
+    assert!(begun.is_some(), "a restart takes the effect up again");
+    w.advance(run, vec![Move::Complete { proposal: step, completion: done() }]);
+    assert!(is_over(&mut w, run));
+    assert!(query::outbox(&mut w.store, &host.number).unwrap().is_empty());
+}
+
+#[test]
+fn children_end_with_the_run_that_started_them() {
+    let mut w = World::new();
+    let run = w.start();
+    w.propose(run, "reader", "call", Decision::Allow);
+    let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a"), document("b")]);
+    w.advance(each, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);
+    let children: Vec<RunNumber> = w.run(each).children.into_values().collect();
+    w.advance(each, vec![Move::Suspend { seen: 3, why: String::new() }]);
+    for (parent, children) in [(run, vec![RunNumber(run.0 + 1)]), (each, children)] {
+        w.apply(cancel(parent));
+        for child in children {
+            assert!(is_over(&mut w, child));
+        }
+        assert!(is_over(&mut w, parent));
+    }
+}
+
+fn document(name: &str) -> kernel::run::Attachment {
+    let hash = kernel::BlobHash::of(name.as_bytes());
+    kernel::run::Attachment { name: name.to_owned(), hash, text: hash, bytes: 3 }
+}
+
+#[test]
+fn a_child_with_an_effect_is_waited_for() {
+    let mut w = World::new();
+    w.mount("cap");
+    let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a")]);
+    w.advance(each, vec![Move::Spawn { index: 0 }]);
+    let child = w.run(each).children[&0];
+    let (step, _) = w.propose(child, "out", "write", Decision::Allow);
+    w.apply(cancel(each));
+    assert!(!is_over(&mut w, each) && !is_over(&mut w, child));
+    w.advance(child, vec![Move::Complete { proposal: step, completion: done() }]);
+    assert!(is_over(&mut w, child) && is_over(&mut w, each));
+}
+
+#[test]
+fn cancelling_twice_or_late_changes_nothing() {
+    let mut w = World::new();
+    let run = w.start();
+    w.apply(cancel(run));
+    let after = (w.run(run), w.steps(run));
+    w.apply(cancel(run));
+    assert_eq!((w.run(run), w.steps(run)), after);
+    assert!(matches!(w.try_apply(cancel(RunNumber(99))), Err(Fault::NoRun(_))));
+}
+
+#[test]
+fn by_name_ends_what_was_made_of_it_and_nothing_beside_it() {
+    let mut w = World::new();
+    w.mount("cap");
+    let host = w.host;
+    w.as_agent(
+        host,
+        Act::Grant(kernel::command::GrantAct::Attenuate {
+            path: path("cap"),
+            methods: vec!["read".to_owned()],
+            attenuation: Default::default(),
+            to: path("narrow"),
+        }),
+    );
+    let run_with = |w: &mut World, name: &str| {
+        let target = Target::Named { path: path(name) };
+        let start = start(program("clerk"), vec![bind("out", target, &["read"])]);
+        match w.apply(Act::Start(Box::new(start))).reply {
+            Reply::Started { run } => run,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (narrow, wide, other) = (run_with(&mut w, "narrow"), run_with(&mut w, "cap"), w.start());
+    let names = vec!["cap".to_owned()];
+    let evaluate =
+        MailAct::Evaluate { source: text("1"), names, paths: vec![path("cap")], result_name: None };
+    let (_, promise) = w.parked(host, mail(evaluate));
+    let state = |w: &mut World| [narrow, wide, other].map(|run| is_over(w, run));
+    w.as_agent(host, cancel_name("narrow"));
+    assert_eq!(state(&mut w), [true, false, false], "a grant: what was made of that grant");
+    assert_eq!(w.promise(promise), PromiseRow::Pending);
+    w.as_agent(host, cancel_name("cap"));
+    assert_eq!(state(&mut w), [true, true, false], "a capability: all that was made of it");
+    assert_eq!(w.promise(promise), rejected());
+    w.as_agent(host, cancel_name("cap"));
+    assert!(query::outbox(&mut w.store, &host.number).unwrap().len() == 1, "the other run is still there");
+    let cap = w.id(host, "cap");
+    assert!(w.behind(cap).is_ok(), "what is cancelled can be used again");
+}
+
+#[test]
+fn by_the_name_of_a_run_of_a_worker_and_of_a_promise() {
+    let mut w = World::new();
+    let host = w.host;
+    let fae = w.guest("fae");
+    let run = w.start();
+    let letter = w.run(run).source;
+    w.as_agent(host, copy(&format!("@mail/{letter}/@value"), "the-run"));
+    w.as_agent(host, cancel_name("the-run"));
+    assert!(is_over(&mut w, run));
+    let second = w.start();
+    let worker = w.run(second).worker;
+    w.give_name(host, "the-worker", worker);
+    w.as_agent(host, cancel_name("the-worker"));
+    assert!(is_over(&mut w, second));
+    let promise = w.ask(host, request("fae", "x", Some("answer")));
+    w.as_agent(host, cancel_name("answer"));
+    assert_eq!(w.promise(promise), rejected());
+    w.as_agent(fae, crate::agents::reject(0, "late"));
+    assert_eq!(w.promise(promise), rejected(), "a promise settles once");
+}
+
+#[test]
+fn a_guest_whose_work_was_cancelled_hears_of_it_and_not_why() {
+    let mut w = World::new();
+    let host = w.host;
+    let fae = w.guest("fae");
+    let promise = w.ask(fae, define(code("x", &[]), None));
+    let number = w.last(host).number.0;
+    let (eval, mine) = w.parked(host, endow(number, &[], ResultGoesTo::GuestData));
+    w.give_name(host, "it", eval);
+    w.as_agent(host, cancel_name("it"));
+    assert_eq!(w.promise(mine), rejected());
+    assert_eq!(w.promise(promise), PromiseRow::Rejected { reason: "it failed: run/cancelled".to_owned() });
+    assert_eq!(w.evaluated(eval, kernel::Value::null()), Reply::AlreadySettled);
+}

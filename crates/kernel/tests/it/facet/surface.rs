@@ -1,0 +1,171 @@
+//! The surface as a whole: nothing is missing, and what is not there says so.
+
+use super::*;
+
+/// What upstream's objects can be asked to do, by kind.
+const UPSTREAM: &[(&[&str], &str)] = &[
+    (
+        &["endo"],
+        "help ping terminate host leastAuthority greeter gateway nodeId sign reviveNetworks revivePins \
+         addPeerInfo listKnownPeers followPeerChanges",
+    ),
+    (
+        &["host", "guest", "directory", "mail-hub", "message"],
+        "help has identify locate reverseLocate followLocatorNameChanges list listIdentifiers listLocators \
+         followNameChanges lookup maybeLookup reverseLookup storeIdentifier storeLocator remove move copy",
+    ),
+    (&["host", "guest", "directory"], "makeDirectory readText maybeReadText writeText"),
+    (
+        &["host", "guest", "least-authority"],
+        "handle listMessages followMessages resolve reject adopt dismiss dismissAll request send reply deliver \
+         reverseIdentify lookupById storeBlob storeValue form submit sendValue evaluate",
+    ),
+    (&["guest"], "define requestEvaluation"),
+    (
+        &["host"],
+        "endow storeTree provideMount provideScratchMount provideGuest provideHost provideWorker makeUnconfined \
+         makeArchive makeFromTree stageTree makeUnconfinedFromTree makeChannel makeTimer cancel greeter gateway \
+         sign getPeerInfo addPeerInfo listKnownPeers followPeerChanges locateForSharing adoptFromLocator invite \
+         accept getFormulaGraph",
+    ),
+    (&["readable-blob"], "sha256 streamBase64 text json help"),
+    (
+        &["mount"],
+        "help has list lookup readText maybeReadText writeText remove move makeDirectory readOnly snapshot",
+    ),
+];
+
+#[test]
+fn every_method_of_upstream_is_there() {
+    for (kinds, names) in UPSTREAM {
+        for kind in *kinds {
+            for name in names.split_whitespace() {
+                assert!(facet::facet(kind).methods.contains_key(name), "{kind} has no {name}");
+            }
+        }
+    }
+}
+
+/// Everything of each kind, by path in the host's directory.
+fn one_of_each(desk: &mut Desk) -> Vec<FormulaId> {
+    desk.call("host", "", "makeDirectory", r#"["dir"]"#);
+    desk.call("host", "", "writeText", r#"["blob", "text"]"#);
+    desk.call("fae", "", "request", r#"["@host", "something"]"#);
+    let paths = [
+        "@endo",
+        "@agent",
+        "fae-agent",
+        "dir",
+        "@mail",
+        "@mail/0",
+        "@self",
+        "blob",
+        "@mail/0/@resolver",
+        "@main",
+        "@mail/0/@promise",
+    ];
+    paths.iter().map(|path| desk.id(desk.host, path)).collect()
+}
+
+#[test]
+fn what_is_not_there_yet_says_so_by_its_name_whatever_it_is_given() {
+    let mut desk = Desk::new();
+    let mut refused = 0;
+    for target in one_of_each(&mut desk) {
+        let kind = table::formula(&mut desk.store, &target).unwrap().unwrap().formula.kind();
+        let view = desk.view(desk.host);
+        for (name, method) in &facet::facet(kind).methods {
+            if method.support != Support::NotYet {
+                continue;
+            }
+            refused += 1;
+            for args in [vec![], vec![Value::string("x"), Value::null()]] {
+                let refusal = facet::plan(&mut desk.store, &view, &target, name, &args).unwrap_err();
+                assert_eq!(refusal.to_string(), format!("not supported by almoner yet: {name}"), "{kind}");
+            }
+        }
+    }
+    assert!(refused > 40, "{refused}");
+}
+
+#[test]
+fn the_agent_without_authority_refuses_every_method() {
+    let mut desk = Desk::new();
+    let none = desk.id(desk.host, "@none");
+    let view = desk.view(desk.host);
+    for name in facet::facet("least-authority").methods.keys() {
+        let refusal = facet::plan(&mut desk.store, &view, &none, name, &[]).unwrap_err();
+        assert_eq!(refusal.to_string(), "not allowed", "{name}");
+    }
+}
+
+#[test]
+fn every_object_says_what_it_can_be_asked() {
+    let mut desk = Desk::new();
+    for target in one_of_each(&mut desk) {
+        let kind = table::formula(&mut desk.store, &target).unwrap().unwrap().formula.kind();
+        let view = desk.view(desk.host);
+        let facet = facet::facet(kind);
+        let mut ask = |method: &str| match facet::plan(&mut desk.store, &view, &target, method, &[]) {
+            Ok(Plan::Value(value)) => value,
+            other => panic!("{other:?}"),
+        };
+        let names = ask("__getMethodNames__");
+        let names: Vec<_> = names.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        assert_eq!(names, facet.method_names(), "{kind}");
+        // The guard that is sent out is read again as the guard that is checked.
+        let guard = passable::InterfaceGuard::from_value(&ask("__getInterfaceGuard__")).unwrap();
+        for name in facet.methods.keys() {
+            assert_eq!(guard.method(name), facet.guard().method(name), "{name} of a {kind}");
+        }
+    }
+}
+
+#[test]
+fn an_identifier_of_another_node_is_never_held() {
+    let mut desk = Desk::new();
+    let id = desk.id(desk.host, "fae");
+    let foreign = FormulaId { node: [9; 32], ..id };
+    let view = desk.view(desk.host);
+    let host = desk.host;
+    for (method, args) in [
+        ("lookupById", vec![Value::string(foreign.to_string())]),
+        ("storeIdentifier", vec![Value::string("x"), Value::string(foreign.to_string())]),
+    ] {
+        let refusal = facet::plan(&mut desk.store, &view, &host, method, &args).unwrap_err();
+        assert!(refusal.to_string().contains("is not held"), "{method}: {refusal}");
+    }
+}
+
+#[test]
+fn bytes_are_read_as_what_they_are() {
+    let check = |read_as: facet::ReadAs, bytes: &[u8], expected: &str| {
+        let said = match read_as.value(bytes) {
+            Ok(value) => format!("{value:?}"),
+            Err(refusal) => refusal.to_string(),
+        };
+        assert_eq!(said, expected);
+    };
+    check(facet::ReadAs::Text, b"hello", "\"hello\"");
+    check(facet::ReadAs::Text, b"\xff", "these bytes are not text in UTF-8");
+    check(facet::ReadAs::Json, br#"{"a": [1, null]}"#, "{\"a\": [1, null]}");
+    check(facet::ReadAs::Json, b"{", "these bytes are not JSON");
+}
+
+/// Every table as people read it.
+#[test]
+fn the_tables() {
+    let mut text = String::new();
+    for (kind, facet) in facets() {
+        text.push_str(&format!("{kind}: {} - {}\n", facet.name, facet.about));
+        for method in facet.methods.values() {
+            let support = match method.support {
+                Support::Full => "",
+                Support::NotYet => " (not yet)",
+                Support::Never(_) => " (never)",
+            };
+            text.push_str(&format!("  {:<7} {}{support}\n", method.effect.as_words(), method.signature()));
+        }
+    }
+    insta::assert_snapshot!(text);
+}

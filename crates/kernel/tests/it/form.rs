@@ -1,0 +1,217 @@
+//! Form and submit: an agent asks for a record.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{Act, Filled, Form, GrantAct, MailAct, Reply};
+use kernel::formula::{Formula, Sealed};
+use kernel::message::{Body, Field};
+use kernel::table::PromiseRow;
+use kernel::{FormulaId, MessageNumber, Pattern, Value};
+
+use crate::agents::{field, form, mail, path, record, reject, store, string};
+use crate::world::World;
+
+fn world() -> (World, FormulaId, FormulaId) {
+    let mut w = World::new();
+    let host = w.host;
+    w.mount("cap");
+    w.as_agent(host, store(Value::number(5.0), "five"));
+    let fae = w.guest("fae");
+    (w, host, fae)
+}
+
+/// Posts a form of the guest's; the promise and the host's message.
+fn posted(w: &mut World, fae: FormulaId, form: Form) -> (FormulaId, MessageNumber) {
+    let promise = w.ask(fae, mail(MailAct::Form(form)));
+    let host = w.host;
+    (promise, w.last(host).number)
+}
+
+fn value(value: Value) -> Filled {
+    Filled::Value { value }
+}
+
+fn named(name: &str) -> Filled {
+    Filled::Name { path: path(name) }
+}
+
+fn submit(number: MessageNumber, values: &[(&str, Filled)]) -> Act {
+    let values =
+        values.iter().map(|(name, filled)| ((*name).to_owned(), filled.clone())).collect::<BTreeMap<_, _>>();
+    mail(MailAct::Submit { number, values })
+}
+
+fn sealed() -> Filled {
+    let text = |text: &str| text.to_owned();
+    Filled::Sealed {
+        sealed: Sealed { method: text("xchacha20poly1305/1"), nonce: text("00"), bytes: text("ff") },
+    }
+}
+
+#[test]
+fn what_fits_a_field() {
+    let mut with_default = field("n", Pattern::number());
+    with_default.default = Some(Value::number(7.0));
+    let optional = field("n", Pattern::opt(Pattern::number()));
+    let number = || field("n", Pattern::number());
+    let one = || value(Value::number(1.0));
+    let is = |value: Value| Ok(record(&[("n", value)]));
+    let fault = |text: &str| Err(text.to_owned());
+    let cases: Vec<(Field, Vec<(&str, Filled)>, Result<Value, String>)> = vec![
+        (number(), vec![("n", one())], is(Value::number(1.0))),
+        (number(), vec![("n", named("five"))], is(Value::number(5.0))),
+        (number(), vec![], fault("field \"n\" is missing")),
+        (number(), vec![("n", one()), ("m", one())], fault("there is no field \"m\"")),
+        (
+            number(),
+            vec![("n", value(string("1")))],
+            fault("field \"n\": string (a string) - Must be a number"),
+        ),
+        (number(), vec![("n", named("cap"))], fault("field \"n\": remotable (an object) - Must be a number")),
+        (number(), vec![("n", named("nothing"))], fault("Unknown pet name: \"nothing\"")),
+        (number(), vec![("n", sealed())], fault("field \"n\" is not secret, and was sealed")),
+        (with_default.clone(), vec![], is(Value::number(7.0))),
+        (with_default, vec![("n", one())], is(Value::number(1.0))),
+        (optional, vec![], is(Value::Undefined)),
+        (
+            field("n", Pattern::remotable("dir")),
+            vec![("n", named("five"))],
+            fault("field \"n\" wants a directory, not a value (number)"),
+        ),
+    ];
+    for (field, filled, expected) in cases {
+        let (mut w, host, fae) = world();
+        let (promise, message) = posted(&mut w, fae, form("@host", vec![field]));
+        match expected {
+            Ok(record) => {
+                w.as_agent(host, submit(message, &filled));
+                assert_eq!(w.promise(promise), PromiseRow::Fulfilled { value: record });
+            }
+            Err(text) => {
+                assert_eq!(w.fault(host, submit(message, &filled)), text);
+                assert_eq!(w.promise(promise), PromiseRow::Pending);
+            }
+        }
+    }
+}
+
+#[test]
+fn forms_that_cannot_be_posted() {
+    let (mut w, _, fae) = world();
+    let mut check = |fields: Vec<Field>, expected: &str| {
+        let fault = w.fault(fae, mail(MailAct::Form(form("@host", fields))));
+        assert!(fault.contains(expected), "{fault}");
+    };
+    let number = || field("n", Pattern::number());
+    check(vec![], "a form has 1 to 80 fields, not 0");
+    check((0..81).map(|i| field(&format!("f{i}"), Pattern::any())).collect(), "not 81");
+    check(vec![number(), number()], "Duplicate or empty field name \"n\"");
+    check(vec![field("", Pattern::any())], "Duplicate or empty field name \"\"");
+    let mut wrong = number();
+    wrong.default = Some(string("x"));
+    check(vec![wrong], "default of field \"n\": string (a string) - Must be a number");
+    let mut secret = field("n", Pattern::string());
+    secret.secret = true;
+    secret.default = Some(string("x"));
+    check(vec![secret], "is secret and has no default");
+    let mut broken = number();
+    broken.pattern = Value::tagged("match:or", Value::number(1.0));
+    check(vec![broken], "has no pattern that could be checked");
+}
+
+#[test]
+fn a_capability_by_pet_name_is_delivered_as_a_grant() {
+    let (mut w, host, fae) = world();
+    let (promise, message) = posted(&mut w, fae, form("@host", vec![field("d", Pattern::remotable("dir"))]));
+    w.as_agent(host, submit(message, &[("d", named("cap"))]));
+    let PromiseRow::Fulfilled { value } = w.promise(promise) else { panic!("a record") };
+    let given = *value.get("d").unwrap().as_reference().unwrap();
+    let grant = w.last_grant(host);
+    assert_eq!((grant.id, grant.holder, grant.slot.as_str()), (given, fae, "d"));
+    assert_eq!(grant.source, Some(message));
+    assert!(w.holds(fae, given));
+}
+
+#[test]
+fn a_field_that_wants_to_write_takes_no_grant_without() {
+    let (mut w, host, fae) = world();
+    let narrower = GrantAct::Attenuate {
+        path: path("cap"),
+        methods: vec!["read".to_owned()],
+        attenuation: Default::default(),
+        to: path("readable"),
+    };
+    w.as_agent(host, Act::Grant(narrower));
+    let (_, message) = posted(&mut w, fae, form("@host", vec![field("d", Pattern::remotable("dir rw"))]));
+    let fault = w.fault(host, submit(message, &[("d", named("readable"))]));
+    assert_eq!(fault, "field \"d\" wants a directory that may be written, not directory /cap");
+    w.as_agent(host, submit(message, &[("d", named("cap"))]));
+}
+
+#[test]
+fn a_secret_is_sealed_and_delivered_as_a_capability() {
+    let (mut w, host, fae) = world();
+    let mut key = field("key", Pattern::string());
+    key.secret = true;
+    let (promise, message) = posted(&mut w, fae, form("@host", vec![key]));
+    let fault = w.fault(host, submit(message, &[("key", value(string("hunter2")))]));
+    assert_eq!(fault, "field \"key\" is secret, and was not sealed");
+    w.as_agent(host, submit(message, &[("key", sealed())]));
+    let PromiseRow::Fulfilled { value } = w.promise(promise) else { panic!("a record") };
+    let given = *value.get("key").unwrap().as_reference().unwrap();
+    assert!(matches!(w.behind(given), Ok(Formula::Secret { .. })));
+    assert_eq!(w.last_grant(host).holder, fae);
+}
+
+#[test]
+fn an_answer_settles_once_unless_more_are_wanted() {
+    for repeatable in [false, true] {
+        let (mut w, host, fae) = world();
+        let mut form = form("@host", vec![field("n", Pattern::number())]);
+        form.repeatable = repeatable;
+        let (promise, message) = posted(&mut w, fae, form);
+        let number = |n: f64| [("n", value(Value::number(n)))];
+        w.as_agent(host, submit(message, &number(1.0)));
+        let first = PromiseRow::Fulfilled { value: record(&[("n", Value::number(1.0))]) };
+        assert_eq!(w.promise(promise), first);
+        let letters = w.letters(fae).len();
+        let again = w.as_agent(host, submit(message, &number(2.0)));
+        assert_eq!(w.promise(promise), first);
+        assert_eq!(again == Reply::AlreadySettled, !repeatable);
+        assert_eq!(w.letters(fae).len(), letters + usize::from(repeatable));
+        if repeatable {
+            let Body::Value { value } = w.last_body(fae) else { panic!("a value") };
+            let expected = record(&[("n", Value::number(2.0))]);
+            assert_eq!(w.formula(value), Formula::Marshal { value: expected });
+        }
+    }
+}
+
+#[test]
+fn a_form_can_be_refused_and_stays_refused() {
+    let (mut w, host, fae) = world();
+    let (promise, message) = posted(&mut w, fae, form("@host", vec![field("n", Pattern::number())]));
+    w.as_agent(host, reject(message.0, "none of your business"));
+    let reason = "none of your business".to_owned();
+    assert_eq!(w.promise(promise), PromiseRow::Rejected { reason });
+    let answer = submit(message, &[("n", value(Value::number(1.0)))]);
+    assert_eq!(w.as_agent(host, answer), Reply::AlreadySettled);
+}
+
+#[test]
+fn a_form_goes_to_any_agent_and_attaches_under_its_name() {
+    let (mut w, host, fae) = world();
+    let call = || {
+        let mut form = form("fae", vec![field("n", Pattern::number())]);
+        form.result_name = Some(path("answer"));
+        mail(MailAct::Form(form))
+    };
+    let promise = w.ask(host, call());
+    let own = w.last(host).number;
+    assert!(w.fault(host, submit(own, &[])).contains("only who was asked can fill it in"));
+    w.apply(Act::Recover);
+    assert_eq!(w.as_agent(host, call()), Reply::Asked { promise, number: None });
+    w.as_agent(fae, submit(MessageNumber(0), &[("n", value(Value::number(1.0)))]));
+    assert!(matches!(w.promise(promise), PromiseRow::Fulfilled { .. }));
+    assert_eq!(w.as_agent(host, call()), Reply::Asked { promise, number: None });
+}

@@ -1,0 +1,233 @@
+//! Grants: revoking, narrowing, sharing, holding.
+
+use std::collections::BTreeSet;
+
+use kernel::command::{Act, Fault, GrantAct, Move, Reply, Target};
+use kernel::formula::Formula;
+use kernel::grant::Attenuation;
+use kernel::proposal::Decision;
+use kernel::run::{Completion, Entry, RunOutcome, State};
+use kernel::{FormulaId, GrantNumber, Number, Value, query, table};
+
+use crate::agents::{bind, copy, path, remove, send, start, store, string};
+use crate::world::{World, completion, done, env, program};
+
+fn attenuate(name: &str, methods: &[&str], attenuation: Attenuation, to: &str) -> Act {
+    let methods = methods.iter().map(|m| (*m).to_owned()).collect();
+    Act::Grant(GrantAct::Attenuate { path: path(name), methods, attenuation, to: path(to) })
+}
+
+fn up_to(bytes: u64, suffixes: &[&str]) -> Attenuation {
+    let suffixes = suffixes.iter().map(|s| (*s).to_owned()).collect();
+    Attenuation { suffixes, max_bytes: Some(bytes) }
+}
+
+/// A run of the host's whose slot `out` is bound to one of its names.
+fn run_with(w: &mut World, name: &str) -> kernel::RunNumber {
+    let target = Target::Named { path: path(name) };
+    let start = start(program("clerk"), vec![bind("out", target, &["read", "write"])]);
+    match w.apply(Act::Start(Box::new(start))).reply {
+        Reply::Started { run } => run,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// How a proposal that was allowed by the gates went.
+fn tried(w: &mut World, run: kernel::RunNumber, method: &str) -> String {
+    let (step, outcome) = w.propose(run, "out", method, Decision::Allow);
+    match (outcome.begun.len(), completion(&w.journal(run), step)) {
+        (1, None) => "begun".to_owned(),
+        (0, Some(Completion::Refused(findings))) => findings.last().unwrap().rule.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn revoked_in_the_middle_of_a_run_what_had_begun_completes_and_nothing_else_begins() {
+    for restart in [false, true] {
+        let mut w = World::new();
+        w.mount("cap");
+        let run = run_with(&mut w, "cap");
+        let (begun, _) = w.propose(run, "out", "write", Decision::Allow);
+        let (asked, _) = w.propose(run, "out", "write", Decision::Ask);
+        let message = w.open_mail()[0];
+        w.answer(message, kernel::command::Choice::Approve { for_run: false });
+        let grant = w.last_grant(w.host).number;
+        assert_eq!(w.revoke(grant.0), Reply::Done);
+        if restart {
+            w.apply(Act::Recover);
+        }
+        assert_eq!(w.revoke(grant.0), Reply::AlreadySettled);
+        // The approved call does not begin any more; the model reads why.
+        w.advance(run, vec![Move::Begin { proposal: asked }]);
+        let Some(Completion::Refused(findings)) = completion(&w.journal(run), asked) else {
+            panic!("refused")
+        };
+        assert_eq!(findings[0].rule, "grant/revoked");
+        assert_eq!(tried(&mut w, run, "read"), "grant/revoked");
+        w.advance(run, vec![Move::Complete { proposal: begun, completion: done() }]);
+        w.advance(run, vec![Move::Finish { outcome: RunOutcome::Done(Value::null()) }]);
+        assert!(matches!(w.run(run).state, State::Finished { .. }), "restart: {restart}");
+    }
+}
+
+#[test]
+fn revoking_is_transitive() {
+    let mut w = World::new();
+    w.mount("cap");
+    let (fae, eve) = (w.guest("fae"), w.guest("eve"));
+    let host = w.host;
+    w.as_agent(host, send("fae", &[("g", "cap"), ("eve", "eve")]));
+    let given = w.id(fae, "@mail/0/g");
+    let number = table::grant(&mut w.store, &given).unwrap().unwrap().number;
+    w.as_agent(fae, copy("@mail/0/eve", "eve"));
+    w.as_agent(fae, send("eve", &[("g", "@mail/0/g")]));
+    let passed_on = w.id(eve, "@mail/0/g");
+    let by_fae = w.last_grant(fae);
+    assert_eq!((by_fae.id, by_fae.holder, by_fae.target), (passed_on, eve, given));
+    // A run of the host's over what came back to it.
+    w.as_agent(eve, copy("@mail/0/g", "g"));
+    w.as_agent(eve, send("@host", &[("g", "g")]));
+    let letter = w.last(host).number;
+    w.as_agent(host, copy(&format!("@mail/{letter}/g"), "back"));
+    let run = run_with(&mut w, "back");
+    assert_eq!(tried(&mut w, run, "write"), "begun");
+    // Only whoever gave it takes it back.
+    let revoke = |number| Act::Grant(GrantAct::Revoke { grant: number });
+    assert!(matches!(w.try_as(eve, revoke(by_fae.number)), Ok(_) | Err(Fault::NoGrant(_))));
+    assert_eq!(w.revoke(number.0), Reply::Done);
+    for id in [given, passed_on] {
+        assert_eq!(w.behind(id), Err("grant/revoked".to_owned()));
+    }
+    assert_eq!(tried(&mut w, run, "write"), "grant/revoked");
+    assert!(w.fault(eve, send("@host", &[("g", "g")])).contains("was revoked"));
+    let cap = w.id(host, "cap");
+    assert!(w.behind(cap).is_ok(), "what was given away is still the giver's");
+}
+
+#[test]
+fn narrowing_adds_up_along_a_chain() {
+    let mut w = World::new();
+    w.mount("cap");
+    let host = w.host;
+    w.as_agent(host, attenuate("cap", &["read", "write"], up_to(100, &[".md", ".txt"]), "a"));
+    w.as_agent(host, attenuate("a", &["read", "remove"], up_to(500, &[".md"]), "b"));
+    let run = run_with(&mut w, "b");
+    assert_eq!(tried(&mut w, run, "read"), "begun");
+    // `write` is not in the nearer grant, `remove` not in the farther one, nor in the endowment.
+    assert_eq!(tried(&mut w, run, "write"), "grant/method");
+    assert_eq!(tried(&mut w, run, "remove"), "grant/method");
+    let held = w.run(run).grants["out"];
+    let reached = table::reach(&mut w.store, &held).unwrap().unwrap();
+    assert_eq!(reached.grants.len(), 3);
+    assert_eq!(reached.grant().unwrap().attenuation, up_to(100, &[".md"]));
+    let now = env(w.ticks).now_ms();
+    assert!(reached.refusal("read", now).is_none());
+    assert_eq!(reached.refusal("remove", now).unwrap().rule, "grant/method");
+    w.as_agent(host, store(string("x"), "data"));
+    assert!(w.fault(host, attenuate("data", &[], up_to(1, &[]), "c")).contains("is data"));
+}
+
+#[test]
+fn attenuations_take_away_what_either_takes_away() {
+    let check = |a: Attenuation, b: Attenuation, expected: Attenuation| {
+        assert_eq!(a.join(&b), expected);
+        assert_eq!(b.join(&a), expected);
+    };
+    let only = |suffixes: &[&str]| Attenuation { max_bytes: None, ..up_to(0, suffixes) };
+    check(Attenuation::default(), Attenuation::default(), Attenuation::default());
+    check(up_to(5, &[]), up_to(9, &[".md"]), up_to(5, &[".md"]));
+    check(only(&[".md", ".txt"]), only(&[".txt", ".pdf"]), only(&[".txt"]));
+    check(only(&[".md"]), only(&[".note.md"]), only(&[".note.md"]));
+    let none = only(&[".md"]).join(&only(&[".pdf"]));
+    let names = ["a.md", "a.pdf", "a.md.pdf", "/"];
+    let fits = |name: &&str| *name != "/" && none.suffixes.iter().any(|suffix| name.ends_with(suffix));
+    assert!(!none.suffixes.is_empty() && !names.iter().any(|name| fits(&name)), "no file has both");
+}
+
+#[test]
+fn a_token_gives_one_grant_to_whoever_has_it() {
+    let mut w = World::new();
+    w.mount("cap");
+    let (fae, eve) = (w.guest("fae"), w.guest("eve"));
+    let host = w.host;
+    let (token, wrong) = (Number([7; 32]), Number([8; 32]));
+    let share = |token, expires_ms| Act::Grant(GrantAct::Share { path: path("cap"), token, expires_ms });
+    let accept = |token| Act::Grant(GrantAct::Accept { token, path: path("cap") });
+    w.as_agent(host, share(token, i64::MAX));
+    let no = Fault::NoToken.to_string();
+    assert_eq!(w.fault(fae, accept(wrong)), no);
+    let Reply::Made { id } = w.as_agent(fae, accept(token)) else { panic!("made") };
+    let grant = w.last_grant(host);
+    assert_eq!((grant.id, grant.holder, w.id(fae, "cap")), (id, fae, id));
+    assert_eq!(w.fault(eve, accept(token)), no, "a token is used once");
+    assert_eq!(w.fault(fae, accept(token)), no);
+    w.revoke(grant.number.0);
+    assert!(w.behind(id).is_err());
+    let late = Number([9; 32]);
+    let soon = env(w.ticks + 3).now_ms();
+    w.as_agent(host, share(late, soon));
+    w.apply(Act::Recover);
+    assert_eq!(w.fault(eve, accept(late)), no, "a token ends");
+}
+
+#[test]
+fn what_an_agent_holds_follows_its_names_its_mail_and_its_grants() {
+    let mut w = World::new();
+    w.mount("cap");
+    let fae = w.guest("fae");
+    let host = w.host;
+    w.as_agent(host, send("fae", &[("g", "cap")]));
+    let given = w.id(fae, "@mail/0/g");
+    let message = w.id(fae, "@mail/0");
+    let holds =
+        |w: &mut World, ids: &[FormulaId]| -> Vec<bool> { ids.iter().map(|id| w.holds(fae, *id)).collect() };
+    assert_eq!(holds(&mut w, &[given, message]), [true, true]);
+    w.as_agent(fae, crate::agents::dismiss(0));
+    assert_eq!(holds(&mut w, &[given, message]), [true, false], "a grant is held while it is there");
+    w.as_agent(fae, store(string("x"), "x"));
+    let x = w.id(fae, "x");
+    w.as_agent(fae, copy("x", "y"));
+    w.as_agent(fae, remove("x"));
+    assert_eq!(holds(&mut w, &[x]), [true], "by its other name");
+    w.as_agent(fae, remove("y"));
+    assert_eq!(holds(&mut w, &[x]), [false]);
+    assert!(matches!(w.formula(given), Formula::Grant { .. }));
+}
+
+#[test]
+fn grants_are_numbered_by_who_gave_them_and_only_they_revoke() {
+    let mut w = World::new();
+    w.mount("cap");
+    let fae = w.guest("fae");
+    let host = w.host;
+    w.as_agent(host, send("fae", &[("g", "cap")]));
+    w.as_agent(fae, send("@host", &[("g", "@mail/0/g")]));
+    let numbers = |w: &mut World, agent: FormulaId| -> Vec<u64> {
+        query::grants(&mut w.store, &agent.number).unwrap().iter().map(|g| g.number.0).collect()
+    };
+    let mine = numbers(&mut w, host);
+    assert_eq!(mine, (1..=mine.len() as u64).collect::<Vec<_>>());
+    assert_eq!(numbers(&mut w, fae), [1]);
+    let beyond = GrantNumber(2);
+    assert_eq!(w.fault(fae, Act::Grant(GrantAct::Revoke { grant: beyond })), "there is no grant g2");
+    w.as_agent(fae, Act::Grant(GrantAct::Revoke { grant: GrantNumber(1) }));
+    let given = w.id(fae, "@mail/0/g");
+    assert!(w.behind(given).is_ok(), "the host's first grant is another one");
+}
+
+#[test]
+fn a_grant_that_expired_is_refused_like_one_that_was_revoked() {
+    let mut w = World::new();
+    let run = w.start();
+    let held = w.run(run).grants["out"];
+    let mut grant = table::grant(&mut w.store, &held).unwrap().unwrap();
+    grant.expires_ms = Some(env(w.ticks + 1).now_ms());
+    let owner = w.host.number;
+    table::save(&mut w.store, kernel::txn::Table::Grant, &owner, &held.number, &grant, None).unwrap();
+    assert_eq!(tried(&mut w, run, "write"), "grant/expired");
+    let all: BTreeSet<_> = w.journal(run).iter().map(|step| step.entry.name()).collect();
+    assert!(!all.contains("begun"));
+    let judged = w.journal(run).into_iter().any(|step| matches!(step.entry, Entry::Judged { .. }));
+    assert!(judged);
+}

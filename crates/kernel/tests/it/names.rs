@@ -1,0 +1,276 @@
+//! Names: paths, special names, and the rules for choosing them.
+
+use kernel::command::{Act, AgentKind, NameAct, ProvideAgent};
+use kernel::formula::Formula;
+use kernel::hub::Found;
+use kernel::{NamePath, Value};
+
+use crate::agents::{copy, path, remove, send, store, string};
+use crate::world::World;
+
+fn make_directory(name: &str) -> Act {
+    Act::Name(NameAct::MakeDirectory { path: path(name) })
+}
+
+fn move_to(from: &str, to: &str) -> Act {
+    Act::Name(NameAct::Move { from: path(from), to: path(to) })
+}
+
+/// A host with `a`, `d/b`, `d/e/c` and a guest `fae`.
+fn world() -> World {
+    let mut w = World::new();
+    let host = w.host;
+    for act in [
+        store(string("A"), "a"),
+        make_directory("d"),
+        store(string("B"), "d/b"),
+        make_directory("d/e"),
+        store(string("C"), "d/e/c"),
+    ] {
+        w.as_agent(host, act);
+    }
+    w.guest("fae");
+    w
+}
+
+#[test]
+fn what_paths_lead_to() {
+    let mut w = world();
+    let host = w.host;
+    let fae = w.agents[0];
+    let mut check = |agent, name: &str, kind: &str| {
+        let id = w.id(agent, name);
+        assert_eq!(w.formula(id).kind(), kind, "{name}");
+    };
+    for name in ["a", "d/b", "d/e/c", "@agent/d/e/c", "AGENT/a"] {
+        check(host, name, "marshal");
+    }
+    for (name, kind) in [
+        ("d", "directory"),
+        ("d/e", "directory"),
+        ("fae", "handle"),
+        ("@self", "handle"),
+        ("SELF", "handle"),
+        ("@host", "handle"),
+        ("@mail", "mail-hub"),
+        ("MAIL", "mail-hub"),
+        ("@agent", "host"),
+        ("@main", "vat"),
+        ("@endo", "endo"),
+        ("@pins", "directory"),
+        ("@none", "least-authority"),
+    ] {
+        check(host, name, kind);
+    }
+    for (name, kind) in [("@agent", "guest"), ("@self", "handle"), ("@host", "handle"), ("@mail", "mail-hub")]
+    {
+        check(fae, name, kind);
+    }
+    assert_eq!(w.id(fae, "@host"), w.id(host, "@self"));
+    assert_eq!(w.id(host, "fae"), w.id(fae, "@self"));
+}
+
+#[test]
+fn what_paths_do_not_lead_to() {
+    let mut w = world();
+    let host = w.host;
+    let fae = w.agents[0];
+    let mut check = |agent, name: &str, expected: &str| {
+        assert_eq!(w.found(agent, name).unwrap_err().to_string(), expected, "{name}");
+    };
+    check(host, "b", r#"Unknown pet name: "b""#);
+    check(host, "d/x", r#"Unknown pet name: "x""#);
+    check(host, "d/x/y", r#"Unknown pet name: "x""#);
+    check(host, "@nets", r#"Unknown pet name: "@nets""#);
+    check(host, "NOBODY", r#"Unknown pet name: "NOBODY""#);
+    check(host, "a/b", r#""a" is not a directory"#);
+    check(host, "fae/a", r#""fae" is not a directory"#);
+    check(host, "@self/a", r#""@self" is not a directory"#);
+    check(host, "@mail/99", r#"Unknown pet name: "99""#);
+    check(host, "@mail/00", r#"Unknown pet name: "00""#);
+    check(host, "@mail/x", r#"Unknown pet name: "x""#);
+    for name in ["@endo", "@main", "@pins", "@none", "a", "d"] {
+        check(fae, name, &format!("Unknown pet name: {name:?}"));
+    }
+}
+
+#[test]
+fn names_that_are_none() {
+    let check = |names: &[&str], expected: &str| {
+        assert_eq!(NamePath::new(names.iter().copied()).unwrap_err().to_string(), expected);
+    };
+    check(&[""], r#"Invalid name """#);
+    check(&["."], r#"Invalid name ".""#);
+    check(&["a", ".."], r#"Invalid name "..""#);
+    check(&["a/b"], r#"Invalid name "a/b""#);
+    check(&["a@b"], r#"Invalid name "a@b""#);
+    check(&["@Self"], r#"Invalid name "@Self""#);
+    check(&["a\0"], r#"Invalid name "a\0""#);
+    check(&[], "Invalid name path");
+    check(&["a"; 65], "Invalid name path");
+}
+
+#[test]
+fn special_names_stay_and_nobody_chooses_one() {
+    let mut w = world();
+    let host = w.host;
+    for name in ["@self", "SELF", "@mail", "@host", "@agent", "@new"] {
+        let special = path(name).to_string();
+        let expected = format!("Invalid pet name {special:?}");
+        for act in [
+            remove(name),
+            store(string("x"), name),
+            copy("a", name),
+            move_to("a", name),
+            make_directory(name),
+        ] {
+            assert_eq!(w.fault(host, act), expected);
+        }
+        assert_eq!(w.fault(host, move_to(name, "x")), expected);
+    }
+    w.as_agent(host, copy("@self", "me"));
+    assert_eq!(w.id(host, "me"), w.id(host, "@self"));
+}
+
+#[test]
+fn special_names_are_listed_first() {
+    let mut w = world();
+    let (host, fae) = (w.host, w.agents[0]);
+    let special = ["@agent", "@endo", "@host", "@mail", "@main", "@none", "@pins", "@self"];
+    assert_eq!(w.list(host, ""), [&special[..], &["a", "d", "fae"]].concat());
+    assert_eq!(w.list(host, "d"), ["b", "e"]);
+    assert_eq!(w.list(fae, ""), ["@agent", "@host", "@mail", "@self"]);
+    assert!(w.list(fae, "@mail").is_empty());
+    w.as_agent(host, send("fae", &[]));
+    assert_eq!(w.list(fae, "@mail"), ["0"]);
+}
+
+#[test]
+fn names_are_given_moved_copied_and_taken_away() {
+    let mut w = world();
+    let host = w.host;
+    let (a, b) = (w.id(host, "a"), w.id(host, "d/b"));
+    w.as_agent(host, copy("a", "d/e/also"));
+    assert_eq!(w.id(host, "d/e/also"), a);
+    w.as_agent(host, move_to("d/b", "d/e/moved"));
+    assert_eq!(w.id(host, "d/e/moved"), b);
+    assert_eq!(w.list(host, "d"), ["e"]);
+    w.as_agent(host, move_to("a", "d/e/moved"));
+    assert_eq!(w.id(host, "d/e/moved"), a, "the name is taken from what had it");
+    let same = w.store.count(kernel::txn::Table::PetName);
+    w.as_agent(host, move_to("d/e/moved", "d/e/moved"));
+    assert_eq!((w.id(host, "d/e/moved"), w.store.count(kernel::txn::Table::PetName)), (a, same));
+    w.as_agent(host, remove("d/e/moved"));
+    assert_eq!(w.list(host, "d/e"), ["also", "c"]);
+    assert_eq!(w.fault(host, remove("d/e/moved")), r#"Unknown pet name: "moved""#);
+    assert_eq!(w.fault(host, move_to("a", "b")), r#"Unknown pet name: "a""#);
+    assert_eq!(w.fault(host, copy("a", "b")), r#"Unknown pet name: "a""#);
+    w.as_agent(host, move_to("d", "e"));
+    assert_eq!(w.id(host, "e/e/also"), a, "a directory keeps its names, whatever it is called");
+    assert_eq!(w.fault(host, store(string("x"), "d/x")), r#"Unknown pet name: "d""#);
+}
+
+#[test]
+fn a_name_may_be_anything_that_a_file_may_be_called() {
+    let mut w = World::new();
+    let host = w.host;
+    for name in ["A b.c", "ünï", "...", "1", "a:b", "\u{1f600}"] {
+        w.as_agent(host, store(string(name), name));
+        assert_eq!(w.found(host, name), Ok(Found::Formula(w.id(host, name))));
+    }
+}
+
+#[test]
+fn what_is_said_in_a_message_can_be_named_too() {
+    let mut w = world();
+    let (host, fae) = (w.host, w.agents[0]);
+    w.as_agent(host, send("fae", &[]));
+    w.as_agent(fae, copy("@mail/0/@type", "kind"));
+    let kind = w.id(fae, "kind");
+    assert_eq!(w.formula(kind), Formula::Marshal { value: string("package") });
+    for name in ["@mail/0/mine", "@mail/mine"] {
+        assert!(w.fault(fae, store(string("x"), name)).contains("not for choosing"), "{name}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_shared_leads_to_grants_that_end_with_it() {
+    let mut w = world();
+    let (host, fae) = (w.host, w.agents[0]);
+    let capability = w.mount("cap");
+    w.as_agent(host, copy("cap", "d/cap"));
+    w.as_agent(host, send("fae", &[("shared", "d")]));
+    let shared = w.last_grant(host).number;
+    w.as_agent(fae, copy("@mail/0/shared", "theirs"));
+    assert_eq!(w.list(fae, "theirs"), ["b", "cap", "e"]);
+    // Data is data; a capability comes as a grant of the one who shared the directory.
+    w.as_agent(fae, copy("theirs/b", "b"));
+    assert_eq!(w.id(fae, "b"), w.id(host, "d/b"));
+    w.as_agent(fae, copy("theirs/cap", "cap"));
+    let mine = w.id(fae, "cap");
+    assert_ne!(mine, capability);
+    assert_eq!(w.last_grant(host).id, mine);
+    assert_eq!(w.behind(mine), Ok(Formula::Mount { path: "/cap".to_owned() }));
+    // Passing it on does not shake off where it came from.
+    w.as_agent(fae, send("@self", &[("again", "theirs/cap"), ("once", "cap")]));
+    let (again, once) = (w.id(fae, "@mail/1/again"), w.id(fae, "@mail/1/once"));
+    w.revoke(shared.0);
+    for id in [mine, again, once] {
+        assert_eq!(w.behind(id), Err("grant/revoked".to_owned()));
+    }
+    assert_eq!(w.found(fae, "theirs/b").unwrap_err().to_string(), "the grant of `shared` was revoked");
+    assert_eq!(w.formula(capability), Formula::Mount { path: "/cap".to_owned() });
+}
+
+#[test]
+fn what_is_put_into_a_shared_directory_is_handed_over_as_a_grant() {
+    let mut w = world();
+    let (host, fae) = (w.host, w.agents[0]);
+    w.as_agent(host, send("fae", &[("shared", "d")]));
+    w.as_agent(fae, copy("@mail/0/shared", "theirs"));
+    w.as_agent(fae, make_directory("own"));
+    w.as_agent(fae, copy("own", "theirs/own"));
+    let put = w.id(host, "d/own");
+    let grant = w.last_grant(fae);
+    assert_eq!((grant.id, grant.holder), (put, host));
+    w.as_agent(host, store(string("hello"), "d/own/hello"));
+    assert_eq!(w.list(fae, "own"), ["hello"]);
+    w.as_agent(fae, Act::Grant(kernel::command::GrantAct::Revoke { grant: grant.number }));
+    assert!(w.found(host, "d/own/hello").is_err());
+    // Within the directory, things only change their names.
+    let before = w.id(host, "d/b");
+    w.as_agent(fae, move_to("theirs/b", "theirs/e/b"));
+    assert_eq!(w.id(host, "d/e/b"), before);
+    w.as_agent(fae, remove("theirs/e/b"));
+    assert!(w.found(host, "d/e/b").is_err());
+}
+
+#[test]
+fn an_agent_is_made_once_under_its_name() {
+    let mut w = World::new();
+    let host = w.host;
+    let provide = |kind, name: &str, introduced: &[(&str, &str)]| {
+        let introduced = introduced.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        Act::Provide(ProvideAgent {
+            kind,
+            name: Some(path(name)),
+            agent_name: Some(path(&format!("{name}-agent"))),
+            introduced,
+        })
+    };
+    w.as_agent(host, store(string("v"), "value"));
+    w.mount("tools");
+    let introduced = [("tools", "their-tools"), ("value", "value")];
+    let first = w.as_agent(host, provide(AgentKind::Guest, "fae", &introduced));
+    assert_eq!(w.as_agent(host, provide(AgentKind::Guest, "fae", &[])), first);
+    let kernel::command::Reply::Agent { agent, .. } = first else { panic!("an agent") };
+    let given = w.id(agent, "their-tools");
+    assert!(matches!(w.formula(given), Formula::Grant { .. }), "introduced names are grants");
+    assert_eq!(w.id(agent, "value"), w.id(host, "value"), "data is data");
+    assert!(w.fault(host, provide(AgentKind::Host, "fae", &[])).contains("is the name of something else"));
+    assert!(w.fault(host, provide(AgentKind::Guest, "value", &[])).contains("is the name of something else"));
+    assert_eq!(w.id(host, "fae-agent/their-tools"), given, "whoever reaches an agent reaches what it has");
+    assert!(w.fault(agent, provide(AgentKind::Guest, "x", &[])).contains("only a host can make agents"));
+    w.as_agent(host, store(Value::null(), "fae-agent/gift"));
+    assert_eq!(w.list(agent, ""), ["@agent", "@host", "@mail", "@self", "gift", "their-tools", "value"]);
+}

@@ -1,0 +1,226 @@
+//! Retention: what nothing reachable refers to goes, in bounded steps, and nothing else does.
+
+use std::collections::BTreeSet;
+
+use kernel::command::{Act, Move, NameAct, Reply};
+use kernel::run::RunOutcome;
+use kernel::txn::Table;
+use kernel::{FormulaId, Value, query};
+
+use crate::agents::{copy, dismiss, mail, path, remove, request, resolve, send, store, string};
+use crate::world::World;
+
+fn make_directory(name: &str) -> Act {
+    Act::Name(NameAct::MakeDirectory { path: path(name) })
+}
+
+fn paths(w: &mut World, id: FormulaId) -> Vec<String> {
+    let ways = query::retention(&mut w.store, &id, 10).unwrap();
+    let line = |way: query::Path| way.iter().map(|(_, part)| part.clone()).collect::<Vec<_>>().join(" > ");
+    ways.into_iter().map(line).collect()
+}
+
+#[test]
+fn what_loses_its_last_name_goes() {
+    let mut w = World::new();
+    let host = w.host;
+    w.as_agent(host, store(string("x"), "x"));
+    w.as_agent(host, copy("x", "y"));
+    let x = w.id(host, "x");
+    for (name, stays) in [("x", true), ("y", false)] {
+        w.as_agent(host, remove(name));
+        w.collect(1000);
+        assert_eq!(w.is_there(x), stays, "after {name}");
+    }
+}
+
+#[test]
+fn a_directory_takes_along_what_only_it_names() {
+    let mut w = World::new();
+    let host = w.host;
+    for act in
+        [make_directory("d"), make_directory("d/e"), store(string("x"), "d/e/x"), copy("d/e/x", "kept")]
+    {
+        w.as_agent(host, act);
+    }
+    w.as_agent(host, store(string("y"), "d/e/y"));
+    let (kept, gone) = (w.id(host, "kept"), [w.id(host, "d"), w.id(host, "d/e"), w.id(host, "d/e/y")]);
+    w.as_agent(host, remove("d"));
+    w.collect(1000);
+    assert!(w.is_there(kept));
+    assert!(gone.iter().all(|id| !w.is_there(*id)));
+    assert_eq!(w.store.count(Table::PetName), 1, "no row is left of it");
+}
+
+#[test]
+fn cycles_go_as_a_whole() {
+    let mut w = World::new();
+    let host = w.host;
+    let before = w.store.count(Table::Formula);
+    let (fae, eve) = (w.guest("fae"), w.guest("eve"));
+    w.as_agent(host, send("fae", &[("eve", "eve")]));
+    w.as_agent(host, send("eve", &[("fae", "fae")]));
+    w.as_agent(fae, copy("@mail/0/eve", "eve"));
+    w.as_agent(eve, copy("@mail/0/fae", "fae"));
+    w.as_agent(fae, send("eve", &[("me", "@agent")]));
+    w.as_agent(eve, send("fae", &[("me", "@agent")]));
+    for number in [0, 1] {
+        w.as_agent(host, dismiss(number));
+    }
+    w.collect(1000);
+    assert!(w.is_there(fae) && w.is_there(eve), "the host has names for them");
+    w.as_agent(host, remove("fae"));
+    w.collect(1000);
+    assert!(w.is_there(fae), "the other guest has a name for it");
+    w.as_agent(host, remove("eve"));
+    w.collect(1000);
+    assert!(!w.is_there(fae) && !w.is_there(eve));
+    assert_eq!(w.store.count(Table::Formula), before, "nothing of them is left");
+    for table in [Table::PetName, Table::Held] {
+        let owned = w.store.owned(table, &fae.number) + w.store.owned(table, &eve.number);
+        assert_eq!(owned, 0, "{table:?}");
+    }
+}
+
+#[test]
+fn a_directory_that_names_itself_goes() {
+    let mut w = World::new();
+    let host = w.host;
+    w.as_agent(host, make_directory("d"));
+    w.as_agent(host, copy("d", "d/self"));
+    let d = w.id(host, "d");
+    w.as_agent(host, remove("d"));
+    w.collect(1000);
+    assert!(!w.is_there(d));
+}
+
+#[test]
+fn a_promise_without_a_name_goes_with_its_messages() {
+    let mut w = World::new();
+    let host = w.host;
+    let fae = w.guest("fae");
+    w.as_agent(host, store(string("five"), "five"));
+    let promise = w.ask(fae, request("@host", "x", None));
+    w.as_agent(host, resolve(0, "five"));
+    w.collect(1000);
+    assert!(w.is_there(promise));
+    w.as_agent(host, dismiss(0));
+    w.collect(1000);
+    assert!(w.is_there(promise), "the guest's copy keeps it");
+    w.as_agent(fae, dismiss(0));
+    w.collect(1000);
+    assert!(!w.is_there(promise));
+    assert_eq!(w.letters(fae).len(), 1, "the envelope stays");
+    let five = w.id(host, "five");
+    assert!(w.is_there(five));
+}
+
+#[test]
+fn a_run_goes_when_it_is_over_and_its_command_dismissed_and_its_record_stays() {
+    let mut w = World::new();
+    let host = w.host;
+    let before = w.store.count(Table::Formula);
+    let run = w.start();
+    let id = w.run(run).id;
+    w.as_agent(host, dismiss(0));
+    w.collect(1000);
+    assert!(w.is_there(id), "a run that is open is kept");
+    w.advance(run, vec![Move::Finish { outcome: RunOutcome::Done(Value::null()) }]);
+    w.collect(1000);
+    assert!(!w.is_there(id));
+    assert_eq!(w.store.count(Table::Formula), before);
+    assert_eq!(w.steps(run), "finished", "the journal is a record, and stays");
+    assert!(!query::grants(&mut w.store, &host.number).unwrap().is_empty(), "so do the grants");
+}
+
+#[test]
+fn small_steps_do_what_one_large_step_does() {
+    let prepared = || {
+        let mut w = World::new();
+        let host = w.host;
+        w.as_agent(host, make_directory("d"));
+        for i in 0..100 {
+            w.as_agent(host, store(string("x"), &format!("d/{i}")));
+        }
+        w.as_agent(host, copy("d/7", "kept"));
+        let fae = w.guest("fae");
+        w.as_agent(fae, send("@host", &[]));
+        w.as_agent(host, dismiss(0));
+        w.as_agent(host, remove("fae"));
+        w.as_agent(host, remove("d"));
+        w
+    };
+    let rest = |budget: u32| {
+        let mut w = prepared();
+        let count = w.collect(budget);
+        (count, w.store.rows(Table::Formula), w.store.rows(Table::Edge), w.store.rows(Table::Held))
+    };
+    assert_eq!(rest(1), rest(1000));
+}
+
+#[test]
+fn a_walk_that_is_interrupted_by_new_references_takes_nothing_that_is_reached() {
+    let mut w = World::new();
+    let host = w.host;
+    for act in [make_directory("a"), make_directory("a/b"), store(string("x"), "a/b/x"), copy("a/b", "b")] {
+        w.as_agent(host, act);
+    }
+    let x = w.id(host, "b/x");
+    w.as_agent(host, copy("b/x", "x"));
+    w.as_agent(host, remove("x"));
+    // At every point of the walk, the thing loses one way and gets another.
+    for steps in 0..8 {
+        for _ in 0..steps {
+            w.apply(Act::Collect { budget: 1, pinned: BTreeSet::new() });
+        }
+        let (from, to) = if steps % 2 == 0 { ("b/x", "a/x") } else { ("a/x", "b/x") };
+        w.as_agent(host, Act::Name(NameAct::Move { from: path(from), to: path(to) }));
+        assert!(w.is_there(x), "{steps}");
+    }
+    w.collect(3);
+    assert!(w.is_there(x));
+    w.as_agent(host, remove("b/x"));
+    w.collect(3);
+    assert!(!w.is_there(x));
+}
+
+#[test]
+fn what_a_client_refers_to_stays_until_it_lets_go() {
+    let mut w = World::new();
+    let host = w.host;
+    w.as_agent(host, store(string("x"), "x"));
+    let x = w.id(host, "x");
+    w.as_agent(host, remove("x"));
+    let collect = |w: &mut World, pinned: &[FormulaId]| {
+        let pinned = pinned.iter().copied().collect();
+        w.apply(Act::Collect { budget: 1000, pinned }).reply
+    };
+    assert_eq!(collect(&mut w, &[x]), Reply::Collected { count: 0, done: true });
+    assert!(w.is_there(x));
+}
+
+#[test]
+fn why_something_is_kept() {
+    let mut w = World::new();
+    let host = w.host;
+    w.as_agent(host, make_directory("d"));
+    w.as_agent(host, store(string("x"), "d/x"));
+    w.as_agent(host, copy("d/x", "x"));
+    let x = w.id(host, "x");
+    let ways = paths(&mut w, x);
+    assert_eq!(ways[0], " > host > directory > pet-store > name x", "the shortest first");
+    let other = " > host > directory > pet-store > name d > pet-store > name x".to_owned();
+    assert!(ways.contains(&other), "{ways:?}");
+    let fae = w.guest("fae");
+    w.as_agent(host, send("fae", &[("x", "x")]));
+    w.as_agent(host, remove("x"));
+    w.as_agent(host, remove("d"));
+    w.collect(1000);
+    let ways = paths(&mut w, x);
+    assert!(ways.iter().any(|way| way.contains("mailbox > message 0 > edge x")), "{ways:?}");
+    w.as_agent(host, dismiss(0));
+    w.as_agent(fae, mail(kernel::command::MailAct::Dismiss { number: kernel::MessageNumber(0) }));
+    assert!(paths(&mut w, x).is_empty(), "what only waits to be collected has no way");
+    w.collect(1000);
+    assert!(!w.is_there(x));
+}

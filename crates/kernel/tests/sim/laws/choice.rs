@@ -1,0 +1,100 @@
+//! Names are followed when they are chosen: what is endowed is what the name stood for then, whoever renames things
+//! later, and whatever else has the same name elsewhere.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{Act, MailAct, Reply};
+use kernel::formula::Formula;
+use kernel::hub::{Found, View};
+use kernel::message::Body;
+use kernel::run::ResultGoesTo;
+use kernel::table;
+use kernel::{FormulaId, NamePath};
+
+use crate::world::{Fact, World};
+
+use super::{Law, expect};
+
+/// What the names of code stand for as a command begins.
+pub(crate) struct Chosen {
+    ids: BTreeMap<String, FormulaId>,
+    /// Whose promise gets the result, and what it may get.
+    goes_to: Option<(FormulaId, ResultGoesTo)>,
+}
+
+pub(crate) fn before(world: &mut World, actor: &FormulaId, act: &Act) -> Option<Chosen> {
+    let Act::Mail(act) = act else { return None };
+    let asked = |world: &mut World, number| {
+        let id = world.message(actor, number)?;
+        match world.formula(&id)? {
+            Formula::Message { message } => Some(message.body),
+            _ => None,
+        }
+    };
+    match &**act {
+        MailAct::Grant { number, goes_to } => match asked(world, *number)? {
+            Body::EvalRequest { names, ids, promise, .. } => {
+                Some(Chosen { ids: names.into_iter().zip(ids).collect(), goes_to: Some((promise, *goes_to)) })
+            }
+            _ => None,
+        },
+        MailAct::EndowCode { number, bindings, goes_to, .. } => {
+            let promise = asked(world, *number)?.asks()?.0;
+            let ids = follow(world, actor, bindings.iter());
+            Some(Chosen { ids, goes_to: Some((promise, *goes_to)) })
+        }
+        MailAct::EndowWorker { number, goes_to, .. } => {
+            let promise = asked(world, *number)?.asks()?.0;
+            Some(Chosen { ids: BTreeMap::new(), goes_to: Some((promise, *goes_to)) })
+        }
+        MailAct::Evaluate { names, paths, .. } => {
+            Some(Chosen { ids: follow(world, actor, names.iter().zip(paths)), goes_to: None })
+        }
+        _ => None,
+    }
+}
+
+fn follow<'a>(
+    world: &mut World,
+    actor: &FormulaId,
+    names: impl Iterator<Item = (&'a String, &'a NamePath)>,
+) -> BTreeMap<String, FormulaId> {
+    let view = View { agent: *actor, now_ms: world.now_ms };
+    names
+        .filter_map(|(name, path)| match view.resolve(&mut world.store, path) {
+            Ok(Found::Formula(id)) => Some((name.clone(), id)),
+            _ => None,
+        })
+        .collect()
+}
+
+pub(crate) fn after(world: &mut World, chosen: &Chosen, reply: &Reply) -> Law {
+    if let (Some((promise, goes_to)), Reply::Parked { .. } | Reply::Started { .. }) = (chosen.goes_to, reply)
+    {
+        world.facts.push(match goes_to {
+            ResultGoesTo::GuestCapabilities => Fact::MayCarry { promise },
+            ResultGoesTo::GuestData | ResultGoesTo::Host => Fact::DataOnly { promise },
+        });
+    }
+    let Reply::Parked { eval, .. } = reply else { return Ok(()) };
+    let Some(Formula::Eval { endowments, .. }) = world.formula(eval) else {
+        return expect(false, "endowed-code-is-there", || format!("{eval:?}"));
+    };
+    for (name, id) in &chosen.ids {
+        let Some(wanted) = table::reach(&mut world.store, id).unwrap() else { continue };
+        // A promise is handed over as its value, and a value that holds references as one that holds grants.
+        if matches!(wanted.formula, Formula::Promise { .. } | Formula::Marshal { .. }) {
+            continue;
+        }
+        let given = endowments.get(name).and_then(|id| table::reach(&mut world.store, id).unwrap());
+        expect(
+            given.as_ref().map(|given| given.id) == Some(wanted.id),
+            "a-name-is-followed-when-it-is-chosen",
+            || {
+                let given = given.map(|given| format!("a {}", given.formula.kind()));
+                format!("{name} stands for {given:?} instead of a {}", wanted.formula.kind())
+            },
+        )?;
+    }
+    Ok(())
+}

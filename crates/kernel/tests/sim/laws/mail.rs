@@ -1,0 +1,61 @@
+//! Mailboxes: numbers without gaps, and both copies of a message or neither.
+
+use std::collections::{HashMap, HashSet};
+
+use kernel::formula::Formula;
+
+use super::snapshot::{Number, Snapshot};
+use super::{Law, expect};
+
+pub(crate) fn check(snapshot: &Snapshot) -> Law {
+    // Handle to agent and mailbox, of agents that are there.
+    let mut of_handle: HashMap<Number, (Number, Number)> = HashMap::new();
+    for (agent, formula) in &snapshot.formulas {
+        if let Some(parts) = formula.agent() {
+            let whole = [&parts.handle, &parts.mailbox].iter().all(|part| snapshot.stays(&part.number));
+            if whole && snapshot.stays(agent) {
+                of_handle.insert(parts.handle.number, (*agent, parts.mailbox.number));
+            }
+        }
+    }
+    for ((owner, mailbox), letters) in &snapshot.mail {
+        if !snapshot.stays(mailbox) {
+            continue;
+        }
+        let mut messages = HashSet::new();
+        for (i, (n, mail)) in letters.iter().enumerate() {
+            expect(*n == i as u64, "message-numbers-are-dense", || format!("{n} stands at place {i}"))?;
+            let id = mail.envelope.id.0;
+            expect(messages.insert(id), "message-numbers-are-unique", || format!("{n} lies there twice"))?;
+            let dismissed = mail.message.is_none();
+            expect(dismissed == mail.dismissed_ms.is_some(), "a-dismissed-message-is-an-envelope", || {
+                format!("message {n}: {:?}", mail.dismissed_ms)
+            })?;
+            expect(!(dismissed && mail.needs_you), "a-dismissed-message-asks-for-nothing", || {
+                format!("message {n}")
+            })?;
+            for handle in [mail.envelope.from.0, mail.envelope.to.0] {
+                let Some((other, box_of_other)) = of_handle.get(&handle) else { continue };
+                if other == owner {
+                    continue;
+                }
+                let copy = snapshot
+                    .mail
+                    .get(&(*other, *box_of_other))
+                    .and_then(|letters| letters.values().find(|copy| copy.envelope.id.0 == id));
+                expect(
+                    copy.is_some_and(|copy| copy.envelope == mail.envelope),
+                    "both-copies-or-neither",
+                    || format!("message {n} ({}) has no copy with the other party", mail.envelope.kind),
+                )?;
+            }
+        }
+    }
+    for (promise, formula) in &snapshot.formulas {
+        if matches!(formula, Formula::Promise { .. }) {
+            let has_row = snapshot.promises.contains_key(promise) || snapshot.going.contains(promise);
+            expect(has_row, "a-promise-has-a-state", || "a promise without a row".to_owned())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! What must hold: after every command ([`step`], [`choice`]), whenever a store comes up ([`check`]), and when nothing
+//! is left to collect ([`at_rest`]).
+
+mod audit;
+mod authority;
+pub(crate) mod choice;
+mod graph;
+mod held;
+mod mail;
+mod runs;
+mod snapshot;
+pub(crate) mod step;
+
+use std::collections::BTreeSet;
+
+use kernel::command::{Act, Reply};
+
+use crate::world::World;
+use snapshot::Snapshot;
+
+/// A law that does not hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Broken {
+    pub(crate) law: &'static str,
+    pub(crate) what: String,
+}
+
+impl Broken {
+    pub(crate) fn of(law: &'static str, what: impl Into<String>) -> Broken {
+        Broken { law, what: what.into() }
+    }
+}
+
+pub(crate) type Law = Result<(), Broken>;
+
+/// Refuses unless the law holds.
+pub(crate) fn expect(holds: bool, law: &'static str, what: impl FnOnce() -> String) -> Law {
+    if holds { Ok(()) } else { Err(Broken { law, what: what() }) }
+}
+
+/// What holds in every store.
+pub(crate) fn check(world: &mut World) -> Law {
+    let snapshot = Snapshot::of(world);
+    audit::check(world, &snapshot)?;
+    graph::check(world, &snapshot)?;
+    mail::check(&snapshot)?;
+    runs::check(world, &snapshot)?;
+    held::check(world, &snapshot)?;
+    authority::check(world, &snapshot)
+}
+
+/// Whether the collector has begun to remove something.
+pub(crate) fn is_collecting(world: &mut World) -> bool {
+    use kernel::txn::{NOBODY, ReadTxn as _, Table};
+    world.store.get(Table::Collector, &NOBODY, b"phase").unwrap().is_some()
+}
+
+/// Collects all that can be, and sees that just what can be reached is left.
+pub(crate) fn at_rest(world: &mut World) -> Law {
+    let root = world.root();
+    for _ in 0..200 {
+        let collect = Act::Collect { budget: 4_000, pinned: BTreeSet::new() };
+        match world.apply(root, collect)? {
+            Ok(outcome) if matches!(outcome.reply, Reply::Collected { done: true, .. }) => {
+                world.commit();
+                check(world)?;
+                let snapshot = Snapshot::of(world);
+                return graph::nothing_but_reachable(world, &snapshot);
+            }
+            // The disk was full, or there is more.
+            _ => {}
+        }
+    }
+    Err(Broken::of("collection-ends", "200 long steps were not enough"))
+}

@@ -1,0 +1,146 @@
+//! Runs, the outbox, and what a person agreed to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::proposal::{Decision, Fingerprint};
+use kernel::run::{Entry, Phase, Run, State, Step};
+use kernel::table::{EvalRow, PermissionRow, PromiseRow, Task, permission_key};
+use kernel::txn::{NOBODY, Owner, Table, decode_row};
+use kernel::{RunNumber, StepRef};
+
+use crate::world::World;
+
+use super::snapshot::{Snapshot, number};
+use super::{Law, expect};
+
+pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
+    let mut outbox: BTreeMap<(Owner, u64), Task> = world
+        .store
+        .rows(Table::Outbox)
+        .map(|(place, row)| {
+            let seq = u64::from_be_bytes(place[32..].try_into().unwrap());
+            ((number(place), seq), decode_row(Table::Outbox, row).unwrap())
+        })
+        .collect();
+    let mut journals: BTreeMap<(Owner, RunNumber), Vec<Step>> = BTreeMap::new();
+    for (place, row) in world.store.rows(Table::Journal) {
+        let run = RunNumber(u64::from_be_bytes(place[32..40].try_into().unwrap()));
+        journals.entry((number(place), run)).or_default().push(decode_row(Table::Journal, row).unwrap());
+    }
+    let mut permissions: BTreeSet<(Owner, Vec<u8>)> = BTreeSet::new();
+    for (place, row) in world.store.rows(Table::Permission) {
+        let _: PermissionRow = decode_row(Table::Permission, row).unwrap();
+        permissions.insert((number(place), place[32..].to_vec()));
+    }
+    for (place, row) in world.store.rows(Table::Run) {
+        let owner = number(place);
+        let run: Run = decode_row(Table::Run, row).unwrap();
+        let ready = run.state == State::Ready;
+        expect(ready == run.drive.is_some(), "a-run-that-can-go-on-is-driven", || {
+            format!("{} is {:?}, its row {:?}", run.number, run.state, run.drive)
+        })?;
+        if let Some(seq) = run.drive {
+            let task = outbox.remove(&(owner, seq));
+            expect(task == Some(Task::Drive { run: run.number }), "a-run-that-can-go-on-is-driven", || {
+                format!("{}: {task:?}", run.number)
+            })?;
+            expect(snapshot.stays(&owner), "a-run-that-can-go-on-has-somebody-to-drive-it", || {
+                format!("{} has outlived its agent", run.number)
+            })?;
+        }
+        for (step, phase) in &run.open {
+            if let Phase::Begun { outbox: seq } = phase {
+                let task = outbox.remove(&(owner, *seq));
+                let at = StepRef { run: run.number, step: *step };
+                expect(task == Some(Task::Effect { step: at }), "what-began-is-in-the-outbox", || {
+                    format!("{at}: {task:?}")
+                })?;
+            }
+        }
+        if !run.is_finished() {
+            for id in run.grants.values().chain([&run.worker, &run.result, &run.id]) {
+                expect(snapshot.stays(&id.number), "a-run-keeps-what-it-needs", || {
+                    format!("{} {id:?}", run.number)
+                })?;
+            }
+        }
+        if let Some(settled) = snapshot.promises.get(&run.result.number) {
+            // Who waits may cancel the promise alone, before the run ends.
+            expect(
+                !run.is_finished() || *settled != PromiseRow::Pending,
+                "a-run-settles-its-promise",
+                || format!("{} ended, its promise waits", run.number),
+            )?;
+        }
+        let journal = journals.remove(&(owner, run.number)).unwrap_or_default();
+        consent(&run, &journal, &owner, &mut permissions)?;
+    }
+    for (place, row) in world.store.rows(Table::Meta) {
+        if place.starts_with(&[&NOBODY[..], b"eval "].concat()) {
+            let row: EvalRow = decode_row(Table::Meta, row).unwrap();
+            let task = outbox.remove(&(world.agents[0].id.number, row.outbox));
+            expect(matches!(task, Some(Task::Eval { .. })), "endowed-code-is-in-the-outbox", || {
+                format!("{task:?}")
+            })?;
+        }
+    }
+    expect(outbox.is_empty(), "the-outbox-holds-nothing-else", || format!("{outbox:?}"))?;
+    expect(permissions.is_empty(), "a-permission-is-consumed", || format!("{} are left", permissions.len()))
+}
+
+/// What the journal of one run must say of each proposal.
+fn consent(run: &Run, journal: &[Step], owner: &Owner, permissions: &mut BTreeSet<(Owner, Vec<u8>)>) -> Law {
+    expect(journal.len() as u64 + 1 == run.next_step, "a-journal-is-dense", || format!("{}", run.number))?;
+    let mut prints: BTreeMap<u64, Fingerprint> = BTreeMap::new();
+    let mut verdicts = BTreeMap::new();
+    let (mut approved, mut begun, mut over) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for (i, step) in journal.iter().enumerate() {
+        expect(step.number == i as u64 + 1, "a-journal-is-dense", || {
+            format!("{}#{}", run.number, step.number)
+        })?;
+        let at = |p: &u64| format!("{}#{p}", run.number);
+        match &step.entry {
+            Entry::Proposed { fingerprint, .. } => {
+                prints.insert(step.number, *fingerprint);
+            }
+            Entry::Judged { proposal, verdict, message } => {
+                verdicts.insert(*proposal, (verdict.decision, *message));
+            }
+            Entry::Answered { proposal, approved: true, .. } => {
+                approved.insert(*proposal);
+            }
+            Entry::Begun { proposal, .. } => {
+                let may = match verdicts.get(proposal) {
+                    Some((Decision::Allow, _)) => true,
+                    Some((Decision::Ask, Some(_))) => approved.contains(proposal),
+                    // Permitted before: the same call was approved earlier, for the whole run.
+                    Some((Decision::Ask, None)) => {
+                        approved.iter().any(|earlier| prints.get(earlier) == prints.get(proposal))
+                    }
+                    _ => false,
+                };
+                expect(may, "nothing-begins-without-a-yes", || at(proposal))?;
+                expect(begun.insert(*proposal), "an-effect-begins-once", || at(proposal))?;
+                expect(!over.contains(proposal), "an-effect-begins-once", || at(proposal))?;
+            }
+            Entry::Completed { proposal, .. } => {
+                expect(over.insert(*proposal), "an-effect-completes-once", || at(proposal))?;
+            }
+            _ => {}
+        }
+    }
+    for (proposal, print) in &prints {
+        let open = run.open.contains_key(proposal);
+        expect(open != over.contains(proposal), "a-proposal-is-open-or-over", || {
+            format!("{}#{proposal}", run.number)
+        })?;
+        let at = StepRef { run: run.number, step: *proposal };
+        if run.open.get(proposal) == Some(&Phase::Approved) {
+            permissions.remove(&(*owner, permission_key(*print, Some(at))));
+        }
+        if !run.is_finished() && approved.contains(proposal) {
+            permissions.remove(&(*owner, permission_key(*print, None)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! A store's rows, read once for all laws.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use kernel::FormulaId;
+use kernel::formula::Formula;
+use kernel::message::Mail;
+use kernel::table::{FormulaRow, PromiseRow};
+use kernel::txn::{NOBODY, Owner, ReadTxn as _, Table, decode_row};
+
+use crate::world::World;
+
+pub(crate) type Number = [u8; 32];
+
+/// The part of a place that is a number.
+pub(crate) fn number(bytes: &[u8]) -> Number {
+    bytes[..32].try_into().unwrap()
+}
+
+pub(crate) struct Snapshot {
+    pub(crate) formulas: HashMap<Number, Formula>,
+    /// What is being removed just now, in some steps.
+    pub(crate) going: HashSet<Number>,
+    /// Owner, pet store, name, what it stands for.
+    pub(crate) names: Vec<(Owner, Number, String, FormulaId)>,
+    /// By owner and mailbox.
+    pub(crate) mail: BTreeMap<(Owner, Number), BTreeMap<u64, Mail>>,
+    pub(crate) promises: HashMap<Number, PromiseRow>,
+}
+
+impl Snapshot {
+    pub(crate) fn of(world: &mut World) -> Snapshot {
+        let store = &mut world.store;
+        let removing =
+            store.get(Table::Collector, &NOBODY, b"phase").unwrap().is_some_and(|p| p == b"\"removing\"");
+        let going = store
+            .rows(Table::Collector)
+            .filter(|(place, _)| removing && place[32] == b'v')
+            .map(|(place, _)| number(&place[33..]))
+            .collect();
+        let formulas = store
+            .rows(Table::Formula)
+            .map(|(place, row)| {
+                (number(&place[32..]), decode_row::<FormulaRow>(Table::Formula, row).unwrap().formula)
+            })
+            .collect();
+        let names = store
+            .rows(Table::PetName)
+            .map(|(place, row)| {
+                let name = String::from_utf8(place[64..].to_vec()).unwrap();
+                (number(place), number(&place[32..]), name, decode_row(Table::PetName, row).unwrap())
+            })
+            .collect();
+        let mut mail: BTreeMap<_, BTreeMap<u64, Mail>> = BTreeMap::new();
+        for (place, row) in store.rows(Table::Message) {
+            let n = u64::from_be_bytes(place[64..].try_into().unwrap());
+            let row = decode_row(Table::Message, row).unwrap();
+            mail.entry((number(place), number(&place[32..]))).or_default().insert(n, row);
+        }
+        let promises = store
+            .rows(Table::Promise)
+            .map(|(place, row)| (number(&place[32..]), decode_row(Table::Promise, row).unwrap()))
+            .collect();
+        Snapshot { formulas, going, names, mail, promises }
+    }
+
+    /// Whether the formula is there and not about to go.
+    pub(crate) fn stays(&self, number: &Number) -> bool {
+        self.formulas.contains_key(number) && !self.going.contains(number)
+    }
+}

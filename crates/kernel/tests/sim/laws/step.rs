@@ -1,0 +1,95 @@
+//! What every single command must leave as it was, and what it may do only once.
+
+use kernel::FormulaId;
+use kernel::formula::Formula;
+use kernel::message::{Body, Mail};
+use kernel::run::{Entry, Step};
+use kernel::table;
+use kernel::txn::{Table, decode_row};
+use kernel::{RunNumber, StepRef};
+
+use crate::image::Change;
+use crate::world::{Fact, World};
+
+use super::{Law, expect};
+
+pub(crate) fn check(world: &mut World, actor: &FormulaId, changes: &[Change]) -> Law {
+    for change in changes {
+        let (Some(now), before) = (world.store.at(change), &change.before) else { continue };
+        match (change.table, before) {
+            (Table::Promise, Some(before)) => {
+                let pending = &before[..] == br#"{"state":"pending"}"#;
+                expect(pending || before[..] == *now, "a-promise-settles-once", || {
+                    String::from_utf8_lossy(now).into_owned()
+                })?;
+            }
+            (Table::Message, Some(before)) => {
+                let [before, now] = [before, now].map(|row| decode_row::<Mail>(Table::Message, row).unwrap());
+                expect(before.envelope == now.envelope, "a-message-number-is-never-used-again", || {
+                    format!("{} becomes {}", before.envelope.kind, now.envelope.kind)
+                })?;
+            }
+            (Table::Event | Table::Journal, Some(_)) => {
+                expect(false, "what-was-recorded-stays", || format!("{:?}", change.table))?;
+            }
+            (Table::Journal, None) => {
+                let step: Step = decode_row(Table::Journal, now).unwrap();
+                if let Entry::Begun { proposal, .. } = step.entry {
+                    let run = RunNumber(u64::from_be_bytes(change.key()[..8].try_into().unwrap()));
+                    began(world, actor, StepRef { run, step: proposal })?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// An effect began: nothing on the way to it was revoked.
+fn began(world: &mut World, actor: &FormulaId, at: StepRef) -> Law {
+    let step = table::step(&mut world.store, &actor.number, at).unwrap().unwrap();
+    let Entry::Proposed { proposal, .. } = step.entry else {
+        return expect(false, "only-a-proposal-begins", || at.to_string());
+    };
+    let run = table::run(&mut world.store, &actor.number, at.run).unwrap().unwrap();
+    let holds = run.grants.values().any(|grant| *grant == proposal.grant);
+    expect(holds, "a-run-uses-its-own-grants", || at.to_string())?;
+    let mut next = vec![(proposal.grant, true)];
+    while let Some((id, direct)) = next.pop() {
+        let Some(Formula::Grant { target, through, .. }) = world.formula(&id) else { continue };
+        let grant = table::grant(&mut world.store, &id).unwrap().unwrap();
+        let revoked = world.facts.contains(&Fact::Revoked { grant: id });
+        expect(!revoked, "a-revoked-grant-begins-nothing", || format!("{at} through {}", grant.number))?;
+        // What a directory was granted for says nothing of what is in it.
+        expect(!direct || grant.allows(&proposal.method), "a-grant-allows-what-begins", || {
+            format!("{at}: {} through {}", proposal.method, grant.number)
+        })?;
+        next.push((target, direct));
+        next.extend(through.into_iter().map(|grant| (grant, false)));
+    }
+    Ok(())
+}
+
+/// What can happen once happened once.
+pub(crate) fn once(world: &mut World, from: usize) -> Law {
+    for i in from..world.facts.len() {
+        let fact = world.facts[i].clone();
+        let times = world.facts.iter().filter(|other| **other == fact).count();
+        match fact {
+            Fact::Accepted { .. } => {
+                expect(times == 1, "a-token-is-used-once", || format!("{times} times"))?;
+            }
+            Fact::Submitted { form } => {
+                let repeatable = match world.formula(&form) {
+                    Some(Formula::Message { message }) => {
+                        matches!(message.body, Body::Form { repeatable: true, .. })
+                    }
+                    _ => true,
+                };
+                expect(times == 1 || repeatable, "a-form-is-answered-once", || format!("{times} times"))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

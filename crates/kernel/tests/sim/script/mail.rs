@@ -1,0 +1,186 @@
+//! Letters, requests and forms.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{Act, AnswerApproval, Choice, Filled, Form, MailAct, Send};
+use kernel::formula::{Formula, Sealed};
+use kernel::message::{Body, Field};
+use kernel::{FormulaId, NamePath, Pattern, Value};
+
+use crate::laws::Law;
+use crate::world::World;
+
+use super::{NAMES, act, letter, names, text};
+
+/// Somebody to write to.
+pub(super) fn party(world: &mut World, actor: FormulaId) -> NamePath {
+    if world.random.one_in(12) {
+        return names::path(world, actor);
+    }
+    let is_root = actor == world.root();
+    let is_host = world.agents.iter().any(|agent| agent.id == actor && agent.is_host);
+    let known: &[&str] = match (is_root, is_host) {
+        (true, _) => &["g1", "g2", "g1", "sub", "@self", "h"],
+        (false, true) => &["g3", "@host", "g1", "h"],
+        _ => &["@host", "@host", "@host", "peer", "@self"],
+    };
+    let known = *world.random.pick(known);
+    super::path(known)
+}
+
+pub(super) fn result_name(world: &mut World) -> Option<NamePath> {
+    (!world.random.one_in(3)).then(|| names::spot(world))
+}
+
+/// Names in a letter, and what they stand for.
+pub(super) fn edges(world: &mut World, actor: FormulaId, names: &[&str]) -> (Vec<String>, Vec<NamePath>) {
+    let count = world.random.below(names.len() + 1);
+    let mut edges: Vec<String> = names[..count].iter().map(|name| (*name).to_owned()).collect();
+    let paths = (0..count).map(|_| names::path(world, actor)).collect();
+    if world.random.one_in(40) {
+        edges.push("one/too/many".to_owned());
+    }
+    (edges, paths)
+}
+
+pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
+    let it = match world.random.below(30) {
+        0..6 => {
+            let (names, paths) = edges(world, actor, &["k", "it"]);
+            let strings = vec![text("see"), text("and"), text("so")];
+            let reply_to = world.random.one_in(4).then(|| letter(world, &actor, |_, _| true));
+            MailAct::Send(Send { to: party(world, actor), strings, names, paths, reply_to })
+        }
+        6..8 => {
+            let (names, paths) = edges(world, actor, &["k"]);
+            let number = letter(world, &actor, |_, _| true);
+            MailAct::Reply { number, strings: vec![text("re"), text("")], names, paths }
+        }
+        8..10 => {
+            let number = letter(world, &actor, |_, _| true);
+            MailAct::SendValue { number, path: names::path(world, actor) }
+        }
+        10..13 => MailAct::Request {
+            to: party(world, actor),
+            description: text(*world.random.pick(&["a directory", "your consent"])),
+            result_name: result_name(world),
+        },
+        13..16 => {
+            let number = letter(world, &actor, |mail, received| received && mail.envelope.kind == "request");
+            MailAct::Resolve { number, path: names::path(world, actor) }
+        }
+        16 => {
+            let number = letter(world, &actor, |mail, received| received && mail.needs_you);
+            MailAct::Reject { number, reason: text("no") }
+        }
+        17..20 => {
+            let number = letter(world, &actor, |_, received| received);
+            let edge = match world.message(&actor, number).and_then(|id| world.formula(&id)) {
+                Some(Formula::Message { message }) => match message.body {
+                    Body::Package { names, .. } => names.last().cloned(),
+                    Body::Value { .. } => Some("value".to_owned()),
+                    Body::Definition { .. } => Some("definition".to_owned()),
+                    _ => Some("@promise".to_owned()),
+                },
+                _ => None,
+            };
+            let edge = edge.unwrap_or_else(|| "it".to_owned());
+            let path = if world.random.one_in(3) { super::path("shared") } else { names::spot(world) };
+            MailAct::Adopt { number, edge, path }
+        }
+        20..22 => MailAct::Dismiss { number: letter(world, &actor, |_, _| true) },
+        22 if world.random.one_in(4) => MailAct::DismissAll,
+        22..25 => form(world, actor),
+        25..28 => return submit(world, actor),
+        _ => return answer(world, actor),
+    };
+    act(world, actor, Act::Mail(Box::new(it)))
+}
+
+fn form(world: &mut World, actor: FormulaId) -> MailAct {
+    let field = |name: &str, pattern: Pattern| Field {
+        name: name.to_owned(),
+        label: text("what it is"),
+        pattern: pattern.to_value(),
+        default: None,
+        example: None,
+        secret: false,
+    };
+    let mut fields = vec![field("say", Pattern::string())];
+    if world.random.one_in(2) {
+        fields.push(Field { default: Some(Value::number(1.0)), ..field("n", Pattern::number()) });
+    }
+    if world.random.one_in(2) {
+        fields.push(field("cap", Pattern::any_remotable()));
+    }
+    if world.random.one_in(3) {
+        fields.push(Field { secret: true, ..field("key", Pattern::string()) });
+    }
+    if world.random.one_in(30) {
+        fields.push(field("say", Pattern::string()));
+    }
+    MailAct::Form(Form {
+        to: party(world, actor),
+        description: text("fill this in"),
+        fields,
+        repeatable: world.random.one_in(3),
+        result_name: result_name(world),
+    })
+}
+
+fn submit(world: &mut World, actor: FormulaId) -> Law {
+    let number = letter(world, &actor, |mail, received| received && mail.envelope.kind == "form");
+    let fields = match world.message(&actor, number).and_then(|id| world.formula(&id)) {
+        Some(Formula::Message { message }) => match message.body {
+            Body::Form { fields, .. } => fields,
+            _ => vec![],
+        },
+        _ => vec![],
+    };
+    let mut values = BTreeMap::new();
+    for field in fields {
+        let filled = match field.name.as_str() {
+            "say" => Filled::Value { value: Value::string("said") },
+            "n" if world.random.one_in(2) => continue,
+            "n" => Filled::Value { value: Value::number(3.0) },
+            "cap" if world.random.one_in(3) => Filled::Value { value: names::value(world, actor) },
+            "cap" => {
+                let name = *world.random.pick(&["dir", "@self", "a", "shared"]);
+                Filled::Name { path: super::path(name) }
+            }
+            _ => Filled::Sealed {
+                sealed: Sealed {
+                    method: "none/1".to_owned(),
+                    nonce: "00".to_owned(),
+                    bytes: "01".to_owned(),
+                },
+            },
+        };
+        values.insert(field.name, filled);
+    }
+    if world.random.one_in(30) {
+        values.insert("unknown".to_owned(), Filled::Name { path: super::path(NAMES[0]) });
+    }
+    let it = MailAct::Submit { number, values };
+    act(world, actor, Act::Mail(Box::new(it.clone())))?;
+    // A second press.
+    if world.random.one_in(4) { act(world, actor, Act::Mail(Box::new(it))) } else { Ok(()) }
+}
+
+/// A person answers an approval.
+pub(super) fn answer(world: &mut World, actor: FormulaId) -> Law {
+    let any = world.random.one_in(5);
+    let message =
+        letter(world, &actor, |mail, _| mail.envelope.kind == "approval" && (any || mail.needs_you));
+    let choice = match world.random.below(5) {
+        0 | 1 => Choice::Approve { for_run: false },
+        2 | 3 => Choice::Approve { for_run: true },
+        _ => Choice::Deny { reason: text("not this") },
+    };
+    let entries = match world.random.below(8) {
+        0 => Some(vec![0]),
+        1 => Some(vec![1, 9]),
+        _ => None,
+    };
+    act(world, actor, Act::Answer(AnswerApproval { text: text("answer"), message, entries, choice }))
+}

@@ -1,0 +1,241 @@
+//! What agents do: random commands, most of them sensible, some of them not.
+
+mod endow;
+mod mail;
+mod names;
+mod runs;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::command::{Act, AgentKind, Cancel, Command, Fault, ProvideAgent, Reply};
+use kernel::env::Env;
+use kernel::message::Mail;
+use kernel::run::{RunOutcome, Trouble};
+use kernel::{FormulaId, MessageNumber, NamePath, RunNumber, Value};
+use passable::Untrusted;
+
+use crate::image::Image;
+use crate::laws::{self, Broken, Law};
+use crate::world::World;
+
+/// The names that agents choose. Few, so that they meet.
+pub(crate) const NAMES: [&str; 7] = ["a", "b", "c", "d", "dir", "box", "x"];
+
+/// How many commands a script has, its setting and its collection not counted.
+const COMMANDS: usize = 200;
+
+/// Plays one script to its end.
+pub(crate) fn play(world: &mut World) -> Law {
+    set_up(world)?;
+    for _ in 0..COMMANDS {
+        step(world)?;
+        match world.random.below(80) {
+            0 => world.crash()?,
+            1..20 => world.commit(),
+            _ => {}
+        }
+    }
+    world.crash()?;
+    laws::at_rest(world)
+}
+
+pub(crate) fn text(text: &str) -> Untrusted {
+    Untrusted::new(text)
+}
+
+pub(crate) fn path(text: &str) -> NamePath {
+    NamePath::parse(text).unwrap()
+}
+
+fn provide(kind: AgentKind, name: &str, agent_name: Option<&str>, introduced: &[(&str, &str)]) -> Act {
+    Act::Provide(ProvideAgent {
+        kind,
+        name: Some(path(name)),
+        agent_name: agent_name.map(path),
+        introduced: introduced
+            .iter()
+            .map(|(mine, theirs)| ((*mine).to_owned(), (*theirs).to_owned()))
+            .collect(),
+    })
+}
+
+/// A host, a host below it, two guests of the first and one of the second, who know of each other.
+fn set_up(world: &mut World) -> Law {
+    // Before genesis there is nothing to act on.
+    if world.random.one_in(32) {
+        let root = world.root();
+        let unborn = Env::new(0, [0; 32]);
+        let command = Command { actor: root, act: Act::Recover, said: None };
+        match kernel::apply(&mut Image::new(), &unborn, command) {
+            Err(fault @ Fault::Genesis(_)) => world.counts.refused("recover", &fault),
+            other => return Err(Broken::of("nothing-comes-before-genesis", format!("{other:?}"))),
+        }
+    }
+    let root = world.root();
+    insist(world, root, provide(AgentKind::Guest, "g1", Some("g1-agent"), &[]))?;
+    insist(world, root, provide(AgentKind::Guest, "g2", None, &[("g1", "peer")]))?;
+    let sub = insist(world, root, provide(AgentKind::Host, "sub", Some("sub-agent"), &[("g1", "g1")]))?;
+    if let Reply::Agent { agent, .. } = sub {
+        insist(world, agent, provide(AgentKind::Guest, "g3", None, &[]))?;
+    }
+    insist(world, root, provide(AgentKind::Guest, "g1", None, &[("g2", "peer")]))?;
+    world.commit();
+    Ok(())
+}
+
+/// Does it again until there is room for it.
+fn insist(world: &mut World, actor: FormulaId, act: Act) -> Result<Reply, Broken> {
+    loop {
+        match world.apply(actor, act.clone())? {
+            Ok(outcome) => return Ok(outcome.reply),
+            Err(Fault::Store(_)) => {}
+            Err(fault) => return Err(Broken::of("a-setting-can-be-made", fault.to_string())),
+        }
+    }
+}
+
+/// Hosts have more to do than guests, the first most of all.
+fn actor(world: &mut World) -> FormulaId {
+    let at = match world.random.below(10) {
+        0..4 => 0,
+        _ => world.random.below(world.agents.len()),
+    };
+    let actor = world.agents[at].id;
+    // The dead speak only now and then.
+    if world.is_alive(&actor) || world.random.one_in(20) { actor } else { world.root() }
+}
+
+fn step(world: &mut World) -> Law {
+    let actor = actor(world);
+    match world.random.below(100) {
+        0..21 => names::step(world, actor),
+        21..50 => mail::step(world, actor),
+        50..62 => endow::step(world, actor),
+        62..80 => runs::step(world),
+        80..88 => names::grants(world, actor),
+        88..94 => collect(world, actor),
+        94..96 => cancel(world, actor),
+        96 => recover(world),
+        97 => more_agents(world),
+        _ => evaluated(world, actor),
+    }
+}
+
+pub(crate) fn act(world: &mut World, actor: FormulaId, act: Act) -> Law {
+    world.apply(actor, act).map(drop)
+}
+
+fn collect(world: &mut World, actor: FormulaId) -> Law {
+    // It is the daemon that collects.
+    let actor = if world.random.one_in(20) { actor } else { world.root() };
+    let budget = u32::try_from(*world.random.pick(&[1, 2, 3, 5, 20, 200])).unwrap();
+    let mut pinned = BTreeSet::new();
+    if world.random.one_in(4) {
+        let seen = world.seen.clone();
+        pinned.extend(world.random.any(&seen).copied());
+    }
+    let there: Vec<FormulaId> = pinned.iter().copied().filter(|id| world.is_alive(id)).collect();
+    let fresh = !crate::laws::is_collecting(world);
+    act(world, actor, Act::Collect { budget, pinned })?;
+    for id in there {
+        // What was being removed before it was pinned is gone already for whoever asks.
+        laws::expect(!fresh || world.is_alive(&id), "what-is-pinned-stays", || format!("{id:?}"))?;
+    }
+    Ok(())
+}
+
+fn cancel(world: &mut World, actor: FormulaId) -> Law {
+    let what = if world.random.one_in(2) {
+        Cancel::Name { path: names::path(world, actor) }
+    } else {
+        let (owner, run) = some_run(world);
+        let what = Cancel::Run { run };
+        let owner = FormulaId { number: owner, node: actor.node };
+        return act(world, owner, Act::Cancel { what, reason: text("enough") });
+    };
+    act(world, actor, Act::Cancel { what, reason: text("") })
+}
+
+fn recover(world: &mut World) -> Law {
+    world.recover()
+}
+
+/// A run, or a number that no run has.
+fn some_run(world: &mut World) -> (kernel::txn::Owner, RunNumber) {
+    let open: Vec<_> = world.runs.iter().filter(|(_, run)| !run.is_finished()).map(|(key, _)| *key).collect();
+    let all: Vec<_> = world.runs.keys().copied().collect();
+    let from = if world.random.one_in(5) { &all } else { &open };
+    match world.random.any(from) {
+        Some((owner, number)) => (*owner, RunNumber(*number)),
+        None => (world.root().number, RunNumber(999)),
+    }
+}
+
+fn more_agents(world: &mut World) -> Law {
+    let hosts: Vec<FormulaId> =
+        world.agents.iter().filter(|agent| agent.is_host).map(|agent| agent.id).collect();
+    let host = if world.random.one_in(8) { actor(world) } else { *world.random.pick(&hosts) };
+    let kind = if world.random.one_in(4) { AgentKind::Host } else { AgentKind::Guest };
+    let name = *world.random.pick(&["g1", "g2", "h", "h", "box", "sub"]);
+    let agent_name = world.random.one_in(4).then_some("h-agent");
+    let mine = *world.random.pick(&["g1", "dir", "a", "b", "@agent", "@self"]);
+    act(world, host, provide(kind, name, agent_name, &[(mine, "shared")]))
+}
+
+fn evaluated(world: &mut World, actor: FormulaId) -> Law {
+    let open: Vec<FormulaId> = world.evals.iter().copied().collect();
+    let seen = world.seen.clone();
+    let root = world.root();
+    let eval = match world.random.any(&open) {
+        Some(eval) if !world.random.one_in(20) => *eval,
+        _ => *world.random.pick(&seen),
+    };
+    let endowments: Vec<FormulaId> = match world.formula(&eval) {
+        Some(kernel::formula::Formula::Eval { endowments, .. }) => endowments.into_values().collect(),
+        _ => vec![],
+    };
+    let outcome = outcome(world, &endowments);
+    let actor = if world.random.one_in(20) { actor } else { root };
+    act(world, actor, Act::Evaluated { eval, outcome })
+}
+
+/// What comes of work: data, a capability that the work had, or a failure.
+pub(crate) fn outcome(world: &mut World, had: &[FormulaId]) -> RunOutcome {
+    match world.random.below(6) {
+        0 => RunOutcome::Failed(Trouble {
+            code: "model/unauthorized".to_owned(),
+            message: text("the key was refused"),
+            help: "set another".to_owned(),
+        }),
+        1 => RunOutcome::Done(Value::string("done")),
+        _ => match world.random.any(had).copied() {
+            Some(id) if world.random.one_in(2) => RunOutcome::Done(Value::remotable(id)),
+            Some(id) => RunOutcome::Done(Value::record_from_map(BTreeMap::from([(
+                "it".to_owned(),
+                Value::remotable(id),
+            )]))),
+            None => RunOutcome::Done(Value::number(42.0)),
+        },
+    }
+}
+
+/// A message in an agent's mailbox that fits, or any number.
+pub(crate) fn letter(
+    world: &mut World,
+    actor: &FormulaId,
+    fits: impl Fn(&Mail, bool) -> bool,
+) -> MessageNumber {
+    let handle = world.agents.iter().find(|agent| agent.id == *actor).map(|agent| agent.handle.number);
+    let all: Vec<u64> = world
+        .letters
+        .get(&actor.number)
+        .into_iter()
+        .flatten()
+        .filter(|(_, mail)| mail.message.is_some() && fits(mail, Some(mail.envelope.to.0) == handle))
+        .map(|(number, _)| *number)
+        .collect();
+    match world.random.any(&all) {
+        Some(number) if !world.random.one_in(25) => MessageNumber(*number),
+        _ => MessageNumber(world.random.below(30) as u64),
+    }
+}

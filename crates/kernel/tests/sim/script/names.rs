@@ -1,0 +1,165 @@
+//! Names, and rights to what they stand for.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{Act, GrantAct, NameAct};
+use kernel::grant::Attenuation;
+use kernel::hub::View;
+use kernel::id::Number;
+use kernel::{BlobHash, FormulaId, GrantNumber, NamePath, Value};
+
+use crate::laws::Law;
+use crate::world::World;
+
+use super::{NAMES, act};
+
+/// A path that may lead somewhere.
+pub(crate) fn path(world: &mut World, actor: FormulaId) -> NamePath {
+    let random = &mut world.random;
+    let name = *random.pick(&NAMES);
+    let text = match random.below(40) {
+        0..22 => name.to_owned(),
+        22..28 => format!("dir/{name}"),
+        28..31 => format!("shared/{name}"),
+        31 => (*random.pick(&["g1", "g2", "g3", "sub", "peer", "h", "sub-agent"])).to_owned(),
+        32..34 => (*random.pick(&["@self", "@agent", "@host", "@mail", "@main", "@none", "@pins", "@nets"]))
+            .to_owned(),
+        34 => (*random.pick(&["@host/x", "a/b", "shared/dir/a", "@mail/x", "box/a", "nobody"])).to_owned(),
+        _ => {
+            let number = super::letter(world, &actor, |_, _| true);
+            let part = *world.random.pick(&[
+                "@from",
+                "@promise",
+                "@value",
+                "@resolver",
+                "@message",
+                "@definition",
+                "@strings",
+                "@date",
+                "k",
+                "it",
+            ]);
+            format!("@mail/{number}/{part}")
+        }
+    };
+    super::path(&text)
+}
+
+/// A path at which something is to be named.
+pub(crate) fn spot(world: &mut World) -> NamePath {
+    let random = &mut world.random;
+    let name = *random.pick(&NAMES);
+    super::path(&match random.below(30) {
+        0..20 => name.to_owned(),
+        20..25 => format!("dir/{name}"),
+        25..27 => format!("shared/{name}"),
+        27 => "@mail/1".to_owned(),
+        28 => "@self".to_owned(),
+        _ => format!("@mail/0/{name}"),
+    })
+}
+
+/// A value: data, something that the actor holds, or something that it has only heard of.
+pub(crate) fn value(world: &mut World, actor: FormulaId) -> Value {
+    match world.random.below(8) {
+        0..3 => Value::string("some text"),
+        3 => Value::number(7.0),
+        4 => Value::record_from_map(BTreeMap::from([("n".to_owned(), Value::number(1.0))])),
+        5 => {
+            let seen = world.seen.clone();
+            Value::remotable(*world.random.pick(&seen))
+        }
+        _ => match held(world, actor) {
+            Some(id) => Value::array([Value::remotable(id), Value::string("and this")]),
+            None => Value::null(),
+        },
+    }
+}
+
+fn held(world: &mut World, actor: FormulaId) -> Option<FormulaId> {
+    let path = path(world, actor);
+    View { agent: actor, now_ms: world.now_ms }.identify(&mut world.store, &path).ok()
+}
+
+pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
+    let name = |act| Act::Name(act);
+    let it = match world.random.below(16) {
+        0..3 => NameAct::StoreValue { value: value(world, actor), path: spot(world) },
+        3 => {
+            NameAct::StoreBlob { hash: BlobHash::of(&[world.random.bytes()[0]]), bytes: 5, path: spot(world) }
+        }
+        4 | 5 => {
+            let seen = world.seen.clone();
+            let id = match held(world, actor) {
+                Some(id) if !world.random.one_in(3) => id,
+                _ => *world.random.pick(&seen),
+            };
+            NameAct::StoreIdentifier { id, path: spot(world) }
+        }
+        6 | 7 => NameAct::Remove { path: spot(world) },
+        8 => NameAct::Move { from: path(world, actor), to: spot(world) },
+        9..12 => NameAct::Copy { from: path(world, actor), to: spot(world) },
+        12..15 => {
+            let dir = if world.random.one_in(2) { super::path("dir") } else { spot(world) };
+            NameAct::MakeDirectory { path: dir }
+        }
+        _ => return rescue(world, actor),
+    };
+    act(world, actor, name(it))
+}
+
+/// Takes something out of a directory that is then dropped, while the collector is on its way.
+fn rescue(world: &mut World, actor: FormulaId) -> Law {
+    let name = *world.random.pick(&["a", "b", "c"]);
+    let inside = super::path(&format!("dir/{name}"));
+    let there = super::path("dir");
+    let steps = [
+        NameAct::MakeDirectory { path: there.clone() },
+        NameAct::MakeDirectory { path: inside.clone() },
+        NameAct::Copy { from: inside.clone(), to: super::path("d") },
+        NameAct::Remove { path: super::path("d") },
+    ];
+    for step in steps {
+        act(world, actor, Act::Name(step))?;
+    }
+    let walk = |world: &mut World| {
+        let budget = 1 + u32::try_from(world.random.below(6)).unwrap();
+        let daemon = world.root();
+        act(world, daemon, Act::Collect { budget, pinned: Default::default() })
+    };
+    walk(world)?;
+    act(world, actor, Act::Name(NameAct::Copy { from: inside, to: super::path("d") }))?;
+    act(world, actor, Act::Name(NameAct::Remove { path: there }))?;
+    walk(world)
+}
+
+/// Rights are shared, used, narrowed and revoked.
+pub(super) fn grants(world: &mut World, actor: FormulaId) -> Law {
+    let it = match world.random.below(10) {
+        0..3 => {
+            let token = world.random.bytes();
+            world.tokens.push(token);
+            let expires_ms = if world.random.one_in(6) { world.now_ms + 300 } else { i64::MAX };
+            let act = GrantAct::Share { path: path(world, actor), token: Number(token), expires_ms };
+            super::act(world, actor, Act::Grant(act))?;
+            return if world.random.one_in(2) { accept(world) } else { Ok(()) };
+        }
+        3 | 4 => return accept(world),
+        5..8 => GrantAct::Revoke { grant: GrantNumber(1 + world.random.below(16) as u64) },
+        _ => GrantAct::Attenuate {
+            path: path(world, actor),
+            methods: vec!["lookup".to_owned(), "receive".to_owned(), "read".to_owned()],
+            attenuation: Attenuation { max_bytes: Some(9), ..Attenuation::default() },
+            to: spot(world),
+        },
+    };
+    super::act(world, actor, Act::Grant(it))
+}
+
+fn accept(world: &mut World) -> Law {
+    let recent: Vec<[u8; 32]> = world.tokens.iter().rev().take(4).copied().collect();
+    let token = world.random.any(&recent).copied().unwrap_or([9; 32]);
+    let actor = super::actor(world);
+    let path = if world.random.one_in(3) { super::path("shared") } else { spot(world) };
+    act(world, actor, Act::Grant(GrantAct::Accept { token: Number(token), path }))
+}

@@ -1,0 +1,167 @@
+//! Runs: a driver that does what drivers do, and now and then something that they must not.
+
+use std::collections::BTreeSet;
+
+use kernel::command::{Act, Advance, Judgement, Move, Start};
+use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal, Verdict};
+use kernel::provenance::Provenance;
+use kernel::run::{CallSite, Completion, Phase, Run, Shape, State, Trouble, Usage};
+use kernel::{BlobHash, FormulaId, RunNumber, Value};
+
+use crate::laws::Law;
+use crate::world::World;
+
+use super::{act, endow, mail, outcome, text};
+
+pub(super) fn step(world: &mut World) -> Law {
+    let open: Vec<_> = world.runs.iter().filter(|(_, run)| !run.is_finished()).map(|(key, _)| *key).collect();
+    if open.len() < 2 || world.random.one_in(12) {
+        return start(world);
+    }
+    let (owner, number) = if world.random.one_in(40) {
+        super::some_run(world)
+    } else {
+        let (owner, number) = *world.random.pick(&open);
+        (owner, RunNumber(number))
+    };
+    let actor = FormulaId { number: owner, node: world.root().node };
+    let Some(run) = world.runs.get(&(owner, number.0)).cloned() else {
+        let advance = Advance { run: number, moves: vec![] };
+        return act(world, actor, Act::Advance(advance));
+    };
+    match run.state {
+        State::Stalled { .. } if !world.random.one_in(8) => act(world, actor, Act::Resume { run: number }),
+        State::Waiting if !world.random.one_in(8) => mail::answer(world, actor),
+        _ if world.random.one_in(60) => act(world, actor, Act::Resume { run: number }),
+        _ => advance(world, actor, &run),
+    }
+}
+
+fn start(world: &mut World) -> Law {
+    let hosts: Vec<FormulaId> =
+        world.agents.iter().filter(|agent| agent.is_host).map(|agent| agent.id).collect();
+    let host = match world.random.below(10) {
+        0 => super::actor(world),
+        1..4 => *world.random.pick(&hosts),
+        _ => world.root(),
+    };
+    let mut slots = vec!["out"];
+    slots.extend(["w", "a", "post"].into_iter().filter(|_| world.random.one_in(2)));
+    let bindings = slots.into_iter().map(|slot| endow::bind(world, host, slot)).collect();
+    let start = Start { bindings, ..endow::start(world, "clerk") };
+    act(world, host, Act::Start(Box::new(start)))
+}
+
+fn advance(world: &mut World, actor: FormulaId, run: &Run) -> Law {
+    let mut moves = vec![one(world, actor, run)];
+    if world.random.one_in(6) {
+        moves.push(one(world, actor, run));
+    }
+    let prompt = run.next_step;
+    let prompts = matches!(moves[0], Move::Prompt { .. });
+    let result = world.apply(actor, Act::Advance(Advance { run: run.number, moves }))?;
+    if prompts && result.is_ok() {
+        world.last_prompt.insert((actor.number, run.number.0), prompt);
+    }
+    Ok(())
+}
+
+fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
+    let steps: Vec<(u64, Phase)> = run.open.iter().map(|(step, phase)| (*step, *phase)).collect();
+    let approved = steps.iter().find(|(_, phase)| *phase == Phase::Approved).map(|(step, _)| *step);
+    let begun = steps.iter().find(|(_, phase)| matches!(phase, Phase::Begun { .. })).map(|(step, _)| *step);
+    if let Some(proposal) = begun
+        && world.random.one_in(3)
+    {
+        return Move::Complete { proposal, completion: completion(world) };
+    }
+    if let Some(proposal) = approved
+        && world.random.one_in(2)
+    {
+        return Move::Begin { proposal };
+    }
+    let any = steps.first().map_or(1, |(step, _)| *step);
+    match world.random.below(24) {
+        0..3 => Move::Prompt { request: BlobHash::of(b"request"), model: run.model.clone() },
+        3..5 => Move::Reply {
+            prompted: world.last_prompt.get(&(actor.number, run.number.0)).copied().unwrap_or(1),
+            reply: BlobHash::of(b"reply"),
+            usage: Usage { input_tokens: 5, output_tokens: 2, model_ms: 9 },
+        },
+        5 => Move::Reject { site: None, findings: vec![Finding::new("output/invalid", "no")] },
+        6..13 => propose(world, actor, run),
+        13 => Move::Begin { proposal: any },
+        14 => Move::Complete { proposal: any, completion: completion(world) },
+        15..17 if matches!(run.shape, Shape::Each { .. }) => {
+            let next = (0..2).find(|i| !run.children.contains_key(i)).unwrap_or(7);
+            Move::Spawn { index: next }
+        }
+        15 | 16 => Move::Spawn { index: 5 },
+        17..20 => Move::Suspend {
+            seen: if world.random.one_in(8) { 1 } else { run.next_step },
+            why: "somebody is asked".to_owned(),
+        },
+        20 => Move::Stall {
+            trouble: Trouble {
+                code: "model/down".to_owned(),
+                message: text("down"),
+                help: "wait".to_owned(),
+            },
+        },
+        _ => {
+            let grants: Vec<FormulaId> = run.grants.values().copied().collect();
+            Move::Finish { outcome: outcome(world, &grants) }
+        }
+    }
+}
+
+fn completion(world: &mut World) -> Completion {
+    match world.random.below(4) {
+        0 => Completion::Failed(Finding::new("dir/full", "no room")),
+        1 => Completion::Refused(vec![Finding::new("dir/changed", "somebody changed it")]),
+        _ => Completion::Done { value: Value::string("ok"), provenance: Provenance::host() },
+    }
+}
+
+fn propose(world: &mut World, actor: FormulaId, run: &Run) -> Move {
+    let count = 1 + world.random.below(2);
+    Move::Propose { proposals: (0..count).map(|_| judgement(world, actor, run)).collect() }
+}
+
+fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
+    let slots: Vec<(String, FormulaId)> = run.grants.iter().map(|(slot, id)| (slot.clone(), *id)).collect();
+    let seen = world.seen.clone();
+    let (slot, grant) = match world.random.any(&slots).cloned() {
+        Some(found) if !world.random.one_in(20) => found,
+        _ => ("out".to_owned(), *world.random.pick(&seen)),
+    };
+    let method = match slot.as_str() {
+        "w" => "call",
+        "post" => "send",
+        _ if world.random.one_in(12) => "erase",
+        _ => "write",
+    };
+    let args = match slot.as_str() {
+        "w" => vec![Value::record_from_map(Default::default())],
+        // Few texts, so that the same call is proposed again.
+        _ => vec![Value::string(*world.random.pick(&["a.md", "b.md"]))],
+    };
+    let decision = *world.random.pick(&[Decision::Allow, Decision::Ask, Decision::Ask, Decision::Deny]);
+    Judgement {
+        site: CallSite::Write { index: 0 },
+        proposal: Proposal {
+            principal: actor,
+            run: run.number,
+            grant,
+            slot,
+            method: method.to_owned(),
+            args,
+            effect: Effect::Modify,
+            caller: Caller::Model,
+            pins: BTreeSet::new(),
+            provenance: Provenance::host(),
+            traces: vec![],
+        },
+        verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]) },
+    }
+}
