@@ -105,6 +105,15 @@ impl Run {
             && self.open.values().all(|p| matches!(p, Phase::Asked { .. } | Phase::Called { .. }))
     }
 
+    /// The runs that this one has started and that have not ended.
+    pub fn open_children(&self) -> impl Iterator<Item = RunNumber> {
+        let called = self.open.values().filter_map(|phase| match phase {
+            Phase::Called { child } => Some(*child),
+            _ => None,
+        });
+        self.children.values().copied().chain(called)
+    }
+
     /// Whether the run is over.
     pub fn is_finished(&self) -> bool {
         matches!(self.state, State::Finished { .. })
@@ -228,7 +237,8 @@ pub struct Limits {
     pub turns: u32,
     /// How deep workers may call workers.
     pub depth: u32,
-    /// How many tokens may be read and written, children included.
+    /// How many tokens may be read and written, children included. A child is lent a share of what its caller has
+    /// left, and gives back what it has not used when it ends.
     pub tokens: u64,
     /// How long the run may last while it is not waiting, in milliseconds.
     pub wall_ms: u64,

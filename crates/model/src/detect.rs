@@ -70,11 +70,11 @@ pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> Found {
     if lookup(OPENAI_KEY).is_some_and(|key| !key.reveal().trim().is_empty()) {
         let model = lookup(OPENAI_MODEL).map(|model| model.reveal().trim().to_owned());
         let model = model.filter(|m| !m.is_empty()).unwrap_or_else(|| OPENAI_DEFAULT.to_owned());
-        return Found::Key { reference: ModelRef::OpenAi { model }, variable: OPENAI_KEY };
+        return Found::Key { reference: ModelRef::OpenAi { base_url: None, model }, variable: OPENAI_KEY };
     }
     let url = compat::ollama_url(lookup);
     if let Some(model) = ollama_model(&url) {
-        return Found::Ollama { reference: ModelRef::Ollama { model }, url };
+        return Found::Ollama { reference: ModelRef::Ollama { url: None, model }, url };
     }
     let weights = weights::default();
     let reference = ModelRef::Local { name: None };

@@ -14,7 +14,7 @@ use crate::reference::ModelRef;
 use crate::replay::Replay;
 use crate::retry::Retry;
 use crate::scripted::Scripted;
-use crate::secret::Secret;
+use crate::secret::{Lookup, Secret};
 use crate::weights;
 
 /// Gives a key or setting by the name of an environment variable.
@@ -75,12 +75,24 @@ impl Opener {
     /// # Errors
     /// What is known to be missing already: a key, the weights, the script.
     pub fn open(&self, reference: &ModelRef) -> Result<Arc<dyn Provider>, ModelError> {
+        self.open_with(reference, &*self.lookup)
+    }
+
+    /// The same with keys and settings of its own: for a keeper of keys that gives each server only its own.
+    ///
+    /// # Errors
+    /// As for [`Opener::open`].
+    pub fn open_with(
+        &self,
+        reference: &ModelRef,
+        lookup: Lookup<'_>,
+    ) -> Result<Arc<dyn Provider>, ModelError> {
         Ok(match reference {
             ModelRef::Scripted { path } => Arc::new(Scripted::open(path)?),
             ModelRef::Replay { path } => Arc::new(Replay::open(path)?),
             ModelRef::Local { name } => self.open_local(reference, name.as_deref())?,
             ModelRef::OpenAi { .. } | ModelRef::Ollama { .. } | ModelRef::Compat { .. } => {
-                Arc::new(Compat::open(reference, &*self.lookup, self.retry.clone())?)
+                Arc::new(Compat::open(reference, lookup, self.retry.clone())?)
             }
         })
     }

@@ -6,16 +6,23 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::compat::{self, OPENAI_URL};
+use crate::secret::Lookup;
+
 /// A model, by kind and name, without any secret. Parses from and prints as one string:
 ///
 /// | written | meaning |
 /// | --- | --- |
 /// | `local`, `local:NAME` | embedded; `NAME` from [`crate::weights::KNOWN`], else the first there |
 /// | `openai:MODEL` | OpenAI's own server, or the one in `OPENAI_BASE_URL`; key in `OPENAI_API_KEY` |
+/// | `openai:BASE_URL#MODEL` | the same, whatever the variable says |
 /// | `ollama:MODEL` | an Ollama server at `OLLAMA_HOST`, else on this machine |
+/// | `ollama:URL#MODEL` | the same, whatever the variable says |
 /// | `compat:BASE_URL#MODEL` | any OpenAI-compatible server; key, if any, in `ALMONER_COMPAT_KEY` |
 /// | `scripted:PATH` | answers from a script |
 /// | `replay:PATH` | answers from a recording |
+///
+/// What is stored for later is [pinned](ModelRef::pinned), so that it means the same server for ever.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum ModelRef {
@@ -26,11 +33,15 @@ pub enum ModelRef {
     },
     /// OpenAI or a server that stands in for it.
     OpenAi {
+        /// Another server in OpenAI's place: everything before `/chat/completions`.
+        base_url: Option<String>,
         /// The model's name there.
         model: String,
     },
     /// Ollama.
     Ollama {
+        /// Another server than the one on this machine, such as `http://box:11434`.
+        url: Option<String>,
         /// The model's name there, with its tag.
         model: String,
     },
@@ -71,9 +82,53 @@ pub enum ReferenceError {
     /// A base URL that is not plain `http://` or `https://` with a host.
     #[error("`{0}` is not an http:// or https:// address")]
     BadUrl(String),
+    /// The address that a variable names cannot be used.
+    #[error("{variable}: {error}")]
+    Variable {
+        /// The variable.
+        variable: &'static str,
+        /// What is wrong with its value.
+        error: Box<ReferenceError>,
+    },
     /// A base URL with a user name or password in it: references are stored and shown.
     #[error("a model's address must hold no user name or password: keys go into ALMONER_COMPAT_KEY")]
     SecretInUrl,
+}
+
+impl ModelRef {
+    /// The same with its server's address in it, where a variable names one. What a run stores must be this: the
+    /// documents of a run go to one server, whatever variables are set when it goes on.
+    ///
+    /// # Errors
+    /// When the variable's value is no address.
+    pub fn pinned(self, lookup: Lookup<'_>) -> Result<ModelRef, ReferenceError> {
+        let checked = |variable: &'static str, url: &str| {
+            checked_url(url).map_err(|error| ReferenceError::Variable { variable, error: Box::new(error) })
+        };
+        Ok(match self {
+            Self::OpenAi { base_url: None, model } => {
+                let named = lookup(OPENAI_URL).map(|url| url.reveal().trim().to_owned());
+                let base_url = named.filter(|url| !url.is_empty()).map(|url| checked(OPENAI_URL, &url));
+                Self::OpenAi { base_url: base_url.transpose()?.filter(|url| url != compat::OPENAI), model }
+            }
+            Self::Ollama { url: None, model } => {
+                let url = checked(compat::OLLAMA_HOST, &compat::ollama_url(lookup))?;
+                Self::Ollama { url: Some(url).filter(|url| url != compat::OLLAMA), model }
+            }
+            other => other,
+        })
+    }
+}
+
+/// A model's name, with the server's address before it if there is one.
+fn at_server(rest: String) -> Result<(Option<String>, String), ReferenceError> {
+    if !rest.starts_with("http://") && !rest.starts_with("https://") {
+        return Ok((None, rest));
+    }
+    match rest.split_once('#') {
+        Some((url, model)) if !model.is_empty() => Ok((Some(checked_url(url)?), model.to_owned())),
+        _ => Err(ReferenceError::Empty(rest)),
+    }
 }
 
 impl FromStr for ModelRef {
@@ -88,8 +143,14 @@ impl FromStr for ModelRef {
         };
         Ok(match kind {
             "local" => Self::Local { name: rest.map(|_| named()).transpose()? },
-            "openai" => Self::OpenAi { model: named()? },
-            "ollama" => Self::Ollama { model: named()? },
+            "openai" => {
+                let (base_url, model) = at_server(named()?)?;
+                Self::OpenAi { base_url: base_url.filter(|url| url != compat::OPENAI), model }
+            }
+            "ollama" => {
+                let (url, model) = at_server(named()?)?;
+                Self::Ollama { url: url.filter(|url| url != compat::OLLAMA), model }
+            }
             "scripted" => Self::Scripted { path: named()?.into() },
             "replay" => Self::Replay { path: named()?.into() },
             "compat" => {
@@ -125,8 +186,10 @@ impl fmt::Display for ModelRef {
         match self {
             Self::Local { name: None } => f.write_str("local"),
             Self::Local { name: Some(name) } => write!(f, "local:{name}"),
-            Self::OpenAi { model } => write!(f, "openai:{model}"),
-            Self::Ollama { model } => write!(f, "ollama:{model}"),
+            Self::OpenAi { base_url: None, model } => write!(f, "openai:{model}"),
+            Self::OpenAi { base_url: Some(url), model } => write!(f, "openai:{url}#{model}"),
+            Self::Ollama { url: None, model } => write!(f, "ollama:{model}"),
+            Self::Ollama { url: Some(url), model } => write!(f, "ollama:{url}#{model}"),
             Self::Compat { base_url, model } => write!(f, "compat:{base_url}#{model}"),
             Self::Scripted { path } => write!(f, "scripted:{}", path.display()),
             Self::Replay { path } => write!(f, "replay:{}", path.display()),
@@ -158,7 +221,9 @@ mod tests {
             "local",
             "local:qwen2.5-coder-1.5b",
             "openai:gpt-4.1-mini",
+            "openai:https://h/v1#a/model#x",
             "ollama:qwen3:4b",
+            "ollama:http://box:11434#qwen3:4b",
             "compat:http://127.0.0.1:8080/v1#a/model#x",
             "scripted:/a b/c.json",
             "replay:run.ndjson",
@@ -176,11 +241,39 @@ mod tests {
         }
         check("gpt-4", "unknown kind");
         check("openai:", "no model after the colon");
+        check("openai:https://h/v1", "no model after the colon");
+        check("openai:https://me:pw@h/v1#m", "no user name or password");
+        check("ollama:http://#m", "not an http");
         check("local:", "no model after the colon");
         check("compat:http://h/v1", "compat:BASE_URL#MODEL");
         check("compat:http://h/v1#", "compat:BASE_URL#MODEL");
         check("compat:ftp://h#m", "not an http");
         check("compat:http://#m", "not an http");
         check("compat:https://me:pw@h/v1#m", "no user name or password");
+    }
+
+    #[test]
+    fn a_pinned_reference_means_one_server_for_ever() {
+        #[track_caller]
+        fn check(text: &str, vars: &[(&str, &str)], expected: &str) {
+            let lookup = |name: &str| {
+                vars.iter().find(|(n, _)| *n == name).map(|(_, value)| crate::Secret::new(*value))
+            };
+            let pinned = text.parse::<ModelRef>().unwrap().pinned(&lookup);
+            let got = pinned.map_or_else(|e| e.to_string(), |reference| reference.to_string());
+            assert_eq!(got, expected);
+        }
+        let openai = |url| [("OPENAI_BASE_URL", url), ("OLLAMA_HOST", "box")];
+        check("openai:m", &[], "openai:m");
+        check("openai:m", &openai(" https://h/v1/ "), "openai:https://h/v1#m");
+        check("openai:m", &openai("https://api.openai.com/v1"), "openai:m");
+        check("openai:https://own/v1#m", &openai("https://h/v1"), "openai:https://own/v1#m");
+        check("openai:https://api.openai.com/v1#m", &[], "openai:m");
+        check("openai:m", &openai("h/v1"), "OPENAI_BASE_URL: `h/v1` is not an http:// or https:// address");
+        check("ollama:m", &[], "ollama:m");
+        check("ollama:m", &openai(""), "ollama:http://box:11434#m");
+        check("ollama:m", &[("OLLAMA_HOST", "0.0.0.0")], "ollama:m");
+        check("compat:https://h/v1#m", &openai("https://x/v1"), "compat:https://h/v1#m");
+        check("local", &openai("https://x/v1"), "local");
     }
 }

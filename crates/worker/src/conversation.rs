@@ -43,7 +43,10 @@ pub(crate) fn request(
         messages,
         tools,
         output: program.definition.output.as_ref().map(|pattern| pattern.to_json_schema()),
-        max_tokens: MAX_TOKENS,
+        // No more than the run has left: what it reads on top of that cannot be known before.
+        max_tokens: u32::try_from(run.limits.tokens.saturating_sub(run.used.tokens()))
+            .unwrap_or(MAX_TOKENS)
+            .clamp(1, MAX_TOKENS),
         temperature: 0.0,
         ..Request::default()
     })

@@ -10,12 +10,13 @@ use kernel::command::{Judgement, Move, Reply as CommandReply};
 use kernel::proposal::{Effect, Finding};
 use kernel::run::{CallSite, Completion, Run, RunOutcome, Shape, State, Trouble, Usage};
 use kernel::{RunNumber, StepRef, Value};
-use model::{MalformedCall, Reply, Request};
+use model::{Reply, Request};
 use serde_json::Value as Json;
 
 use crate::answer;
 use crate::bound::{Bound, CALL, Reach, Slots};
 use crate::conversation;
+use crate::deep;
 use crate::fold::Fold;
 use crate::judging::Bench;
 use crate::program::{self, Program};
@@ -302,7 +303,7 @@ impl Driver<'_> {
             Ok(Err(error)) => return self.stall(of_model(&error)),
             Err(trouble) => return self.stall(trouble),
         };
-        set_aside_deep(&mut reply);
+        deep::set_aside(&mut reply);
         let usage = Usage {
             input_tokens: reply.usage.input_tokens,
             output_tokens: reply.usage.output_tokens,
@@ -466,14 +467,26 @@ impl Driver<'_> {
         let written: Vec<_> =
             self.fold.calls.values().filter(|call| matches!(call.site, CallSite::Write { .. })).collect();
         let done = written.iter().any(|call| matches!(call.completion, Some(Completion::Done { .. })));
-        files.extend(written.iter().map(|call| steps::file(call)));
+        // What was tried says more than what could not be.
+        let code =
+            written.iter().find_map(|call| call.completion.as_ref()).map_or("output/write", nothing_written);
+        files.splice(..0, written.iter().map(|call| steps::file(call)));
         if !files.is_empty() && !done {
             let why = files.first().and_then(|f| f["why"].as_str()).unwrap_or_default().to_owned();
-            let message = format!("nothing was written: {why}");
-            return self.fail(trouble("write/refused", message, "see `almoner trace`"));
+            return self.fail(trouble(code, format!("nothing was written: {why}"), "see `almoner trace`"));
         }
         let value = steps::value(&self.run, &self.program, items, files);
         self.finish(RunOutcome::Done(read_back(&value)?))
+    }
+}
+
+/// The code of a run that has written nothing, by what became of its first write: somebody said no, what was shown has
+/// changed meanwhile, or the file system could not.
+fn nothing_written(completion: &Completion) -> &'static str {
+    match completion {
+        Completion::Refused(findings) if findings.iter().any(|f| f.rule == "dir/changed") => "conflict/write",
+        Completion::Refused(_) => "denied/write",
+        Completion::Done { .. } | Completion::Failed(_) => "write/failed",
     }
 }
 
@@ -484,32 +497,6 @@ fn can_be_mended(finding: &Finding) -> bool {
 
 /// The rules of such findings.
 const MENDABLE: [&str; 2] = ["file/full", "file/read-only"];
-
-/// How deep a call's arguments may nest. What is deeper could not be read back from where it is kept.
-const DEEPEST: usize = 64;
-
-/// Makes calls whose arguments nest too deep into malformed ones, which the model is told about.
-fn set_aside_deep(reply: &mut Reply) {
-    let calls = std::mem::take(&mut reply.calls);
-    let (deep, fine): (Vec<_>, Vec<_>) =
-        calls.into_iter().partition(|call| is_deeper(&call.arguments, DEEPEST));
-    reply.calls = fine;
-    reply.malformed.extend(deep.into_iter().map(|call| MalformedCall {
-        id: call.id,
-        name: call.name,
-        arguments: "(nested too deep to be kept)".to_owned(),
-        reason: format!("the arguments nest deeper than {DEEPEST}"),
-    }));
-}
-
-fn is_deeper(json: &Json, limit: usize) -> bool {
-    match (json, limit.checked_sub(1)) {
-        (Json::Array(items), Some(left)) => items.iter().any(|item| is_deeper(item, left)),
-        (Json::Object(fields), Some(left)) => fields.values().any(|value| is_deeper(value, left)),
-        (Json::Array(_) | Json::Object(_), None) => true,
-        _ => false,
-    }
-}
 
 fn read_back(json: &Json) -> Result<Value, Trouble> {
     Value::from_json(json).map_err(|e| internal(format!("a result cannot be a value: {e}")))

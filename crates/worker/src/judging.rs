@@ -6,7 +6,7 @@ use kernel::command::Judgement;
 use kernel::proposal::{Caller, Effect, Finding, Proposal};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::{CallSite, Completion, Run, Trouble};
-use kernel::{Method, Value};
+use kernel::{BlobHash, Method, Value};
 use policy::{Context, Document, Facts, Spent, Written};
 
 use crate::bound::{Bound, Reach};
@@ -129,12 +129,9 @@ fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, S
             .map_err(|_| internal("the text of a document is not text"))?;
         documents.push((document.name.clone(), text));
     }
-    if !run.input.origins.is_empty() {
-        let text = run.input.values.to_json().to_string();
-        for origin in &run.input.origins {
-            if let Source::Document { name, .. } = origin {
-                documents.push((name.clone(), text.clone()));
-            }
+    for origin in &run.input.origins {
+        if let Source::Document { name, hash } = origin {
+            documents.push((name.clone(), read_as(&run.input.values, hash)));
         }
     }
     for call in fold.calls.values() {
@@ -153,6 +150,12 @@ fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, S
         }
     }
     Ok(documents)
+}
+
+/// The text of the input that was read from a file with this hash. What the person typed beside it is not the file's.
+fn read_as(values: &Value, hash: &BlobHash) -> String {
+    let mut texts = values.as_record().into_iter().flatten().filter_map(|(_, value)| value.as_str());
+    texts.find(|text| BlobHash::of(text.as_bytes()) == *hash).unwrap_or_default().to_owned()
 }
 
 /// Every file that the run itself has written.

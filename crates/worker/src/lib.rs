@@ -8,6 +8,7 @@
 //! | `bound` | what fills the slots, and which tools the model is offered for it |
 //! | `conversation` | what the model is asked |
 //! | `answer` | whether its final answer can be used |
+//! | `deep` | which of its calls nest too deep to be kept |
 //! | `judging` | how a call becomes a proposal with a verdict |
 //! | `steps` | what the worker file writes down instead of asking a model |
 //! | `drive` | what comes next |
@@ -16,6 +17,7 @@
 mod answer;
 mod bound;
 mod conversation;
+mod deep;
 pub mod definition;
 mod drive;
 pub mod fold;

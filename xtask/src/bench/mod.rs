@@ -18,8 +18,10 @@ const SAMPLES: usize = 20;
 pub(crate) fn main(arguments: &[String]) -> Result<End> {
     let workspace = Workspace::read()?;
     let benched = library::names(&workspace).join(", ");
-    let known =
-        format!("`run`, `kernel`{}{benched}", if benched.is_empty() { "; no crate has benches yet" } else { ", " });
+    let known = format!(
+        "`run`, `kernel`{}{benched}",
+        if benched.is_empty() { "; no crate has benches yet" } else { ", " }
+    );
     let (what, samples) = match arguments {
         [what] => (what, SAMPLES),
         [what, count] => match count.parse() {

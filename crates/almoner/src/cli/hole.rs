@@ -1,7 +1,7 @@
 //! Slots and fields on the command line: `name:pattern` and `name:pattern=label`.
 
 use kernel::{Pattern, Value};
-use passable::{Matcher, Node, PatternError, Refinement};
+use passable::{Node, PatternError, Widget};
 use serde::Deserialize;
 
 use crate::exit::{Exit, Failure};
@@ -52,7 +52,7 @@ fn field(name: &str, pattern: &str, label: Option<&str>) -> Result<FieldSpec, Fa
             "a pattern is written like `string`, `1..5`, `pass|fail`, `[string]`, `dir rw` or `M.nat()`",
         )
     })?;
-    let secret = matches!(read.matcher(), Matcher::Refine(Refinement::Secret));
+    let secret = matches!(read.controls().widget, Widget::Line { secret: true, .. });
     Ok(FieldSpec {
         name: name.to_owned(),
         text: pattern.trim().to_owned(),

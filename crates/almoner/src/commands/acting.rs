@@ -193,7 +193,7 @@ pub fn asked(acting: &Acting<'_>, response: &Response, how: &crate::cli::agents:
 /// When it is broken, or still open.
 pub fn settled(state: &PromiseState, json: bool) -> Ended {
     if json {
-        output::json(state)?;
+        output::json(&thing::promise_json(state))?;
     }
     match state {
         PromiseState::Fulfilled { value } => {

@@ -380,7 +380,9 @@ impl Attendance<'_> {
                 self.family.contains(run)
             }
             Change::Step { run, .. } | Change::RunFinished { run, .. } => self.family.contains(run),
-            Change::Granted { run, .. } | Change::Message { run, .. } => run.is_some_and(|run| self.family.contains(&run)),
+            Change::Granted { run, .. } | Change::Message { run, .. } => {
+                run.is_some_and(|run| self.family.contains(&run))
+            }
             Change::Answered { number, .. } => self.pending.contains(number),
             Change::Genesis { .. }
             | Change::Revoked { .. }

@@ -200,10 +200,12 @@ fn fits(acting: &Acting<'_>, hole: &Hole, pattern: Option<&Pattern>, text: &str)
         return acting.thing(path).map(|_| ()).map_err(|failure| failure.message.raw().to_owned());
     }
     let Some(pattern) = pattern else { return Ok(()) };
-    let as_data = || Value::parse(text).is_ok_and(|value| pattern.matches(&value));
-    match pattern.check(&Value::string(text.to_owned())) {
-        Err(mismatch) if hole.secret || !as_data() => Err(mismatch.teach()),
-        _ => Ok(()),
+    let text = Value::string(text.to_owned());
+    let Err(mismatch) = pattern.check(&text) else { return Ok(()) };
+    // What is not text may be written as data: `5`, `true`, `[1, 2]`. Of the two, the mismatch of data says more.
+    match text.as_str().map(Value::parse) {
+        Some(Ok(value)) if !hole.secret => pattern.check(&value).map_err(|mismatch| mismatch.teach()),
+        _ => Err(mismatch.teach()),
     }
 }
 

@@ -51,7 +51,7 @@ pub fn show(acting: &Acting<'_>, args: &ShowArgs) -> Ended {
         thing.promise = Some(state);
     }
     if args.json.json {
-        output::json(&thing)?;
+        output::json(&thing::json(&thing))?;
     }
     if let Some(state @ (PromiseState::Pending | PromiseState::Rejected { .. })) = &thing.promise {
         return match acting::settled(state, false) {

@@ -58,7 +58,12 @@ fn parse_path(text: &str) -> Result<NamePath, Failure> {
 }
 
 /// Does something as an agent.
-pub fn act(server: &Server, agent: FormulaId, said: Option<Said>, act: AgentAct) -> Result<Response, Failure> {
+pub fn act(
+    server: &Server,
+    agent: FormulaId,
+    said: Option<Said>,
+    act: AgentAct,
+) -> Result<Response, Failure> {
     let act = match act {
         AgentAct::Name { act } => Act::Name(act),
         AgentAct::StoreText { text, path } => {

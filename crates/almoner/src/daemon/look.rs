@@ -251,7 +251,7 @@ fn hole_of_slot(name: &str, slot: &Slot) -> Hole {
 }
 
 fn hole_of_field(field: &Field) -> Hole {
-    let default = field.default.as_ref().map(|value| value.to_json_text());
+    let default = field.default.as_ref().map(crate::show::value::argument);
     hole(&field.name, &field.label, &field.pattern, field.secret, default)
 }
 

@@ -5,9 +5,10 @@ use std::io::IsTerminal as _;
 
 use kernel::Value;
 use kernel::grant::{EVERY_METHOD, Grant};
-use passable::{visible, visible_line};
+use passable::{Untrusted, visible, visible_line};
+use serde_json::{Value as Json, json};
 
-use crate::control::protocol::{NameRow, Thing};
+use crate::control::protocol::{NameRow, PromiseState, Thing};
 
 /// Names, one in a line; with what they stand for if `long`.
 pub fn names(rows: &[NameRow], long: bool) -> String {
@@ -35,6 +36,31 @@ pub fn thing(thing: &Thing) -> String {
     match &thing.text {
         Some(text) => for_reader(text.raw()),
         None => format!("{} ({})", thing.words.visible_line(), visible_line(&thing.kind)),
+    }
+}
+
+/// The same for programs: values as plain JSON.
+pub fn json(thing: &Thing) -> Json {
+    let mut json = json!({
+        "version": 1,
+        "id": thing.id,
+        "kind": thing.kind,
+        "words": thing.words.raw(),
+        "value": thing.value.as_ref().map(Value::to_json),
+        "text": thing.text.as_ref().map(Untrusted::raw),
+    });
+    if let Some(promise) = &thing.promise {
+        json["promise"] = promise_json(promise);
+    }
+    json
+}
+
+/// How a promise stands, for programs.
+pub fn promise_json(state: &PromiseState) -> Json {
+    match state {
+        PromiseState::Pending => json!({ "state": "pending" }),
+        PromiseState::Fulfilled { value } => json!({ "state": "fulfilled", "value": value.to_json() }),
+        PromiseState::Rejected { reason } => json!({ "state": "rejected", "reason": reason.raw() }),
     }
 }
 
@@ -96,7 +122,6 @@ pub fn kept(ways: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use passable::Untrusted;
 
     #[test]
     fn names_cannot_forge_lines() {

@@ -112,12 +112,11 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
     let Some(item) = run.input.items.get(index).cloned() else {
         return Err(Fault::OutOfOrder { at, what: "the run has no such item" });
     };
+    let mut limits = run.limits;
+    limits.tokens = state.left(run)? / seats(run, index);
     let child = RunNumber(state.count("next_run")?);
     run.children.insert(index, child);
     state.journal(run, Entry::Spawned { index, child }, Provenance::default())?;
-    let left = run.limits.tokens.saturating_sub(run.used.tokens());
-    let mut limits = run.limits;
-    limits.tokens = left;
     let seed = Seed {
         id: state.fresh_id(),
         number: child,
@@ -144,6 +143,18 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
         delivery: None,
     };
     create(state, seed).map(drop)
+}
+
+/// Among how many children what is left must be shared: this one, and those that may come to work beside it.
+fn seats(run: &Run, index: usize) -> u64 {
+    let jobs = match run.shape {
+        Shape::Each { jobs } => jobs as usize,
+        Shape::Single | Shape::Item => 1,
+    };
+    let free = jobs.saturating_sub(run.children.len());
+    // Items are begun in order.
+    let to_come = run.input.items.len().saturating_sub(index);
+    free.min(to_come).max(1) as u64
 }
 
 pub(super) fn finish(state: &mut State<'_>, run: &mut Run, outcome: RunOutcome) -> Result<(), Fault> {

@@ -50,22 +50,46 @@ pub(super) fn begin_approved(state: &mut State<'_>, run: &mut Run, step: u64) ->
         state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::default())?;
         return Ok(());
     }
-    begin(state, run, at, *proposal)
+    let others = waiting_calls(state, run, step)?;
+    begin(state, run, at, *proposal, others)
 }
 
-/// Begins a proposal that may begin.
+/// How many calls of workers, beside the one at `step`, have been proposed and may yet begin.
+fn waiting_calls(state: &mut State<'_>, run: &Run, step: u64) -> Result<u64, Fault> {
+    let waits = |phase: &Phase| matches!(phase, Phase::Asked { .. } | Phase::Approved);
+    let others = run.open.iter().filter(|(number, phase)| **number != step && waits(phase));
+    let mut count = 0;
+    for (number, _) in others {
+        let at = StepRef { run: run.number, step: *number };
+        if let Entry::Proposed { proposal, .. } = state.step(at)?.entry {
+            count += u64::from(is_call(state, &proposal)?);
+        }
+    }
+    Ok(count)
+}
+
+/// Whether a proposal is to call a worker.
+pub(super) fn is_call(state: &mut State<'_>, proposal: &Proposal) -> Result<bool, Fault> {
+    let reached = table::reach(state.txn, &proposal.grant)?;
+    Ok(reached.is_some_and(|reached| matches!(reached.formula, Formula::Worker { .. })))
+}
+
+/// Begins a proposal that may begin. What the run has left is shared with the `others`: calls of workers that may
+/// yet begin beside this one.
 pub(super) fn begin(
     state: &mut State<'_>,
     run: &mut Run,
     at: StepRef,
     proposal: Proposal,
+    others: u64,
 ) -> Result<(), Fault> {
     let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
     let grant = reached.grant().ok_or(Fault::Dangling(proposal.grant))?;
     match reached.formula {
         Formula::Worker { name, definition, includes, limits, .. } => {
             let program = Program { name, definition, includes, limits };
-            call(state, run, at, reached.id, program, &proposal)
+            let share = state.left(run)? / others.saturating_add(1);
+            call(state, run, at, reached.id, share, program, &proposal)
         }
         _ => {
             let outbox = state.post(Task::Effect { step: at })?;
@@ -83,6 +107,7 @@ fn call(
     run: &mut Run,
     at: StepRef,
     worker: FormulaId,
+    share: u64,
     mut program: Program,
     proposal: &Proposal,
 ) -> Result<(), Fault> {
@@ -107,9 +132,7 @@ fn call(
         Ok(attachments) => attachments,
         Err(finding) => return refuse(state, run, finding),
     };
-    // What the callee may use comes out of what the caller has left.
-    let left = run.limits.tokens.saturating_sub(run.used.tokens());
-    program.limits.tokens = program.limits.tokens.min(left);
+    program.limits.tokens = program.limits.tokens.min(share);
     program.limits.depth = run.limits.depth;
     let child = RunNumber(state.count("next_run")?);
     run.open.insert(at.step, Phase::Called { child });

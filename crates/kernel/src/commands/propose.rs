@@ -15,6 +15,11 @@ use super::begin;
 pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgement>) -> Result<(), Fault> {
     let mut asked = Vec::new();
     let mut asked_provenance = Provenance::default();
+    // Calls of workers that may begin now or later: each is to find its share of what the run has left.
+    let mut calls: u64 = 0;
+    for one in judged.iter().filter(|one| one.verdict.decision != Decision::Deny) {
+        calls += u64::from(begin::is_call(state, &one.proposal)?);
+    }
     for Judgement { site, mut proposal, mut verdict } in judged {
         // What the proposal says of itself is not taken on trust.
         proposal.principal = state.actor;
@@ -29,18 +34,18 @@ pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgemen
         let entry = Entry::Proposed { site, proposal: Box::new(proposal.clone()), fingerprint };
         let step = state.journal(run, entry, provenance.clone())?;
         let at = StepRef { run: run.number, step };
-        let permitted = verdict.decision == Decision::Ask
-            && begin::permission(state, fingerprint, None, run.number)?.is_some();
+        let may_begin = match verdict.decision {
+            Decision::Allow => true,
+            Decision::Ask => begin::permission(state, fingerprint, None, run.number)?.is_some(),
+            Decision::Deny => false,
+        };
         match verdict.decision {
-            Decision::Allow => {
+            _ if may_begin => {
                 judge(state, run, step, verdict, None)?;
-                begin::begin(state, run, at, proposal)?;
+                calls = calls.saturating_sub(u64::from(begin::is_call(state, &proposal)?));
+                begin::begin(state, run, at, proposal, calls)?;
             }
-            Decision::Ask if permitted => {
-                judge(state, run, step, verdict, None)?;
-                begin::begin(state, run, at, proposal)?;
-            }
-            Decision::Ask => {
+            Decision::Allow | Decision::Ask => {
                 asked.push((Asked { proposal: at, fingerprint }, verdict));
                 asked_provenance = asked_provenance.join(&provenance);
             }

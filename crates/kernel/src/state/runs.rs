@@ -195,6 +195,16 @@ impl State<'_> {
         self.put_run(&run)
     }
 
+    /// The tokens that a run may still use or lend: what its open children may still use is theirs until they end.
+    pub(crate) fn left(&mut self, run: &Run) -> Result<u64, Fault> {
+        let mut left = run.limits.tokens.saturating_sub(run.used.tokens());
+        for child in run.open_children().collect::<Vec<_>>() {
+            let child = self.run(child)?;
+            left = left.saturating_sub(child.limits.tokens.saturating_sub(child.used.tokens()));
+        }
+        Ok(left)
+    }
+
     /// Every run above this one, nearest first.
     pub(crate) fn ancestors(&mut self, run: &Run) -> Result<Vec<Run>, Fault> {
         let mut above = Vec::new();

@@ -145,6 +145,91 @@ fn each_item_has_a_child_that_sees_only_its_own_document() {
     assert_eq!(sources.iter().filter(|s| matches!(s, Source::Document { .. })).count(), 2);
 }
 
+fn usage(tokens: u64) -> kernel::run::Usage {
+    kernel::run::Usage { input_tokens: tokens, output_tokens: 0, model_ms: 0 }
+}
+
+/// The run asks its model once.
+fn spend(w: &mut World, run: RunNumber, tokens: u64) {
+    let prompted = w.run(run).next_step;
+    let (request, model) = (BlobHash::of(b"request"), "m".to_owned());
+    w.advance(run, vec![Move::Prompt { request, model }]);
+    w.advance(run, vec![Move::Reply { prompted, reply: BlobHash::of(b"reply"), usage: usage(tokens) }]);
+}
+
+/// What a run has used, and what its open children may still use, is never more than its limit.
+#[track_caller]
+fn within_limit(w: &mut World, run: RunNumber) -> u64 {
+    let parent = w.run(run);
+    let children: Vec<RunNumber> = parent.open_children().collect();
+    let lent: u64 = children.into_iter().map(|c| w.run(c)).map(|c| c.limits.tokens - c.used.tokens()).sum();
+    let most = parent.used.tokens() + lent;
+    assert!(most <= parent.limits.tokens, "{most} of {}", parent.limits.tokens);
+    most
+}
+
+#[test]
+fn children_side_by_side_share_what_is_left() {
+    let mut w = World::new();
+    let items = ["a", "b", "c", "d", "e"].map(document).to_vec();
+    let run = w.start_shaped(Shape::Each { jobs: 3 }, items);
+    let limit = w.run(run).limits.tokens;
+    w.advance(run, (0..3).map(|index| Move::Spawn { index }).collect());
+    let children: Vec<RunNumber> = w.run(run).children.into_values().collect();
+    let lent: Vec<u64> = children.iter().map(|c| w.run(*c).limits.tokens).collect();
+    assert!(lent.iter().all(|share| *share >= limit / 3), "{lent:?}");
+    assert!(limit - within_limit(&mut w, run) < 3, "nothing is kept back");
+    // One uses its share up, one ends early: what it has not used is there for the next.
+    spend(&mut w, children[0], lent[0]);
+    spend(&mut w, children[1], 1_000);
+    within_limit(&mut w, run);
+    w.advance(children[1], vec![finish("early")]);
+    w.advance(run, vec![Move::Spawn { index: 3 }]);
+    let next = w.run(run).children[&3];
+    assert!(w.run(next).limits.tokens >= lent[1] - 1_000);
+    within_limit(&mut w, run);
+    // The last one has it all to itself.
+    for child in [children[0], children[2], next] {
+        w.advance(child, vec![finish("x")]);
+    }
+    w.advance(run, vec![Move::Spawn { index: 4 }]);
+    let last = w.run(run).children[&4];
+    assert_eq!(w.run(last).limits.tokens, limit - w.run(run).used.tokens());
+    // One reply can be longer than what was left; it takes nothing from what others were lent.
+    spend(&mut w, last, limit);
+    assert!(w.run(run).used.tokens() > limit);
+}
+
+#[test]
+fn workers_called_in_one_turn_share_what_is_left() {
+    let mut w = World::new();
+    let run = w.start();
+    spend(&mut w, run, 20_000);
+    let limit = w.run(run).limits.tokens;
+    let allowed = || vec![Decision::Allow, Decision::Ask, Decision::Allow, Decision::Deny, Decision::Ask];
+    let judged = allowed().into_iter().map(|d| w.judgement(run, "reader", "call", d)).collect();
+    w.advance(run, vec![Move::Propose { proposals: judged }]);
+    let share = (limit - 20_000) / 4;
+    let children: Vec<RunNumber> = w.run(run).open_children().collect();
+    assert_eq!(children.iter().map(|c| w.run(*c).limits.tokens).collect::<Vec<_>>(), [share, share]);
+    // Those that were asked about find their shares, one after the other.
+    let message = w.open_mail()[0];
+    w.answer(message, kernel::command::Choice::Approve { for_run: false });
+    let approved = |w: &mut World| -> Vec<Move> {
+        let open = w.run(run).open;
+        let ready = open.iter().filter(|(_, phase)| **phase == Phase::Approved);
+        ready.map(|(step, _)| Move::Begin { proposal: *step }).collect()
+    };
+    let moves = approved(&mut w);
+    w.advance(run, moves);
+    let children: Vec<RunNumber> = w.run(run).open_children().collect();
+    assert_eq!(children.iter().map(|c| w.run(*c).limits.tokens).collect::<Vec<_>>(), [share; 4]);
+    assert_eq!(within_limit(&mut w, run), limit);
+    // A child that lends on does so out of its own.
+    spend(&mut w, children[0], 5_000);
+    assert_eq!(within_limit(&mut w, run), limit);
+}
+
 #[test]
 fn what_a_run_reads_taints_what_it_proposes_later() {
     let mut w = World::new();

@@ -25,7 +25,9 @@ use http::{Endpoint, Part};
 use wire::{Assembly, Dialect};
 
 /// OpenAI's own address.
-const OPENAI: &str = "https://api.openai.com/v1";
+pub(crate) const OPENAI: &str = "https://api.openai.com/v1";
+/// An Ollama on this machine.
+pub(crate) const OLLAMA: &str = "http://127.0.0.1:11434";
 /// The variable with the key for [`ModelRef::OpenAi`].
 pub const OPENAI_KEY: &str = "OPENAI_API_KEY";
 /// The variable that puts another server in OpenAI's place.
@@ -59,17 +61,21 @@ impl Compat {
     /// over plain HTTP to another machine, [`ModelError::ModelNotFound`] for a reference of another kind.
     pub fn open(reference: &ModelRef, lookup: Lookup<'_>, retry: Retry) -> Result<Self, ModelError> {
         let setting = |name: &str| lookup(name).filter(|value| !value.reveal().trim().is_empty());
-        let (base_url, model, key) = match reference {
-            ModelRef::OpenAi { model } => {
-                let base =
-                    setting(OPENAI_URL).map(|url| url.reveal().trim().trim_end_matches('/').to_owned());
+        let pinned = reference.clone().pinned(lookup).map_err(|error| ModelError::ModelNotFound {
+            model: reference.to_string(),
+            reason: error.to_string(),
+        })?;
+        let (base_url, model, key) = match &pinned {
+            ModelRef::OpenAi { base_url, model } => {
                 let key = setting(OPENAI_KEY);
-                if base.is_none() && key.is_none() {
+                if base_url.is_none() && key.is_none() {
                     return Err(ModelError::KeyMissing { variable: OPENAI_KEY.to_owned() });
                 }
-                (base.unwrap_or_else(|| OPENAI.to_owned()), model, key)
+                (base_url.clone().unwrap_or_else(|| OPENAI.to_owned()), model, key)
             }
-            ModelRef::Ollama { model } => (format!("{}/v1", ollama_url(lookup)), model, None),
+            ModelRef::Ollama { url, model } => {
+                (format!("{}/v1", url.as_deref().unwrap_or(OLLAMA)), model, None)
+            }
             ModelRef::Compat { base_url, model } => (base_url.clone(), model, setting(COMPAT_KEY)),
             other => {
                 let reason = "not a server's model".to_owned();
@@ -80,7 +86,7 @@ impl Compat {
         if key.is_some() && !server.starts_with("https://") && !is_loopback(&server) {
             return Err(ModelError::KeyInTheClear { server });
         }
-        let is_openai = matches!(reference, ModelRef::OpenAi { .. });
+        let is_openai = matches!(pinned, ModelRef::OpenAi { .. });
         let dialect =
             Dialect { completion_tokens: is_openai, format_beside_tools: is_openai, ..Dialect::default() };
         let endpoint = Endpoint {
@@ -303,6 +309,10 @@ mod tests {
             "will not send a key to http://h without encryption",
         );
         check("openai:m", &[(OPENAI_URL, "http://h/v1")], "no key to http://h");
+        // A reference that names its server means that one, whatever the variables say.
+        let elsewhere = (OPENAI_URL, "https://elsewhere/v1");
+        check("openai:https://own/v1#m", &[key, elsewhere], "key to https://own");
+        check("ollama:http://box:11434#m", &[key, (OLLAMA_HOST, "elsewhere")], "no key to http://box:11434");
         check("compat:https://other/v1#m", &[key], "no key to https://other");
         check("compat:https://other/v1#m", &[(COMPAT_KEY, "k")], "key to https://other");
         check("ollama:m", &[key, (COMPAT_KEY, "k")], "no key to http://127.0.0.1:11434");

@@ -231,7 +231,7 @@ pub(super) fn confirm<C: Reference, R: Report>(
             let most = limits.get(Limit::NumProperties);
             if !within(record.len(), most) {
                 return refuse(pattern, specimen, report, || {
-                    let most = super::mismatch::number_text(most);
+                    let most = super::mismatch::quoted_number(most);
                     format!("Must not have more than {most} properties: {}", about())
                 });
             }
@@ -246,7 +246,7 @@ pub(super) fn confirm<C: Reference, R: Report>(
             // Here upstream asks for fewer than the limit; everywhere else the limit itself is allowed.
             if !within(elements.len() + 1, most) {
                 return refuse(pattern, specimen, report, || {
-                    let most = super::mismatch::number_text(most);
+                    let most = super::mismatch::quoted_number(most);
                     format!("Set must not have more than {most} elements: (a number)")
                 });
             }
@@ -261,7 +261,7 @@ pub(super) fn confirm<C: Reference, R: Report>(
             let (keys, values) = map_parts(specimen);
             if !within(keys.len(), most) {
                 return refuse(pattern, specimen, report, || {
-                    let most = super::mismatch::number_text(most);
+                    let most = super::mismatch::quoted_number(most);
                     format!("CopyMap must have no more than {most} entries: {}", about())
                 });
             }
@@ -304,22 +304,24 @@ fn confirm_literal<C: Reference, R: Report>(
     specimen: &Value<C>,
     report: &mut R,
 ) -> Verdict {
-    let equal = match (key, specimen) {
-        // Sets may list remotables in any order, and upstream throws on maps: the key order decides.
-        (Value::Array(_), Value::Array(_))
-        | (Value::Record(_), Value::Record(_))
-        | (Value::Tagged(_), Value::Tagged(_)) => {
-            is_key(specimen)
-                && compare_known_keys(specimen, key)
-                    .map_err(|complaint| thrown(pattern, specimen, complaint))?
-                    == Some(Ordering::Equal)
-        }
-        _ => key == specimen,
-    };
+    let equal = equals(key, specimen).map_err(|complaint| thrown(pattern, specimen, complaint))?;
     if equal {
         return Ok(true);
     }
     refuse(pattern, specimen, report, || format!("{} - Must be: {}", redacted(specimen), redacted(key)))
+}
+
+/// Whether a specimen is the same key. Sets may list remotables in any order, and upstream throws on maps: the key
+/// order decides.
+pub(super) fn equals<C: Reference>(key: &Value<C>, specimen: &Value<C>) -> Result<bool, Complaint> {
+    match (key, specimen) {
+        (Value::Array(_), Value::Array(_))
+        | (Value::Record(_), Value::Record(_))
+        | (Value::Tagged(_), Value::Tagged(_)) => {
+            Ok(is_key(specimen) && compare_known_keys(specimen, key)? == Some(Ordering::Equal))
+        }
+        _ => Ok(key == specimen),
+    }
 }
 
 fn confirm_kind<C: Reference, R: Report>(

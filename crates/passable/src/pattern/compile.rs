@@ -143,7 +143,8 @@ pub(super) fn json_like<C: Reference>(value: &Value<C>) -> String {
             let fields = property_order(record.fields()).map(|(name, value)| field((name, value)));
             format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
         }
-        Value::Number(_) | Value::Bool(_) | Value::Null => crate::smallcaps::encode(value).body.split_off(1),
+        Value::Number(number) => super::quoted_number(*number),
+        Value::Bool(_) | Value::Null => crate::smallcaps::encode(value).body.split_off(1),
         Value::Tagged(tagged) => quoted(&Text::from(format!("[{}]", tagged.tag().to_str_lossy()))),
         Value::Remotable(remote) => {
             let iface = remote.iface.as_ref().map_or("Remotable".into(), Text::to_str_lossy);

@@ -88,7 +88,7 @@ pub(super) fn structural<C: Reference>(pattern: &Pattern<C>) -> Pattern<C> {
     }
 }
 
-fn read<C: Reference>(
+pub(super) fn read<C: Reference>(
     pattern: &Pattern<C>,
     json: &Json,
     resolve: &mut Resolve<'_, C>,
@@ -338,8 +338,30 @@ fn write_or_escape<C: Reference>(
 ) -> Json {
     let json = write(part, value, refer);
     // References cannot be read back here; where they are asked for they are never ambiguous.
-    let same = !value.references().is_empty() || read(whole, &json, &mut |_, _| None).as_ref() == Ok(value);
+    let back = || read(whole, &json, &mut |_, _| None);
+    let same = !value.references().is_empty() || back().is_ok_and(|back| same_but_left_out(&back, value));
     if same { json } else { plain::write(value, refer) }
+}
+
+/// Whether what was read is the value, except that fields that are `undefined` are left out.
+fn same_but_left_out<C: Reference>(read: &Value<C>, value: &Value<C>) -> bool {
+    match (read, value) {
+        (Value::Array(read), Value::Array(value)) => {
+            let pairs = read.iter().zip(value.iter());
+            read.len() == value.len() && pairs.into_iter().all(|(read, value)| same_but_left_out(read, value))
+        }
+        (Value::Record(read), Value::Record(value)) => {
+            let there = |(name, own): &(Text, Value<C>)| match read.get_text(name) {
+                Some(read) => same_but_left_out(read, own),
+                None => matches!(own, Value::Undefined),
+            };
+            value.iter().all(there) && read.names().all(|name| value.get_text(name).is_some())
+        }
+        (Value::Tagged(read), Value::Tagged(value)) => {
+            read.tag() == value.tag() && same_but_left_out(read.payload(), value.payload())
+        }
+        _ => read == value,
+    }
 }
 
 /// Whether plain JSON must escape the whole record because of its names.

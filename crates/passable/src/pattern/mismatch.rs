@@ -185,6 +185,12 @@ pub(crate) fn number_text(number: f64) -> String {
     out
 }
 
+/// A limit as upstream quotes it in messages: what JSON cannot say stands in brackets.
+pub(crate) fn quoted_number(number: f64) -> String {
+    let text = number_text(number);
+    if number.is_finite() { text } else { format!("\"[{text}]\"") }
+}
+
 /// Plain JSON in a few words. Safe to show.
 pub(crate) fn found_json(json: &serde_json::Value) -> String {
     match Value::<crate::NoRef>::from_json(json) {

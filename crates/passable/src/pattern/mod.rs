@@ -9,7 +9,9 @@ mod compile;
 mod controls;
 mod describe;
 mod elicitation;
+mod form;
 mod json;
+mod layout;
 mod limits;
 mod mismatch;
 mod schema;
@@ -29,7 +31,7 @@ pub use elicitation::{Elicitation, is_elicitation_schema};
 pub use json::Resolve;
 pub use limits::{Limit, Limits};
 pub use mismatch::{Label, Mismatch};
-pub(crate) use mismatch::{found_json, number_text};
+pub(crate) use mismatch::{found_json, number_text, quoted_number};
 
 pub use schema_in::SchemaError;
 

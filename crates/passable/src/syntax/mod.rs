@@ -10,6 +10,7 @@ mod wrap;
 use std::fmt;
 use std::ops::Range;
 
+pub(crate) use shorthand::decimal;
 pub use shorthand::{CAPABILITY_WORDS, Node};
 
 use crate::guard::{InterfaceGuard, MethodGuard};

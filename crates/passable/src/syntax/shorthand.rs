@@ -246,7 +246,7 @@ fn unquote(text: &str) -> Option<&str> {
     })
 }
 
-fn decimal(text: &str) -> Option<f64> {
+pub(crate) fn decimal(text: &str) -> Option<f64> {
     let plain =
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     plain.then(|| text.parse().ok()).flatten().filter(|number: &f64| number.is_finite())

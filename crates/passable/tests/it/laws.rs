@@ -1,4 +1,4 @@
-//! Laws that hold for every value and every pattern. `PROPTEST_CASES=10000` makes them thorough.
+//! Laws that hold for every value and every pattern.
 
 use std::cmp::Ordering;
 
@@ -12,12 +12,18 @@ use serde_json::Value as Json;
 use crate::arbitrary::{V, key, matching, pattern, text, value};
 use crate::schema::accepts;
 
+/// How often each law is tried; `PROPTEST_CASES` asks for another number.
+pub(crate) fn cases() -> ProptestConfig {
+    let own = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() { own } else { ProptestConfig { cases: 10_000, ..own } }
+}
+
 fn has_promise(value: &V) -> bool {
     value.references().iter().any(|reference| reference.starts_with('?'))
 }
 
 /// The value with optional fields that are `undefined` left out, as JSON leaves them out.
-fn settled(value: &V) -> V {
+pub(crate) fn settled(value: &V) -> V {
     match value {
         Value::Array(array) => Value::array(array.iter().map(settled)),
         Value::Record(record) => {
@@ -51,6 +57,8 @@ fn beyond_schema(value: &V) -> bool {
 }
 
 proptest! {
+    #![proptest_config(cases())]
+
     #[test]
     fn codecs_give_back_what_they_were_given(value in value(true)) {
         prop_assert_eq!(&smallcaps::decode(&smallcaps::encode(&value)).unwrap(), &value);

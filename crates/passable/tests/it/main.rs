@@ -4,6 +4,7 @@
 
 mod arbitrary;
 mod differential;
+mod form;
 mod fuzz;
 mod hostile;
 mod interface;

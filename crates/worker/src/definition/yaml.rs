@@ -158,11 +158,9 @@ impl<'a> Reader<'a> {
                 Event::Nothing | Event::StreamStart | Event::DocumentEnd => {}
                 Event::DocumentStart(_) if root.is_none() => {}
                 Event::DocumentStart(_) => {
-                    return Err(self.fatal(
-                        "yaml/syntax",
-                        "there is a second document here",
-                        self.range(span),
-                    ));
+                    let help = "keep one; the text for the model comes after the second line `---`";
+                    let message = "there is a second document here";
+                    return Err(fatal("yaml/syntax", message, self.range(span), help));
                 }
                 event => root = Some(self.node(event, span, 0)?),
             }
@@ -178,7 +176,7 @@ impl<'a> Reader<'a> {
                 let line_end = self.text.get(at - self.offset..).and_then(|rest| rest.find(['\r', '\n']));
                 let end = line_end.map_or(self.offset + self.text.len(), |length| at + length.min(1));
                 let message = format!("this is not YAML: {}", error.info());
-                Err(self.fatal("yaml/syntax", message, at..end.max(at)))
+                Err(fatal("yaml/syntax", message, at..end.max(at), way_out(error.info())))
             }
         }
     }
@@ -190,7 +188,8 @@ impl<'a> Reader<'a> {
             let message = format!(
                 "there are more than {MAX_NODES} values here, or more than {MAX_DEPTH} inside each other"
             );
-            return Err(self.fatal("yaml/too-large", message, range));
+            let help = "write it more plainly: no worker needs so many";
+            return Err(fatal("yaml/too-large", message, range, help));
         }
         let (anchor, tag) = match &event {
             Event::Scalar(_, _, anchor, tag) => (*anchor, tag.is_some()),
@@ -262,7 +261,10 @@ impl<'a> Reader<'a> {
                     let text = self.text.get(key.span.start - self.offset..key.span.end - self.offset);
                     entries.push((Key { text: text.unwrap_or_default().to_owned(), span: key.span }, value));
                 }
-                _ => self.problems.push(Diagnostic::error("yaml/key", "a key must be text", key.span)),
+                _ => {
+                    let problem = Diagnostic::error("yaml/key", "a key must be text", key.span);
+                    self.problems.push(problem.help("write it like `name: value`"));
+                }
             }
         }
     }
@@ -284,10 +286,25 @@ impl<'a> Reader<'a> {
         let inside = self.text.get(start - self.offset..end.max(start) - self.offset).unwrap_or_default();
         start..start + inside.trim_end().len()
     }
+}
 
-    fn fatal(&self, code: &'static str, message: impl Into<String>, span: Range<usize>) -> Fatal {
-        Box::new(Diagnostic::error(code, message, span))
+fn fatal(code: &'static str, message: impl Into<String>, span: Range<usize>, help: &str) -> Fatal {
+    Box::new(Diagnostic::error(code, message, span).help(help))
+}
+
+/// What most often mends a text of which the parser says this.
+fn way_out(info: &str) -> &'static str {
+    for (part, help) in [
+        ("flow", "close every `{` and `[`, with a comma between what they hold"),
+        ("mapping values", "put text that holds a colon in quotes"),
+        ("escape", "write a backslash in double quotes as `\\\\`, or use single quotes"),
+        ("quoted", "close the quotes"),
+    ] {
+        if info.contains(part) {
+            return help;
+        }
     }
+    "each line is `key: value`, indented with spaces; put text with signs in it in quotes"
 }
 
 /// Reads a scalar by the YAML 1.2 core rules; only plain scalars can be anything but text.

@@ -36,10 +36,13 @@ pub(super) fn confirm_entries<C: Reference, R: Report>(
     record: &Record<C>,
     report: &mut R,
 ) -> Verdict {
+    // Two keys side by side are a key, and upstream compares them as one.
+    let literal = name_pattern.as_literal().is_some() && value_pattern.as_literal().is_some();
+    let pair = literal.then(|| Pattern::tuple([name_pattern.clone(), value_pattern.clone()]));
     for (name, value) in crate::codec::json::property_order(record.fields()) {
         if !within(name.utf16_len(), name_limit) {
             report.refuse(|| {
-                let limit = crate::pattern::number_text(name_limit);
+                let limit = crate::pattern::quoted_number(name_limit);
                 let message = format!("Property name must not be longer than {limit}");
                 let found = format!("a name of {} characters", name.utf16_len());
                 Mismatch::new(message, pattern.describe(), found)
@@ -48,6 +51,10 @@ pub(super) fn confirm_entries<C: Reference, R: Report>(
             return Ok(false);
         }
         let field = |report: &mut R| {
+            if let Some(pair) = &pair {
+                let own = Value::array([Value::String(name.clone()), value.clone()]);
+                return confirm(pair, &own, report);
+            }
             let named = Value::String(name.clone());
             let name_matches = matches!(name_pattern.matcher(), Matcher::Any)
                 || nested(name_pattern, &named, report, || Label::note("[0]"))?;
@@ -114,7 +121,7 @@ pub(super) fn confirm_bag<C: Reference, R: Report>(
     let most = limits.get(Limit::NumUniqueBagElements);
     if !within(entries.len(), most) {
         return refuse(pattern, specimen, report, || {
-            let most = crate::pattern::number_text(most);
+            let most = crate::pattern::quoted_number(most);
             format!("Bag must not have more than {most} unique elements: {}", redacted(specimen))
         });
     }

@@ -1,6 +1,6 @@
 //! Checks of what has parts of its own: records with given fields, and split arrays and records.
 
-use super::{Report, Verdict, confirm_style, nested, refuse};
+use super::{Report, Verdict, confirm_style, equals, nested, refuse, thrown};
 use crate::codec::error::Segment;
 use crate::keys::{quoted, redacted};
 use crate::pattern::mismatch::found;
@@ -118,15 +118,15 @@ pub(super) fn confirm_split_record<C: Reference, R: Report>(
     }
     own.sort_by(|left, right| left.0.cmp(&right.0));
     let all_literal = split.required.iter().all(|(_, part)| part.as_literal().is_some());
-    if all_literal {
+    if split.required.is_empty() {
+        // Nothing is asked for, which is what most partial patterns do.
+    } else if all_literal {
         // Then the required part is itself a key, and upstream compares it as a whole.
-        let same = split.required.len() == own.len()
-            && split
-                .required
-                .iter()
-                .zip(&own)
-                .all(|((name, part), (own_name, value))| name == own_name && part.matches(value));
-        if !same {
+        let literal = |(name, part): &(Text, Pattern<C>)| Some((name.clone(), part.as_literal()?.clone()));
+        let whole = |fields| Value::try_record(fields).unwrap_or_else(|_| Value::too_deep());
+        let key = whole(split.required.iter().filter_map(literal).collect());
+        let own = whole(own.into_iter().cloned().collect());
+        if !equals(&key, &own).map_err(|complaint| thrown(pattern, specimen, complaint))? {
             return refuse(pattern, specimen, report, || "(an object) - Must be: (an object)".to_owned());
         }
     } else if !confirm_fields(pattern, &split.required, &own, specimen, report)? {

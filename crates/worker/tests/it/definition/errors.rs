@@ -348,10 +348,25 @@ fn front_matter() {
     2:21 "a" [yaml/duplicate-key] `a` is given twice
       keep one of the two
     "#);
-    assert_snapshot!(front("description: {a"), @r#"3:1 "" [yaml/syntax] this is not YAML: while parsing a flow mapping, did not find expected ',' or '}'"#);
-    assert_snapshot!(front("a: b: c"), @r#"2:5 ":" [yaml/syntax] this is not YAML: mapping values are not allowed in this context"#);
-    assert_snapshot!(front("description: x\n...\nmodel: y"), @r#"4:1 "" [yaml/syntax] there is a second document here"#);
-    assert_snapshot!(front("? [a]\n: b"), @r#"2:3 "[a]" [yaml/key] a key must be text"#);
+    assert_snapshot!(front("description: {a"), @r#"
+    3:1 "" [yaml/syntax] this is not YAML: while parsing a flow mapping, did not find expected ',' or '}'
+      close every `{` and `[`, with a comma between what they hold
+    "#);
+    assert_snapshot!(front("a: b: c"), @r#"
+    2:5 ":" [yaml/syntax] this is not YAML: mapping values are not allowed in this context
+      put text that holds a colon in quotes
+    "#);
+    assert!(front(r#"description: "a\q""#).contains("single quotes"));
+    assert!(front("description: 'a").contains("close the quotes"));
+    assert!(front("description: @x").contains("each line is `key: value`"));
+    assert_snapshot!(front("description: x\n...\nmodel: y"), @r#"
+    4:1 "" [yaml/syntax] there is a second document here
+      keep one; the text for the model comes after the second line `---`
+    "#);
+    assert_snapshot!(front("? [a]\n: b"), @r#"
+    2:3 "[a]" [yaml/key] a key must be text
+      write it like `name: value`
+    "#);
     assert_snapshot!(front("description: !!python/object:os.system x"), @r#"
     2:14 "!!python/object:os.system x" [yaml/tag] tags are not understood here
       put text in quotes instead; other values need no tag
@@ -376,7 +391,10 @@ fn front_matter() {
     4:9 "*b" [yaml/anchor] anchors and aliases are not understood here
       write the value out
     "#);
-    assert_snapshot!(front(&format!("description: {}x{}", "[".repeat(60), "]".repeat(60))), @r#"2:46 "[" [yaml/too-large] there are more than 10000 values here, or more than 32 inside each other"#);
+    assert_snapshot!(front(&format!("description: {}x{}", "[".repeat(60), "]".repeat(60))), @r#"
+    2:46 "[" [yaml/too-large] there are more than 10000 values here, or more than 32 inside each other
+      write it more plainly: no worker needs so many
+    "#);
 }
 
 /// Spans stay right behind characters of several bytes, a byte order mark and carriage returns.

@@ -1,0 +1,114 @@
+//! Forms: what a person has filled in, as the pairs of name and text that a form sends, already decoded.
+//!
+//! A name says where in the tree of [`Control`](super::Control)s a text stands:
+//!
+//! | name | text |
+//! | --- | --- |
+//! | `value` | the answer of the control at the root |
+//! | `value/NAME`, `value/3` | that of a field, of an element, of a row |
+//! | `value/3/key`, `value/3/value` | those of the two sides of a row of pairs |
+//! | `value:kind` | the number of the variant that was chosen; its answer is at `value/NUMBER` |
+//! | `value:rest` | further fields or elements of a group, as its `rest` asks for them |
+//! | `value:given` | `yes` or `no`: whether something is there that would show in no other way |
+//! | `value:json` | the value as plain JSON, whatever the control asks |
+//!
+//! Within a step, `~` is written `~0`, `/` is `~1` and `:` is `~2`. Rows are ordered by their numbers, which need
+//! not be dense.
+//!
+//! | control | text |
+//! | --- | --- |
+//! | line | the text; line ends are one `\n`, however they were sent |
+//! | spin | a decimal number, `NaN`, `Infinity` or `-Infinity` |
+//! | digits | an integer |
+//! | toggle | `true` (or `on`) or `false`; of several, the last counts, so that a box can follow a hidden `false` |
+//! | menu, checks | the choice itself if all choices are text, else its number |
+//! | pick | a name that the caller resolves |
+//! | file | base64 |
+//! | JSON | JSON of the shape of [`Pattern::to_json_schema`] |
+//! | pattern text | an `M.` expression |
+//! | note | none |
+
+mod read;
+mod tree;
+mod write;
+
+use super::{Mismatch, Pattern, Resolve};
+use crate::value::{Reference, Value};
+
+/// The step at which every name begins.
+const ROOT: &str = "value";
+
+impl<C: Reference> Pattern<C> {
+    /// Reads what a form made of [`Pattern::controls`] sends, and checks it: a body is accepted exactly if it says a
+    /// value that matches. Names that the form does not have are refused, and so is what is filled in twice.
+    /// Capabilities are refused; see [`Pattern::read_form_with`].
+    ///
+    /// ```
+    /// use passable::{Pattern, Value};
+    /// let pattern: Pattern = Pattern::parse("{ name: M.string(), tags: M.arrayOf(M.string()), age: M.opt(M.nat()) }")?;
+    /// let pairs = [("value/name", "Ada"), ("value/tags/0", "x"), ("value/tags/7", "y"), ("value/age", "36")];
+    /// let body: Vec<_> = pairs.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    /// let value = pattern.read_form(&body)?;
+    /// assert_eq!(value, Value::parse(r#"{ name: "Ada", tags: ["x", "y"], age: 36n }"#)?);
+    ///
+    /// let refused = pattern.read_form(&body[1..]).unwrap_err();
+    /// assert_eq!(refused.teach(), "`name`: expected text, found nothing");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_form(&self, pairs: &[(String, String)]) -> Result<Value<C>, Mismatch> {
+        self.read_form_with(pairs, &mut |_, _| None)
+    }
+
+    /// Like [`Pattern::read_form`]; the caller says what a name means where a capability is asked for.
+    pub fn read_form_with(
+        &self,
+        pairs: &[(String, String)],
+        resolve: &mut Resolve<'_, C>,
+    ) -> Result<Value<C>, Mismatch> {
+        let root = tree::plant(pairs)?;
+        let value = match read::read(self, &root, resolve)? {
+            Some(value) => value,
+            None if self.matches(&Value::Undefined) => Value::Undefined,
+            None => return Err(read::missing(self)),
+        };
+        self.check(&value)?;
+        Ok(value)
+    }
+
+    /// The pairs that a form sends in which a value has been filled in; [`Pattern::read_form`] gives it back, except
+    /// that optional fields that are `undefined` are left out. Total: what a control cannot hold is written as JSON.
+    /// References have no names here; see [`Pattern::write_form_with`].
+    ///
+    /// ```
+    /// use passable::{Pattern, Value};
+    /// let pattern: Pattern = Pattern::parse("M.or(M.string(), M.arrayOf(M.boolean()))")?;
+    /// let pairs = pattern.write_form(&Value::parse("[true, false]")?);
+    /// let shown: Vec<String> = pairs.iter().map(|(name, text)| format!("{name}={text}")).collect();
+    /// assert_eq!(shown, ["value:kind=1", "value/1/0=true", "value/1/1=false"]);
+    /// # Ok::<(), passable::PatternError>(())
+    /// ```
+    pub fn write_form(&self, value: &Value<C>) -> Vec<(String, String)> {
+        self.write_form_with(value, &mut |_| String::new())
+    }
+
+    /// Like [`Pattern::write_form`]; the caller says by which name a reference is picked.
+    pub fn write_form_with(
+        &self,
+        value: &Value<C>,
+        refer: &mut dyn FnMut(&C) -> String,
+    ) -> Vec<(String, String)> {
+        write::write(self, value, refer)
+    }
+}
+
+/// The texts by which literals are chosen: themselves if all are text that a form can carry, else their numbers.
+fn choice_texts<C: Reference>(values: &[Value<C>]) -> Vec<String> {
+    let texts: Option<Vec<String>> =
+        values.iter().map(|value| value.as_str().filter(|text| is_plain(text)).map(str::to_owned)).collect();
+    texts.unwrap_or_else(|| (0..values.len()).map(|at| at.to_string()).collect())
+}
+
+/// Whether text comes back as it was sent: carriage returns do not.
+fn is_plain(text: &str) -> bool {
+    !text.contains('\r')
+}

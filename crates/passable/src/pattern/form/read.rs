@@ -1,0 +1,338 @@
+//! From the places of a form to a value.
+
+use std::collections::HashSet;
+
+use super::choice_texts;
+use super::tree::{NOTHING, Place, number, refuse};
+use crate::codec::{from_base64, read_bigint};
+use crate::pattern::layout::{Absent, Layout, Part, layout};
+use crate::pattern::{Label, Mismatch, Pattern, Resolve, Widget};
+use crate::text::Text;
+use crate::value::{NoRef, Reference, Value, ValueError};
+
+/// `None` is what is not filled in.
+type Answer<C> = Result<Option<Value<C>>, Mismatch>;
+
+pub(super) fn missing<C: Reference>(pattern: &Pattern<C>) -> Mismatch {
+    Mismatch::new("is not filled in", pattern.describe(), "nothing")
+}
+
+fn too_deep(error: ValueError) -> Mismatch {
+    Mismatch::new(error.to_string(), "something that nests less deep", "a deeply nested form")
+}
+
+pub(super) fn read<C: Reference>(
+    pattern: &Pattern<C>,
+    place: &Place<'_>,
+    resolve: &mut Resolve<'_, C>,
+) -> Answer<C> {
+    if place.is_left_out()? {
+        return Ok(None);
+    }
+    if let Some(json) = place.mark("json") {
+        place.allow(0, &["json", "given"])?;
+        place.no_parts()?;
+        return json.text()?.map(plain_json).transpose();
+    }
+    match layout(pattern) {
+        Layout::Single(widget) => single(&widget, pattern, place, resolve),
+        Layout::Symbol(_) => {
+            let symbol = |text: &str| Value::symbol(text).unwrap_or_else(|_| Value::string(text));
+            Ok(place.text()?.map(symbol))
+        }
+        Layout::Fixed(value) => {
+            place.allow(0, &["given"])?;
+            place.no_parts()?;
+            Ok(Some(value))
+        }
+        Layout::Menu(values) => match place.text()? {
+            Some(text) => choice(pattern, &values, &choice_texts(&values), text).map(Some),
+            None => Ok(None),
+        },
+        Layout::Checks(values) => {
+            place.allow(usize::MAX, &["given"])?;
+            place.no_parts()?;
+            let texts = choice_texts(&values);
+            let chosen = place.texts.iter().enumerate().map(|(at, text)| {
+                choice(pattern, &values, &texts, text).map_err(|error| error.within(Label::index(at)))
+            });
+            array(chosen.collect::<Result<_, _>>()?)
+        }
+        Layout::Optional(inner) => match place.is_empty() {
+            true => Ok(None),
+            false => read(&inner, place, resolve),
+        },
+        Layout::Variants(variants) => {
+            place.allow(0, &["kind", "given"])?;
+            place.only(|name| number(name).is_some_and(|number| (number as usize) < variants.len()))?;
+            let Some(kind) = place.mark("kind") else {
+                return match place.is_empty() {
+                    true => Ok(None),
+                    false => Err(refuse("the number of a variant as `:kind`", "answers without it")),
+                };
+            };
+            let text = kind.text()?.unwrap_or_default();
+            let own = place.parts.get(text).unwrap_or(&NOTHING);
+            match number(text).and_then(|number| variants.get(number as usize)) {
+                Some((_, Some(part))) => required(part, own, resolve).map(Some),
+                Some((_, None)) => own.text()?.map(|text| shaped(pattern, text, resolve)).transpose(),
+                None => Err(no_choice(pattern, text)),
+            }
+        }
+        Layout::Rows { item, distinct, .. } => {
+            let row = |(at, place): (usize, &Place<'_>)| {
+                required(&item, place, resolve).map_err(|error| error.within(Label::index(at)))
+            };
+            let elements = place.rows()?.into_iter().enumerate().map(row).collect::<Result<Vec<_>, _>>()?;
+            if !distinct {
+                return array(elements);
+            }
+            if let Some(at) = repeated(&elements) {
+                return Err(twice("each element once").within(Label::index(at)));
+            }
+            // What is no key cannot be in a set; the check says so.
+            Value::set(elements.clone()).map(Some).or_else(|_| array(elements))
+        }
+        Layout::Pairs { key, value, of, .. } => pairs(&key, &value, of, place, resolve),
+        Layout::Group { parts, rest, of } => group(&parts, rest.as_ref(), of, place, resolve),
+    }
+}
+
+/// Whether what is not filled in is `undefined`.
+pub(super) fn may_be_left_out<C: Reference>(pattern: &Pattern<C>) -> bool {
+    matches!(layout(pattern), Layout::Optional(_))
+}
+
+/// Reads what must be there, unless `undefined` is a way to be there.
+fn required<C: Reference>(
+    pattern: &Pattern<C>,
+    place: &Place<'_>,
+    resolve: &mut Resolve<'_, C>,
+) -> Result<Value<C>, Mismatch> {
+    match read(pattern, place, resolve)? {
+        Some(value) => Ok(value),
+        None if may_be_left_out(pattern) => Ok(Value::Undefined),
+        None => Err(missing(pattern)),
+    }
+}
+
+fn array<C: Reference>(elements: Vec<Value<C>>) -> Answer<C> {
+    Value::try_array(elements).map(Some).map_err(too_deep)
+}
+
+fn single<C: Reference>(
+    widget: &Widget,
+    pattern: &Pattern<C>,
+    place: &Place<'_>,
+    resolve: &mut Resolve<'_, C>,
+) -> Answer<C> {
+    if *widget == Widget::Toggle {
+        place.allow(usize::MAX, &["given"])?;
+        place.no_parts()?;
+        return Ok(place.texts.last().map(|text| match text.as_ref() {
+            "true" | "on" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            other => Value::string(other),
+        }));
+    }
+    let Some(text) = place.text()? else { return Ok(None) };
+    // What is not of the right form stays text, and the check says what was expected instead.
+    let value = match widget {
+        Widget::Spin { .. } => number_value(text.trim()),
+        Widget::Digits { .. } => read_bigint(&Text::from(text.trim())).ok().map(Value::bigint),
+        Widget::File { .. } => from_base64(text).ok().map(Value::bytes),
+        Widget::Pick { .. } => resolve(pattern, text),
+        Widget::Json => Some(shaped(pattern, text, resolve)?),
+        Widget::PatternText => {
+            let parsed = Pattern::<C>::parse(text);
+            Some(parsed.map_err(|error| bad("a pattern", &error.to_string()))?.to_value())
+        }
+        _ => None,
+    };
+    Ok(Some(value.unwrap_or_else(|| Value::string(text))))
+}
+
+fn number_value<C: Reference>(text: &str) -> Option<Value<C>> {
+    let number = match text {
+        "NaN" => f64::NAN,
+        "Infinity" => f64::INFINITY,
+        "-Infinity" => f64::NEG_INFINITY,
+        _ => crate::syntax::decimal(text)?,
+    };
+    Some(Value::Number(number))
+}
+
+fn bad(expected: &str, error: &str) -> Mismatch {
+    let error = crate::visible_line(error);
+    Mismatch::new(format!("cannot be read: {error}"), expected, format!("text that cannot be read ({error})"))
+}
+
+fn plain_json<C: Reference>(text: &str) -> Result<Value<C>, Mismatch> {
+    let value = Value::<NoRef>::from_json_text(text);
+    value.map(|value| value.widen()).map_err(|error| bad("plain JSON", &error.to_string()))
+}
+
+/// JSON of the shape that the pattern's schema describes.
+pub(super) fn shaped<C: Reference>(
+    pattern: &Pattern<C>,
+    text: &str,
+    resolve: &mut Resolve<'_, C>,
+) -> Result<Value<C>, Mismatch> {
+    // Names that occur twice are found by the one reader, numbers keep all their digits with the other.
+    Value::<NoRef>::from_json_text(text).map_err(|error| bad("JSON", &error.to_string()))?;
+    let json = serde_json::from_str(text).map_err(|error| bad("JSON", &error.to_string()))?;
+    crate::pattern::json::read(pattern, &json, resolve)
+}
+
+fn no_choice<C: Reference>(pattern: &Pattern<C>, text: &str) -> Mismatch {
+    let found = crate::pattern::mismatch::found::<C>(&Value::string(text));
+    Mismatch::new("no such choice", pattern.describe(), found)
+}
+
+fn choice<C: Reference>(
+    pattern: &Pattern<C>,
+    values: &[Value<C>],
+    texts: &[String],
+    text: &str,
+) -> Result<Value<C>, Mismatch> {
+    let at = texts.iter().position(|own| own == text);
+    at.and_then(|at| values.get(at)).cloned().ok_or_else(|| no_choice(pattern, text))
+}
+
+/// The first place at which something stands that has stood before.
+fn repeated<C: Reference>(values: &[Value<C>]) -> Option<usize> {
+    let mut seen = HashSet::new();
+    values.iter().position(|value| !seen.insert(value))
+}
+
+fn twice(expected: &str) -> Mismatch {
+    Mismatch::new("occurs twice", expected, "the same once more")
+}
+
+fn pairs<C: Reference>(
+    key: &Pattern<C>,
+    value: &Pattern<C>,
+    of: &str,
+    place: &Place<'_>,
+    resolve: &mut Resolve<'_, C>,
+) -> Answer<C> {
+    let (mut keys, mut values) = (Vec::new(), Vec::new());
+    for (at, row) in place.rows()?.into_iter().enumerate() {
+        let outside = |error: Mismatch| error.within(Label::index(at));
+        row.allow(0, &["given"]).map_err(outside)?;
+        row.only(|name| name == "key" || name == "value").map_err(outside)?;
+        let mut side = |name: &str, pattern: &Pattern<C>| {
+            let place = row.parts.get(name).unwrap_or(&NOTHING);
+            required(pattern, place, resolve)
+                .map_err(|error| error.within(Label::name(&Text::from(name))).within(Label::index(at)))
+        };
+        keys.push(side("key", key)?);
+        values.push(side("value", value)?);
+    }
+    if let Some(at) = repeated(&keys) {
+        return Err(twice("each key once").within(Label::index(at)));
+    }
+    let told = |complaint: crate::Complaint| {
+        Mismatch::new(complaint.to_string(), format!("a {of}"), "rows that make none")
+    };
+    let entries = keys.into_iter().zip(values);
+    match of {
+        "map" => Value::map(entries).map(Some).map_err(told),
+        "bag" => {
+            let count = |(key, count): (Value<C>, Value<C>)| match count {
+                Value::BigInt(count) => Ok((key, (*count).clone())),
+                other => Err(Mismatch::new(
+                    "must be a count",
+                    "a big integer",
+                    crate::pattern::mismatch::found(&other),
+                )),
+            };
+            Value::bag(entries.map(count).collect::<Result<Vec<_>, _>>()?).map(Some).map_err(told)
+        }
+        _ => {
+            let field = |(name, value): (Value<C>, Value<C>)| match name {
+                Value::String(name) => Ok((name, value)),
+                other => Err(Mismatch::new("must be text", "text", crate::pattern::mismatch::found(&other))),
+            };
+            let fields = entries.map(field).collect::<Result<Vec<_>, _>>()?;
+            Value::try_record(fields).map(Some).map_err(too_deep)
+        }
+    }
+}
+
+fn group<C: Reference>(
+    parts: &[Part<C>],
+    rest: Option<&Pattern<C>>,
+    of: &str,
+    place: &Place<'_>,
+    resolve: &mut Resolve<'_, C>,
+) -> Answer<C> {
+    place.allow(0, &["given", if rest.is_some() { "rest" } else { "given" }])?;
+    let names: HashSet<&str> = parts.iter().filter_map(|part| part.name.as_str()).collect();
+    place.only(|name| names.contains(name))?;
+    let mut values = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        let label = || if of == "list" { Label::index(at) } else { Label::name(&part.name) };
+        let own = part.name.as_str().and_then(|name| place.parts.get(name));
+        let value = match (own, part.absent) {
+            // Below what must be there, a list may be empty and a note needs no answer.
+            (Some(_), _) | (None, Absent::Missing) => {
+                let own = own.unwrap_or(&NOTHING);
+                read(&part.pattern, own, resolve).map_err(|error| error.within(label()))?
+            }
+            (None, _) => None,
+        };
+        values.push(match (value, part.absent) {
+            (None, Absent::Missing) if may_be_left_out(&part.pattern) => Some(Value::Undefined),
+            (None, Absent::Missing) => return Err(missing(&part.pattern).within(label())),
+            (None, Absent::Undefined) => Some(Value::Undefined),
+            (value, _) => value,
+        });
+    }
+    let further = match (rest, place.mark("rest")) {
+        (Some(rest), Some(place)) => {
+            read(rest, place, resolve).map_err(|error| error.within(Label::note("...rest")))?
+        }
+        _ => None,
+    };
+    match of {
+        "list" => {
+            let further = match &further {
+                None => &[],
+                Some(further) => further.as_array().ok_or_else(|| odd_rest("a list", further))?,
+            };
+            // Elements that are left out before others are there as `undefined`.
+            let given = match further.is_empty() {
+                true => values.iter().rposition(Option::is_some).map_or(0, |last| last + 1),
+                false => values.len(),
+            };
+            let first = values.into_iter().take(given).map(|value| value.unwrap_or(Value::Undefined));
+            array(first.chain(further.iter().cloned()).collect())
+        }
+        "record" => {
+            let further = match &further {
+                None => &[],
+                Some(further) => further.as_record().ok_or_else(|| odd_rest("a record", further))?.fields(),
+            };
+            let own = parts.iter().zip(values).filter_map(|(part, value)| Some((part.name.clone(), value?)));
+            Value::try_record(own.chain(further.iter().cloned()).collect()).map(Some).map_err(too_deep)
+        }
+        _ => {
+            let mut values = values.into_iter().flatten();
+            match (of, values.next(), values.next()) {
+                ("tagged", Some(Value::String(tag)), Some(payload)) => {
+                    Value::try_tagged(tag, payload).map(Some).map_err(too_deep)
+                }
+                ("error", Some(Value::String(name)), Some(Value::String(message))) => {
+                    Ok(Some(Value::error(name, message)))
+                }
+                _ => Err(Mismatch::new("must be text", "text", "something else")),
+            }
+        }
+    }
+}
+
+fn odd_rest<C: Reference>(expected: &str, found: &Value<C>) -> Mismatch {
+    let found = crate::pattern::mismatch::found(found);
+    Mismatch::new("cannot follow", expected, found).within(Label::note("...rest"))
+}

@@ -1,0 +1,234 @@
+//! From a value to the pairs of a form in which it has been filled in.
+
+use std::collections::HashMap;
+
+use super::tree::escape;
+use super::{ROOT, choice_texts, is_plain, read};
+use crate::codec::{plain, to_base64};
+use crate::pattern::layout::{Absent, Layout, Part, layout};
+use crate::pattern::{Pattern, Widget, number_text};
+use crate::text::Text;
+use crate::value::{Reference, Value};
+use serde_json::Value as Json;
+
+pub(super) fn write<C: Reference>(
+    pattern: &Pattern<C>,
+    value: &Value<C>,
+    refer: &mut dyn FnMut(&C) -> String,
+) -> Vec<(String, String)> {
+    let mut writer = Writer { refer, pairs: Vec::new() };
+    writer.write(pattern, value, ROOT, false);
+    writer.pairs
+}
+
+struct Writer<'a, C> {
+    refer: &'a mut dyn FnMut(&C) -> String,
+    pairs: Vec<(String, String)>,
+}
+
+impl<C: Reference> Writer<'_, C> {
+    fn push(&mut self, name: &str, text: impl Into<String>) {
+        self.pairs.push((name.to_owned(), text.into()));
+    }
+
+    /// `shown`: whether something must show that the value is there.
+    fn write(&mut self, pattern: &Pattern<C>, value: &Value<C>, name: &str, shown: bool) {
+        let before = self.pairs.len();
+        if !self.fill(pattern, value, name) {
+            let json = plain::write(value, &mut |_| Json::Null);
+            self.push(&format!("{name}:json"), json.to_string());
+        }
+        if shown && self.pairs.len() == before {
+            let left_out = matches!(value, Value::Undefined) && read::may_be_left_out(pattern);
+            let given = if left_out { "no" } else { "yes" };
+            self.push(&format!("{name}:given"), given);
+        }
+    }
+
+    /// Fills in the control that asks for a pattern; says `false`, and does nothing, if it cannot hold the value.
+    fn fill(&mut self, pattern: &Pattern<C>, value: &Value<C>, name: &str) -> bool {
+        match (layout(pattern), value) {
+            (Layout::Single(widget), _) => match self.single(&widget, pattern, value) {
+                Some(text) => self.push(name, text),
+                None => return false,
+            },
+            (Layout::Symbol(_), Value::Symbol(symbol)) => {
+                match symbol.name().as_str().filter(|text| is_plain(text)) {
+                    Some(text) => self.push(name, text),
+                    None => return false,
+                }
+            }
+            (Layout::Fixed(own), value) => return own == *value,
+            (Layout::Menu(values), value) => match values.iter().position(|own| own == value) {
+                Some(at) => self
+                    .pairs
+                    .extend(choice_texts(&values).into_iter().nth(at).map(|text| (name.to_owned(), text))),
+                None => return false,
+            },
+            (Layout::Checks(values), Value::Array(array)) => {
+                let place = |element| values.iter().position(|own| own == element);
+                let Some(places) = array.iter().map(place).collect::<Option<Vec<_>>>() else { return false };
+                let texts = choice_texts(&values);
+                let chosen = places.into_iter().filter_map(|at| texts.get(at));
+                self.pairs.extend(chosen.map(|text| (name.to_owned(), text.clone())));
+            }
+            (Layout::Optional(_), Value::Undefined) => {}
+            (Layout::Optional(inner), value) => self.write(&inner, value, name, true),
+            (Layout::Variants(variants), value) => {
+                let fits = |part: &Option<Pattern<C>>| part.as_ref().is_none_or(|part| part.matches(value));
+                let Some(at) = variants.iter().position(|(_, part)| fits(part)) else { return false };
+                self.push(&format!("{name}:kind"), at.to_string());
+                let own = format!("{name}/{at}");
+                match variants.into_iter().nth(at) {
+                    Some((_, Some(part))) => self.write(&part, value, &own, false),
+                    _ => self.push(&own, plain::write(value, &mut |_| Json::Null).to_string()),
+                }
+            }
+            (Layout::Rows { item, distinct, .. }, value) => {
+                let elements = match distinct {
+                    true => value.payload_of("copySet").and_then(Value::as_array),
+                    false => value.as_array(),
+                };
+                let Some(elements) = elements else { return false };
+                for (at, element) in elements.iter().enumerate() {
+                    self.write(&item, element, &format!("{name}/{at}"), true);
+                }
+            }
+            (Layout::Pairs { key, value: part, of, .. }, value) => {
+                let Some(entries) = entries(of, value) else { return false };
+                for (at, (own, value)) in entries.iter().enumerate() {
+                    self.write(&key, own, &format!("{name}/{at}/key"), true);
+                    self.write(&part, value, &format!("{name}/{at}/value"), true);
+                }
+            }
+            (Layout::Group { parts, rest, of }, value) => {
+                let filled = match (of, value) {
+                    ("list", Value::Array(array)) => self.list(&parts, rest.as_ref(), array, name),
+                    ("record", Value::Record(_)) => self.record(&parts, rest.as_ref(), value, name),
+                    ("tagged", Value::Tagged(tagged)) => {
+                        let tag = Value::String(tagged.tag().clone());
+                        self.both(&parts, &tag, tagged.payload(), name)
+                    }
+                    ("error", Value::Error(error)) if error.id.is_none() => {
+                        let text = |text: &Text| Value::String(text.clone());
+                        self.both(&parts, &text(&error.name), &text(&error.message), name)
+                    }
+                    _ => false,
+                };
+                return filled;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn single(&mut self, widget: &Widget, pattern: &Pattern<C>, value: &Value<C>) -> Option<String> {
+        match (widget, value) {
+            (Widget::Line { .. }, Value::String(text)) => {
+                text.as_str().filter(|text| is_plain(text)).map(str::to_owned)
+            }
+            (Widget::Spin { .. }, Value::Number(number)) => Some(number_text(*number)),
+            (Widget::Digits { .. }, Value::BigInt(number)) => Some(number.to_string()),
+            (Widget::Toggle, Value::Bool(value)) => Some(value.to_string()),
+            (Widget::Pick { pending, .. }, Value::Remotable(remote) | Value::Promise(remote)) => {
+                (*pending || matches!(value, Value::Remotable(_))).then(|| (self.refer)(&remote.reference))
+            }
+            (Widget::File { .. }, Value::Bytes(bytes)) => Some(to_base64(bytes)),
+            (Widget::Json, _) => {
+                let json =
+                    pattern.write_json_with(value, &mut |reference| Json::from((self.refer)(reference)));
+                let text = json.to_string();
+                // A value that does not match may be written as what another one is written as.
+                let same = read::shaped(pattern, &text, &mut |_, _| None).is_ok_and(|read| read == *value);
+                same.then_some(text)
+            }
+            (Widget::PatternText, _) => {
+                let text = Pattern::from_value(value).ok()?.to_text();
+                let same = Pattern::<C>::parse(&text).is_ok_and(|read| read.to_value() == *value);
+                same.then_some(text)
+            }
+            _ => None,
+        }
+    }
+
+    fn both(&mut self, parts: &[Part<C>], first: &Value<C>, second: &Value<C>, name: &str) -> bool {
+        for (part, value) in parts.iter().zip([first, second]) {
+            let own = part.name.to_str_lossy();
+            self.write(&part.pattern, value, &format!("{name}/{own}"), part.absent != Absent::Missing);
+        }
+        true
+    }
+
+    fn record(&mut self, parts: &[Part<C>], rest: Option<&Pattern<C>>, value: &Value<C>, name: &str) -> bool {
+        let Some(record) = value.as_record() else { return false };
+        let known: HashMap<&Text, &Part<C>> = parts.iter().map(|part| (&part.name, part)).collect();
+        let named = |part: &Part<C>| part.name.as_str().is_some_and(is_plain);
+        // What the form fills in by itself must be there.
+        let kept = |part: &Part<C>| part.absent == Absent::LeftOut || record.get_text(&part.name).is_some();
+        let (own, further): (Vec<_>, Vec<_>) = record.iter().partition(|(name, _)| known.contains_key(name));
+        if !parts.iter().all(|part| named(part) && kept(part)) || (!further.is_empty() && rest.is_none()) {
+            return false;
+        }
+        for (field, value) in own {
+            let Some(part) = known.get(field) else { continue };
+            let absent = matches!(value, Value::Undefined) && part.absent != Absent::Missing;
+            if !absent {
+                let own = format!("{name}/{}", escape(&field.to_str_lossy()));
+                self.write(&part.pattern, value, &own, part.absent != Absent::Missing);
+            }
+        }
+        if let (Some(rest), false) = (rest, further.is_empty()) {
+            let further = further.into_iter().cloned();
+            let further = Value::try_record(further.collect()).unwrap_or_else(|_| Value::too_deep());
+            self.write(rest, &further, &format!("{name}:rest"), true);
+        }
+        true
+    }
+
+    fn list(&mut self, parts: &[Part<C>], rest: Option<&Pattern<C>>, array: &[Value<C>], name: &str) -> bool {
+        let least = parts.iter().filter(|part| part.absent != Absent::LeftOut).count();
+        if array.len() < least || (array.len() > parts.len() && rest.is_none()) {
+            return false;
+        }
+        for (at, (part, value)) in parts.iter().zip(array).enumerate() {
+            let own = format!("{name}/{at}");
+            match (value, part.absent) {
+                (Value::Undefined, Absent::Undefined) => {}
+                // Left out it would not be there.
+                (Value::Undefined, Absent::LeftOut) => {
+                    self.push(&format!("{own}:json"), plain::write(value, &mut |_| Json::Null).to_string());
+                }
+                _ => self.write(&part.pattern, value, &own, part.absent != Absent::Missing),
+            }
+        }
+        if let (Some(rest), Some(further)) =
+            (rest, array.get(parts.len()..).filter(|further| !further.is_empty()))
+        {
+            let further = Value::array(further.iter().cloned());
+            self.write(rest, &further, &format!("{name}:rest"), true);
+        }
+        true
+    }
+}
+
+/// The rows of a record, a map or a bag.
+fn entries<C: Reference>(of: &str, value: &Value<C>) -> Option<Vec<(Value<C>, Value<C>)>> {
+    match of {
+        "record" => {
+            let row = |(name, value): &(Text, Value<C>)| (Value::String(name.clone()), value.clone());
+            Some(value.as_record()?.iter().map(row).collect())
+        }
+        "map" => {
+            let payload = value.payload_of("copyMap")?;
+            let (keys, values) = (payload.get("keys")?.as_array()?, payload.get("values")?.as_array()?);
+            (keys.len() == values.len()).then(|| keys.iter().cloned().zip(values.iter().cloned()).collect())
+        }
+        _ => {
+            let row = |entry: &Value<C>| match entry.as_array()? {
+                [key, count] => Some((key.clone(), count.clone())),
+                _ => None,
+            };
+            value.payload_of("copyBag")?.as_array()?.iter().map(row).collect()
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! What kind of control asks for a pattern, one level deep.
+//!
+//! The tree of controls is made of it, and forms are read and written along it, so that the two cannot differ.
+
+use super::controls::Widget;
+use super::schema::unwrap_and;
+use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
+use crate::text::Text;
+use crate::value::{Reference, Value};
+
+/// How a pattern is asked for, with the patterns of its parts.
+pub(super) enum Layout<C> {
+    /// One control whose answer is one value.
+    Single(Widget),
+    /// Text that is the name of a symbol.
+    Symbol(Widget),
+    /// Nothing to fill in.
+    Fixed(Value<C>),
+    /// One of several literals.
+    Menu(Vec<Value<C>>),
+    /// A list of literals.
+    Checks(Vec<Value<C>>),
+    /// The pattern inside, or nothing.
+    Optional(Pattern<C>),
+    /// First which variant, then its own control. Without a pattern, a variant is JSON as text.
+    Variants(Vec<(String, Option<Pattern<C>>)>),
+    /// Any number of rows of one pattern.
+    Rows { item: Pattern<C>, max: f64, distinct: bool },
+    /// Any number of rows of two patterns.
+    Pairs { key: Pattern<C>, value: Pattern<C>, max: f64, of: &'static str },
+    /// Named parts, and perhaps further ones.
+    Group { parts: Vec<Part<C>>, rest: Option<Pattern<C>>, of: &'static str },
+}
+
+/// One part of a group.
+pub(super) struct Part<C> {
+    /// The name of the field or the number of the element.
+    pub(super) name: Text,
+    /// What it asks, once it is given.
+    pub(super) pattern: Pattern<C>,
+    /// What it means that it is not filled in.
+    pub(super) absent: Absent,
+}
+
+/// What it means that a part is not filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// That it is missing.
+    Missing,
+    /// That it is there, as `undefined`.
+    Undefined,
+    /// That it is left out.
+    LeftOut,
+}
+
+impl<C: Reference> Part<C> {
+    fn new(name: Text, pattern: &Pattern<C>, required: bool) -> Self {
+        match pattern.as_optional() {
+            Some(inner) => {
+                let absent = if required { Absent::Undefined } else { Absent::LeftOut };
+                Part { name, pattern: inner.clone(), absent }
+            }
+            None => {
+                let absent = if required { Absent::Missing } else { Absent::LeftOut };
+                Part { name, pattern: pattern.clone(), absent }
+            }
+        }
+    }
+
+    pub(super) fn required(&self) -> bool {
+        self.absent == Absent::Missing
+    }
+}
+
+fn line(max_length: f64) -> Widget {
+    Widget::Line { max_length, multiline: false, secret: false, format: None }
+}
+
+fn text(limits: &Limits) -> Widget {
+    line(limits.get(Limit::StringLength))
+}
+
+fn refined(refinement: Refinement, limits: &Limits) -> Widget {
+    let format = match refinement {
+        Refinement::Date | Refinement::DateTime | Refinement::Email | Refinement::Uri => {
+            Some(refinement.name())
+        }
+        _ => None,
+    };
+    Widget::Line {
+        max_length: limits.get(Limit::StringLength),
+        multiline: refinement == Refinement::Multiline,
+        secret: refinement == Refinement::Secret,
+        format,
+    }
+}
+
+fn pick(label: Option<&Text>, pending: bool) -> Widget {
+    let label = label.map(|label| crate::visible_line(&label.to_str_lossy()).into_owned());
+    Widget::Pick { label, pending }
+}
+
+fn digits(natural: bool, limits: &Limits) -> Widget {
+    Widget::Digits { natural, max_digits: limits.get(Limit::DecimalDigits) }
+}
+
+/// The values of patterns that are all literals, if there are any.
+fn literals<C: Reference>(parts: &[Pattern<C>]) -> Option<Vec<Value<C>>> {
+    let values: Option<Vec<_>> = parts.iter().map(|part| part.as_literal().cloned()).collect();
+    values.filter(|values| !values.is_empty())
+}
+
+/// What a rest pattern asks of further fields or elements: nothing if there may be none.
+fn rest<C: Reference>(rest: Option<&Pattern<C>>, open: Pattern<C>) -> Option<Pattern<C>> {
+    match rest {
+        None => Some(open),
+        Some(rest) if rest.as_literal().is_some() => None,
+        Some(rest) if matches!(rest.matcher(), Matcher::Any) => Some(open),
+        Some(rest) => Some(rest.clone()),
+    }
+}
+
+fn spin<C: Reference>(parts: &[Pattern<C>]) -> Widget {
+    let (mut min, mut max, mut whole) = (None, None, false);
+    for part in parts {
+        match part.matcher() {
+            Matcher::Refine(Refinement::Integer) => whole = true,
+            Matcher::Compare(Comparison::Gte, Value::Number(bound)) => min = Some((*bound, true)),
+            Matcher::Compare(Comparison::Gt, Value::Number(bound)) => min = Some((*bound, false)),
+            Matcher::Compare(Comparison::Lte, Value::Number(bound)) => max = Some((*bound, true)),
+            Matcher::Compare(Comparison::Lt, Value::Number(bound)) => max = Some((*bound, false)),
+            _ => {}
+        }
+    }
+    Widget::Spin { min, max, whole }
+}
+
+fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Layout<C> {
+    let limits = parts.iter().find_map(|part| match part.matcher() {
+        Matcher::String(limits) => Some(limits.clone()),
+        _ => None,
+    });
+    let refinement = parts.iter().find_map(|part| match part.matcher() {
+        Matcher::Refine(refinement) => Some(*refinement),
+        _ => None,
+    });
+    let number = parts.iter().any(|part| match part.matcher() {
+        Matcher::Kind(kind) => kind == "number",
+        Matcher::Compare(_, Value::Number(_)) | Matcher::Refine(Refinement::Integer) => true,
+        _ => false,
+    });
+    match (number, refinement, unwrap_and(parts)) {
+        (true, ..) => Layout::Single(spin(parts)),
+        (_, Some(refinement), _) => Layout::Single(refined(refinement, &limits.unwrap_or_default())),
+        (_, None, Some(part)) => layout(&part),
+        (_, None, None) => Layout::Single(Widget::Json),
+    }
+}
+
+fn elements<'a, C: Reference + 'a>(parts: impl IntoIterator<Item = (&'a Pattern<C>, bool)>) -> Vec<Part<C>> {
+    let part = |(at, (pattern, required)): (usize, (&Pattern<C>, bool))| {
+        Part::new(Text::from(at.to_string()), pattern, required)
+    };
+    parts.into_iter().enumerate().map(part).collect()
+}
+
+fn fields<'a, C: Reference + 'a>(
+    fields: impl IntoIterator<Item = &'a (Text, Pattern<C>)>,
+    required: bool,
+) -> impl Iterator<Item = Part<C>> {
+    fields.into_iter().map(move |(name, pattern)| Part::new(name.clone(), pattern, required))
+}
+
+/// How a pattern is asked for.
+pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
+    let single = Layout::Single;
+    match pattern.matcher() {
+        Matcher::Any | Matcher::Scalar => Layout::Variants(anything(pattern)),
+        Matcher::Key | Matcher::Not(_) | Matcher::Map(_) => single(Widget::Json),
+        Matcher::Pattern => single(Widget::PatternText),
+        Matcher::Literal(value) => Layout::Fixed(value.clone()),
+        Matcher::Kind(kind) => match kind.as_str() {
+            Some("undefined") => Layout::Fixed(Value::Undefined),
+            Some("null") => Layout::Fixed(Value::Null),
+            Some("boolean") => single(Widget::Toggle),
+            Some("number") => single(Widget::Spin { min: None, max: None, whole: false }),
+            Some("string") => single(text(&Limits::none())),
+            Some("remotable") => single(pick(None, false)),
+            Some("promise") => single(pick(None, true)),
+            Some("error") => {
+                let part = |name: &str| Part::new(Text::from(name), &Pattern::string(), true);
+                Layout::Group { parts: vec![part("name"), part("message")], rest: None, of: "error" }
+            }
+            _ => {
+                let family = super::json::structural(pattern);
+                match family.matcher() {
+                    Matcher::Kind(_) => single(Widget::Json),
+                    _ => layout(&family),
+                }
+            }
+        },
+        Matcher::And(parts) => conjunction(parts),
+        Matcher::Or(parts) => {
+            if let Some(inner) = pattern.as_optional() {
+                return Layout::Optional(inner.clone());
+            }
+            if let Some(options) = literals(parts) {
+                return Layout::Menu(options);
+            }
+            let variant = |part: &Pattern<C>| (part.describe(), Some(part.clone()));
+            Layout::Variants(parts.iter().map(variant).collect())
+        }
+        Matcher::Compare(_, Value::Number(_)) => single(spin(std::slice::from_ref(pattern))),
+        Matcher::Compare(_, Value::String(_)) => single(text(&Limits::none())),
+        Matcher::Compare(_, Value::BigInt(_)) => single(digits(false, &Limits::none())),
+        Matcher::Compare(..) => single(Widget::Json),
+        Matcher::BigInt(limits) => single(digits(false, limits)),
+        Matcher::Nat(limits) => single(digits(true, limits)),
+        Matcher::String(limits) => single(text(limits)),
+        Matcher::Symbol(limits) => Layout::Symbol(line(limits.get(Limit::SymbolNameLength))),
+        Matcher::Bytes(limits) => single(Widget::File { max_bytes: limits.get(Limit::ByteLength) }),
+        Matcher::Remotable(label) => single(pick(Some(label), false)),
+        Matcher::Promise(label) => single(pick(Some(label), true)),
+        Matcher::Tagged(tag, payload) => {
+            let part = |name: &str, pattern| Part::new(Text::from(name), pattern, true);
+            let parts = vec![part("tag", tag), part("payload", payload)];
+            Layout::Group { parts, rest: None, of: "tagged" }
+        }
+        Matcher::ArrayOf(part, limits) => {
+            if let (Matcher::Or(parts), None) = (part.matcher(), part.as_optional())
+                && let Some(options) = literals(parts)
+            {
+                return Layout::Checks(options);
+            }
+            Layout::Rows { item: part.clone(), max: limits.get(Limit::ArrayLength), distinct: false }
+        }
+        Matcher::SetOf(part, limits) => {
+            let max = limits.get(Limit::NumSetElements) - 1.0;
+            Layout::Rows { item: part.clone(), max, distinct: true }
+        }
+        Matcher::ContainerHas(part, ..) => {
+            let max = Limit::ArrayLength.default_value();
+            Layout::Rows { item: part.clone(), max, distinct: false }
+        }
+        Matcher::BagOf(key, count, limits) => {
+            let own = Limits::of([(Limit::DecimalDigits, limits.get(Limit::DecimalDigits))]);
+            let natural = match limits.own(Limit::DecimalDigits) {
+                Some(_) => Pattern::nat_within(own),
+                None => Pattern::nat(),
+            };
+            let value = match count.matcher() {
+                Matcher::Any => natural,
+                _ => Pattern::and([natural, count.clone()]),
+            };
+            let max = limits.get(Limit::NumUniqueBagElements);
+            Layout::Pairs { key: key.clone(), value, max, of: "bag" }
+        }
+        Matcher::MapOf(key, value, limits) => {
+            let max = limits.get(Limit::NumMapEntries);
+            Layout::Pairs { key: key.clone(), value: value.clone(), max, of: "map" }
+        }
+        Matcher::RecordOf(_, value, limits) => {
+            let name = Limits::of([(Limit::StringLength, limits.get(Limit::PropertyNameLength))]);
+            let max = limits.get(Limit::NumProperties);
+            Layout::Pairs { key: Pattern::string_within(name), value: value.clone(), max, of: "record" }
+        }
+        Matcher::Array(parts) => {
+            Layout::Group { parts: elements(parts.iter().map(|part| (part, true))), rest: None, of: "list" }
+        }
+        Matcher::SplitArray(split) => {
+            let required = split.required.iter().map(|part| (part, true));
+            let optional = split.optional.iter().flatten().map(|part| (part, false));
+            let rest = rest(split.rest.as_ref(), Pattern::array());
+            Layout::Group { parts: elements(required.chain(optional)), rest, of: "list" }
+        }
+        Matcher::Record(own) => {
+            Layout::Group { parts: fields(own, true).collect(), rest: None, of: "record" }
+        }
+        Matcher::SplitRecord(split) => {
+            let required = fields(&split.required, true);
+            let parts = required.chain(fields(split.optional.iter().flatten(), false)).collect();
+            let rest = rest(split.rest.as_ref(), Pattern::any_record());
+            Layout::Group { parts, rest, of: "record" }
+        }
+        Matcher::Refine(Refinement::Integer) => single(Widget::Spin { min: None, max: None, whole: true }),
+        Matcher::Refine(refinement) => single(refined(*refinement, &Limits::none())),
+    }
+}
+
+/// The types that a person can choose from where anything, or any scalar, is asked for.
+fn anything<C: Reference>(pattern: &Pattern<C>) -> Vec<(String, Option<Pattern<C>>)> {
+    let simple = [
+        ("text", Pattern::string()),
+        ("number", Pattern::number()),
+        ("yes or no", Pattern::bool()),
+        ("nothing", Pattern::null()),
+        ("big integer", Pattern::bigint()),
+        ("capability", Pattern::any_remotable()),
+    ];
+    let mut variants: Vec<_> =
+        simple.into_iter().map(|(label, part)| (label.to_owned(), Some(part))).collect();
+    if matches!(pattern.matcher(), Matcher::Any) {
+        variants.push(("JSON".to_owned(), None));
+    }
+    variants
+}

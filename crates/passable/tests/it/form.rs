@@ -1,0 +1,337 @@
+//! Forms: what a body of names and texts means, and that it is exactly what the pattern says.
+
+use passable::{Pattern, Value};
+use proptest::prelude::*;
+
+use crate::arbitrary::{P, V, matching, pattern, value};
+use crate::laws::{cases, settled};
+
+type Body = Vec<(String, String)>;
+
+fn body(text: &str) -> Body {
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some((name, text)) => (name.to_owned(), text.to_owned()),
+        None => (pair.to_owned(), String::new()),
+    };
+    text.split('&').filter(|pair| !pair.is_empty()).map(pair).collect()
+}
+
+fn shown(body: &Body) -> String {
+    body.iter().map(|(name, text)| format!("{name}={text}")).collect::<Vec<_>>().join("&")
+}
+
+fn resolve(_: &P, name: &str) -> Option<V> {
+    match name.strip_prefix('?') {
+        Some(_) => Some(Value::promise(name.to_owned())),
+        None => name.starts_with('r').then(|| Value::remotable(name.to_owned())),
+    }
+}
+
+fn read(pattern: &P, pairs: &str) -> Result<V, String> {
+    pattern.read_form_with(&body(pairs), &mut resolve).map_err(|mismatch| mismatch.teach())
+}
+
+/// Each control with a body that it sends, and the value that this means.
+#[test]
+fn every_control_has_its_texts() {
+    for (pattern, value, expected) in [
+        ("M.string()", "'a b'", "value=a b"),
+        ("M.string()", "''", "value="),
+        ("M.string()", "'a\\r\\nb'", "value:json=\"a\\r\\nb\""),
+        ("M.string()", "'\\ud83e'", "value:json={\"@qclass\":\"utf16\",\"units\":\"d83e\"}"),
+        ("M.and(M.string(), M.refine('date'))", "'2026-11-20'", "value=2026-11-20"),
+        ("M.symbol()", "Symbol.iterator", "value=@@iterator"),
+        ("M.number()", "-0.5", "value=-0.5"),
+        ("M.number()", "NaN", "value=NaN"),
+        ("M.number()", "-Infinity", "value=-Infinity"),
+        ("M.and(M.number(), M.gte(1), M.lte(5))", "3", "value=3"),
+        ("M.nat()", "12345678901234567890n", "value=12345678901234567890"),
+        ("M.gte(-3n)", "-1n", "value=-1"),
+        ("M.boolean()", "true", "value=true"),
+        ("M.null()", "null", ""),
+        ("M.eq('x')", "'x'", ""),
+        ("M.opt(M.string())", "undefined", ""),
+        ("M.opt(M.string())", "''", "value="),
+        ("M.opt('x')", "'x'", "value:given=yes"),
+        ("M.opt(M.arrayOf(M.string()))", "[]", "value:given=yes"),
+        ("M.or('pass', 'fail')", "'fail'", "value=fail"),
+        ("M.or(1, true, null)", "true", "value=1"),
+        ("M.or(M.string(), M.bigint())", "12n", "value:kind=1&value/1=12"),
+        ("M.or(M.string(), M.bigint())", "'12'", "value:kind=0&value/0=12"),
+        ("M.any()", "false", "value:kind=2&value/2=false"),
+        ("M.any()", "[1]", "value:kind=6&value/6=[1]"),
+        ("M.scalar()", "5n", "value:kind=4&value/4=5"),
+        ("M.byteArray()", "bytes('AQI=')", "value=AQI="),
+        ("M.arrayOf(M.number())", "[]", ""),
+        ("M.arrayOf(M.number())", "[1, 2]", "value/0=1&value/1=2"),
+        ("M.arrayOf(M.opt(M.number()))", "[1, undefined]", "value/0=1&value/1:given=no"),
+        ("M.arrayOf(M.or('a', 'b'))", "['b', 'a', 'b']", "value=b&value=a&value=b"),
+        ("M.setOf(M.string())", "makeCopySet(['a', 'b'])", "value/0=b&value/1=a"),
+        ("M.bagOf(M.string(), M.gte(2n))", "makeCopyBag([['a', 2n]])", "value/0/key=a&value/0/value=2"),
+        ("M.mapOf(M.number(), M.boolean())", "makeCopyMap([[1, true]])", "value/0/key=1&value/0/value=true"),
+        ("M.recordOf(M.string(), M.number())", "{ 'a/b': 1 }", "value/0/key=a/b&value/0/value=1"),
+        ("{ a: M.string(), 'b/:~': M.number() }", "{ a: 'x', 'b/:~': 1 }", "value/a=x&value/b~1~2~0=1"),
+        ("{ a: M.opt(M.string()) }", "{ a: undefined }", ""),
+        ("{ a: { b: [M.string(), 7] } }", "{ a: { b: ['x', 7] } }", "value/a/b/0=x"),
+        (
+            "M.splitRecord({ a: M.string() }, { b: M.array() }, {})",
+            "{ a: '', b: [] }",
+            "value/a=&value/b:given=yes",
+        ),
+        (
+            "M.splitRecord({ a: M.string() })",
+            "{ a: '', z: 1 }",
+            "value/a=&value:rest/0/key=z&value:rest/0/value:kind=1&value:rest/0/value/1=1",
+        ),
+        (
+            "M.splitArray([M.string()], [M.number()], M.arrayOf(M.boolean()))",
+            "['x', 1, true]",
+            "value/0=x&value/1=1&value:rest/0=true",
+        ),
+        ("M.splitArray([], [M.number()])", "[undefined]", "value/0:json={\"@qclass\":\"undefined\"}"),
+        ("M.containerHas(1)", "[1]", "value/0:given=yes"),
+        (
+            "M.containerHas(M.number())",
+            "makeCopySet([1])",
+            "value:json={\"@qclass\":\"tagged\",\"payload\":[1],\"tag\":\"copySet\"}",
+        ),
+        ("M.key()", "{ a: [1] }", "value={\"a\":[1]}"),
+        ("M.pattern()", "'a'", "value=\"a\""),
+        ("M.not(M.string())", "[null]", "value=[null]"),
+    ] {
+        let (pattern, value) = (P::parse(pattern).unwrap(), V::parse(value).unwrap());
+        let written = pattern.write_form(&value);
+        let sorted = |text: &str| {
+            // Another crate of the build may make objects keep their order.
+            let mut parts: Vec<_> = text.split(['{', ',', '}']).map(str::to_owned).collect();
+            parts.sort();
+            parts
+        };
+        assert_eq!(sorted(&shown(&written)), sorted(expected), "{pattern:?} {value:?}");
+        assert_eq!(pattern.read_form(&written), Ok(value), "{pattern:?} {expected}");
+    }
+}
+
+#[test]
+fn what_browsers_send_is_understood() {
+    for (pattern, pairs, expected) in [
+        ("M.boolean()", "value=false&value=on", "true"),
+        ("M.boolean()", "value=false", "false"),
+        ("M.string()", "value=a\r\nb\rc", "'a\\nb\\nc'"),
+        ("M.number()", "value= 1e3 ", "1000"),
+        ("M.bigint()", "value= -7 ", "-7n"),
+        ("M.arrayOf(M.string())", "value/10=b&value/9=a", "['a', 'b']"),
+        ("M.opt(M.string())", "value=draft&value:given=no", "undefined"),
+        ("M.or(M.string(), M.number())", "value/0=draft&value:kind=1&value/1=2", "2"),
+        ("M.splitArray([], [M.number(), M.number()])", "value/1=2", "[undefined, 2]"),
+        ("M.tagged('t', M.string())", "value/payload=x", "null"),
+        ("M.error()", "value/name=E&value/message=m", "null"),
+        ("M.pattern()", "value=M.any()", "null"),
+    ] {
+        let read = read(&P::parse(pattern).unwrap(), pairs).unwrap();
+        let expected = match (pattern, V::parse(expected).unwrap()) {
+            ("M.error()", _) => Value::error("E", "m"),
+            ("M.pattern()", _) => P::any().to_value(),
+            (_, Value::Null) => Value::tagged("t", Value::string("x")),
+            (_, value) => value,
+        };
+        assert_eq!(read, expected, "{pattern} {pairs}");
+    }
+}
+
+#[test]
+fn capabilities_are_picked_by_name() {
+    let pattern = P::parse("{ dir: M.remotable('dir'), all: M.arrayOf(M.eref(M.remotable())) }").unwrap();
+    let found = read(
+        &pattern,
+        "value/dir=r1&value/all/0:kind=0&value/all/0/0=r2&value/all/1:kind=1&value/all/1/1=?3",
+    );
+    let all = Value::array([Value::remotable("r2".to_owned()), Value::promise("?3".to_owned())]);
+    let value = Value::record([("dir", Value::remotable("r1".to_owned())), ("all", all)]).unwrap();
+    assert_eq!(found, Ok(value.clone()));
+    let written = pattern.write_form_with(&value, &mut String::clone);
+    assert_eq!(pattern.read_form_with(&written, &mut resolve), Ok(value));
+    assert_eq!(
+        read(&pattern, "value/dir=nobody"),
+        Err("`dir`: expected a capability (dir), found the text \"nobody\"".to_owned())
+    );
+}
+
+#[test]
+fn a_body_that_says_no_value_is_refused_with_its_place() {
+    for (pattern, pairs, expected) in [
+        ("M.string()", "", "expected text, found nothing"),
+        ("M.number()", "value=x", "expected a number, found the text \"x\""),
+        ("M.number()", "value=inf", "expected a number, found the text \"inf\""),
+        ("M.string()", "value=a&value=b", "expected one text here, found 2 texts"),
+        ("M.string()", "other=a", "expected only fields of the form, found the field `other`"),
+        ("{ a: M.string() }", "value/a=x&value/b=y", "expected only fields of the form, found the field `b`"),
+        (
+            "{ a: M.string() }",
+            "value/a=x&value:rest/0=y",
+            "expected only marks that say something here, found `:rest`",
+        ),
+        (
+            "{ a: M.arrayOf(M.nat()) }",
+            "value/a/0=1&value/a/2=-1",
+            "`a[1]`: expected a big integer (not negative), found the big integer -1",
+        ),
+        ("M.or('a', 'b')", "value=c", "expected one of \"a\" or \"b\", found the text \"c\""),
+        ("M.or(M.string(), M.number())", "value=c", "expected no text of its own here, found 1 text"),
+        ("M.or(M.string(), M.number())", "value:kind=2", "expected text or a number, found the text \"2\""),
+        (
+            "M.or(M.string(), M.number())",
+            "value/0=x",
+            "expected the number of a variant as `:kind`, found answers without it",
+        ),
+        (
+            "M.setOf(M.string())",
+            "value/0=a&value/1=b&value/2=a",
+            "`[2]`: expected each element once, found the same once more",
+        ),
+        (
+            "M.recordOf(M.string(), M.number())",
+            "value/0/key=a&value/0/value=1&value/1/key=a&value/1/value=2",
+            "`[1]`: expected each key once, found the same once more",
+        ),
+        ("M.arrayOf(M.string())", "value/01=a", "expected only fields of the form, found the field `01`"),
+        (
+            "M.key()",
+            "value={\"a\":1,\"a\":2}",
+            "expected JSON, found text that cannot be read (the name \"a\" occurs twice in one record)",
+        ),
+        (
+            "M.string()",
+            "value:json=[",
+            "expected plain JSON, found text that cannot be read (at [0]: expected a JSON value at byte 1)",
+        ),
+        (
+            "M.pattern()",
+            "value=M.strng()",
+            "expected a pattern, found text that cannot be read (there is no matcher M.strng (did you mean M.string?))",
+        ),
+        (
+            "M.string()",
+            "value:given=perhaps&value=x",
+            "expected `yes` or `no` as `:given`, found another answer",
+        ),
+        ("M.string()", "value:nope=1", "expected only fields of the form, found the field `value:nope`"),
+    ] {
+        let error = read(&P::parse(pattern).unwrap(), pairs).unwrap_err();
+        assert_eq!(error, expected, "{pattern} {pairs}");
+    }
+    let deep = format!("value{}=x", "/0".repeat(5_000));
+    assert_eq!(
+        read(&P::any(), &deep).unwrap_err(),
+        "expected a form, found names with more steps than any form has"
+    );
+}
+
+/// Values that a form could take for others.
+#[test]
+fn what_a_form_fills_in_by_itself_must_be_there() {
+    for (pattern, value, expected) in [
+        ("{ a: M.undefined() }", "{}", "value:json={}"),
+        ("{ a: M.arrayOf(M.string()) }", "{}", "value:json={}"),
+        ("{ a: M.opt(M.string()) }", "{}", "value:json={}"),
+        ("[M.opt(M.string())]", "[]", "value:json=[]"),
+        ("{ a: 1 }", "{ a: 2 }", "value:json={\"a\":2}"),
+        ("M.nat()", "3", "value:json=3"),
+        ("M.arrayOf(M.undefined())", "[undefined, 1]", "value/0:given=yes&value/1:json=1"),
+    ] {
+        let (pattern, value) = (P::parse(pattern).unwrap(), V::parse(value).unwrap());
+        let written = pattern.write_form(&value);
+        assert_eq!(shown(&written), expected);
+        assert!(pattern.read_form(&written).is_err(), "{pattern:?} {value:?}");
+    }
+    let pattern = P::parse("M.mapOf(M.and(M.undefined()), M.and(M.opt(M.nat())))").unwrap();
+    let value = V::parse("makeCopyMap([[undefined, undefined]])").unwrap();
+    let written = pattern.write_form(&value);
+    assert_eq!(shown(&written), "value/0/key:given=yes&value/0/value:given=no");
+    assert_eq!(pattern.read_form(&written), Ok(value));
+}
+
+/// What the edits do to a body: names and texts that people or attackers might send.
+fn edited(mut body: Body, edits: &[(u8, u8, u16)]) -> Body {
+    const NAMES: [&str; 10] = [
+        "value",
+        "value/0",
+        "value/a",
+        "value/0/key",
+        "value/0/value",
+        "value:kind",
+        "value:rest/0",
+        "value:given",
+        "value:json",
+        "value/1:given",
+    ];
+    const TEXTS: [&str; 10] =
+        ["", "0", "1", "true", "yes", "no", "a", "NaN", "[1,{\"a\":\"1\"}]", "{\"@qclass\":\"undefined\"}"];
+    for (what, name, at) in edits {
+        let (name, text) = (NAMES[usize::from(*name) % 10], TEXTS[usize::from(*at) % 10]);
+        let at = usize::from(*at) % body.len().max(1);
+        match (what % 5, body.get_mut(at)) {
+            (0, Some(pair)) => pair.1 = text.to_owned(),
+            (1, Some(pair)) => pair.0 = name.to_owned(),
+            (2, Some(_)) => drop(body.remove(at)),
+            (3, Some(pair)) => {
+                let pair = pair.clone();
+                body.push(pair);
+            }
+            _ => body.push((name.to_owned(), text.to_owned())),
+        }
+    }
+    body
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn a_form_gives_back_what_was_filled_in((pattern, value) in matching()) {
+        let body = pattern.write_form(&value);
+        match pattern.read_form(&body) {
+            Ok(read) => prop_assert_eq!(settled(&read), settled(&value), "{:?} {}", pattern, shown(&body)),
+            Err(error) => prop_assert!(false, "{:?}\n{}\n{}", pattern, shown(&body), error),
+        }
+    }
+
+    /// The body of any value, matching or not, is accepted exactly if the value matches.
+    #[test]
+    fn a_form_accepts_exactly_what_matches(pattern in pattern(), other in matching(), any in value(false)) {
+        for value in [&other.1, &any] {
+            let body = pattern.write_form(value);
+            let read = pattern.read_form(&body);
+            prop_assert_eq!(read.is_ok(), pattern.matches(value), "{:?} {:?}\n{}", pattern, value, shown(&body));
+            if let Ok(read) = read {
+                prop_assert_eq!(settled(&read), settled(value), "{:?} {}", pattern, shown(&body));
+            }
+        }
+    }
+
+    /// What a random body says is accepted exactly if it matches: narrowed by what the control does not ask, the
+    /// pattern accepts of the same bodies those whose value matches that too.
+    #[test]
+    fn any_body_is_accepted_exactly_if_its_value_matches(
+        (pattern, value) in matching(),
+        edits in prop::collection::vec(any::<(u8, u8, u16)>(), 0..6),
+        narrower in pattern(),
+    ) {
+        let body = edited(pattern.write_form(&value), &edits);
+        let read = pattern.read_form(&body);
+        if let Ok(read) = &read {
+            prop_assert!(pattern.matches(read));
+            let again = pattern.read_form(&pattern.write_form(read));
+            prop_assert_eq!(again.as_ref().map(settled), Ok(settled(read)), "{:?} {}", pattern, shown(&body));
+        }
+        if matches!(pattern.controls().widget, passable::Widget::Json) {
+            return Ok(());
+        }
+        let both: P = Pattern::and([pattern.clone(), Pattern::not(narrower.clone())]);
+        let expected = read.as_ref().is_ok_and(|read| both.matches(read));
+        // A refinement or a bound beside it would be another control.
+        if both.controls().widget == pattern.controls().widget {
+            prop_assert_eq!(both.read_form(&body).is_ok(), expected, "{:?}\n{}", both, shown(&body));
+        }
+    }
+}
