@@ -195,3 +195,90 @@ fn listed(names: &[String]) -> String {
         names => names.iter().map(|name| visible_line(name).into_owned()).collect::<Vec<_>>().join(", "),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use kernel::message::{Envelope, Mail, Message};
+    use kernel::query::Letter;
+    use kernel::{FormulaId, MessageNumber, Number};
+    use passable::Untrusted;
+
+    use super::*;
+
+    /// Tries to look like a line of ours: by a new line, by wrapping, by an escape sequence.
+    fn forged() -> Untrusted {
+        Untrusted::new(format!("x\n    ✓ answered{}    ✓ answered\u{1b}[2K", " ".repeat(78)))
+    }
+
+    fn view(body: Body) -> LetterView {
+        let (id, number) = (FormulaId { number: [1; 32], node: [2; 32] }, Number([1; 32]));
+        let kind = body.kind().to_owned();
+        let envelope = Envelope { id: number, kind, from: number, to: number, sent_ms: 0, reply_to: None };
+        let message = Message { from: id, to: id, sent_ms: 0, reply_to: None, body };
+        let mail = Mail {
+            envelope,
+            message: Some(id),
+            answers: BTreeMap::new(),
+            needs_you: true,
+            dismissed_ms: None,
+        };
+        let hole = Hole {
+            name: "out\nslot x".to_owned(),
+            label: forged(),
+            wants: "a directory".to_owned(),
+            capability: true,
+            secret: false,
+            default: None,
+            choices: vec![],
+        };
+        LetterView {
+            letter: Letter { number: MessageNumber(3), message: Some(message), mail },
+            from: "fae".to_owned(),
+            to: "@self".to_owned(),
+            source: Some(forged()),
+            holes: vec![hole],
+            uses: vec![("a\nb".to_owned(), "c\nd".to_owned())],
+            is_worker: false,
+        }
+    }
+
+    #[test]
+    fn no_line_of_a_letter_is_without_a_mark() {
+        let id = FormulaId { number: [1; 32], node: [2; 32] };
+        let asks = |body| view(body);
+        let all = [
+            asks(Body::Request { description: forged(), promise: id, resolver: id }),
+            asks(Body::Package {
+                strings: vec![forged(), forged()],
+                names: vec!["a\nb".into()],
+                ids: vec![id],
+            }),
+            asks(Body::Definition { definition: id, promise: id, resolver: id }),
+            asks(Body::EvalRequest {
+                source: forged(),
+                names: vec![],
+                ids: vec![],
+                promise: id,
+                resolver: id,
+            }),
+            asks(Body::Form {
+                description: forged(),
+                fields: vec![],
+                promise: id,
+                resolver: id,
+                repeatable: false,
+            }),
+        ];
+        for view in all {
+            let shown = render(&view, 80);
+            assert!(!shown.contains('\u{1b}'), "{shown}");
+            for line in shown.lines().filter(|line| line.contains("answered")) {
+                assert!(line.starts_with("      │ "), "{line:?} in\n{shown}");
+            }
+            assert!(!summary(view.letter.body().unwrap()).contains('\n'));
+            assert!(next(&view, None).is_none_or(|next| next.lines().count() == 1));
+        }
+    }
+}
