@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(failure) => {
             if !failure.silent {
-                commands::output::note(&failure.to_string());
+                commands::output::failure(&failure);
             }
             failure.exit
         }

@@ -40,9 +40,13 @@ pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
             }
         } else {
             let (name, value) = named(text)?;
-            if let (Some((_, path)), Some(read)) = (text.split_once("=@"), value.as_str()) {
-                gathered.read_from.push((format!("@{path}"), kernel::BlobHash::of(read.as_bytes())));
-            }
+            let value = match value {
+                Named::Typed(value) => value,
+                Named::Read { path, text } => {
+                    gathered.read_from.push((format!("@{path}"), kernel::BlobHash::of(text.as_bytes())));
+                    Value::String(text)
+                }
+            };
             if gathered.values.insert(name.clone(), value).is_some() {
                 return Err(Failure::new(Exit::Usage, format!("the input `{name}` is given twice"))
                     .help("give it once"));
@@ -52,7 +56,15 @@ pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
     Ok(gathered)
 }
 
-fn named(text: &str) -> Result<(String, Value), Failure> {
+/// The value of a named input.
+enum Named {
+    /// It stands on the command line.
+    Typed(Value),
+    /// It was read from a file: whose words they are is not known.
+    Read { path: String, text: String },
+}
+
+fn named(text: &str) -> Result<(String, Named), Failure> {
     let (name, value, json) = match (text.split_once(":="), text.split_once('=')) {
         (Some((name, value)), Some((other, _))) if name.len() < other.len() => (name, value, true),
         (_, Some((name, value))) => (name, value, false),
@@ -66,14 +78,14 @@ fn named(text: &str) -> Result<(String, Value), Failure> {
         return Err(failure.help("a named input is `k=v`, `k:=json` or `k=@file`"));
     }
     let value = if json {
-        serde_json::from_str(value).map_err(|e| {
+        Named::Typed(serde_json::from_str(value).map_err(|e| {
             Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
                 .help("after `:=` stands JSON; for plain text write `=`")
-        })?
+        })?)
     } else if let Some(path) = value.strip_prefix('@') {
-        Value::String(text_of(path)?)
+        Named::Read { path: path.to_owned(), text: text_of(path)? }
     } else {
-        Value::String(value.to_owned())
+        Named::Typed(Value::String(value.to_owned()))
     };
     Ok((name.to_owned(), value))
 }
@@ -173,6 +185,21 @@ mod tests {
         check(&["k:=[1,\"a=b\"]"], r#"{"k":[1,"a=b"]}"#);
         check(&["k=a:=b"], r#"{"k":"a:=b"}"#);
         check(&["k="], r#"{"k":""}"#);
+    }
+
+    #[test]
+    fn what_was_read_from_a_file_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a=@b.txt");
+        std::fs::write(&file, "theirs").unwrap();
+        let path = file.to_str().unwrap();
+        let read = |input: &str| gather(&[input.to_owned()]).unwrap().read_from;
+        let hash = kernel::BlobHash::of(b"theirs");
+        assert_eq!(read(&format!("k=@{path}")), [(format!("@{path}"), hash)]);
+        // What only looks so was typed.
+        assert_eq!(read("k=v=@file"), []);
+        assert_eq!(read(r#"k:="x=@file""#), []);
+        assert_eq!(read("k= @file"), []);
     }
 
     #[test]

@@ -268,7 +268,7 @@ impl Attendance<'_> {
                     Response::Progress { run, line }
                         if self.family.contains(&run) && self.telling != Telling::Quiet =>
                     {
-                        output::note(&format!("  {run} {}", line.visible_line()));
+                        output::progress(&format!("  {run} {}", line.visible_line()));
                     }
                     Response::Stuck { run, trouble } if self.family.contains(&run) => {
                         return Err(Failure::of_trouble(&trouble));
@@ -323,7 +323,7 @@ impl Attendance<'_> {
             }))?;
         }
         if let Some(line) = progress::line(&event.change).filter(|_| self.telling != Telling::Quiet) {
-            output::note(&line);
+            output::progress(&line);
         }
         match event.change {
             Change::Step { run, entry, .. } => match entry.as_str() {
@@ -450,7 +450,7 @@ impl Attendance<'_> {
             Some(answer::Line::Answer(request)) => {
                 match Client::connect(self.place)?.ask(&request) {
                     Ok(response) => output::note(&answer::told(&response)),
-                    Err(failure) => output::note(&failure.to_string()),
+                    Err(failure) => output::failure(&failure),
                 }
                 // If entries are still open, the same card is asked about again.
                 if self.pending.contains(&number) && card(self.place, number)?.is_open() {

@@ -42,7 +42,7 @@ pub fn inbox(place: &Place, args: &InboxArgs) -> Ended {
     } else if letters.is_empty() {
         output::note("nothing waits for you");
     } else {
-        output::result(&letters.iter().map(line).collect::<String>())?;
+        output::listing(&letters.iter().map(line).collect::<String>())?;
     }
     Ok(Exit::Ok)
 }

@@ -35,7 +35,7 @@ pub fn runs(place: &Place, args: &RunsArgs) -> Ended {
                 format!("{:<6} {:<16} {}\n", run.number.to_string(), visible_line(&run.name), state(run))
             })
             .collect();
-        output::result(&lines)?;
+        output::listing(&lines)?;
     }
     Ok(Exit::Ok)
 }

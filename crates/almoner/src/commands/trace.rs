@@ -30,7 +30,7 @@ pub fn trace(place: &Place, args: &TraceArgs) -> Ended {
     if args.json.json {
         output::json(&serde_json::json!({ "version": 1, "run": found, "steps": steps }))?;
     } else {
-        output::result(&journal::render(&found, &steps))?;
+        output::listing(&journal::render(&found, &steps))?;
     }
     Ok(Exit::Ok)
 }

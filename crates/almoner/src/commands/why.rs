@@ -25,7 +25,7 @@ pub fn why(place: &Place, args: &WhyArgs) -> Ended {
     if args.json.json {
         output::json(&reasons)?;
     } else {
-        output::result(&reason::render(&reasons))?;
+        output::listing(&reason::render(&reasons))?;
     }
     Ok(Exit::Ok)
 }

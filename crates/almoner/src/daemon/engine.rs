@@ -48,7 +48,7 @@ impl Engine {
     pub fn recover(self: &Arc<Engine>) -> Result<(), Failure> {
         if let Err(failure) = self.daemon.apply(Act::Recover) {
             // A full or read-only store can still be read, and says what is wrong to whoever wants to change it.
-            crate::commands::output::note(&failure.to_string());
+            crate::commands::output::failure(&failure);
         }
         self.take_up()
     }

@@ -2,6 +2,8 @@
 
 pub mod card;
 pub mod journal;
+pub mod json;
+pub mod lines;
 pub mod progress;
 pub mod reason;
 pub mod value;
