@@ -5,9 +5,9 @@ use kernel::command::Reply;
 use kernel::id::BadId;
 use passable::Untrusted;
 
-use super::{attend, output};
+use super::{look, output};
 use crate::cli::{ApproveArgs, DenyArgs};
-use crate::control::client::{Client, unexpected};
+use crate::control::client::Client;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
@@ -60,11 +60,7 @@ fn which(place: &Place, named: Option<&str>, verb: &str) -> Result<MessageNumber
             .parse()
             .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"));
     }
-    let letters = match Client::connect(place)?.ask(&Request::Inbox { open: true })? {
-        Response::Letters(letters) => letters,
-        other => return Err(unexpected(&other)),
-    };
-    let numbers: Vec<MessageNumber> = letters.iter().map(|l| l.number).collect();
+    let numbers: Vec<MessageNumber> = look::letters(place, true)?.iter().map(|l| l.number).collect();
     let Some(first) = numbers.first() else {
         return Err(Failure::new(Exit::NotFound, "nothing waits for you")
             .help("`almoner inbox --all` shows what was answered, `almoner runs` what runs"));
@@ -75,7 +71,7 @@ fn which(place: &Place, named: Option<&str>, verb: &str) -> Result<MessageNumber
             .help(format!("`almoner inbox {first}` shows one, `almoner {verb} {first}` answers it")));
     }
     for number in &numbers {
-        output::note(&attend::card(place, *number)?.render(output::columns()));
+        output::note(&look::card(place, *number)?.render(output::columns()));
     }
     output::prompt(&format!("Type the number of the message to {verb}: "));
     let mut line = String::new();

@@ -6,10 +6,8 @@ use kernel::id::BadId;
 use kernel::message::Body;
 use kernel::query::Letter;
 
-use super::{attend, output};
+use super::{look, output};
 use crate::cli::InboxArgs;
-use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
 
@@ -22,7 +20,7 @@ pub fn inbox(place: &Place, args: &InboxArgs) -> Ended {
         let number = text
             .parse()
             .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"))?;
-        let card = attend::card(place, number)?;
+        let card = look::card(place, number)?;
         if args.json.json {
             output::json(&card)?;
         } else {
@@ -33,10 +31,7 @@ pub fn inbox(place: &Place, args: &InboxArgs) -> Ended {
         }
         return Ok(Exit::Ok);
     }
-    let letters = match Client::connect(place)?.ask(&Request::Inbox { open: !args.all })? {
-        Response::Letters(letters) => letters,
-        other => return Err(unexpected(&other)),
-    };
+    let letters = look::letters(place, !args.all)?;
     if args.json.json {
         output::json(&letters)?;
     } else if letters.is_empty() {

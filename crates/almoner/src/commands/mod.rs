@@ -3,12 +3,14 @@
 pub mod answer;
 pub mod ask;
 pub mod attend;
+pub mod backup;
 pub mod check;
 pub mod daemon;
 pub mod demo;
 pub mod doctor;
 pub mod inbox;
 pub mod interrupt;
+pub mod look;
 pub mod models;
 pub mod output;
 pub mod resume;

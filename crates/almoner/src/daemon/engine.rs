@@ -93,6 +93,7 @@ impl Engine {
 
     fn work(self: Arc<Engine>, run: RunNumber) {
         if !self.daemon.is_stopping() {
+            self.daemon.set_free(run);
             let driven = catch_unwind(AssertUnwindSafe(|| {
                 worker::drive(&*self.daemon, run, &|ready| ready.iter().for_each(|run| self.drive(*run)))
             }));

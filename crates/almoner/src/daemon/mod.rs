@@ -2,6 +2,7 @@
 
 pub mod engine;
 pub mod keys;
+pub mod listing;
 pub mod main_loop;
 pub mod request;
 pub mod serve;

@@ -8,7 +8,9 @@
 )]
 
 mod approvals;
+mod backup;
 mod bad_input;
+mod closing;
 mod crash;
 mod home;
 mod journey;
