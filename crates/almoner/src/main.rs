@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(failure) => {
             if !failure.silent {
-                commands::output::note(&failure.to_string());
+                commands::output::failure(&failure);
             }
             failure.exit
         }
@@ -78,6 +78,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Doctor(args) => commands::doctor::doctor(&place, *args),
         Verb::Status(args) => commands::daemon::status(&place, *args),
         Verb::Daemon(args) => commands::daemon::daemon(&place, args),
+        Verb::Backup(args) => commands::backup::backup(&place, args),
         Verb::Stop => commands::daemon::stop(&place),
         Verb::ModelHost { .. } => Ok(Exit::Ok),
     }

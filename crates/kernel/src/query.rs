@@ -231,6 +231,41 @@ pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<V
     Ok(found)
 }
 
+/// The same from number `from` on, at most `limit`.
+pub fn inbox_page(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    open: bool,
+    from: MessageNumber,
+    limit: usize,
+) -> Result<Vec<Letter>, StoreFault> {
+    /// How many rows are read at a time.
+    const STRIDE: usize = 256;
+    let mailbox = mailbox(txn, agent)?;
+    let end = table::behind(&mailbox.number);
+    let (mut found, mut next) = (Vec::new(), from.0);
+    loop {
+        let start = table::inner_key(&mailbox, &table::number_key(next));
+        let rows: Vec<(Vec<u8>, Mail)> =
+            table::scan(txn, Table::Message, &agent.number, &start, &end, STRIDE, false)?;
+        let full = rows.len() == STRIDE;
+        for (key, mail) in rows {
+            let number = crate::hub::number_in(&key)
+                .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))?;
+            next = number.0.saturating_add(1);
+            if mail.needs_you || !open {
+                found.push(letter(txn, number, mail)?);
+            }
+            if found.len() == limit {
+                return Ok(found);
+            }
+        }
+        if !full {
+            return Ok(found);
+        }
+    }
+}
+
 /// Events with numbers above `after`, at most `limit`, in order.
 pub fn events(
     txn: &mut dyn ReadTxn,

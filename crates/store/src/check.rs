@@ -47,7 +47,7 @@ pub(crate) fn examine(dir: &Path, conn: &Connection, blobs: Option<&Blobs>) -> R
         other => other?,
     };
     for problem in problems {
-        let remedy = "Restore a backup, or read out what is left with `sqlite3 … .recover`.".to_owned();
+        let remedy = "Restore a backup (`almoner backup` makes one), or read out what is left with `sqlite3 … .recover`.".to_owned();
         findings.push(Finding { path: file.clone(), problem, remedy });
     }
     for (path, kind) in place::parts(dir) {

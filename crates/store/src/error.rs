@@ -116,11 +116,11 @@ impl OpenError {
                 "Choose another directory, or move that file away. Nothing was changed.".into()
             }
             OpenError::Missing { path } => format!(
-                "Put {} back from a backup, or move the whole directory away to begin anew. Nothing was changed.",
+                "Put {} back from a backup (`almoner backup` makes one), or move the whole directory away to begin anew. Nothing was changed.",
                 path.display()
             ),
             OpenError::Corrupt { path, .. } => format!(
-                "Restore a backup, or read out what is left with `sqlite3 {} .recover`, or move the directory \
+                "Restore a backup (`almoner backup` makes one), or read out what is left with `sqlite3 {} .recover`, or move the directory \
                  away to begin anew. Nothing was changed.",
                 path.display()
             ),

@@ -54,7 +54,10 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
 }
 
 /// The path from the root, without following links.
-pub(super) fn absolute(path: &str) -> Result<String, Failure> {
+///
+/// # Errors
+/// When there is no current directory, or the path is not text.
+pub fn absolute(path: &str) -> Result<String, Failure> {
     let absolute = std::path::absolute(path)
         .map_err(|e| Failure::new(Exit::Usage, format!("{path}: {e}")).help("write a path"))?;
     absolute

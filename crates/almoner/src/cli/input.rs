@@ -40,9 +40,13 @@ pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
             }
         } else {
             let (name, value) = named(text)?;
-            if let (Some((_, path)), Some(read)) = (text.split_once("=@"), value.as_str()) {
-                gathered.read_from.push((format!("@{path}"), kernel::BlobHash::of(read.as_bytes())));
-            }
+            let value = match value {
+                Named::Typed(value) => value,
+                Named::Read { path, text } => {
+                    gathered.read_from.push((format!("@{path}"), kernel::BlobHash::of(text.as_bytes())));
+                    Value::String(text)
+                }
+            };
             if gathered.values.insert(name.clone(), value).is_some() {
                 return Err(Failure::new(Exit::Usage, format!("the input `{name}` is given twice"))
                     .help("give it once"));
@@ -72,7 +76,15 @@ pub fn given(text: &str) -> Option<(&str, Given<'_>)> {
     }
 }
 
-fn named(text: &str) -> Result<(String, Value), Failure> {
+/// The value of a named input.
+enum Named {
+    /// It stands on the command line.
+    Typed(Value),
+    /// It was read from a file: whose words they are is not known.
+    Read { path: String, text: String },
+}
+
+fn named(text: &str) -> Result<(String, Named), Failure> {
     let (name, value, json) = match given(text) {
         Some((name, Given::Json(value))) => (name, value, true),
         Some((name, Given::Text(value))) => (name, value, false),
@@ -86,14 +98,14 @@ fn named(text: &str) -> Result<(String, Value), Failure> {
         return Err(failure.help("a named input is `k=v`, `k:=json` or `k=@file`"));
     }
     let value = if json {
-        serde_json::from_str(value).map_err(|e| {
+        Named::Typed(serde_json::from_str(value).map_err(|e| {
             Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
                 .help("after `:=` stands JSON; for plain text write `=`")
-        })?
+        })?)
     } else if let Some(path) = value.strip_prefix('@') {
-        Value::String(read_text(path)?)
+        Named::Read { path: path.to_owned(), text: read_text(path)? }
     } else {
-        Value::String(value.to_owned())
+        Named::Typed(Value::String(value.to_owned()))
     };
     Ok((name.to_owned(), value))
 }
@@ -197,6 +209,21 @@ mod tests {
         check(&["k:=[1,\"a=b\"]"], r#"{"k":[1,"a=b"]}"#);
         check(&["k=a:=b"], r#"{"k":"a:=b"}"#);
         check(&["k="], r#"{"k":""}"#);
+    }
+
+    #[test]
+    fn what_was_read_from_a_file_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a=@b.txt");
+        std::fs::write(&file, "theirs").unwrap();
+        let path = file.to_str().unwrap();
+        let read = |input: &str| gather(&[input.to_owned()]).unwrap().read_from;
+        let hash = kernel::BlobHash::of(b"theirs");
+        assert_eq!(read(&format!("k=@{path}")), [(format!("@{path}"), hash)]);
+        // What only looks so was typed.
+        assert_eq!(read("k=v=@file"), []);
+        assert_eq!(read(r#"k:="x=@file""#), []);
+        assert_eq!(read("k= @file"), []);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod hole;
 mod input;
 mod text;
 
-pub use endow::parse_endowment;
+pub use endow::{absolute, parse_endowment};
 pub use hole::{parse_hole, read_fields};
 pub use input::{Given, gather, given, read_text, stdin};
 pub use text::{Pieces, parse_text};
@@ -59,6 +59,8 @@ pub enum Verb {
     Doctor(JsonArg),
     /// How the daemon is
     Status(JsonArg),
+    /// Copy the store, with all runs and what they worked on
+    Backup(BackupArgs),
     /// Run the daemon here (commands start it by themselves)
     Daemon(DaemonArgs),
     /// End the daemon; runs go on when it starts again
@@ -337,6 +339,14 @@ pub struct DemoArgs {
     /// The folder with the documents
     #[arg(long, value_name = "DIR")]
     pub inbox: Option<std::path::PathBuf>,
+}
+
+/// `almoner backup`.
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// The directory that is made; nothing may be there
+    #[arg(value_name = "DIR")]
+    pub to: String,
 }
 
 /// `almoner daemon`.

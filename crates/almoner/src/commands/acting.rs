@@ -2,6 +2,7 @@
 
 use kernel::command::{MailAct, Reply, Said};
 use kernel::id::BadId;
+use kernel::query::Letter;
 use kernel::{FormulaId, MessageNumber, NamePath};
 use passable::{Untrusted, visible_line};
 
@@ -64,6 +65,22 @@ impl<'a> Acting<'a> {
     /// When there is no such thing.
     pub fn look(&self, look: Look) -> Result<Response, Failure> {
         Client::connect(self.place)?.ask(&Request::Look { agent: self.agent.map(str::to_owned), look })
+    }
+
+    /// Mail, oldest first; only what needs an answer if `open`.
+    ///
+    /// # Errors
+    /// When the daemon cannot be reached.
+    pub fn letters(&self, open: bool) -> Result<Vec<Letter>, Failure> {
+        let mut letters: Vec<Letter> = Vec::new();
+        loop {
+            let from = letters.last().map(|last| MessageNumber(last.number.0.saturating_add(1)));
+            match self.look(Look::Letters { open, from })? {
+                Response::Letters(page) if page.is_empty() => return Ok(letters),
+                Response::Letters(page) => letters.extend(page),
+                other => return Err(unexpected(&other)),
+            }
+        }
     }
 
     /// What a name stands for.

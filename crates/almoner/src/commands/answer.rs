@@ -9,8 +9,8 @@ use passable::Untrusted;
 use super::acting::{self, Acting};
 use super::{inbox, output};
 use crate::cli::{ApproveArgs, DenyArgs};
-use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{AgentAct, Look, Request, Response};
+use crate::control::client::Client;
+use crate::control::protocol::{AgentAct, Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::letter;
 
@@ -92,11 +92,7 @@ fn which(acting: &Acting<'_>, named: Option<&str>, verb: &str) -> Result<Message
     if let Some(text) = named {
         return acting::number(text);
     }
-    let letters = match acting.look(Look::Letters { open: true, from: None })? {
-        Response::Letters(letters) => letters,
-        other => return Err(unexpected(&other)),
-    };
-    let numbers: Vec<MessageNumber> = letters.iter().map(|l| l.number).collect();
+    let numbers: Vec<MessageNumber> = acting.letters(true)?.iter().map(|l| l.number).collect();
     let Some(first) = numbers.first() else {
         return Err(Failure::new(Exit::NotFound, "nothing waits for you")
             .help("`almoner inbox --all` shows what was answered, `almoner runs` what runs"));

@@ -13,13 +13,16 @@ use serde_json::json;
 
 use super::answer;
 use super::interrupt::{self, Watch};
-use super::output;
+use super::{look, output};
 use crate::cli::{FollowArgs, OnAsk};
 use crate::control::client::{Client, unexpected};
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
-use crate::show::{card::Card, progress, value};
+use crate::show::{progress, value};
+
+/// How often in a row the daemon may go down under a follower before anything has happened.
+const FALLS: usize = 5;
 
 /// What happens when a person is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +77,7 @@ fn tell_stalled(place: &Place, run: RunNumber, failure: &Failure) -> Result<(), 
     if matches!(failure.exit, Exit::NoDaemon | Exit::Interrupted) {
         return Ok(());
     }
-    let code = match get_run(place, run)?.state {
+    let code = match look::run(place, run)?.state {
         State::Stalled { trouble } => trouble.code,
         _ => "child/stalled".to_owned(),
     };
@@ -193,19 +196,14 @@ impl Attendance<'_> {
     fn catch_up(&mut self) -> Result<Caught, Failure> {
         let mut client = Client::connect(self.place)?;
         let after = client.last_event;
-        let runs = match client.ask(&Request::Runs { limit: usize::MAX })? {
-            Response::Runs(runs) => runs,
+        let family = match client.ask(&Request::Family { run: self.root })? {
+            Response::Family(family) => family,
             other => return Err(unexpected(&other)),
         };
         self.active.clear();
-        // Oldest first, so that a parent comes before its children.
-        for run in runs.into_iter().rev() {
-            let ours = run.number == self.root || run.parent.is_some_and(|p| self.family.contains(&p.run));
-            if !ours {
-                continue;
-            }
+        for run in family.members {
             if run.number == self.root && run.is_finished() {
-                return Ok(Caught::Over(Box::new(get_run(self.place, self.root)?)));
+                return Ok(Caught::Over(Box::new(look::run(self.place, self.root)?)));
             }
             self.family.insert(run.number);
             match run.state {
@@ -218,17 +216,7 @@ impl Attendance<'_> {
                 State::Waiting | State::Finished { .. } => {}
             }
         }
-        let letters = match client.ask(&Request::Inbox { open: true })? {
-            Response::Letters(letters) => letters,
-            other => return Err(unexpected(&other)),
-        };
-        for letter in letters {
-            if let Some(kernel::message::Body::Approval { run, .. }) = letter.body()
-                && self.family.contains(run)
-            {
-                self.pending.insert(letter.number);
-            }
-        }
+        self.pending.extend(family.asked);
         Ok(Caught::Running(after))
     }
 
@@ -254,13 +242,14 @@ impl Attendance<'_> {
         if let Some(ended) = self.idle()? {
             return Ok(ended);
         }
+        let mut falls = 0;
         loop {
             // The sender is ours too, so this never fails.
             let Ok(heard) = inbox.recv() else { return Ok(self.needs_you()) };
             match heard {
                 Heard::Said(response) => match *response {
                     Response::Event(event) => {
-                        after = event.seq;
+                        (after, falls) = (event.seq, 0);
                         if let Some(ended) = self.event(*event)? {
                             return Ok(ended);
                         }
@@ -268,15 +257,21 @@ impl Attendance<'_> {
                     Response::Progress { run, line }
                         if self.family.contains(&run) && self.telling != Telling::Quiet =>
                     {
-                        output::note(&format!("  {run} {}", line.visible_line()));
+                        output::progress(&format!("  {run} {}", line.visible_line()));
                     }
                     Response::Stuck { run, trouble } if self.family.contains(&run) => {
                         return Err(Failure::of_trouble(&trouble));
                     }
+                    // It ends on purpose, or cannot read its store: it is not started again for that.
+                    Response::Failed(failure) => return Err(failure),
                     _ => {}
                 },
                 Heard::Gone => {
-                    // Killed, or ended: the next one goes on where the journal ends.
+                    // Killed: the next one goes on where the journal ends.
+                    falls += 1;
+                    if falls > FALLS {
+                        return Err(self.falls_again_and_again());
+                    }
                     std::thread::sleep(Duration::from_millis(20));
                     self.listen(after)?;
                 }
@@ -303,7 +298,7 @@ impl Attendance<'_> {
         client.send(&Request::Follow { after })?;
         let send = self.send.clone();
         std::thread::spawn(move || {
-            while let Ok(response) = client.read() {
+            while let Some(response) = client.hear() {
                 if send.send(Heard::Said(Box::new(response))).is_err() {
                     return;
                 }
@@ -323,7 +318,7 @@ impl Attendance<'_> {
             }))?;
         }
         if let Some(line) = progress::line(&event.change).filter(|_| self.telling != Telling::Quiet) {
-            output::note(&line);
+            output::progress(&line);
         }
         match event.change {
             Change::Step { run, entry, .. } => match entry.as_str() {
@@ -363,7 +358,7 @@ impl Attendance<'_> {
                 }
             }
             Change::RunFinished { run, .. } if run == self.root => {
-                return Ok(Some(Followed::Over(Box::new(get_run(self.place, run)?))));
+                return Ok(Some(Followed::Over(Box::new(look::run(self.place, run)?))));
             }
             _ => {}
         }
@@ -409,7 +404,7 @@ impl Attendance<'_> {
     }
 
     fn note_trouble(&mut self, run: RunNumber) -> Result<(), Failure> {
-        if let State::Stalled { trouble } = get_run(self.place, run)?.state {
+        if let State::Stalled { trouble } = look::run(self.place, run)?.state {
             self.trouble.insert(run, trouble);
         }
         Ok(())
@@ -429,7 +424,7 @@ impl Attendance<'_> {
                 output::note(&format!("message {number}: denied (--on-ask deny)"));
             }
             Asking::Elsewhere => {
-                output::note(&card(self.place, number)?.render(output::columns()));
+                output::note(&look::card(self.place, number)?.render(output::columns()));
                 output::note(&format!("waiting for `almoner approve {number}` from elsewhere"));
             }
             // When the run waits, or, if it does already, at once.
@@ -443,7 +438,7 @@ impl Attendance<'_> {
     fn ask_next(&mut self) -> Result<(), Failure> {
         self.asked = self.pending.first().copied();
         if let Some(number) = self.asked {
-            output::note(&card(self.place, number)?.render(output::columns()));
+            output::note(&look::card(self.place, number)?.render(output::columns()));
             how_to_answer(number);
         }
         Ok(())
@@ -456,16 +451,22 @@ impl Attendance<'_> {
             Some(answer::Line::Answer(request)) => {
                 match Client::connect(self.place)?.ask(&request) {
                     Ok(response) => output::note(&answer::told(&response)),
-                    Err(failure) => output::note(&failure.to_string()),
+                    Err(failure) => output::failure(&failure),
                 }
                 // If entries are still open, the same card is asked about again.
-                if self.pending.contains(&number) && card(self.place, number)?.is_open() {
+                if self.pending.contains(&number) && look::card(self.place, number)?.is_open() {
                     how_to_answer(number);
                 }
             }
             None => how_to_answer(number),
         }
         Ok(None)
+    }
+
+    /// The daemon goes down whenever it takes the run up.
+    fn falls_again_and_again(&self) -> Failure {
+        Failure::new(Exit::NoDaemon, format!("the daemon ends whenever it goes on with {}", self.root))
+            .help(format!("{} says why; nothing that was recorded is lost", self.place.log().display()))
     }
 
     /// The person has had enough of following. Nothing happens to the run.
@@ -528,27 +529,5 @@ pub fn tell(run: &Run, how: &FollowArgs) -> Ended {
             Ok(Exit::Ok)
         }
         RunOutcome::Failed(trouble) => Err(Failure::of_trouble(trouble)),
-    }
-}
-
-/// One run.
-///
-/// # Errors
-/// When there is none of this number.
-pub fn get_run(place: &Place, run: RunNumber) -> Result<Run, Failure> {
-    match Client::connect(place)?.ask(&Request::GetRun { run })? {
-        Response::Run(run) => Ok(*run),
-        other => Err(unexpected(&other)),
-    }
-}
-
-/// One card.
-///
-/// # Errors
-/// When there is no approval of this number.
-pub fn card(place: &Place, message: MessageNumber) -> Result<Card, Failure> {
-    match Client::connect(place)?.ask(&Request::Card { message })? {
-        Response::Card(card) => Ok(*card),
-        other => Err(unexpected(&other)),
     }
 }

@@ -1,5 +1,6 @@
 //! `almoner doctor`.
 
+use passable::visible_line;
 use serde_json::json;
 
 use super::{models, output};
@@ -35,12 +36,13 @@ pub fn doctor(place: &Place, args: JsonArg) -> Ended {
     } else {
         let mut text = String::new();
         for check in &checks {
-            text += &format!("{} {:<14} {}\n", if check.ok { "✓" } else { "✗" }, check.id, check.evidence);
+            let mark = if check.ok { "✓" } else { "✗" };
+            text += &format!("{mark} {:<14} {}\n", check.id, visible_line(&check.evidence));
             if !check.ok && !check.remedy.is_empty() {
-                text += &format!("    → {}\n", check.remedy);
+                text += &format!("    → {}\n", visible_line(&check.remedy));
             }
         }
-        output::result(&text)?;
+        output::listing(&text)?;
     }
     Ok(if ok { Exit::Ok } else { Exit::Failure })
 }

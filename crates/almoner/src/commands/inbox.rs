@@ -10,7 +10,7 @@ use passable::visible_line;
 use serde_json::Value as Json;
 
 use super::acting::{self, Acting};
-use super::{attend, output};
+use super::{look, output};
 use crate::cli::InboxArgs;
 use crate::control::client::{Client, unexpected};
 use crate::control::protocol::{Look, Request, Response};
@@ -37,10 +37,7 @@ pub fn inbox(acting: &Acting<'_>, args: &InboxArgs) -> Ended {
         }
         return Ok(Exit::Ok);
     }
-    let letters = match acting.look(Look::Letters { open: !args.all, from: None })? {
-        Response::Letters(letters) => letters,
-        other => return Err(unexpected(&other)),
-    };
+    let letters = acting.letters(!args.all)?;
     if args.follow {
         return follow(acting, args, letters);
     }
@@ -52,7 +49,7 @@ pub fn inbox(acting: &Acting<'_>, args: &InboxArgs) -> Ended {
             None => "nothing waits for you".to_owned(),
         });
     } else {
-        output::result(&letters.iter().map(line).collect::<String>())?;
+        output::listing(&letters.iter().map(line).collect::<String>())?;
     }
     Ok(Exit::Ok)
 }
@@ -101,7 +98,7 @@ pub fn shown(acting: &Acting<'_>, number: MessageNumber) -> Result<Shown, Failur
     let view = acting.letter(number)?;
     let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::new(Exit::Failure, e.to_string()));
     if let (Some(Body::Approval { .. }), None) = (view.letter.body(), acting.agent) {
-        let card = attend::card(acting.place, number)?;
+        let card = look::card(acting.place, number)?;
         let next =
             card.is_open().then(|| format!("`almoner approve {number}` or `almoner deny {number} -r WHY`"));
         return Ok(Shown {

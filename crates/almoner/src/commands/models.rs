@@ -99,6 +99,9 @@ pub fn found_in_words(place: &Place) -> (bool, String, String) {
 /// fetched first, if the person says so. What a worker file asks for counts only where it changes nothing but the
 /// model's name: it can come from anyone, and must not choose who is sent the documents.
 ///
+/// What is chosen has its server's address in it, so that the run keeps to that server, whoever comes with other
+/// variables later.
+///
 /// # Errors
 /// When it is no model, or there is none and nobody to ask.
 pub fn choose(
@@ -113,15 +116,23 @@ pub fn choose(
         if let (Found::Pull { weights, .. }, false) = (&found, dry) {
             offer(place, weights)?;
         }
-        return Ok(by_file.and_then(|asked| same_provider(asked, found.reference())).unwrap_or_else(|| {
-            if let Some(asked) = by_file {
-                let asked = visible_line(asked);
-                output::note(&format!(
-                    "the worker asks for the model {asked}; say `-m {asked}` if you want that"
-                ));
+        let found = pin(found.reference().clone())?;
+        let wanted = by_file.and_then(|asked| same_provider(asked, &found));
+        let wanted = wanted.filter(|wanted| match wanted {
+            ModelRef::Local { name: Some(name) } => {
+                dry || weights::find(name).is_some_and(|weights| is_here(place, weights))
             }
-            found.reference().to_string()
-        }));
+            _ => true,
+        });
+        if let (Some(asked), None) = (by_file, &wanted) {
+            // Nothing to paste: a file should not get to write a command for a person.
+            output::note(&format!(
+                "the worker file asks for the model “{}”; it is not here, or is another server's, and is not used \
+                 (`-m` names a model)",
+                visible_line(asked)
+            ));
+        }
+        return Ok(wanted.unwrap_or(found).to_string());
     };
     let reference: ModelRef = text.parse().map_err(|e| {
         Failure::new(Exit::Usage, format!("{e}"))
@@ -142,7 +153,14 @@ pub fn choose(
             }
             ModelRef::Local { name }.to_string()
         }
-        other => other.to_string(),
+        other => pin(other)?.to_string(),
+    })
+}
+
+/// The reference with the address that this environment names.
+fn pin(reference: ModelRef) -> Result<ModelRef, Failure> {
+    reference.pinned(&lookup).map_err(|e| {
+        Failure::new(Exit::Usage, e.to_string()).help("set the variable to an address like https://HOST/v1")
     })
 }
 
@@ -154,16 +172,19 @@ pub fn jobs(model: &str) -> u32 {
     }
 }
 
-/// The model that a worker file asks for, if the same provider serves it.
-fn same_provider(asked: &str, found: &ModelRef) -> Option<String> {
-    let asked: ModelRef = asked.parse().ok()?;
-    let same = matches!(
-        (&asked, found),
-        (ModelRef::Local { .. }, ModelRef::Local { .. })
-            | (ModelRef::OpenAi { .. }, ModelRef::OpenAi { .. })
-            | (ModelRef::Ollama { .. }, ModelRef::Ollama { .. })
-    );
-    same.then(|| asked.to_string())
+/// The model that a worker file asks for, if the server that was found serves it. A file that names a server is not
+/// heard.
+fn same_provider(asked: &str, found: &ModelRef) -> Option<ModelRef> {
+    Some(match (asked.parse().ok()?, found.clone()) {
+        (ModelRef::Local { name }, ModelRef::Local { .. }) => ModelRef::Local { name },
+        (ModelRef::OpenAi { base_url: None, model }, ModelRef::OpenAi { base_url, .. }) => {
+            ModelRef::OpenAi { base_url, model }
+        }
+        (ModelRef::Ollama { url: None, model }, ModelRef::Ollama { url, .. }) => {
+            ModelRef::Ollama { url, model }
+        }
+        _ => return None,
+    })
 }
 
 fn here(path: std::path::PathBuf) -> Result<std::path::PathBuf, Failure> {
@@ -280,4 +301,34 @@ fn agreed(question: &str) -> bool {
     output::prompt(question);
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).is_ok_and(|_| line.trim() == "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_file_changes_nothing_but_the_name_of_the_model() {
+        let check = |asked: &str, found: &str, expected: Option<&str>| {
+            let chosen = same_provider(asked, &found.parse().unwrap()).map(|chosen| chosen.to_string());
+            assert_eq!(chosen.as_deref(), expected, "{asked} where {found} was found");
+        };
+        check("openai:big", "openai:small", Some("openai:big"));
+        check("openai:big", "openai:https://own/v1#small", Some("openai:https://own/v1#big"));
+        check("openai:https://evil/v1#big", "openai:small", None);
+        check(
+            "openai:https://api.openai.com/v1#big",
+            "openai:https://own/v1#small",
+            Some("openai:https://own/v1#big"),
+        );
+        check("compat:https://evil/v1#m", "openai:small", None);
+        check("compat:https://own/v1#m", "compat:https://own/v1#n", None);
+        check("ollama:big", "ollama:http://box:11434#small", Some("ollama:http://box:11434#big"));
+        check("ollama:http://evil:11434#big", "ollama:small", None);
+        check("ollama:big", "openai:small", None);
+        check("openai:big", "local", None);
+        check("local:other", "local", Some("local:other"));
+        check("scripted:/etc/passwd", "local", None);
+        check("nonsense", "openai:small", None);
+    }
 }

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};
+use crate::show::{json, lines};
 
 /// Writes a line of the result to standard output.
 ///
@@ -20,7 +21,31 @@ pub fn result(line: &str) -> Result<(), Failure> {
 /// When nobody reads any more.
 pub fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
     let text = serde_json::to_string(value).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
-    result(&text)
+    result(&json::escaped(&text))
+}
+
+/// Writes lines of the result that hold words of others: on a terminal none is broken where it likes.
+///
+/// # Errors
+/// When nobody reads any more.
+pub fn listing(text: &str) -> Result<(), Failure> {
+    let columns = io::stdout().is_terminal().then(width).flatten();
+    result(&lines::fit(text, columns))
+}
+
+/// Writes why a command failed.
+pub fn failure(failure: &Failure) {
+    note(&failure.render(told()));
+}
+
+/// Writes lines for the person who watches that hold words of others.
+pub fn report(text: &str) {
+    note(&lines::fit(text, told()));
+}
+
+/// Writes what happens on the way: one line, however long it is.
+pub fn progress(line: &str) {
+    note(&lines::clip(line, told()));
 }
 
 /// Writes a line for the person who watches. If nobody watches, it is lost, and nothing else.
@@ -34,14 +59,20 @@ pub fn prompt(text: &str) {
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
-/// How many columns the person's terminal has.
+/// How many columns a card may take: as many as the terminal has, and not so many that it cannot be read.
 pub fn columns() -> usize {
-    let size =
-        rustix::termios::tcgetwinsize(io::stderr()).or_else(|_| rustix::termios::tcgetwinsize(io::stdout()));
-    match size {
-        Ok(size) if size.ws_col >= 40 => usize::from(size.ws_col).min(120),
-        _ => 80,
-    }
+    width().unwrap_or(80).min(120)
+}
+
+/// The width of what is told on standard error, if a person sees it on a terminal.
+fn told() -> Option<usize> {
+    io::stderr().is_terminal().then(width).flatten()
+}
+
+/// The width of the terminal; of the narrower one, if there are two.
+fn width() -> Option<usize> {
+    let sizes = [rustix::termios::tcgetwinsize(io::stderr()), rustix::termios::tcgetwinsize(io::stdout())];
+    sizes.into_iter().flatten().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).min()
 }
 
 /// Whether a person can be asked here: both the question and the answer need a terminal.

@@ -2,11 +2,12 @@
 
 use kernel::RunNumber;
 use kernel::id::BadId;
+use kernel::run::State;
 
-use super::{attend, output, trace};
+use super::{attend, look, output};
 use crate::cli::ResumeArgs;
-use crate::control::client::Client;
-use crate::control::protocol::Request;
+use crate::control::client::{Client, unexpected};
+use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
 
@@ -22,19 +23,48 @@ pub fn resume(place: &Place, args: &ResumeArgs) -> Ended {
         ),
         None => None,
     };
-    Client::connect(place)?.ask(&Request::Resume { run })?;
-    let run = match run {
+    // Which one is followed is decided before it goes on: afterwards none is stopped any more.
+    let followed = match run {
         Some(run) => run,
-        None => trace::latest(place)?,
+        None => stopped(place)?.map_or_else(|| look::latest(place), Ok)?,
     };
+    Client::connect(place)?.ask(&Request::Resume { run })?;
+    let run = followed;
     if args.follow.detach {
         output::result(&run.to_string())?;
         return Ok(Exit::Ok);
     }
-    let found = attend::get_run(place, run)?;
+    let found = look::run(place, run)?;
     if found.is_finished() {
         output::note(&format!("{run} is over"));
         return attend::tell(&found, &args.follow);
     }
     attend::attend(place, run, None, &args.follow)
+}
+
+/// The newest run that has stopped or is at work, itself or in what it has started; as the run that a person started.
+fn stopped(place: &Place) -> Result<Option<RunNumber>, Failure> {
+    let mut client = Client::connect(place)?;
+    let mut below = None;
+    // Children are younger than their parents: a child that moves stands for the run above it.
+    let mut wanted: Option<RunNumber> = None;
+    loop {
+        let page = match client.ask(&Request::Runs { limit: usize::MAX, below, roots: false })? {
+            Response::Runs(page) => page,
+            other => return Err(unexpected(&other)),
+        };
+        let Some(last) = page.last() else { return Ok(None) };
+        below = Some(last.number);
+        for run in page {
+            let moves = matches!(run.state, State::Ready | State::Stalled { .. });
+            match run.parent {
+                None if moves || wanted == Some(run.number) => return Ok(Some(run.number)),
+                // The newest that moves is followed upwards.
+                Some(parent) if wanted == Some(run.number) || (wanted.is_none() && moves) => {
+                    wanted = Some(parent.run);
+                }
+                _ => {}
+            }
+        }
+    }
 }

@@ -65,13 +65,15 @@ pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
     let (definition, diagnostics) = definition::parse(bundle);
     let failed = diagnostics.iter().any(|d| d.severity == Severity::Error);
     if !diagnostics.is_empty() {
-        output::note(&show_report(Report::new(bundle, diagnostics)));
+        output::report(&show_report(Report::new(bundle, diagnostics)));
     }
     definition.filter(|_| !failed).ok_or_else(|| Failure::silent(Exit::Invalid))
 }
 
 fn show_report(report: Report) -> String {
-    let handler = miette::GraphicalReportHandler::new_themed(theme());
+    // Without colours: what is foreign in the picture is made visible afterwards, and so would they be.
+    let theme = miette::GraphicalTheme::unicode_nocolor();
+    let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(output::columns());
     let mut text = String::new();
     match handler.render_report(&mut text, &report) {
         Ok(()) => visible(&text).into_owned(),
@@ -91,13 +93,6 @@ pub fn plain(report: &Report) -> String {
     format!("{report}: {}", lines.join("; "))
 }
 
-fn theme() -> miette::GraphicalTheme {
-    use std::io::IsTerminal as _;
-    let plain =
-        std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) || !std::io::stderr().is_terminal();
-    if plain { miette::GraphicalTheme::unicode_nocolor() } else { miette::GraphicalTheme::unicode() }
-}
-
 /// Starts what is asked for and attends it.
 ///
 /// # Errors
@@ -110,7 +105,7 @@ pub fn start(place: &Place, request: RunRequest, follow: &FollowArgs) -> Ended {
             if follow.json {
                 output::json(&plan)?;
             } else {
-                output::result(&render(&plan))?;
+                output::listing(&render(&plan))?;
             }
             Ok(Exit::Ok)
         }

@@ -1,12 +1,13 @@
 //! `almoner runs`.
 
+use kernel::run::Run;
 use passable::visible_line;
 
 use super::output;
 use crate::cli::RunsArgs;
 use crate::control::client::{Client, unexpected};
 use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit};
+use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
 use crate::show::journal::state;
 
@@ -15,15 +16,7 @@ use crate::show::journal::state;
 /// # Errors
 /// When the daemon cannot be reached.
 pub fn runs(place: &Place, args: &RunsArgs) -> Ended {
-    let limit = if args.all { args.limit } else { usize::MAX };
-    let mut runs = match Client::connect(place)?.ask(&Request::Runs { limit })? {
-        Response::Runs(runs) => runs,
-        other => return Err(unexpected(&other)),
-    };
-    if !args.all {
-        runs.retain(|run| run.parent.is_none());
-        runs.truncate(args.limit);
-    }
+    let runs = some(place, args.limit, !args.all)?;
     if args.json.json {
         output::json(&runs)?;
     } else if runs.is_empty() {
@@ -35,7 +28,22 @@ pub fn runs(place: &Place, args: &RunsArgs) -> Ended {
                 format!("{:<6} {:<16} {}\n", run.number.to_string(), visible_line(&run.name), state(run))
             })
             .collect();
-        output::result(&lines)?;
+        output::listing(&lines)?;
     }
     Ok(Exit::Ok)
+}
+
+/// The newest runs, at most `limit`; only those that no other run started if `roots`.
+fn some(place: &Place, limit: usize, roots: bool) -> Result<Vec<Run>, Failure> {
+    let mut client = Client::connect(place)?;
+    let mut runs: Vec<Run> = Vec::new();
+    while runs.len() < limit {
+        let below = runs.last().map(|run| run.number);
+        match client.ask(&Request::Runs { limit: limit - runs.len(), below, roots })? {
+            Response::Runs(page) if page.is_empty() => break,
+            Response::Runs(page) => runs.extend(page),
+            other => return Err(unexpected(&other)),
+        }
+    }
+    Ok(runs)
 }

@@ -1,12 +1,9 @@
 //! `almoner trace`.
 
-use kernel::RunNumber;
 use kernel::id::BadId;
 
-use super::{attend, output};
+use super::{look, output};
 use crate::cli::TraceArgs;
-use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
 use crate::show::journal;
@@ -20,32 +17,14 @@ pub fn trace(place: &Place, args: &TraceArgs) -> Ended {
         Some(text) => text
             .parse()
             .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))?,
-        None => latest(place)?,
+        None => look::latest(place)?,
     };
-    let found = attend::get_run(place, run)?;
-    let steps = match Client::connect(place)?.ask(&Request::Journal { run })? {
-        Response::Journal(steps) => steps,
-        other => return Err(unexpected(&other)),
-    };
+    let found = look::run(place, run)?;
+    let steps = look::journal(place, run)?;
     if args.json.json {
         output::json(&serde_json::json!({ "version": 1, "run": found, "steps": steps }))?;
     } else {
-        output::result(&journal::render(&found, &steps))?;
+        output::listing(&journal::render(&found, &steps))?;
     }
     Ok(Exit::Ok)
-}
-
-/// The newest run that no other run started.
-///
-/// # Errors
-/// When there is none.
-pub fn latest(place: &Place) -> Result<RunNumber, Failure> {
-    match Client::connect(place)?.ask(&Request::Runs { limit: usize::MAX })? {
-        Response::Runs(runs) => {
-            runs.iter().find(|run| run.parent.is_none()).map(|run| run.number).ok_or_else(|| {
-                Failure::new(Exit::NotFound, "there are no runs yet").help("try `almoner demo`")
-            })
-        }
-        other => Err(unexpected(&other)),
-    }
 }

@@ -40,7 +40,7 @@ pub fn why(acting: &Acting<'_>, args: &WhyArgs) -> Ended {
     if args.json.json {
         output::json(&reasons)?;
     } else {
-        output::result(&reason::render(&reasons))?;
+        output::listing(&reason::render(&reasons))?;
     }
     Ok(Exit::Ok)
 }

@@ -1,13 +1,14 @@
 //! The client's end of `control.sock`. Starts the daemon if none listens.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufReader};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use model::compat::{COMPAT_KEY, OPENAI_KEY, OPENAI_URL};
+
 use crate::control::frame;
-use crate::control::protocol::{Hello, Request, Response, VERSION};
+use crate::control::protocol::{Brought, Hello, Request, Response, VERSION};
 use crate::exit::{Exit, Failure};
 use crate::place::{self, Place};
 
@@ -15,8 +16,12 @@ use crate::place::{self, Place};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables whose values go to the daemon: what models need and nothing else.
-const KEYS: [&str; 5] =
-    ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "ALMONER_COMPAT_KEY", "ALMONER_HUB"];
+pub const VARIABLES: [&str; 3] = [OPENAI_KEY, OPENAI_URL, COMPAT_KEY];
+
+/// What this process has of [`VARIABLES`] in its environment.
+pub fn brought() -> Brought {
+    VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()
+}
 
 /// A connection to the daemon.
 pub struct Client {
@@ -107,9 +112,7 @@ impl Client {
         }
         let reader = BufReader::new(stream.try_clone().map_err(|e| gone(&e))?);
         let mut client = Client { stream, reader, last_event: 0, build: String::new() };
-        let keys: BTreeMap<_, _> =
-            KEYS.iter().filter_map(|k| Some(((*k).to_owned(), std::env::var(k).ok()?))).collect();
-        let hello = Hello { version: VERSION, build: crate::BUILD.to_owned(), keys };
+        let hello = Hello { version: VERSION, build: crate::BUILD.to_owned(), keys: brought() };
         // A daemon that is just ending may hang up before it answers; that is as good as none.
         if frame::write(&mut client.stream, &hello).is_err() {
             return Ok(None);
@@ -152,6 +155,11 @@ impl Client {
     /// When the daemon is gone.
     pub fn send(&mut self, request: &Request) -> Result<(), Failure> {
         frame::write(&mut self.stream, request).map_err(|e| gone(&e))
+    }
+
+    /// The next answer as it is, a failure too; `None` when the daemon is gone.
+    pub fn hear(&mut self) -> Option<Response> {
+        frame::read(&mut self.reader).ok().flatten()
     }
 
     /// The next answer.

@@ -18,6 +18,9 @@ use crate::show::reason::Reason;
 /// The version of this protocol. A client and a daemon of different versions do not talk.
 pub const VERSION: u32 = 2;
 
+/// What a client's environment has of the variables that models need, by name.
+pub type Brought = BTreeMap<String, String>;
+
 /// What a client says first.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Hello {
@@ -25,8 +28,9 @@ pub struct Hello {
     pub version: u32,
     /// The client's build: a newer binary asks an older daemon to make room.
     pub build: String,
-    /// API keys from the client's environment, by variable. They are kept in the daemon's memory and nowhere else.
-    pub keys: BTreeMap<String, String>,
+    /// What the client's environment has of the variables that models need. Kept in the daemon's memory and nowhere
+    /// else, each key under the address of the server that it is for.
+    pub keys: Brought,
 }
 
 /// What a client asks for.
@@ -64,25 +68,44 @@ pub enum Request {
         /// The run.
         run: Option<RunNumber>,
     },
-    /// The newest runs.
+    /// Runs, newest first: a page of them.
     Runs {
-        /// How many at most.
+        /// How many at most. An answer has a limit of its own.
         limit: usize,
+        /// Only runs older than this one.
+        #[serde(default)]
+        below: Option<RunNumber>,
+        /// Only runs that no other run started.
+        #[serde(default)]
+        roots: bool,
+    },
+    /// A run and, of all that it has started, what is not over.
+    Family {
+        /// Which.
+        run: RunNumber,
     },
     /// One run.
     GetRun {
         /// Which.
         run: RunNumber,
     },
-    /// The journal of one run.
+    /// The journal of one run: a page of it.
     Journal {
         /// Which.
         run: RunNumber,
+        /// The number of the first step that is wanted.
+        #[serde(default)]
+        from: u64,
     },
-    /// The mailbox.
+    /// The mailbox, newest first: a page of it.
     Inbox {
         /// Only what needs an answer.
         open: bool,
+        /// Only messages older than this one.
+        #[serde(default)]
+        below: Option<MessageNumber>,
+        /// How many at most. An answer has a limit of its own.
+        limit: usize,
     },
     /// An approval, as it is shown to the person who answers it.
     Card {
@@ -123,6 +146,11 @@ pub enum Request {
     },
     /// Examine the store.
     Check,
+    /// Copy the store.
+    Backup {
+        /// Where to: an absolute path at which there is nothing.
+        path: String,
+    },
     /// End.
     Stop,
 }
@@ -249,7 +277,7 @@ pub enum Look {
     },
     /// Grants that the agent gave.
     Grants,
-    /// Mail.
+    /// Mail, oldest first, at most a thousand letters at once.
     Letters {
         /// Only what needs an answer.
         open: bool,
@@ -445,6 +473,8 @@ pub enum Response {
     Plan(Plan),
     /// Runs, newest first.
     Runs(Vec<Run>),
+    /// A family.
+    Family(Family),
     /// One run.
     Run(Box<Run>),
     /// Steps of a journal.
@@ -491,6 +521,15 @@ pub enum Response {
     Checked(Vec<(String, bool, String)>),
     /// It was not done.
     Failed(Failure),
+}
+
+/// A run and those that it has started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Family {
+    /// The run that was asked about, and of all that it has started those that are not over; oldest first.
+    pub members: Vec<Run>,
+    /// Their approvals that wait for an answer, oldest first.
+    pub asked: Vec<MessageNumber>,
 }
 
 /// How a daemon is.

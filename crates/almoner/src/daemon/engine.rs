@@ -48,7 +48,7 @@ impl Engine {
     pub fn recover(self: &Arc<Engine>) -> Result<(), Failure> {
         if let Err(failure) = self.daemon.apply(Act::Recover) {
             // A full or read-only store can still be read, and says what is wrong to whoever wants to change it.
-            crate::commands::output::note(&failure.to_string());
+            crate::commands::output::failure(&failure);
         }
         self.take_up()
     }
@@ -95,6 +95,7 @@ impl Engine {
 
     fn work(self: Arc<Engine>, run: RunNumber) {
         if !self.daemon.is_stopping() {
+            self.daemon.set_free(run);
             let driven = catch_unwind(AssertUnwindSafe(|| {
                 worker::drive(&*self.daemon, run, &|ready| ready.iter().for_each(|run| self.drive(*run)))
             }));

@@ -1,25 +1,125 @@
 //! API keys that clients brought along: in memory only, never written, never printed.
+//!
+//! A key belongs to one server. It is kept under the address that its client had beside it, and is given out for that
+//! address alone: whoever comes later with other variables changes nothing for runs that go to another server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use model::Secret;
+use model::compat::{COMPAT_KEY, OPENAI_KEY};
+use model::{ModelRef, Secret};
 
-/// The keys by variable, as one client had them: a key is never used with an address that came from elsewhere.
+use crate::control::protocol::Brought;
+
+/// The keys by variable and by the address of the server.
 #[derive(Default)]
-pub struct Keys(Mutex<BTreeMap<String, Secret>>);
+pub struct Keys(Mutex<BTreeMap<(&'static str, Option<String>), Secret>>);
 
 impl Keys {
-    /// Takes over what a client has, all of it; a client that has nothing changes nothing.
-    pub fn take(&self, keys: BTreeMap<String, String>) {
-        if !keys.is_empty() {
-            let keys = keys.into_iter().map(|(name, value)| (name, Secret::new(value))).collect();
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = keys;
+    /// Takes over OpenAI's key, for the address that stands beside it.
+    pub fn greet(&self, brought: &Brought) {
+        let beside = |name: &str| brought.get(name).map(|value| Secret::new(value.as_str()));
+        let unnamed = ModelRef::OpenAi { base_url: None, model: String::new() };
+        // An address that is none has no key.
+        if let Ok(ModelRef::OpenAi { base_url, .. }) = unnamed.pinned(&beside) {
+            self.keep(OPENAI_KEY, base_url, beside(OPENAI_KEY));
         }
     }
 
-    /// The value of a variable.
-    pub fn get(&self, name: &str) -> Option<Secret> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    /// Takes over the key for a compatible server, for the one that the person names together with it: the server of
+    /// the run that is started or resumed. If that is several servers, nobody can tell whose key it is.
+    pub fn lend(&self, models: &[String], brought: &Brought) {
+        let servers: BTreeSet<String> = models
+            .iter()
+            .filter_map(|model| match model.parse() {
+                Ok(ModelRef::Compat { base_url, .. }) => Some(base_url),
+                _ => None,
+            })
+            .collect();
+        if let (Some(server), 1) = (servers.first(), servers.len()) {
+            let key = brought.get(COMPAT_KEY).map(|value| Secret::new(value.as_str()));
+            self.keep(COMPAT_KEY, Some(server.clone()), key);
+        }
+    }
+
+    fn keep(&self, variable: &'static str, server: Option<String>, key: Option<Secret>) {
+        // A client that has none takes none away.
+        if let Some(key) = key.filter(|key| !key.reveal().trim().is_empty()) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((variable, server), key);
+        }
+    }
+
+    /// Whether there is a key of this name for some server.
+    pub fn is_for_another(&self, variable: &str) -> bool {
+        let keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.keys().any(|(name, _)| *name == variable)
+    }
+
+    /// The key for a model's server under the name of its variable. Addresses are in the reference, never here.
+    pub fn get(&self, variable: &str, reference: &ModelRef) -> Option<Secret> {
+        let place = match reference {
+            ModelRef::OpenAi { base_url, .. } if variable == OPENAI_KEY => (OPENAI_KEY, base_url.clone()),
+            ModelRef::Compat { base_url, .. } if variable == COMPAT_KEY => {
+                (COMPAT_KEY, Some(base_url.clone()))
+            }
+            _ => return None,
+        };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&place).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::client::VARIABLES;
+
+    fn brought(vars: &[(&str, &str)]) -> Brought {
+        vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[track_caller]
+    fn check(keys: &Keys, model: &str, expected: Option<&str>) {
+        let reference: ModelRef = model.parse().unwrap();
+        let got: Vec<Secret> = VARIABLES.iter().filter_map(|name| keys.get(name, &reference)).collect();
+        assert_eq!(got.iter().map(Secret::reveal).collect::<Vec<_>>(), Vec::from_iter(expected), "{model}");
+    }
+
+    #[test]
+    fn a_key_is_given_out_for_the_address_that_it_came_with() {
+        let keys = Keys::default();
+        keys.greet(&brought(&[("OPENAI_API_KEY", "own"), ("OPENAI_BASE_URL", "https://own/v1/")]));
+        check(&keys, "openai:https://own/v1#m", Some("own"));
+        check(&keys, "openai:m", None);
+        // Somebody else comes, with OpenAI's own server.
+        keys.greet(&brought(&[("OPENAI_API_KEY", "theirs"), ("ALMONER_COMPAT_KEY", "c")]));
+        check(&keys, "openai:https://own/v1#m", Some("own"));
+        check(&keys, "openai:m", Some("theirs"));
+        // An address alone, a key that is empty, and nothing at all change nothing.
+        keys.greet(&brought(&[("OPENAI_BASE_URL", "https://own/v1")]));
+        keys.greet(&brought(&[("OPENAI_API_KEY", " ")]));
+        keys.greet(&brought(&[("OPENAI_API_KEY", "lost"), ("OPENAI_BASE_URL", "no address")]));
+        keys.greet(&brought(&[]));
+        check(&keys, "openai:m", Some("theirs"));
+        // A newer key for the same server takes the place of the older one.
+        keys.greet(&brought(&[("OPENAI_API_KEY", "new")]));
+        check(&keys, "openai:other", Some("new"));
+        for other in ["ollama:m", "ollama:https://own/v1#m", "compat:https://own/v1#m", "local"] {
+            check(&keys, other, None);
+        }
+    }
+
+    #[test]
+    fn a_compatible_servers_key_is_for_the_server_that_is_named_with_it() {
+        let keys = Keys::default();
+        let model = |name: &str| format!("compat:https://{name}/v1#m");
+        keys.lend(&[model("a"), model("a"), "openai:m".to_owned()], &brought(&[("ALMONER_COMPAT_KEY", "a")]));
+        keys.lend(&[model("b")], &brought(&[("ALMONER_COMPAT_KEY", "b")]));
+        // Of two servers nobody can tell whose it is.
+        keys.lend(&[model("a"), model("c")], &brought(&[("ALMONER_COMPAT_KEY", "c")]));
+        keys.lend(&[model("a")], &brought(&[]));
+        check(&keys, &model("a"), Some("a"));
+        check(&keys, &model("b"), Some("b"));
+        check(&keys, &model("c"), None);
+        check(&keys, "openai:https://a/v1#m", None);
     }
 }

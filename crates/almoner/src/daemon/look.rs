@@ -18,6 +18,9 @@ use super::serve::Server;
 use crate::control::protocol::{Hole, LetterView, Look, NameRow, PromiseState, Response, Thing};
 use crate::exit::{Exit, Failure};
 
+/// How many letters one answer has at most.
+const PAGE: usize = 1000;
+
 /// How many ways are shown on which something is kept.
 const WAYS: usize = 8;
 
@@ -36,8 +39,8 @@ pub fn look(server: &Server, agent: FormulaId, look: Look) -> Result<Response, F
         }
         Look::Grants => Response::Grants(daemon.read(|txn| query::grants(txn, &agent.number))?),
         Look::Letters { open, from } => {
-            let all = daemon.read(|txn| query::inbox(txn, &agent, open))?;
-            Response::Letters(all.into_iter().filter(|l| from.is_none_or(|from| l.number >= from)).collect())
+            let from = from.unwrap_or(kernel::MessageNumber(0));
+            Response::Letters(daemon.read(|txn| query::inbox_page(txn, &agent, open, from, PAGE))?)
         }
         Look::Letter { number } => {
             let letter = agents::letter(server, agent, number)?;

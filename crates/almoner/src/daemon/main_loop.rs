@@ -1,8 +1,9 @@
 //! The daemon's main: opens the store, listens, ends when told, signalled or long idle.
 
 use std::io::Write as _;
+use std::net::Shutdown;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use model::Opener;
@@ -12,16 +13,16 @@ use worker::World as _;
 
 use super::engine::Engine;
 use super::gardener::Gardener;
-use super::keys::Keys;
 use super::serve::{Server, bind};
 use super::world::{Daemon, environment};
+use crate::control::client::{VARIABLES, brought};
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::{self, Place};
 
 /// How long drivers get to reach their next step when the daemon ends.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long clients get to be let go of.
+/// How long the last who hold the store get to let go of it.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// How the daemon was asked to run.
@@ -38,8 +39,11 @@ pub struct Manner {
 /// # Errors
 /// When the store cannot be opened or the socket not be made.
 pub fn run(place: &Place, manner: Manner) -> Ended {
-    let opened = open(place);
-    let (server, listener) = match opened {
+    // From here on a signal is an orderly end, also while the store is being opened.
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
+        .map_err(|e| Failure::new(Exit::Failure, format!("signals: {e}")))?;
+    let (open_while_held, closed) = channel();
+    let (server, listener) = match open(place, open_while_held) {
         Ok(opened) => opened,
         Err(failure) => {
             if manner.on_demand {
@@ -51,8 +55,6 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
             return Err(failure);
         }
     };
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
-        .map_err(|e| Failure::new(Exit::Failure, format!("signals: {e}")))?;
     // Threads that outlive the work hold it weakly: the last to let go of the store closes it.
     let daemon = Arc::downgrade(&server.daemon);
     std::thread::spawn(move || {
@@ -71,8 +73,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     let mut tick = server.daemon.news.tick();
     while !server.daemon.is_stopping() {
         tick = server.daemon.news.wait(tick, Duration::from_secs(1)).tick;
-        let clients = server.clients.load(Ordering::SeqCst);
-        if clients > 0 || !server.engine.at_work().is_empty() {
+        if server.has_clients() || !server.engine.at_work().is_empty() {
             busy = Instant::now();
         }
         gardener.look_around(&server);
@@ -82,38 +83,55 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     }
     // Nobody new is let in; what is at work ends at its next step, and its journal says where.
     let _ = std::fs::remove_file(place.socket());
-    server.engine.settle(GRACE);
-    // Clients that follow are let go, so that the store is closed here and need not be examined at the next start.
-    let begun = Instant::now();
-    while Arc::strong_count(&server) > 1 && begun.elapsed() < FAREWELL {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    close(server, &closed);
     Ok(Exit::Ok)
 }
 
-fn open(place: &Place) -> Result<(Arc<Server>, std::os::unix::net::UnixListener), Failure> {
+/// Lets go of the store and waits until it is closed, so that the next start need not examine it. Whoever holds it
+/// for too long is left behind; that loses nothing either.
+fn close(server: Arc<Server>, closed: &Receiver<()>) {
+    // A client that is being answered gets its answer; one that has asked nothing is let go of.
+    server.hang_up(Shutdown::Read);
+    server.engine.settle(GRACE);
+    let left = Arc::downgrade(&server);
+    drop(server);
+    if closed.recv_timeout(FAREWELL) != Err(RecvTimeoutError::Timeout) {
+        return;
+    }
+    // Clients that do not take what is sent to them.
+    if let Some(server) = left.upgrade() {
+        server.hang_up(Shutdown::Both);
+    }
+    let _ = closed.recv_timeout(FAREWELL);
+}
+
+fn open(
+    place: &Place,
+    open_while_held: Sender<()>,
+) -> Result<(Arc<Server>, std::os::unix::net::UnixListener), Failure> {
     place::private_dir(&place.state)?;
     let store = Store::open(&place.state.join("store"), Options::default()).map_err(open_failure)?;
     let env = environment()?;
     let host = store.write(move |txn| kernel::genesis(txn, &env)).map_err(|e| {
         Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor` examines the store")
     })?;
-    let keys = Arc::new(Keys::default());
-    let lookup = Arc::clone(&keys);
     let exe = std::env::current_exe()
         .map_err(|e| Failure::new(Exit::Failure, format!("this program cannot find itself: {e}")))?;
-    let opener = Opener::new(move |name| lookup.get(name), place.weights()).with_launch(move |weights| {
+    let opener = Opener::new(|_| None, place.weights()).with_launch(move |weights| {
         let mut command = std::process::Command::new(&exe);
         command.arg("model-host").arg(weights);
+        // It needs no key, and reads what others wrote.
+        for variable in VARIABLES {
+            command.env_remove(variable);
+        }
         command
     });
-    let daemon = Arc::new(Daemon::new(store, host, opener, keys));
+    let daemon = Arc::new(Daemon::new(store, host, opener, open_while_held));
+    // Whoever started it is its first client: what goes on at once has its key.
+    daemon.keys.greet(&brought());
     let listener = bind(&place.socket())?;
     let engine = Engine::new(Arc::clone(&daemon));
-    Ok((
-        Arc::new(Server { daemon, engine, state: place.state.clone(), clients: AtomicUsize::new(0) }),
-        listener,
-    ))
+    Ok((Arc::new(Server::new(daemon, engine, place.state.clone())), listener))
 }
 
 fn open_failure(error: OpenError) -> Failure {

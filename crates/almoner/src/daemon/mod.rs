@@ -4,6 +4,7 @@ pub mod agents;
 pub mod engine;
 pub mod gardener;
 pub mod keys;
+pub mod listing;
 pub mod look;
 pub mod main_loop;
 pub mod request;

@@ -1,32 +1,36 @@
 //! Requests and their answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use kernel::command::{Act, AnswerApproval, Choice, Reply};
 use kernel::message::Body;
-use kernel::proposal::Proposal;
+use kernel::proposal::{Finding, Proposal};
 use kernel::run::{Entry, State};
-use kernel::{MessageNumber, RunNumber, StepRef, query, table};
-use passable::Untrusted;
+use kernel::{MessageNumber, RunNumber, StepRef, query};
+use passable::{Untrusted, visible_line};
+use store::BackupError;
 use worker::World as _;
 
 use super::serve::Server;
-use super::{agents, look, start_run, why};
-use crate::control::protocol::{Request, Response, Status};
+use super::{agents, listing, look, start_run, why};
+use crate::control::protocol::{Brought, Family, Request, Response, Status};
 use crate::exit::{Exit, Failure};
 use crate::show::card::{Card, CardEntry};
 use crate::show::value;
 
-/// Answers one request.
+/// Answers one request of a client who brought these keys along.
 ///
 /// # Errors
 /// What the client is told when it is not done.
-pub fn answer(server: &Server, request: Request) -> Result<Response, Failure> {
+pub fn answer(server: &Server, brought: &Brought, request: Request) -> Result<Response, Failure> {
     let daemon = &server.daemon;
-    let owner = daemon.host.number;
     Ok(match request {
         Request::Status => Response::Status(status(server)?),
-        Request::Run(run) => start_run::start(server, *run)?,
+        Request::Run(run) => {
+            daemon.keys.lend(std::slice::from_ref(&run.model), brought);
+            start_run::start(server, *run)?
+        }
         Request::Approve { text, message, entries, for_run } => {
             let choice = Choice::Approve { for_run };
             answer_approval(server, AnswerApproval { text, message, entries, choice })?
@@ -35,15 +39,17 @@ pub fn answer(server: &Server, request: Request) -> Result<Response, Failure> {
             let choice = Choice::Deny { reason };
             answer_approval(server, AnswerApproval { text, message, entries, choice })?
         }
-        Request::Resume { run } => resume(server, run)?,
-        Request::Runs { limit } => Response::Runs(runs(server, limit)?),
-        Request::GetRun { run } => Response::Run(Box::new(get_run(server, run)?)),
-        Request::Journal { run } => {
-            get_run(server, run)?;
-            Response::Journal(daemon.read(|txn| query::journal(txn, &owner, run, 1))?)
+        Request::Resume { run } => resume(server, brought, run)?,
+        Request::Runs { limit, below, roots } => Response::Runs(listing::runs(daemon, limit, below, roots)?),
+        Request::Family { run } => {
+            let members = listing::family(daemon, run)?;
+            let numbers = members.iter().map(|run| run.number).collect();
+            Response::Family(Family { members, asked: listing::asked_by(daemon, &numbers)? })
         }
-        Request::Inbox { open } => {
-            Response::Letters(daemon.read(|txn| query::inbox(txn, &daemon.host, open))?)
+        Request::GetRun { run } => Response::Run(Box::new(listing::one(daemon, run)?)),
+        Request::Journal { run, from } => Response::Journal(listing::steps(daemon, run, from)?),
+        Request::Inbox { open, below, limit } => {
+            Response::Letters(listing::letters(daemon, open, below, limit)?)
         }
         Request::Card { message } => Response::Card(Box::new(card(server, message)?)),
         Request::Why { thing } => Response::Why(why::why(server, &thing)?),
@@ -61,6 +67,7 @@ pub fn answer(server: &Server, request: Request) -> Result<Response, Failure> {
             look::look(server, agent, look)?
         }
         Request::Check => Response::Checked(check(server)?),
+        Request::Backup { path } => backup(server, &path)?,
         Request::Stop => Response::Reply(Reply::Done),
         Request::Follow { .. } => {
             return Err(Failure::new(Exit::Usage, "a connection that follows does nothing else"));
@@ -76,44 +83,10 @@ fn status(server: &Server) -> Result<Status, Failure> {
         build: crate::BUILD.to_owned(),
         store: daemon.store.dir().display().to_string(),
         at_work: server.engine.at_work(),
-        needs_you: daemon.read(|txn| query::inbox(txn, &daemon.host, true))?.len(),
+        needs_you: listing::needs_you(daemon)?,
         commits: stats.commits,
         syncs: stats.syncs(),
     })
-}
-
-/// Runs in short: without what they worked on and what came of them, which can be long.
-fn runs(server: &Server, limit: usize) -> Result<Vec<kernel::run::Run>, Failure> {
-    let daemon = &server.daemon;
-    let mut runs = daemon.read(|txn| query::runs(txn, &daemon.host.number, None, limit))?;
-    for run in &mut runs {
-        run.input = kernel::run::Input {
-            values: kernel::Value::null(),
-            attachments: vec![],
-            items: vec![],
-            origins: vec![],
-        };
-        run.provenance = Default::default();
-        if let State::Finished { outcome: kernel::run::RunOutcome::Done(value) } = &mut run.state {
-            *value = kernel::Value::null();
-        }
-        if let Some(trouble) = daemon.stuck(run.number) {
-            run.state = State::Stalled { trouble };
-        }
-    }
-    Ok(runs)
-}
-
-/// The run, with what keeps it if the store itself could not record it.
-fn get_run(server: &Server, run: RunNumber) -> Result<kernel::run::Run, Failure> {
-    let daemon = &server.daemon;
-    let mut found = daemon.read(|txn| table::run(txn, &daemon.host.number, run))?.ok_or_else(|| {
-        Failure::new(Exit::NotFound, format!("there is no run {run}")).help("see `almoner runs`")
-    })?;
-    if let Some(trouble) = daemon.stuck(run) {
-        found.state = State::Stalled { trouble };
-    }
-    Ok(found)
 }
 
 fn answer_approval(server: &Server, answer: AnswerApproval) -> Result<Response, Failure> {
@@ -122,32 +95,74 @@ fn answer_approval(server: &Server, answer: AnswerApproval) -> Result<Response, 
     Ok(Response::Reply(outcome.reply))
 }
 
-fn resume(server: &Server, only: Option<RunNumber>) -> Result<Response, Failure> {
+/// Lets stalled runs go on: one with all that it has started, or every one.
+fn resume(server: &Server, brought: &Brought, only: Option<RunNumber>) -> Result<Response, Failure> {
     let daemon = &server.daemon;
-    if let Some(run) = only {
-        get_run(server, run)?;
-    }
-    for run in daemon.take_stuck(only) {
-        server.engine.drive(run);
-    }
+    let stalled: Vec<(RunNumber, String)> = match only {
+        Some(run) => {
+            let mut family = listing::family(daemon, run)?;
+            // Whoever names a run names its server.
+            daemon.keys.lend(&family.iter().map(|run| run.model.clone()).collect::<Vec<_>>(), brought);
+            family.retain(|run| matches!(run.state, State::Stalled { .. }));
+            family.into_iter().map(|run| (run.number, run.model)).collect()
+        }
+        None => {
+            let mut stalled = Vec::new();
+            listing::for_each_run(daemon, None, |run| {
+                if matches!(run.state, State::Stalled { .. }) || daemon.stuck(run.number).is_some() {
+                    stalled.push((run.number, run.model));
+                }
+                Ok(true)
+            })?;
+            daemon.keys.lend(&stalled.iter().map(|(_, model)| model.clone()).collect::<Vec<_>>(), brought);
+            stalled.reverse();
+            stalled
+        }
+    };
     // Oldest first, so that a parent comes before its children.
-    let mut family: BTreeSet<RunNumber> = only.into_iter().collect();
-    let mut stalled = Vec::new();
-    for run in daemon.read(|txn| query::runs(txn, &daemon.host.number, None, usize::MAX))?.into_iter().rev() {
-        if run.parent.is_some_and(|parent| family.contains(&parent.run)) {
-            family.insert(run.number);
-        }
-        let wanted = only.is_none() || family.contains(&run.number);
-        if wanted && matches!(run.state, State::Stalled { .. }) {
-            stalled.push(run.number);
-        }
-    }
-    for run in stalled {
+    for (run, _) in stalled {
+        daemon.set_free(run);
         let outcome = daemon.apply(Act::Resume { run })?;
         outcome.ready.iter().for_each(|run| server.engine.drive(*run));
     }
-    // What was ready when the daemon came up is driven already; asking again is harmless.
+    // What was ready when the daemon came up is driven already, and so is what only the store had kept; asking again
+    // is harmless.
     server.engine.take_up()?;
+    Ok(Response::Reply(Reply::Done))
+}
+
+/// Copies the store to where the person says.
+fn backup(server: &Server, path: &str) -> Result<Response, Failure> {
+    let to = Path::new(path);
+    let shown = visible_line(path);
+    if !to.is_absolute() {
+        return Err(Failure::new(Exit::Usage, format!("{shown} is not an absolute path")));
+    }
+    // The copy is made under this name first, and what an earlier one has left of it is removed: nobody else's
+    // directory may stand there.
+    let mut half = to.as_os_str().to_owned();
+    half.push(".partial");
+    let half = Path::new(&half);
+    if half.symlink_metadata().is_ok() {
+        let half = half.display().to_string();
+        return Err(Failure::new(Exit::Conflict, format!("{} is there already", visible_line(&half)))
+            .help("a copy that was cut off has left it; remove it, or choose another name"));
+    }
+    server.daemon.store.backup(to).map_err(|error| {
+        let exit = match &error {
+            BackupError::Exists { .. } => Exit::Conflict,
+            BackupError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Exit::NotFound,
+            _ => Exit::Failure,
+        };
+        let help = match &error {
+            BackupError::Exists { .. } => "choose a name at which there is nothing; no copy is ever replaced",
+            BackupError::Blob(_) => "`almoner doctor` says what is damaged; nothing was copied",
+            BackupError::Rows(_) | BackupError::Io { .. } => {
+                "the directory that it goes into must be there, writable, and have room"
+            }
+        };
+        Failure::new(exit, error.to_string()).help(help)
+    })?;
     Ok(Response::Reply(Reply::Done))
 }
 
@@ -161,12 +176,34 @@ pub fn card(server: &Server, number: MessageNumber) -> Result<Card, Failure> {
         return Err(Failure::new(Exit::NotFound, format!("message {number} is not an approval"))
             .help("see `almoner inbox`"));
     };
-    let asking = get_run(server, *run)?;
-    let steps = daemon.read(|txn| query::journal(txn, &daemon.host.number, *run, 1))?;
+    let asking = listing::one(daemon, *run)?;
+    // What each entry proposes, and what the gates said of it.
+    let wanted: BTreeSet<u64> = entries.iter().map(|asked| asked.proposal.step).collect();
+    let (mut proposals, mut findings) = (BTreeMap::new(), BTreeMap::new());
+    let from = wanted.first().copied().unwrap_or(u64::MAX);
+    listing::for_each_step(daemon, *run, from, |step| {
+        match step.entry {
+            Entry::Proposed { proposal, .. } if wanted.contains(&step.number) => {
+                proposals.insert(step.number, proposal);
+            }
+            Entry::Judged { proposal, verdict, .. } if wanted.contains(&proposal) => {
+                findings.insert(proposal, verdict.findings);
+            }
+            _ => {}
+        }
+        findings.len() < wanted.len()
+    })?;
     let shown = entries
         .iter()
         .enumerate()
-        .map(|(i, asked)| entry(server, &steps, asked.proposal, letter.mail.answers.get(&i).cloned()))
+        .map(|(i, asked)| {
+            let at = asked.proposal;
+            let proposal = proposals.get(&at.step).ok_or_else(|| {
+                Failure::new(Exit::Failure, format!("{at} is not in the journal")).help("`almoner doctor`")
+            })?;
+            let found = findings.get(&at.step).cloned().unwrap_or_default();
+            entry(server, at, proposal, found, letter.mail.answers.get(&i).cloned())
+        })
         .collect::<Result<_, _>>()?;
     let read = asking.provenance.sources.iter().cloned().collect();
     Ok(Card { number, run: *run, worker: asking.name, entries: shown, read })
@@ -174,24 +211,12 @@ pub fn card(server: &Server, number: MessageNumber) -> Result<Card, Failure> {
 
 fn entry(
     server: &Server,
-    steps: &[kernel::run::Step],
     at: StepRef,
+    proposal: &Proposal,
+    findings: Vec<Finding>,
     answer: Option<kernel::message::Answer>,
 ) -> Result<CardEntry, Failure> {
     let daemon = &server.daemon;
-    let proposed = steps.iter().find_map(|step| match &step.entry {
-        Entry::Proposed { proposal, .. } if step.number == at.step => Some(proposal),
-        _ => None,
-    });
-    let Some(proposal) = proposed else {
-        return Err(
-            Failure::new(Exit::Failure, format!("{at} is not in the journal")).help("`almoner doctor`")
-        );
-    };
-    let findings = steps.iter().find_map(|step| match &step.entry {
-        Entry::Judged { proposal, verdict, .. } if *proposal == at.step => Some(verdict.findings.clone()),
-        _ => None,
-    });
     let (grant, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
     let names = parameter_names(&formula, &grant, proposal);
     let arguments = proposal
@@ -216,7 +241,7 @@ fn entry(
         effect: proposal.effect,
         caller: proposal.caller,
         arguments,
-        findings: findings.unwrap_or_default(),
+        findings,
         traces: proposal.traces.clone(),
         replaces: replaces.filter(|_| proposal.method == "write"),
         answer,

@@ -1,14 +1,16 @@
 //! Connections: who may talk, and one thread for each who does.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufReader};
+use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use passable::Untrusted;
+use worker::World as _;
 
 use super::request;
 use super::{engine::Engine, world::Daemon};
@@ -27,8 +29,14 @@ pub struct Server {
     pub engine: Arc<Engine>,
     /// The directory of what belongs to this daemon, its store among it.
     pub state: std::path::PathBuf,
-    /// How many clients are connected.
-    pub clients: AtomicUsize,
+    /// Who is connected.
+    clients: Mutex<Clients>,
+}
+
+#[derive(Default)]
+struct Clients {
+    next: u64,
+    streams: BTreeMap<u64, UnixStream>,
 }
 
 /// Listens on the socket. Whoever holds the store's lock owns the socket, so an old one is removed.
@@ -54,20 +62,60 @@ pub fn bind(socket: &Path) -> Result<UnixListener, Failure> {
 }
 
 impl Server {
+    /// A server to whom nobody has connected yet.
+    pub fn new(daemon: Arc<Daemon>, engine: Arc<Engine>, state: std::path::PathBuf) -> Server {
+        Server { daemon, engine, state, clients: Mutex::default() }
+    }
+
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anybody is connected.
+    pub fn has_clients(&self) -> bool {
+        !self.clients().streams.is_empty()
+    }
+
+    /// Ends every connection, for reading or altogether.
+    pub fn hang_up(&self, how: Shutdown) {
+        for stream in self.clients().streams.values() {
+            // One that has ended already is as good.
+            let _ = stream.shutdown(how);
+        }
+    }
+
     /// Takes connections until the listener fails.
     pub fn accept(server: &Weak<Server>, listener: &UnixListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
             let Some(server) = server.upgrade() else { return };
+            let Ok(number) = server.let_in(&stream) else { continue };
             let thread = std::thread::Builder::new().name("client".to_owned()).stack_size(super::STACK);
-            // Without a thread the connection is dropped, and the client is told so by its end.
-            drop(thread.spawn(move || {
-                server.clients.fetch_add(1, Ordering::SeqCst);
+            let talking = Arc::clone(&server);
+            let spawned = thread.spawn(move || {
                 // A client that goes away is no trouble of ours.
-                let _ = server.talk(stream);
-                server.clients.fetch_sub(1, Ordering::SeqCst);
-            }));
+                let _ = talking.talk(stream);
+                talking.clients().streams.remove(&number);
+            });
+            if spawned.is_err() {
+                // Without a thread the connection is dropped, and the client is told so by its end.
+                server.clients().streams.remove(&number);
+            }
         }
+    }
+
+    /// Notes who is connected.
+    fn let_in(&self, stream: &UnixStream) -> io::Result<u64> {
+        let handle = stream.try_clone()?;
+        let mut clients = self.clients();
+        // The daemon stops first and hangs up then: whoever is not noted by then is not let in.
+        if self.daemon.is_stopping() {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        clients.next += 1;
+        let number = clients.next;
+        clients.streams.insert(number, handle);
+        Ok(number)
     }
 
     fn talk(&self, mut stream: UnixStream) -> io::Result<()> {
@@ -85,7 +133,7 @@ impl Server {
             let help = format!("stop the daemon (process {}) and try again", std::process::id());
             return frame::write(&mut stream, &Response::Failed(failure.help(help)));
         }
-        self.daemon.keys.take(hello.keys);
+        self.daemon.keys.greet(&hello.keys);
         let last_event =
             match self.daemon.read(|txn| kernel::table::last_event(txn, &self.daemon.host.number)) {
                 Ok(event) => event.map_or(0, |e| e.seq),
@@ -106,7 +154,7 @@ impl Server {
                 return self.follow(&mut stream, after);
             }
             let stop = request == Request::Stop;
-            let response = request::answer(self, request).unwrap_or_else(Response::Failed);
+            let response = request::answer(self, &hello.keys, request).unwrap_or_else(Response::Failed);
             let written = match frame::write(&mut stream, &response) {
                 // Nothing of it has been sent.
                 Err(e) if e.kind() == io::ErrorKind::InvalidData => {
@@ -144,7 +192,10 @@ impl Server {
                     break;
                 }
             }
-            if worker::World::is_stopping(&*self.daemon) || has_gone(stream) {
+            if self.daemon.is_stopping() {
+                return frame::write(stream, &Response::Failed(stopped()));
+            }
+            if has_gone(stream) {
                 return Ok(());
             }
             let unseen = self.daemon.news.wait(tick, Duration::from_secs(1));
@@ -157,6 +208,12 @@ impl Server {
             }
         }
     }
+}
+
+/// What a follower is told whose daemon ends on purpose: nobody should start it again for that.
+fn stopped() -> Failure {
+    Failure::new(Exit::NoDaemon, "the daemon was stopped; the run goes on when it runs again")
+        .help("`almoner resume` starts it and follows on")
 }
 
 /// Whether the client has closed its end. It has nothing more to say once it follows.

@@ -1,5 +1,7 @@
 //! Why: from a thing back to the rule, the approval, the grant and the message that caused it.
 
+use std::collections::BTreeMap;
+
 use kernel::formula::Formula;
 use kernel::message::{Answer, Body};
 use kernel::proposal::Proposal;
@@ -8,6 +10,7 @@ use kernel::{MessageNumber, RunNumber, StepRef, query, table};
 use passable::visible_line;
 use worker::World as _;
 
+use super::listing;
 use super::serve::Server;
 use crate::exit::{Exit, Failure};
 use crate::show::card::source;
@@ -198,19 +201,42 @@ fn real(path: &str) -> std::path::PathBuf {
 
 /// A name is a file that was written, or a slot.
 fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
+    let mut reasons = Vec::new();
+    listing::for_each_run(&server.daemon, None, |run| {
+        reasons = of_name_in(server, name, &run)?;
+        Ok(reasons.is_empty())
+    })?;
+    if reasons.is_empty() {
+        return Err(Failure::new(Exit::NotFound, format!("nothing is known of `{name}`")).help(
+            "ask about a run (r17), a step (r17#9), a message number, a slot, or a file that a run wrote",
+        ));
+    }
+    Ok(reasons)
+}
+
+/// What one run has to do with the name; nothing, most often.
+fn of_name_in(server: &Server, name: &str, run: &Run) -> Result<Vec<Reason>, Failure> {
     let daemon = &server.daemon;
-    let owner = daemon.host.number;
     let wanted = std::path::Path::new(name);
-    for run in daemon.read(|txn| query::runs(txn, &owner, None, usize::MAX))? {
-        let steps = daemon.read(|txn| query::journal(txn, &owner, run.number, 1))?;
+    let mut directories = BTreeMap::new();
+    for (slot, id) in &run.grants {
+        // What was collected since has left no path to compare.
+        let Ok((grant, formula)) = daemon.grant(id) else { continue };
+        let directory = match &formula {
+            Formula::Mount { path } | Formula::Spool { path } => Some(real(path)),
+            _ => None,
+        };
+        directories.insert(*id, (slot, grant, formula, directory));
+    }
+    // A file that could be one of this run's is looked for in its journal.
+    let is_near = directories.values().any(|(.., directory)| {
+        directory.as_ref().is_some_and(|directory| wanted.starts_with(directory) || wanted.is_relative())
+    });
+    if is_near {
+        let steps = daemon.read(|txn| query::journal(txn, &daemon.host.number, run.number, 1))?;
         for step in steps.iter().rev() {
             let Entry::Proposed { proposal, .. } = &step.entry else { continue };
-            // What was collected since has left no path to compare.
-            let Ok((_, formula)) = daemon.grant(&proposal.grant) else { continue };
-            let directory = match &formula {
-                Formula::Mount { path } | Formula::Spool { path } => real(path),
-                _ => continue,
-            };
+            let Some((.., Some(directory))) = directories.get(&proposal.grant) else { continue };
             let completion = steps.iter().find_map(|s| match &s.entry {
                 Entry::Completed { proposal, completion } if *proposal == step.number => Some(completion),
                 _ => None,
@@ -223,29 +249,23 @@ fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
                 || (proposal.effect != passable::Effect::Observe && made == name)
             {
                 let mut reasons = vec![Reason::new(name, "was written by an effect")];
-                of_proposal(server, &run, &steps, step.number, &mut reasons)?;
-                cause_of_run(server, &run, &mut reasons)?;
-                return Ok(reasons);
-            }
-        }
-        for (slot, id) in &run.grants {
-            let Ok((grant, formula)) = daemon.grant(id) else { continue };
-            let leads_to = match &formula {
-                Formula::Mount { path } | Formula::Spool { path } => real(path) == wanted,
-                _ => false,
-            };
-            if slot == name || leads_to {
-                let mut reasons = vec![Reason::new(
-                    format!("slot {slot}"),
-                    format!("is {} for {}", target_words(&formula), run.number),
-                )];
-                if let Some(source) = grant.source {
-                    command(server, source, &mut reasons)?;
-                }
+                of_proposal(server, run, &steps, step.number, &mut reasons)?;
+                cause_of_run(server, run, &mut reasons)?;
                 return Ok(reasons);
             }
         }
     }
-    Err(Failure::new(Exit::NotFound, format!("nothing is known of `{name}`"))
-        .help("ask about a run (r17), a step (r17#9), a message number, a slot, or a file that a run wrote"))
+    for (slot, grant, formula, directory) in directories.values() {
+        if *slot == name || directory.as_ref().is_some_and(|directory| directory == wanted) {
+            let mut reasons = vec![Reason::new(
+                format!("slot {slot}"),
+                format!("is {} for {}", target_words(formula), run.number),
+            )];
+            if let Some(source) = grant.source {
+                command(server, source, &mut reasons)?;
+            }
+            return Ok(reasons);
+        }
+    }
+    Ok(vec![])
 }

@@ -1,7 +1,8 @@
 //! The daemon's state, and the side of it that drivers of runs see.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +15,7 @@ use kernel::grant::Grant;
 use kernel::run::{Run, Step, Trouble};
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef, query, table};
-use model::{Cancel, ModelRef, Opener, Progress, Provider};
+use model::{Cancel, ModelError, ModelRef, Opener, Progress, Provider};
 use passable::Untrusted;
 use store::Store;
 use worker::World;
@@ -31,7 +32,7 @@ pub struct Daemon {
     /// How models are opened.
     pub opener: Opener,
     /// Keys that clients brought along.
-    pub keys: Arc<Keys>,
+    pub keys: Keys,
     /// What followers wait for.
     pub news: News,
     /// Stops every model call when the daemon ends.
@@ -39,6 +40,8 @@ pub struct Daemon {
     stopping: AtomicBool,
     /// Runs that could not even be stalled, because the store failed.
     stuck: Mutex<BTreeMap<RunNumber, Trouble>>,
+    /// Hangs up when everything above has been dropped, and the store so has been closed. The last field.
+    _open: Sender<()>,
 }
 
 /// Hints that something new can be read. May be lost; the store has the truth.
@@ -112,17 +115,18 @@ impl News {
 }
 
 impl Daemon {
-    /// A daemon over an open store that has been through genesis.
-    pub fn new(store: Store, host: FormulaId, opener: Opener, keys: Arc<Keys>) -> Daemon {
+    /// A daemon over an open store that has been through genesis. `open` hangs up once that is closed.
+    pub fn new(store: Store, host: FormulaId, opener: Opener, open: Sender<()>) -> Daemon {
         Daemon {
             store,
             host,
             opener,
-            keys,
+            keys: Keys::default(),
             news: News::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
             stuck: Mutex::default(),
+            _open: open,
         }
     }
 
@@ -182,14 +186,12 @@ impl Daemon {
         });
     }
 
-    /// Forgets which runs got stuck, and returns them.
-    pub fn take_stuck(&self, only: Option<RunNumber>) -> BTreeSet<RunNumber> {
+    /// Forgets that a run got stuck: it is being driven again.
+    pub fn set_free(&self, run: RunNumber) {
         let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken: BTreeSet<_> =
-            stuck.keys().copied().filter(|run| only.is_none_or(|one| one == *run)).collect();
-        stuck.retain(|run, _| !taken.contains(run));
-        self.news.change(|state| state.stuck.retain(|run, _| !taken.contains(run)));
-        taken
+        if stuck.remove(&run).is_some() {
+            self.news.change(|state| drop(state.stuck.remove(&run)));
+        }
     }
 
     /// Every run that the store itself keeps from going on.
@@ -340,9 +342,16 @@ impl World for Daemon {
         };
         let reference: ModelRef =
             model.parse().map_err(|e| failed(format!("{e}"), "see `almoner models list`".to_owned()))?;
-        self.opener
-            .open(&reference)
-            .map_err(|e| failed(e.to_string(), format!("{}; then `almoner resume`", e.help())))
+        self.opener.open_with(&reference, &|name| self.keys.get(name, &reference)).map_err(|e| match e {
+            ModelError::KeyMissing { variable } if self.keys.is_for_another(&variable) => failed(
+                format!(
+                    "there is no key for https://api.openai.com: {variable} came with another OPENAI_BASE_URL"
+                ),
+                "the run keeps to the server that was chosen for it; start it anew to use the other one"
+                    .to_owned(),
+            ),
+            e => failed(e.to_string(), format!("{}; then `almoner resume`", e.help())),
+        })
     }
 
     fn cancel(&self) -> Cancel {

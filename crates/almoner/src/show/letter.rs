@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use kernel::message::{Answer, Body};
 use passable::visible_line;
 
-use super::card::lines;
+use super::lines::{self, Marks, ON};
 use crate::control::protocol::{Hole, LetterView};
 use crate::exit::{Exit, Failure};
 
@@ -19,7 +19,7 @@ pub fn render(view: &LetterView, columns: usize) -> String {
     if letter.message.is_some() {
         let _ = write!(title, " from {} to {}", visible_line(&view.from), visible_line(&view.to));
     }
-    lines(&mut out, "── ", "   ", &format!("{title} ──"), columns);
+    lines::write(&mut out, Marks { first: "── ", next: "   ", on: ON }, &format!("{title} ──"), columns);
     let Some(body) = letter.body() else {
         out.push_str("    dismissed: only its envelope is left\n");
         return out;
@@ -29,7 +29,12 @@ pub fn render(view: &LetterView, columns: usize) -> String {
         Body::Package { names, .. } => {
             words(&mut out, "says", &package(body), columns);
             for name in names {
-                lines(&mut out, "    with ", "         ", &visible_line(name), columns);
+                lines::write(
+                    &mut out,
+                    Marks { first: "    with ", next: "         ", on: ON },
+                    &visible_line(name),
+                    columns,
+                );
             }
         }
         Body::Definition { .. } => {
@@ -41,7 +46,12 @@ pub fn render(view: &LetterView, columns: usize) -> String {
             source(&mut out, view, "asks to run code", columns);
             for (name, mine) in &view.uses {
                 let uses = format!("{} = {}", visible_line(name), visible_line(mine));
-                lines(&mut out, "    uses ", "         ", &uses, columns);
+                lines::write(
+                    &mut out,
+                    Marks { first: "    uses ", next: "         ", on: ON },
+                    &uses,
+                    columns,
+                );
             }
         }
         Body::Form { description, repeatable, .. } => {
@@ -53,7 +63,7 @@ pub fn render(view: &LetterView, columns: usize) -> String {
         }
         Body::Value { value } => {
             let text = format!("a value ({}); `adopt` gives it a name of yours", value.short());
-            lines(&mut out, "    ", "    ", &text, columns);
+            lines::write(&mut out, Marks { first: "    ", next: "    ", on: ON }, &text, columns);
         }
         Body::Approval { .. } | Body::Command { .. } => {
             words(&mut out, "says", &summary(body), columns);
@@ -61,7 +71,12 @@ pub fn render(view: &LetterView, columns: usize) -> String {
         Body::Release { gives, .. } => {
             out.push_str("    a result is withheld: it would give away\n");
             for given in gives {
-                lines(&mut out, "      ! ", "      ! ", &visible_line(given), columns);
+                lines::write(
+                    &mut out,
+                    Marks { first: "      ! ", next: "      ! ", on: ON },
+                    &visible_line(given),
+                    columns,
+                );
             }
         }
     }
@@ -69,7 +84,12 @@ pub fn render(view: &LetterView, columns: usize) -> String {
         match answer {
             Answer::Approved { .. } => out.push_str("    ✓ answered\n"),
             Answer::Denied { reason, .. } => {
-                lines(&mut out, "    ✗ refused: ", "    ✗ ", &reason.visible_line(), columns);
+                lines::write(
+                    &mut out,
+                    Marks { first: "    ✗ refused: ", next: "    ✗ ", on: ON },
+                    &reason.visible_line(),
+                    columns,
+                );
             }
         }
     }
@@ -79,7 +99,7 @@ pub fn render(view: &LetterView, columns: usize) -> String {
 /// Words of the sender, under a word of ours.
 fn words(out: &mut String, verb: &str, shown: &str, columns: usize) {
     let _ = writeln!(out, "    {verb}:");
-    lines(out, "      │ ", "      │ ", shown.trim_end_matches('\n'), columns);
+    lines::write(out, Marks::each("      │ "), shown.trim_end_matches('\n'), columns);
 }
 
 fn source(out: &mut String, view: &LetterView, what: &str, columns: usize) {
@@ -91,7 +111,12 @@ fn source(out: &mut String, view: &LetterView, what: &str, columns: usize) {
 
 fn holes(out: &mut String, what: &str, holes: &[Hole], columns: usize) {
     for hole in holes {
-        lines(out, &format!("    {what} "), "      ", &asks(hole), columns);
+        lines::write(
+            out,
+            Marks { first: &format!("    {what} "), next: "      ", on: ON },
+            &asks(hole),
+            columns,
+        );
         label(out, hole, columns);
     }
 }
@@ -120,7 +145,7 @@ fn asks(hole: &Hole) -> String {
 fn label(out: &mut String, hole: &Hole, columns: usize) {
     let label = hole.label.visible();
     if !label.is_empty() && *label != *hole.name {
-        lines(out, "      │ ", "      │ ", &label, columns);
+        lines::write(out, Marks::each("      │ "), &label, columns);
     }
 }
 

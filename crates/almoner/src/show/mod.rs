@@ -2,7 +2,9 @@
 
 pub mod card;
 pub mod journal;
+pub mod json;
 pub mod letter;
+pub mod lines;
 pub mod progress;
 pub mod reason;
 pub mod thing;

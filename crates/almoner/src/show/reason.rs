@@ -1,7 +1,7 @@
 //! Reasons: the chain from a thing back to what caused it.
 
 use kernel::id::BadId;
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
 /// One link of the chain.
@@ -28,7 +28,7 @@ pub fn render(reasons: &[Reason]) -> String {
         .enumerate()
         .map(|(i, r)| {
             let arrow = if i == 0 { "  " } else { "← " };
-            format!("{arrow}{:width$}  {}\n", r.what, r.says.visible_line())
+            format!("{arrow}{:width$}  {}\n", visible_line(&r.what), r.says.visible_line())
         })
         .collect()
 }

@@ -3,11 +3,15 @@
 use kernel::Value;
 use passable::visible;
 
-/// A result as a person reads it on stdout: text as it is (made visible), anything else as indented JSON.
+use super::json;
+
+/// A result on stdout: text made visible, anything else as indented JSON, which a program reads as it was.
 pub fn result(value: &Value) -> String {
     match value.as_str() {
         Some(text) => visible(text).into_owned(),
-        None => visible(&serde_json::to_string_pretty(&value.to_json()).unwrap_or_default()).into_owned(),
+        None => {
+            json::escaped(&serde_json::to_string_pretty(&value.to_json()).unwrap_or_default()).into_owned()
+        }
     }
 }
 

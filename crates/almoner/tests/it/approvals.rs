@@ -40,7 +40,7 @@ fn a_mail_to_an_address_from_a_document_waits_and_the_card_says_so() {
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
     assert!(card.contains("sends outbox.send"), "{card}");
     // Long lines go on in the next, behind the same mark.
-    let card = card.replace("\n    ! ", "");
+    let card = card.replace("\n      ┆ ", "");
     assert!(
         card.contains("“archive@records-backup.example” came from mail/5-mail-from-supplier.eml"),
         "{card}"
@@ -115,6 +115,51 @@ fn a_file_that_changed_after_it_was_shown_is_not_overwritten() {
     assert_eq!(home.read("out/a.md"), "changed meanwhile\n");
     let steps = home.trace("r1").to_string();
     assert!(steps.contains("changed"), "{steps}");
+}
+
+/// A worker that writes what its model says to the path that it says.
+fn scribe(path: &str) -> Home {
+    let home = Home::new();
+    home.write(
+        "scribe.worker",
+        "---\noutput: { path: string }\nslots: { out: dir rw }\nwrite:\n  - once: out\n    path: \"{{ items[0].output.path }}\"\n    content: new\n---\nWhere?\n",
+    );
+    home.write("script.json", serde_json::json!([{ "turns": [{ "json": { "path": path } }] }]).to_string());
+    std::fs::create_dir(home.path("out")).unwrap();
+    home
+}
+
+#[test]
+fn what_kept_a_file_from_being_written_decides_how_the_command_ends() {
+    const SCRIBE: [&str; 6] = ["run", "scribe.worker", "-e", "out=out:rw", "-m", "scripted:script.json"];
+    let ends = |home: &Home, code: i32, name: &str, says: &str| {
+        let said = home.almoner(&["resume", "r1", "--json"]).expect(code);
+        assert_eq!(said.json()["trouble"]["code"], name);
+        assert!(said.err.contains("nothing was written") && said.err.contains(says), "{}", said.err);
+    };
+    // Somebody said no.
+    let home = scribe("a.md");
+    home.almoner(&SCRIBE).expect(7);
+    home.almoner(&["deny", "1", "-r", "not now"]).expect(0);
+    ends(&home, 5, "denied/write", "not now");
+    // A gate said no.
+    let home = scribe("../a.md");
+    let said = home.almoner(&SCRIBE);
+    assert!(said.code == 5 || said.code == 6, "{said:?}");
+    // What was shown has changed.
+    let home = scribe("a.md");
+    home.write("out/a.md", "old");
+    home.almoner(&SCRIBE).expect(7);
+    home.write("out/a.md", "newer");
+    home.almoner(&["approve", "1"]).expect(0);
+    ends(&home, 8, "conflict/write", "has changed");
+    assert_eq!(home.read("out/a.md"), "newer");
+    // The file system could not: the directory has become a file meanwhile.
+    let home = scribe("dir/a.md");
+    home.almoner(&SCRIBE).expect(7);
+    home.write("out/dir", "a file");
+    home.almoner(&["approve", "1"]).expect(0);
+    ends(&home, 1, "write/failed", "dir");
 }
 
 #[test]

@@ -11,21 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::home::Home;
-
-const TRIAGE: [&str; 11] = [
-    "run",
-    "triage.worker",
-    "mail",
-    "--each",
-    "-j1",
-    "-e",
-    "out=./out:rw",
-    "-e",
-    "outbox=./outbox",
-    "-m",
-    "scripted:script.json",
-];
+use crate::home::{Home, TRIAGE};
 
 /// Files and journals: everything that the run leaves behind, without what must differ from run to run.
 #[derive(Debug, PartialEq)]

@@ -10,6 +10,21 @@ use tempfile::TempDir;
 /// The repository's example folder.
 pub(crate) const INBOX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/inbox");
 
+/// The example folder through the scripted model, one child after the other: one run, one card, six files.
+pub(crate) const TRIAGE: [&str; 11] = [
+    "run",
+    "triage.worker",
+    "mail",
+    "--each",
+    "-j1",
+    "-e",
+    "out=./out:rw",
+    "-e",
+    "outbox=./outbox",
+    "-m",
+    "scripted:script.json",
+];
+
 /// What a command said.
 #[derive(Debug)]
 pub(crate) struct Said {

@@ -1,21 +1,6 @@
 //! The main job from end to end, with a model that follows a script.
 
-use crate::home::Home;
-
-/// The example folder through the scripted model: one run, one card, six files.
-const TRIAGE: [&str; 11] = [
-    "run",
-    "triage.worker",
-    "mail",
-    "--each",
-    "-j1",
-    "-e",
-    "out=./out:rw",
-    "-e",
-    "outbox=./outbox",
-    "-m",
-    "scripted:script.json",
-];
+use crate::home::{Home, TRIAGE};
 
 #[test]
 fn five_documents_one_card_six_files() {
@@ -27,7 +12,9 @@ fn five_documents_one_card_six_files() {
     for file in ["1-invoice-harbour-print.md", "5-mail-from-supplier.md", "summary.md"] {
         assert!(card.contains(file), "{file} in\n{card}");
     }
+    let (card, short) = card.split_once("── in short ──").unwrap();
     assert_eq!(card.matches("changes out.write").count(), 6);
+    assert_eq!(short.matches("│ path: ").count(), 6);
     home.almoner(&["approve", "1"]).expect(0);
     let over = home.almoner(&["resume", "--json"]).expect(0).json();
     assert_eq!(over["state"], "done");
@@ -103,6 +90,32 @@ fn results_go_to_stdout_and_everything_else_to_stderr() {
     let detached = home.almoner(&[&run[..], &["--detach"]].concat()).expect(0).out;
     assert_eq!(detached.trim(), "r4");
     home.almoner(&["resume", "r4"]).expect(0);
+}
+
+#[test]
+fn json_is_whole_for_programs_and_plain_for_eyes() {
+    let home = Home::new();
+    let odd = "a\u{a0}b\u{202e}c\u{200b}d\u{9b}31m\u{7f}\u{e0041}\u{1b}[2K \\u{41} é שלום";
+    home.write("odd.worker", "---\noutput: { a: string }\n---\nSay it.\n");
+    home.write("script.json", serde_json::json!([{ "turns": [{ "json": { "a": odd } }] }]).to_string());
+    let run = ["run", "odd.worker", "-m", "scripted:script.json"];
+    let plain = |said: &str| {
+        let hidden = |c: &char| *c != '\n' && passable::visible_line(&c.to_string()) != c.to_string();
+        assert_eq!(said.chars().find(hidden), None, "{said:?}");
+    };
+    let value = home.almoner(&run).expect(0);
+    plain(&value.out);
+    assert_eq!(value.json()["a"], odd);
+    let envelope = home.almoner(&[&run[..], &["--json"]].concat()).expect(0);
+    plain(&envelope.out);
+    assert_eq!(envelope.json()["value"]["a"], odd);
+    let events = home.almoner(&[&run[..], &["--events"]].concat()).expect(0);
+    plain(&events.out);
+    let last: serde_json::Value = serde_json::from_str(events.out.lines().last().unwrap()).unwrap();
+    assert_eq!(last["value"]["a"], odd);
+    let trace = home.almoner(&["trace", "r1", "--json"]).expect(0);
+    plain(&trace.out);
+    assert!(trace.json()["run"]["state"].to_string().contains("שלום"));
 }
 
 #[test]
@@ -227,11 +240,33 @@ fn what_an_input_was_read_from_is_not_the_persons_own_word() {
         "scripted:script.json",
     ];
     home.almoner(&run).expect(7);
-    let card = home.almoner(&["inbox", "1"]).expect(0).out.replace("\n    ! ", "");
+    let card = home.almoner(&["inbox", "1"]).expect(0).out.replace("\n      ┆ ", "");
     assert!(
         card.contains("“archive@records-backup.example” came from @mail/5-mail-from-supplier.eml"),
         "{card}"
     );
+}
+
+#[test]
+fn what_was_typed_beside_a_file_is_not_the_files() {
+    let home = Home::new();
+    home.write(
+        "w.worker",
+        "---\ninput: { letter: string, to: string }\nslots: { outbox: outbox }\n---\nAnswer it.\n",
+    );
+    home.write("letter.txt", "Dear Ada,\nall is well at the lighthouse keeper's\n\"cottage\".\n");
+    home.write(
+        "script.json",
+        r#"[{"turns": [{"calls": [{"name": "outbox_send", "arguments": {"to": "boss@own.example",
+            "subject": "s", "body": "all is well at the lighthouse keeper's\n\"cottage\"."}}]}, {"text": "ok"}]}]"#,
+    );
+    let run = ["run", "w.worker", "letter=@letter.txt", "to=boss@own.example", "-e", "outbox=outbox"];
+    home.almoner(&[&run[..], &["-m", "scripted:script.json"]].concat()).expect(7);
+    let card = home.almoner(&["inbox", "1", "--json"]).expect(0).json();
+    let traces = card["entries"][0]["traces"].to_string();
+    assert!(!traces.contains("boss@own.example"), "{traces}");
+    // What the file says is found also over the end of a line, and with what JSON would escape.
+    assert!(traces.contains("cottage") && traces.contains("@letter.txt"), "{traces}");
 }
 
 #[test]

@@ -9,7 +9,9 @@
 
 mod agents;
 mod approvals;
+mod backup;
 mod bad_input;
+mod closing;
 mod crash;
 mod home;
 mod journey;

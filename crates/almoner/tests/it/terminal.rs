@@ -22,16 +22,31 @@ impl Terminal {
         Terminal::of(home, args, "dumb")
     }
 
+    /// One that has colours, in a window of so many columns.
+    pub(crate) fn narrow(home: &Home, args: &[&str], columns: usize) -> Terminal {
+        Terminal::open_in(home, args, "xterm-256color", &format!("stty cols {columns} rows 24; "))
+    }
+
     /// The same, of a kind that can do more than write lines.
     pub(crate) fn of(home: &Home, args: &[&str], kind: &str) -> Terminal {
+        Terminal::open_in(home, args, kind, "")
+    }
+
+    fn open_in(home: &Home, args: &[&str], kind: &str, before: &str) -> Terminal {
         let almoner = home.command(args);
         let quoted: Vec<String> = std::iter::once(almoner.get_program())
             .chain(almoner.get_args())
             .map(|part| format!("'{}'", part.to_str().unwrap()))
             .collect();
         let mut script = Command::new("script");
-        script.args(["-qefc", &format!("exec {}", quoted.join(" ")), "/dev/null"]);
-        script.current_dir(home.work()).env("SHELL", "/bin/sh").env("TERM", kind).env("NO_COLOR", "1");
+        script.args(["-qefc", &format!("{before}exec {}", quoted.join(" ")), "/dev/null"]);
+        script.current_dir(home.work()).env("SHELL", "/bin/sh").env("TERM", kind);
+        // Lines alone say nothing of colours; where there may be some, they are to be seen.
+        if kind == "dumb" {
+            script.env("NO_COLOR", "1");
+        } else {
+            script.env_remove("NO_COLOR");
+        }
         for (name, value) in almoner.get_envs() {
             match value {
                 Some(value) => script.env(name, value),

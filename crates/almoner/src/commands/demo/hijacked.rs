@@ -11,7 +11,7 @@ use passable::{Untrusted, visible_line};
 
 use super::{bare_loop, folder, heading, read};
 use crate::commands::attend::{self, Asking, Followed, Telling};
-use crate::commands::{daemon, output};
+use crate::commands::{daemon, look, output};
 use crate::control::client::{Client, unexpected};
 use crate::control::protocol::{Endowment, Request, Response, RunRequest};
 use crate::exit::{Exit, Failure};
@@ -157,7 +157,7 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
     let Some(&message) = pending.first() else {
         return Err(Failure::new(Exit::Failure, "the run waits for no message"));
     };
-    let card = attend::card(place, message)?.render(output::columns());
+    let card = look::card(place, message)?.render(output::columns());
     let (verdicts, happened) = (verdicts(place, run)?, damage(dir)?);
     let denial = Request::Deny {
         text: Untrusted::new(format!("almoner demo: deny {message}")),
@@ -174,10 +174,7 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
 
 /// What became of the calls of the model's second turn, in words.
 fn verdicts(place: &Place, run: RunNumber) -> Result<Vec<String>, Failure> {
-    let steps = match Client::connect(place)?.ask(&Request::Journal { run })? {
-        Response::Journal(steps) => steps,
-        other => return Err(unexpected(&other)),
-    };
+    let steps = look::journal(place, run)?;
     let second = steps.iter().filter(|s| matches!(s.entry, Entry::Replied { .. })).nth(1).map(|s| s.number);
     Ok((0..ATTEMPTS.len()).map(|index| verdict(&steps, second, index)).collect())
 }

@@ -14,6 +14,7 @@ use super::facts::{Expected, Fact};
 use super::{heading, read};
 use crate::cli::{self, FollowArgs, OnAsk, PullArgs};
 use crate::commands::attend::{self, Asking, Followed, Telling};
+use crate::commands::look;
 use crate::commands::{models, output};
 use crate::control::client::{Client, unexpected};
 use crate::control::protocol::{Request, Response, RunRequest};
@@ -76,13 +77,13 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
         && approval != Approval::Asked
     {
         for number in pending {
-            output::note(&attend::card(place, *number)?.render(output::columns()));
+            output::note(&look::card(place, *number)?.render(output::columns()));
             approve(place, *number, approval)?;
         }
         followed = attend::follow(place, run, None, Asking::Leave, Telling::Lines)?;
     }
     let facts = score(place, run, work)?;
-    let found = attend::get_run(place, run)?;
+    let found = look::run(place, run)?;
     let right = tell_facts(&facts);
     tell_speed(&found, thinking.as_secs_f64());
     match followed {
@@ -168,11 +169,8 @@ fn approve(place: &Place, number: MessageNumber, approval: Approval) -> Result<(
 fn score(place: &Place, run: RunNumber, work: &Path) -> Result<Vec<Fact>, Failure> {
     let expected = Expected::parse(&read(&work.join("expected.json"))?)
         .map_err(|e| Failure::new(Exit::Invalid, format!("expected.json: {e}")))?;
-    let found = attend::get_run(place, run)?;
-    let steps = match Client::connect(place)?.ask(&Request::Journal { run })? {
-        Response::Journal(steps) => steps,
-        other => return Err(unexpected(&other)),
-    };
+    let found = look::run(place, run)?;
+    let steps = look::journal(place, run)?;
     let mut results: BTreeMap<String, Value> = BTreeMap::new();
     for step in steps {
         if let Entry::Collected { index, outcome: RunOutcome::Done(value) } = step.entry

@@ -7,6 +7,8 @@ mod answers;
 mod arguments;
 mod documents;
 mod effects;
+mod families;
+mod keys;
 mod models;
 mod namespace;
 mod place;

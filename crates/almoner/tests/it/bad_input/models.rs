@@ -64,12 +64,21 @@ fn a_missing_key_is_named_and_can_be_given_later() {
     let args = ["run", "hello.worker", "-m", "openai:gpt"];
     desk.refused(&args, 1, &["r3 stalled", "OPENAI_API_KEY is not set"], "set OPENAI_API_KEY");
     desk.refused(&args, 1, &["r4 stalled"], "then `almoner resume`");
-    let server = super::server::Server::saying(vec![super::server::says("hello")]);
-    let url = server.model().replace("compat:", "").replace("#small", "");
-    // The daemon that runs already gets them with the next command.
-    let mut resume = desk.home.command(&["resume", "r3"]);
-    resume.env("OPENAI_API_KEY", "sk-test-1234").env("OPENAI_BASE_URL", url);
-    assert_eq!(crate::home::Said::of(resume.output().unwrap()).expect(0).out, "hello\n");
+    let refused = super::server::status("401 Unauthorized", "", r#"{"error": "no key"}"#);
+    let server = super::server::Server::saying(vec![refused, super::server::says("hello")]);
+    let with = |args: &[&str], vars: &[(&str, &str)]| {
+        crate::home::Said::of(desk.home.command(args).envs(vars.iter().copied()).output().unwrap())
+    };
+    let (url, key) = (server.url(), ("OPENAI_API_KEY", "sk-test-1234"));
+    let url = ("OPENAI_BASE_URL", url.as_str());
+    with(&args, &[url]).expect(1);
+    // The daemon that runs already gets it with the next command.
+    assert_eq!(with(&["resume", "r5"], &[url, key]).expect(0).out, "hello\n");
+    assert_eq!(server.keys(), [None, Some("sk-test-1234".to_owned())]);
+    // It is no key for the server of the runs before, and they keep to theirs.
+    let said = with(&["resume", "r3"], &[url, key]);
+    check(&said, &["resume"], 1, &["no key for https://api.openai.com"], "start it anew");
+    assert_eq!(server.requests().len(), 2);
     // A key is nowhere on the disk.
     for (path, (_, bytes)) in super::files(desk.home.root().parent().unwrap()) {
         assert!(!bytes.windows(12).any(|w| w == b"sk-test-1234"), "{}", path.display());

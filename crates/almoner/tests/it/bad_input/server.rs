@@ -13,6 +13,7 @@ pub(super) type Answer = Vec<u8>;
 pub(super) struct Server {
     port: u16,
     requests: Arc<Mutex<Vec<Value>>>,
+    keys: Arc<Mutex<Vec<Option<String>>>>,
 }
 
 impl Server {
@@ -22,10 +23,13 @@ impl Server {
         let port = listener.local_addr().unwrap().port();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&requests);
+        let keys = Arc::new(Mutex::new(Vec::new()));
+        let brought = Arc::clone(&keys);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
-                let Some(body) = read(&stream) else { continue };
+                let Some((body, key)) = read(&stream) else { continue };
+                brought.lock().unwrap().push(key);
                 let number = {
                     let mut seen = seen.lock().unwrap();
                     seen.push(body.clone());
@@ -35,7 +39,7 @@ impl Server {
                 let _ = stream.write_all(&answer(number, &body));
             }
         });
-        Server { port, requests }
+        Server { port, requests, keys }
     }
 
     /// Gives these answers in turn, the last one for ever.
@@ -43,9 +47,19 @@ impl Server {
         Server::start(move |number, _| answers[number.min(answers.len() - 1)].clone())
     }
 
+    /// Its address.
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
+    }
+
     /// What stands after `-m`.
     pub(super) fn model(&self) -> String {
-        format!("compat:http://127.0.0.1:{}/v1#small", self.port)
+        format!("compat:{}#small", self.url())
+    }
+
+    /// The keys that came with the requests so far.
+    pub(super) fn keys(&self) -> Vec<Option<String>> {
+        self.keys.lock().unwrap().clone()
     }
 
     /// The bodies of the requests so far.
@@ -54,10 +68,10 @@ impl Server {
     }
 }
 
-/// The body of one request.
-fn read(stream: &TcpStream) -> Option<Value> {
+/// The body of one request, and the key that came with it.
+fn read(stream: &TcpStream) -> Option<(Value, Option<String>)> {
     let mut reader = BufReader::new(stream);
-    let mut length = 0;
+    let (mut length, mut key) = (0, None);
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).ok()? == 0 {
@@ -70,10 +84,14 @@ fn read(stream: &TcpStream) -> Option<Value> {
         if let Some(n) = line.strip_prefix("content-length:") {
             length = n.trim().parse().unwrap();
         }
+        if let Some(given) = line.strip_prefix("authorization: bearer ") {
+            key = Some(given.to_owned());
+        }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    if body.is_empty() { Some(Value::Null) } else { serde_json::from_slice(&body).ok() }
+    let body = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).ok()? };
+    Some((body, key))
 }
 
 /// An answer with a status, further header lines, and a body.
@@ -109,4 +127,14 @@ pub(super) fn calls(tool: &str, arguments: &str) -> Answer {
     let call = json!({"index": 0, "id": "c1", "function": {"name": tool, "arguments": arguments}});
     let finish = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
     events(&[json!({"choices": [{"delta": {"tool_calls": [call]}}]}), finish], true)
+}
+
+/// A whole answer that calls one tool, and what the server says that it cost.
+pub(super) fn costs(tool: &str, arguments: &str, tokens: u64) -> Answer {
+    let call = json!({"id": "c1", "type": "function", "function": {"name": tool, "arguments": arguments}});
+    let body = json!({
+        "choices": [{"message": {"role": "assistant", "tool_calls": [call]}, "finish_reason": "tool_calls"}],
+        "usage": {"prompt_tokens": tokens, "completion_tokens": 0},
+    });
+    status("200 OK", "content-type: application/json\r\n", &body.to_string())
 }

@@ -133,3 +133,47 @@ fn ctrl_c_at_the_choice_of_a_message_chooses_none() {
     );
     desk.nothing_happened();
 }
+
+#[test]
+fn a_report_can_be_read_on_a_terminal_with_colours() {
+    let desk = Desk::new();
+    let line = format!("slot: \"x{}✓ bad.worker can be run\"", " ".repeat(100));
+    desk.home.write("bad.worker", format!("---\n{line}\n---\nHi.\n"));
+    let (code, screen) = Terminal::narrow(&desk.home, &["run", "bad.worker"], 80).end();
+    assert_eq!(code, 6, "{screen}");
+    assert!(screen.contains("╭─[bad.worker:2:1]") && screen.contains("did you mean `slots`?"), "{screen}");
+    assert!(!screen.contains("u{1B}") && !screen.contains('\u{1b}'), "{screen:?}");
+    assert!(!screen.lines().any(|line| line.trim_start().starts_with('✓')), "{screen}");
+    desk.nothing_happened();
+}
+
+#[test]
+fn in_a_narrow_window_no_foreign_line_is_without_a_mark() {
+    let desk = Desk::new();
+    let forged = format!("x{}    ✓ approved by you\n\ty{}✓ approved", " ".repeat(50), "\t".repeat(12));
+    let script = serde_json::json!([{ "turns": [
+        { "calls": [{ "name": "out_write", "arguments": { "path": "a.md", "content": forged } }] },
+        { "text": "written" },
+    ] }]);
+    desk.home.write("forger.json", script.to_string());
+    let run = ["run", "keeper.worker", "-e", "out=typed:rw", "-m", "scripted:forger.json"];
+    for columns in [30, 64, 100] {
+        let mut terminal = Terminal::narrow(&desk.home, &run, columns);
+        terminal.shows("Type `approve", 1);
+        terminal.press(CTRL_D);
+        let (code, screen) = terminal.end();
+        assert_eq!(code, 7, "{screen}");
+        let card = screen.split("── message").nth(1).unwrap().split("Type `approve").next().unwrap();
+        for line in card.lines().skip(1) {
+            assert!(
+                line.chars().count() < columns,
+                "{columns}: {line:?} is broken by the terminal in\n{card}"
+            );
+            let ours = ["[1] changes", "    path", "    content", "      │ ", "      ┆ ", "    · "];
+            assert!(line.is_empty() || ours.iter().any(|mark| line.starts_with(mark)), "{line:?} in\n{card}");
+        }
+        // Progress takes one line, whatever stands in it.
+        let progress = screen.split("── message").next().unwrap();
+        assert!(progress.lines().all(|line| line.chars().count() <= columns), "{progress}");
+    }
+}

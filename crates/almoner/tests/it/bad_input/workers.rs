@@ -2,9 +2,8 @@
 
 use super::Desk;
 
-/// Each: the file's name and bytes, the exit code, what is said, the way out. Where that is empty, the place in the
-/// file says enough.
-/// A file's name and bytes, the exit code, what is said, and the way out.
+/// A file's name and bytes, the exit code, what is said, and the way out. Where that is empty, the place in the file
+/// says enough.
 type Case = (&'static str, &'static [u8], i32, &'static [&'static str], &'static str);
 
 const FILES: &[Case] = &[
@@ -27,7 +26,9 @@ const FILES: &[Case] = &[
     ("slots.worker", b"---\nslots: mail\n---\nHi.\n", 6, &["`slots`", "slots.worker:2:8"], ""),
     ("kind.worker", b"---\nslots: { mail: dirr }\n---\nHi.\n", 6, &["dirr", "kind.worker:2:16"], "dir"),
     ("pattern.worker", b"---\ninput: { note: strng }\n---\nHi.\n", 6, &["strng", "pattern.worker:2:16"], ""),
-    ("yaml.worker", b"---\nslots: { mail: dir\n---\nHi.\n", 6, &["yaml.worker"], ""),
+    ("yaml.worker", b"---\nslots: { mail: dir\n---\nHi.\n", 6, &["yaml.worker"], "close every `{`"),
+    ("colon.worker", b"---\ndescription: a: b\n---\nHi.\n", 6, &["colon.worker:2"], "in quotes"),
+    ("quote.worker", b"---\ndescription: \"a\n---\nHi.\n", 6, &["quote.worker"], "close the quotes"),
     ("open.worker", b"---\ndescription: d\nHi.\n", 6, &["open.worker"], "---"),
     ("template.worker", b"---\ndescription: d\n---\n{{ input.\n", 6, &["template.worker:4"], ""),
     (

@@ -1,0 +1,24 @@
+//! `almoner backup`.
+
+use super::output;
+use crate::cli::{self, BackupArgs};
+use crate::control::client::Client;
+use crate::control::protocol::Request;
+use crate::exit::{Ended, Exit};
+use crate::place::Place;
+
+/// `almoner backup`.
+///
+/// # Errors
+/// When something is there already, or the copy cannot be made. Nothing is left of it then.
+pub fn backup(place: &Place, args: &BackupArgs) -> Ended {
+    // The daemon has another directory than the person.
+    let path = cli::absolute(&args.to)?;
+    Client::connect(place)?.ask(&Request::Backup { path: path.clone() })?;
+    output::note(&format!(
+        "{} holds the store as it is now; to go back to it, `almoner stop`, move {} away, and put a copy there (`cp -a`)",
+        passable::visible_line(&path),
+        place.state.join("store").display()
+    ));
+    Ok(Exit::Ok)
+}

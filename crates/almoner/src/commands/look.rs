@@ -1,0 +1,63 @@
+//! Questions to the daemon that several commands have.
+
+use kernel::run::{Run, Step};
+use kernel::{MessageNumber, RunNumber};
+
+use crate::control::client::{Client, unexpected};
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Exit, Failure};
+use crate::place::Place;
+use crate::show::card::Card;
+
+/// One run.
+///
+/// # Errors
+/// When there is none of this number.
+pub fn run(place: &Place, run: RunNumber) -> Result<Run, Failure> {
+    match Client::connect(place)?.ask(&Request::GetRun { run })? {
+        Response::Run(run) => Ok(*run),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// The newest run that no other run started.
+///
+/// # Errors
+/// When there is none.
+pub fn latest(place: &Place) -> Result<RunNumber, Failure> {
+    match Client::connect(place)?.ask(&Request::Runs { limit: 1, below: None, roots: true })? {
+        Response::Runs(runs) => runs
+            .first()
+            .map(|run| run.number)
+            .ok_or_else(|| Failure::new(Exit::NotFound, "there are no runs yet").help("try `almoner demo`")),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// All steps of a run.
+///
+/// # Errors
+/// When there is none of this number.
+pub fn journal(place: &Place, run: RunNumber) -> Result<Vec<Step>, Failure> {
+    let mut client = Client::connect(place)?;
+    let mut steps: Vec<Step> = Vec::new();
+    loop {
+        let from = steps.last().map_or(1, |step| step.number + 1);
+        match client.ask(&Request::Journal { run, from })? {
+            Response::Journal(page) if page.is_empty() => return Ok(steps),
+            Response::Journal(page) => steps.extend(page),
+            other => return Err(unexpected(&other)),
+        }
+    }
+}
+
+/// One card.
+///
+/// # Errors
+/// When there is no approval of this number.
+pub fn card(place: &Place, message: MessageNumber) -> Result<Card, Failure> {
+    match Client::connect(place)?.ask(&Request::Card { message })? {
+        Response::Card(card) => Ok(*card),
+        other => Err(unexpected(&other)),
+    }
+}

@@ -1,0 +1,399 @@
+//! Lists: runs, messages, steps. The store may hold any number of them; an answer holds a page, and so does the memory
+//! in which it is made.
+
+use std::collections::BTreeSet;
+
+use kernel::message::{Body, Mail};
+use kernel::query::{self, Letter};
+use kernel::run::{Input, Run, RunOutcome, State, Step};
+use kernel::txn::{ReadTxn, StoreFault, Table};
+use kernel::{MessageNumber, RunNumber, Value, table};
+
+use super::world::Daemon;
+use crate::exit::{Exit, Failure};
+
+/// How many rows an answer has at most, whatever is asked for.
+pub const PAGE: usize = 1000;
+
+/// How many rows are read at a time.
+const STRIDE: usize = 64;
+
+/// How many bytes of steps an answer has at most, unless a single step has more.
+const STEPS: usize = 8 << 20;
+
+/// Goes through the runs below `below`, newest first, until `each` says that it is enough.
+pub fn for_each_run(
+    daemon: &Daemon,
+    mut below: Option<RunNumber>,
+    mut each: impl FnMut(Run) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    loop {
+        let page = daemon.read(|txn| query::runs(txn, &daemon.host.number, below, STRIDE))?;
+        let full = page.len() == STRIDE;
+        for run in page {
+            below = Some(run.number);
+            if !each(run)? {
+                return Ok(());
+            }
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}
+
+/// Runs in short, newest first; only those that no other run started if `roots`.
+pub fn runs(
+    daemon: &Daemon,
+    limit: usize,
+    below: Option<RunNumber>,
+    roots: bool,
+) -> Result<Vec<Run>, Failure> {
+    let limit = limit.min(PAGE);
+    let mut found = Vec::new();
+    if limit == 0 {
+        return Ok(found);
+    }
+    for_each_run(daemon, below, |run| {
+        if !roots || run.parent.is_none() {
+            found.push(in_short(daemon, run));
+        }
+        Ok(found.len() < limit)
+    })?;
+    Ok(found)
+}
+
+/// The runs of a family that are not over, and the one that the family begins with, in short; oldest first.
+pub fn family(daemon: &Daemon, root: RunNumber) -> Result<Vec<Run>, Failure> {
+    let mut found = vec![in_short(daemon, one(daemon, root)?)];
+    let mut numbers = BTreeSet::from([root]);
+    let mut from = root.0.saturating_add(1);
+    loop {
+        let start = table::number_key(from);
+        let page: Vec<(Vec<u8>, Run)> = daemon
+            .read(|txn| table::scan(txn, Table::Run, &daemon.host.number, &start, &[], STRIDE, false))?;
+        let full = page.len() == STRIDE;
+        for (_, run) in page {
+            from = run.number.0.saturating_add(1);
+            // A child is younger than its parent, and one that is over has no children that are not.
+            if !run.is_finished() && run.parent.is_some_and(|parent| numbers.contains(&parent.run)) {
+                numbers.insert(run.number);
+                found.push(in_short(daemon, run));
+            }
+        }
+        if !full {
+            return Ok(found);
+        }
+    }
+}
+
+/// One run, whole, with what keeps it if the store itself could not record that.
+pub fn one(daemon: &Daemon, number: RunNumber) -> Result<Run, Failure> {
+    let mut run = daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
+    })?;
+    if let Some(trouble) = daemon.stuck(number) {
+        run.state = State::Stalled { trouble };
+    }
+    Ok(run)
+}
+
+/// The run without what it worked on and what came of it, which can be long.
+fn in_short(daemon: &Daemon, mut run: Run) -> Run {
+    run.input = Input { values: Value::null(), attachments: vec![], items: vec![], origins: vec![] };
+    run.provenance = Default::default();
+    if let State::Finished { outcome: RunOutcome::Done(value) } = &mut run.state {
+        *value = Value::null();
+    }
+    if let Some(trouble) = daemon.stuck(run.number) {
+        run.state = State::Stalled { trouble };
+    }
+    run
+}
+
+/// The messages below `below`, newest first; only those that need an answer if `open`.
+pub fn letters(
+    daemon: &Daemon,
+    open: bool,
+    below: Option<MessageNumber>,
+    limit: usize,
+) -> Result<Vec<Letter>, Failure> {
+    let limit = limit.min(PAGE);
+    let mut found = Vec::new();
+    for_each_mail(daemon, below, |number, mail| {
+        if found.len() == limit {
+            return Ok(false);
+        }
+        if !open || mail.needs_you {
+            found.extend(daemon.read(|txn| query::message(txn, &daemon.host, number))?);
+        }
+        Ok(true)
+    })?;
+    Ok(found)
+}
+
+/// How many messages need an answer.
+pub fn needs_you(daemon: &Daemon) -> Result<usize, Failure> {
+    let mut count = 0;
+    for_each_mail(daemon, None, |_, mail| {
+        count += usize::from(mail.needs_you);
+        Ok(true)
+    })?;
+    Ok(count)
+}
+
+/// The open approvals of these runs, oldest first.
+pub fn asked_by(daemon: &Daemon, family: &BTreeSet<RunNumber>) -> Result<Vec<MessageNumber>, Failure> {
+    let mut found = Vec::new();
+    for_each_mail(daemon, None, |number, mail| {
+        if mail.needs_you
+            && let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
+            && let Some(Body::Approval { run, .. }) = letter.body()
+            && family.contains(run)
+        {
+            found.push(number);
+        }
+        Ok(true)
+    })?;
+    found.reverse();
+    Ok(found)
+}
+
+fn for_each_mail(
+    daemon: &Daemon,
+    mut below: Option<MessageNumber>,
+    mut each: impl FnMut(MessageNumber, &Mail) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    loop {
+        let page = daemon.read(|txn| mail(txn, daemon, below))?;
+        let full = page.len() == STRIDE;
+        for (number, mail) in page {
+            below = Some(number);
+            if !each(number, &mail)? {
+                return Ok(());
+            }
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}
+
+fn mail(
+    txn: &mut dyn ReadTxn,
+    daemon: &Daemon,
+    below: Option<MessageNumber>,
+) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
+    let host = table::formula(txn, &daemon.host)?.and_then(|row| row.formula.agent().copied());
+    let mailbox =
+        host.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox;
+    let from = table::inner_key(&mailbox, &[]);
+    // Longer than any number, and so behind all of them.
+    let to = match below {
+        Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
+        None => table::inner_key(&mailbox, &[0xff; 9]),
+    };
+    let rows: Vec<(Vec<u8>, Mail)> =
+        table::scan(txn, Table::Message, &daemon.host.number, &from, &to, STRIDE, true)?;
+    rows.into_iter()
+        .map(|(key, mail)| {
+            let number = key.get(from.len()..).and_then(|number| number.try_into().ok());
+            let number = number.map(u64::from_be_bytes).map(MessageNumber);
+            number
+                .map(|number| (number, mail))
+                .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
+        })
+        .collect()
+}
+
+/// Goes through the steps of a run from number `from` on, until `each` says that it is enough.
+pub fn for_each_step(
+    daemon: &Daemon,
+    run: RunNumber,
+    mut from: u64,
+    mut each: impl FnMut(Step) -> bool,
+) -> Result<(), Failure> {
+    loop {
+        let start = table::step_key(run, from);
+        let end = table::step_key(RunNumber(run.0.saturating_add(1)), 0);
+        let page: Vec<(Vec<u8>, Step)> = daemon
+            .read(|txn| table::scan(txn, Table::Journal, &daemon.host.number, &start, &end, STRIDE, false))?;
+        let full = page.len() == STRIDE;
+        for (_, step) in page {
+            from = step.number.saturating_add(1);
+            if !each(step) {
+                return Ok(());
+            }
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}
+
+/// Steps of a run from number `from` on: at least one if there is one, and as many as an answer may hold.
+pub fn steps(daemon: &Daemon, run: RunNumber, from: u64) -> Result<Vec<Step>, Failure> {
+    one(daemon, run)?;
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    for_each_step(daemon, run, from, |step| {
+        bytes += serde_json::to_vec(&step).map_or(0, |row| row.len());
+        if bytes > STEPS && !found.is_empty() {
+            return false;
+        }
+        found.push(step);
+        found.len() < PAGE
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use kernel::command::{Act, Advance, Command, Move, Program, Start};
+    use kernel::run::{Attachment, Limits, Shape, Trouble};
+    use kernel::{BlobHash, FormulaId};
+    use passable::Untrusted;
+    use store::{Options, Store};
+
+    use super::*;
+
+    fn start(number: u64) -> Act {
+        let document = |name: &str| {
+            let hash = BlobHash::of(name.as_bytes());
+            Attachment { name: name.to_owned(), hash, text: hash, bytes: 1 }
+        };
+        Act::Start(Box::new(Start {
+            text: Untrusted::new(format!("run {number}")),
+            worker: Program {
+                name: "w".to_owned(),
+                definition: BlobHash::of(b"w"),
+                includes: BTreeMap::new(),
+                limits: Limits::default(),
+            },
+            shape: Shape::Each { jobs: 4 },
+            model: "local".to_owned(),
+            input: Input {
+                values: Value::record_from_map(BTreeMap::new()),
+                attachments: vec![],
+                items: vec![document("a"), document("b")],
+                origins: vec![],
+            },
+            bindings: vec![],
+        }))
+    }
+
+    fn advance(run: u64, moves: Vec<Move>) -> Act {
+        Act::Advance(Advance { run: RunNumber(run), moves })
+    }
+
+    /// A daemon over a store in which this has been done, in one transaction.
+    fn daemon(dir: &std::path::Path, acts: Vec<Act>) -> Daemon {
+        let env = || super::super::world::environment().unwrap();
+        let store = Store::open(&dir.join("store"), Options::default()).unwrap();
+        let first = env();
+        let host: FormulaId = store.write(move |txn| kernel::genesis(txn, &first)).unwrap();
+        let envs: Vec<_> = acts.iter().map(|_| env()).collect();
+        let all = move |txn: &mut dyn kernel::txn::Txn| {
+            for (act, env) in acts.into_iter().zip(&envs) {
+                kernel::apply(txn, env, Command { actor: host, act, said: None })?;
+            }
+            Ok::<_, kernel::command::Fault>(())
+        };
+        store.write(all).unwrap();
+        Daemon::new(store, host, model::Opener::new(|_| None, dir), std::sync::mpsc::channel().0)
+    }
+
+    #[test]
+    fn an_answer_is_a_page_however_much_is_asked_for() {
+        const COUNT: u64 = 2 * PAGE as u64 + 100;
+        let dir = tempfile::tempdir().unwrap();
+        let daemon = daemon(dir.path(), (0..COUNT).map(start).collect());
+        let page = |below| runs(&daemon, usize::MAX, below, true).unwrap();
+        assert_eq!(page(None).len(), PAGE);
+        let mut all: Vec<RunNumber> = Vec::new();
+        loop {
+            let next = page(all.last().copied());
+            if next.is_empty() {
+                break;
+            }
+            all.extend(next.iter().map(|run| run.number));
+        }
+        assert_eq!(all, (1..=COUNT).rev().map(RunNumber).collect::<Vec<_>>(), "each once, newest first");
+        assert_eq!(runs(&daemon, 3, None, false).unwrap().len(), 3);
+        assert_eq!(runs(&daemon, 0, None, false).unwrap().len(), 0);
+
+        let page = |below| letters(&daemon, false, below, usize::MAX).unwrap();
+        let first = page(None);
+        assert_eq!(first.len(), PAGE);
+        let rest = page(first.last().map(|letter| letter.number));
+        assert_eq!(rest.first().unwrap().number.0 + 1, first.last().unwrap().number.0);
+        assert_eq!(letters(&daemon, true, None, usize::MAX).unwrap(), []);
+        assert_eq!(needs_you(&daemon).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_family_is_what_a_run_has_started_and_is_not_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let trouble = Trouble { code: "x".to_owned(), message: Untrusted::new("x"), help: String::new() };
+        let failed = RunOutcome::Failed(trouble.clone());
+        let mut acts = vec![start(1), advance(1, vec![Move::Spawn { index: 0 }])];
+        // Others come between the children, more than are read at a time.
+        acts.extend((0..STRIDE as u64).map(start));
+        acts.push(advance(1, vec![Move::Spawn { index: 1 }]));
+        let (last, other) = (STRIDE as u64 + 3, 3);
+        acts.push(advance(last, vec![Move::Stall { trouble: trouble.clone() }]));
+        acts.push(advance(other, vec![Move::Spawn { index: 0 }]));
+        let daemon = daemon(dir.path(), acts);
+        let numbers = |run| -> Vec<u64> {
+            family(&daemon, RunNumber(run)).unwrap().iter().map(|run| run.number.0).collect()
+        };
+        assert_eq!(numbers(1), [1, 2, last]);
+        assert_eq!(numbers(2), [2]);
+        assert_eq!(numbers(other), [other, last + 1]);
+        assert!(family(&daemon, RunNumber(999)).is_err_and(|failure| failure.exit == Exit::NotFound));
+        // One that is over is not there, unless it is the one that was asked about.
+        daemon.apply(advance(2, vec![Move::Finish { outcome: failed }])).unwrap();
+        assert_eq!((numbers(1), numbers(2)), (vec![1, last], vec![2]));
+        // What only this process knows to be stuck is shown so, until it is driven again.
+        let is_stalled = |run| {
+            let family = family(&daemon, RunNumber(1)).unwrap();
+            family.iter().any(|r| r.number == RunNumber(run) && matches!(r.state, State::Stalled { .. }))
+        };
+        assert!(is_stalled(last) && !is_stalled(1));
+        daemon.set_stuck(RunNumber(1), trouble);
+        assert!(is_stalled(1));
+        daemon.set_free(RunNumber(1));
+        assert!(!is_stalled(1));
+    }
+
+    #[test]
+    fn a_journal_comes_in_pages_that_a_frame_can_hold() {
+        let dir = tempfile::tempdir().unwrap();
+        let suspend = |why: String| Move::Stall {
+            trouble: Trouble { code: "x".to_owned(), message: Untrusted::new(why), help: String::new() },
+        };
+        let mut acts = vec![start(1)];
+        // Short steps, and among them three that are longer together than an answer.
+        for i in 0..200 {
+            let why = if i % 80 == 7 { "x".repeat(STEPS / 2) } else { i.to_string() };
+            acts.push(advance(1, vec![suspend(why)]));
+            acts.push(Act::Resume { run: RunNumber(1) });
+        }
+        let daemon = daemon(dir.path(), acts);
+        let (mut all, mut pages) = (Vec::new(), 0);
+        loop {
+            let page =
+                steps(&daemon, RunNumber(1), all.last().map_or(1, |step: &Step| step.number + 1)).unwrap();
+            if page.is_empty() {
+                break;
+            }
+            assert!(serde_json::to_vec(&page).unwrap().len() <= STEPS + PAGE);
+            pages += 1;
+            all.extend(page);
+        }
+        assert_eq!(all.iter().map(|step| step.number).collect::<Vec<_>>(), (1..=400).collect::<Vec<_>>());
+        assert!(pages > 1, "{pages}");
+        assert!(steps(&daemon, RunNumber(9), 1).is_err());
+    }
+}

@@ -1,0 +1,76 @@
+//! JSON for programs that a person may look at: what a screen would hide or act on is escaped, and nothing is lost.
+
+use std::borrow::Cow;
+
+use passable::visible;
+
+/// The same JSON, with every character that cannot simply be seen written as `\uXXXX`. Only strings can hold such a
+/// character, and there the two mean the same.
+pub fn escaped(json: &str) -> Cow<'_, str> {
+    let Cow::Owned(shown) = visible(json) else { return Cow::Borrowed(json) };
+    let mut out = String::with_capacity(shown.len());
+    let mut rest = shown.as_str();
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        rest = match braced(escape) {
+            Some((char, after)) => {
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+                after
+            }
+            // An escape of JSON's own: the backslash and what belongs to it, so that `\\u{41}` stays what it is.
+            None => {
+                let end = escape.char_indices().nth(2).map_or(escape.len(), |(end, _)| end);
+                let (own, after) = escape.split_at(end);
+                out.push_str(own);
+                after
+            }
+        };
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// What `visible` has put in the place of a character, and what follows. JSON itself never has a brace there.
+fn braced(escape: &str) -> Option<(char, &str)> {
+    let (hex, after) = escape.strip_prefix("\\u{")?.split_once('}')?;
+    Some((char::from_u32(u32::from_str_radix(hex, 16).ok()?)?, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hides_is_escaped_and_nothing_is_lost() {
+        let all: String = (0..=0x10_FFFF).filter_map(char::from_u32).collect();
+        let tricky = [
+            "\\u{41}",
+            "\\\\u{202E}",
+            "\\\u{202E}",
+            "u{1B}\\",
+            "\u{202E}\\",
+            "e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}",
+        ];
+        for text in tricky.into_iter().chain([all.as_str()]) {
+            let value = serde_json::json!({ "a": [text] });
+            let json = value.to_string();
+            let shown = escaped(&json);
+            assert_eq!(visible(&shown), shown, "nothing is left to be made visible");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        }
+        // Names too, and over several lines.
+        let value = serde_json::json!({ "\u{202E}": { "\u{A0}": "\u{200B}" } });
+        let json = serde_json::to_string_pretty(&value).unwrap();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped(&json)).unwrap(), value);
+    }
+
+    #[test]
+    fn what_is_plain_stays_as_it_is() {
+        let json = r#"{"a":"שלום Grüße 日本 \u001b \\ \" /"}"#;
+        assert!(matches!(escaped(json), Cow::Borrowed(same) if same == json));
+        assert_eq!(escaped("\"\u{202E}\u{E0041}\""), r#""\u202e\udb40\udc41""#);
+    }
+}

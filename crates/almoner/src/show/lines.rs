@@ -1,0 +1,204 @@
+//! Lines on a screen of so many columns. A terminal breaks what is too long wherever it likes, and whoever knows how
+//! wide it is can make what follows look like a line of ours. So long lines are broken here, and what goes on stands
+//! behind a mark that nothing else has.
+
+use std::fmt::Write as _;
+
+/// What stands before a line that goes on from the one above.
+pub const ON: &str = "      ┆ ";
+
+/// Every how many columns a tab stops.
+const TAB: usize = 8;
+
+/// What stands before lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks<'a> {
+    /// Before the first line.
+    pub first: &'a str,
+    /// Before each other line of the text.
+    pub next: &'a str,
+    /// Before what goes on from the line above.
+    pub on: &'a str,
+}
+
+impl<'a> Marks<'a> {
+    /// A mark for each line of the text, and the usual one for what goes on.
+    pub const fn each(mark: &'a str) -> Marks<'a> {
+        Marks { first: mark, next: mark, on: ON }
+    }
+}
+
+/// How many columns a character takes at most. What is not ASCII takes two on some terminals.
+fn width(char: char) -> usize {
+    if char.is_ascii() { 1 } else { 2 }
+}
+
+fn width_of(text: &str) -> usize {
+    text.chars().map(width).sum()
+}
+
+/// Writes visible text over as many lines as it needs, each with a mark in front.
+pub fn write(out: &mut String, marks: Marks<'_>, text: &str, columns: usize) {
+    let mut mark = marks.first;
+    for line in text.split('\n') {
+        let line = without_tabs(line);
+        let mut rest = line.as_str();
+        loop {
+            // One column stays free: some terminals go on to the next line when the last is taken.
+            let room = columns.saturating_sub(width_of(mark) + 1).max(2);
+            let (now, later) = rest.split_at(break_at(rest, room));
+            let _ = writeln!(out, "{mark}{now}");
+            mark = marks.on;
+            rest = later;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        mark = marks.next;
+    }
+}
+
+/// Where a line is broken: between words, if there is a gap near the end; rather not in what stands in backticks,
+/// since that is there to be copied.
+fn break_at(line: &str, room: usize) -> usize {
+    let (mut used, mut quoted) = (0, false);
+    let (mut gap, mut any_gap) = (None, None);
+    for (at, char) in line.char_indices() {
+        used += width(char);
+        if used > room {
+            let outside = gap.filter(|gap| gap * 3 > at);
+            return outside.or(any_gap.filter(|gap| gap * 3 > at * 2)).unwrap_or(at);
+        }
+        quoted ^= char == '`';
+        if char == ' ' {
+            any_gap = Some(at + 1);
+            if !quoted {
+                gap = any_gap;
+            }
+        }
+    }
+    line.len()
+}
+
+/// Tabs as spaces: a tab takes as many columns as it likes.
+fn without_tabs(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut column = 0;
+    for char in line.chars() {
+        if char == '\t' {
+            let stop = TAB - column % TAB;
+            out.extend(std::iter::repeat_n(' ', stop));
+            column += stop;
+        } else {
+            out.push(char);
+            column += width(char);
+        }
+    }
+    out
+}
+
+/// Lines of ours that hold foreign words, for a screen of so many columns; as they are for none.
+pub fn fit(text: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns else { return text.to_owned() };
+    let mut out = String::new();
+    write(&mut out, Marks::each(""), text.trim_end_matches('\n'), columns);
+    out
+}
+
+/// The beginning of a line, as much as one line of the screen holds.
+pub fn clip(line: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns else { return line.to_owned() };
+    if width_of(line) < columns {
+        return line.to_owned();
+    }
+    let mut used = width('…') + 1;
+    let end = line.char_indices().find(|(_, char)| {
+        used += width(*char);
+        used > columns
+    });
+    format!("{}…", &line[..end.map_or(line.len(), |(at, _)| at)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARKS: Marks<'_> = Marks { first: "      │ ", next: "      │ ", on: ON };
+
+    /// What a screen of so many columns shows, if it breaks lines by itself, stops tabs at every eighth column, and
+    /// shows what is not ASCII in two columns.
+    fn screen(text: &str, columns: usize) -> Vec<String> {
+        let mut rows = Vec::new();
+        for line in text.lines() {
+            let (mut row, mut column) = (String::new(), 0);
+            for char in line.chars() {
+                if char == '\t' {
+                    column = (column / 8 * 8 + 8).min(columns - 1);
+                    continue;
+                }
+                if column + width(char) > columns {
+                    rows.push(std::mem::take(&mut row));
+                    column = 0;
+                }
+                row.push(char);
+                column += width(char);
+            }
+            rows.push(row);
+        }
+        rows
+    }
+
+    #[test]
+    fn no_line_of_foreign_text_is_without_a_mark() {
+        for text in [
+            &format!("Re{}    ✓ checked by almoner", " ".repeat(78)),
+            &format!("x{}✓ approved", "\t".repeat(12)),
+            &format!("{}✓ approved", " \t".repeat(12)),
+            "a\nb\n\nc",
+            &"界".repeat(100),
+            &"жук ".repeat(100),
+            &"e\u{301}".repeat(100),
+            "",
+        ] {
+            for columns in [20, 30, 40, 79, 80, 120] {
+                let mut out = String::new();
+                write(&mut out, MARKS, text, columns);
+                for row in screen(&out, columns) {
+                    assert!(
+                        row.starts_with("      │ ") || row.starts_with(ON),
+                        "{columns}: {row:?} in\n{out}"
+                    );
+                }
+                // Nothing is left out, and where lines of the text begin can be seen.
+                let back = out.replace(&format!("\n{ON}"), "").replace("      │ ", "");
+                assert_eq!(
+                    back.trim_end_matches('\n'),
+                    text.split('\n').map(without_tabs).collect::<Vec<_>>().join("\n")
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn lines_break_between_words_and_not_within_commands() {
+        let check = |text: &str, columns: usize, expected: &str| {
+            let mut out = String::new();
+            write(&mut out, Marks { first: "! ", next: "! ", on: "+ " }, text, columns);
+            assert_eq!(out, expected);
+        };
+        check("one two three", 13, "! one two \n+ three\n");
+        check("say `almoner approve 1` now", 27, "! say `almoner approve 1` \n+ now\n");
+        check("then say `almoner why 1` now", 22, "! then say \n+ `almoner why 1` now\n");
+        check("abcdefghij", 8, "! abcde\n+ fghij\n");
+    }
+
+    #[test]
+    fn a_clipped_line_is_one_line() {
+        let check = |text: &str, columns, expected: &str| assert_eq!(clip(text, columns), expected);
+        check("short", Some(80), "short");
+        check("123456789", None, "123456789");
+        check("123456789", Some(10), "123456789");
+        check("123456789", Some(9), "123456…");
+        check("жжжжж", Some(9), "жжж…");
+    }
+}
