@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A text that is not an identifier of the kind asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,8 +15,24 @@ pub struct BadId {
     pub wanted: &'static str,
 }
 
-fn to_hex(bytes: &[u8; 32]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+/// Thirty-two bytes as hexadecimal digits. Identifiers are most of what rows consist of, so this must be cheap.
+struct Hex([u8; 64]);
+
+impl Hex {
+    fn as_str(&self) -> &str {
+        // Digits are text.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+fn to_hex(bytes: &[u8; 32]) -> Hex {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut out = [0; 64];
+    for (pair, byte) in out.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 0xf)];
+    }
+    Hex(out)
 }
 
 fn from_hex(text: &str) -> Option<[u8; 32]> {
@@ -63,13 +79,15 @@ impl FormulaId {
 
     /// The first eight digits of the number: enough for a person to tell two formulas apart, never used to find one.
     pub fn short(&self) -> String {
-        to_hex(&self.number)[..8].to_owned()
+        to_hex(&self.number).as_str()[..8].to_owned()
     }
 }
 
 impl fmt::Display for FormulaId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", to_hex(&self.number), to_hex(&self.node))
+        f.write_str(to_hex(&self.number).as_str())?;
+        f.write_str(":")?;
+        f.write_str(to_hex(&self.node).as_str())
     }
 }
 
@@ -102,13 +120,13 @@ impl BlobHash {
 
     /// The first eight digits, for people.
     pub fn short(&self) -> String {
-        to_hex(&self.0)[..8].to_owned()
+        to_hex(&self.0).as_str()[..8].to_owned()
     }
 }
 
 impl fmt::Display for BlobHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&to_hex(&self.0))
+        f.write_str(to_hex(&self.0).as_str())
     }
 }
 
@@ -209,13 +227,13 @@ pub struct Number(pub [u8; 32]);
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&to_hex(&self.0))
+        f.write_str(to_hex(&self.0).as_str())
     }
 }
 
 impl fmt::Debug for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Number({})", &to_hex(&self.0)[..8])
+        write!(f, "Number({})", &to_hex(&self.0).as_str()[..8])
     }
 }
 
@@ -259,8 +277,18 @@ macro_rules! serde_as_text {
         }
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                let text = <std::borrow::Cow<'de, str>>::deserialize(from)?;
-                text.parse().map_err(D::Error::custom)
+                /// Reads the text where it lies: no copy for each identifier of a row.
+                struct Digits;
+                impl serde::de::Visitor<'_> for Digits {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("an identifier in hexadecimal digits")
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                from.deserialize_str(Digits)
             }
         }
     )*};
