@@ -155,7 +155,11 @@ pub fn done(response: &Response, json: bool) -> Ended {
     } else {
         output::note(&told(response));
     }
-    Ok(Exit::Ok)
+    Ok(match response {
+        // That somebody was faster changes nothing, and is an exit code of its own.
+        Response::Reply(Reply::AlreadySettled) => Exit::Conflict,
+        _ => Exit::Ok,
+    })
 }
 
 /// What a person is told of a reply.

@@ -4,11 +4,10 @@ use kernel::command::{MailAct, Reply, Send};
 use passable::Untrusted;
 
 use super::acting::{self, Acting, asked, done};
-use super::output;
 use crate::cli;
 use crate::cli::agents::{AdoptArgs, DismissArgs, RejectArgs, ReplyArgs, RequestArgs, ResolveArgs, SendArgs};
 use crate::control::protocol::Response;
-use crate::exit::{Ended, Exit};
+use crate::exit::Ended;
 
 /// `almoner send`.
 ///
@@ -76,7 +75,7 @@ pub fn request(acting: &Acting<'_>, args: &RequestArgs) -> Ended {
 /// When there is no such request or no such name.
 pub fn resolve(acting: &Acting<'_>, args: &ResolveArgs) -> Ended {
     let act = MailAct::Resolve { number: acting::number(&args.message)?, path: acting::path(&args.name)? };
-    settled(acting, "resolve", act, args.json.json)
+    done(&acting.mail("resolve", act)?, args.json.json)
 }
 
 /// `almoner reject`.
@@ -86,19 +85,5 @@ pub fn resolve(acting: &Acting<'_>, args: &ResolveArgs) -> Ended {
 pub fn reject(acting: &Acting<'_>, args: &RejectArgs) -> Ended {
     let reason = Untrusted::new(args.reason.clone());
     let act = MailAct::Reject { number: acting::number(&args.message)?, reason };
-    settled(acting, "reject", act, args.json.json)
-}
-
-/// Answers once and for all; that somebody was faster is told, and is an exit code of its own.
-fn settled(acting: &Acting<'_>, verb: &str, act: MailAct, json: bool) -> Ended {
-    let response = acting.mail(verb, act)?;
-    if json {
-        output::json(&response)?;
-    } else {
-        output::note(&acting::told(&response));
-    }
-    Ok(match response {
-        Response::Reply(Reply::AlreadySettled) => Exit::Conflict,
-        _ => Exit::Ok,
-    })
+    done(&acting.mail("reject", act)?, args.json.json)
 }
