@@ -16,6 +16,7 @@ use crate::slot::Slot;
 /// more than that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "a formula is looked at one by one, and never kept in memory")]
 pub enum Formula {
     /// The root of a store.
     Endo {

@@ -168,7 +168,7 @@ impl World {
     /// Why what an agent does is not applied.
     pub(crate) fn fault(&mut self, actor: FormulaId, act: Act) -> String {
         let before = self.store.clone();
-        let fault = self.try_as(actor, act).err().expect("a fault");
+        let fault = self.try_as(actor, act).expect_err("a fault");
         assert_eq!(self.store, before);
         fault.to_string()
     }

@@ -57,7 +57,8 @@ fn what_fits_a_field() {
     let one = || value(Value::number(1.0));
     let is = |value: Value| Ok(record(&[("n", value)]));
     let fault = |text: &str| Err(text.to_owned());
-    let cases: Vec<(Field, Vec<(&str, Filled)>, Result<Value, String>)> = vec![
+    type Case = (Field, Vec<(&'static str, Filled)>, Result<Value, String>);
+    let cases: Vec<Case> = vec![
         (number(), vec![("n", one())], is(Value::number(1.0))),
         (number(), vec![("n", named("five"))], is(Value::number(5.0))),
         (number(), vec![], fault("field \"n\" is missing")),

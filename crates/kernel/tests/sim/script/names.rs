@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, GrantAct, NameAct};
+use kernel::command::{Act, GrantAct, NameAct, Reply};
 use kernel::grant::Attenuation;
 use kernel::hub::View;
 use kernel::id::Number;
@@ -133,9 +133,30 @@ fn rescue(world: &mut World, actor: FormulaId) -> Law {
     walk(world)
 }
 
+/// A right is passed on to a run, revoked where it came from, and used.
+fn revoke_behind(world: &mut World) -> Law {
+    let root = world.root();
+    act(world, root, Act::Name(NameAct::MakeDirectory { path: super::path("dir") }))?;
+    let narrow = GrantAct::Attenuate {
+        path: super::path("dir"),
+        methods: vec!["lookup".to_owned(), "write".to_owned()],
+        attenuation: Attenuation::default(),
+        to: super::path("x"),
+    };
+    let narrowed = world.apply(root, Act::Grant(narrow))?;
+    let Ok(Reply::Granted { number }) = narrowed.map(|outcome| outcome.reply) else { return Ok(()) };
+    let run = super::runs::start_with(world, root, "x")?;
+    act(world, root, Act::Grant(GrantAct::Revoke { grant: number }))?;
+    match run {
+        Some(run) => super::runs::use_once(world, root, run),
+        None => Ok(()),
+    }
+}
+
 /// Rights are shared, used, narrowed and revoked.
 pub(super) fn grants(world: &mut World, actor: FormulaId) -> Law {
-    let it = match world.random.below(10) {
+    let it = match world.random.below(11) {
+        10 => return revoke_behind(world),
         0..3 => {
             let token = world.random.bytes();
             world.tokens.push(token);

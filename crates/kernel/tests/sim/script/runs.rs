@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use kernel::command::{Act, Advance, Judgement, Move, Start};
+use kernel::command::{Act, Advance, Binding, Judgement, Move, Reply, Start, Target};
 use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal, Verdict};
 use kernel::provenance::Provenance;
 use kernel::run::{CallSite, Completion, Phase, Run, Shape, State, Trouble, Usage};
 use kernel::{BlobHash, FormulaId, RunNumber, Value};
 
-use crate::laws::Law;
+use crate::laws::{Broken, Law};
 use crate::world::World;
 
 use super::{act, endow, mail, outcome, text};
@@ -50,6 +50,34 @@ fn start(world: &mut World) -> Law {
     let bindings = slots.into_iter().map(|slot| endow::bind(world, host, slot)).collect();
     let start = Start { bindings, ..endow::start(world, "clerk") };
     act(world, host, Act::Start(Box::new(start)))
+}
+
+/// Starts a run whose one slot is bound to a name.
+pub(super) fn start_with(
+    world: &mut World,
+    host: FormulaId,
+    name: &str,
+) -> Result<Option<RunNumber>, Broken> {
+    let target = Target::Named { path: super::path(name) };
+    let binding = Binding { target, ..endow::bind(world, host, "a") };
+    let start = Start { bindings: vec![binding], shape: Shape::Single, ..endow::start(world, "clerk") };
+    let started = world.apply(host, Act::Start(Box::new(start)))?;
+    Ok(match started.map(|outcome| outcome.reply) {
+        Ok(Reply::Started { run }) => Some(run),
+        _ => None,
+    })
+}
+
+/// The run tries to use what it holds.
+pub(super) fn use_once(world: &mut World, actor: FormulaId, number: RunNumber) -> Law {
+    let Some(run) = world.runs.get(&(actor.number, number.0)).cloned() else { return Ok(()) };
+    let mut judged = judgement(world, actor, &run);
+    judged.verdict.decision = Decision::Allow;
+    act(
+        world,
+        actor,
+        Act::Advance(Advance { run: number, moves: vec![Move::Propose { proposals: vec![judged] }] }),
+    )
 }
 
 fn advance(world: &mut World, actor: FormulaId, run: &Run) -> Law {
