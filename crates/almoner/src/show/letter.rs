@@ -300,7 +300,8 @@ mod tests {
             let shown = render(&view, 80);
             assert!(!shown.contains('\u{1b}'), "{shown}");
             for line in shown.lines().filter(|line| line.contains("answered")) {
-                assert!(line.starts_with("      │ "), "{line:?} in\n{shown}");
+                let marked = line.starts_with("      │ ") || line.starts_with("      ┆ ");
+                assert!(marked, "{line:?} in\n{shown}");
             }
             assert!(!summary(view.letter.body().unwrap()).contains('\n'));
             assert!(next(&view, None).is_none_or(|next| next.lines().count() == 1));
