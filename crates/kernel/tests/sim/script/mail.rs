@@ -62,7 +62,7 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
         }
         10..13 => MailAct::Request {
             to: party(world, actor),
-            description: text(world.random.pick(&["a directory", "your consent"])),
+            description: text(world.random.pick::<&str>(&["a directory", "your consent"])),
             result_name: result_name(world),
         },
         13..16 => {
