@@ -35,21 +35,30 @@ fn to_hex(bytes: &[u8; 32]) -> Hex {
     Hex(out)
 }
 
+/// What each byte stands for as a lower-case hexadecimal digit; above 15 if it is none.
+const VALUES: [u8; 256] = {
+    let mut values = [0xff; 256];
+    let mut n = 0;
+    while n < 16 {
+        values[b"0123456789abcdef"[n] as usize] = n as u8;
+        n += 1;
+    }
+    values
+};
+
 fn from_hex(text: &str) -> Option<[u8; 32]> {
     let digits = text.as_bytes();
     if digits.len() != 64 {
         return None;
     }
-    let nibble = |b: u8| match b {
-        b'0'..=b'9' => Some(b - b'0'),
-        b'a'..=b'f' => Some(b - b'a' + 10),
-        _ => None,
-    };
-    let mut out = [0; 32];
+    let (mut out, mut any) = ([0; 32], 0);
     for (slot, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
-        *slot = nibble(pair[0])? << 4 | nibble(pair[1])?;
+        let [high, low] = [pair[0], pair[1]].map(|digit| VALUES[usize::from(digit)]);
+        any |= high | low;
+        *slot = high << 4 | (low & 0xf);
     }
-    Some(out)
+    // One look at the end instead of one for each digit.
+    (any < 16).then_some(out)
 }
 
 /// The identity of a formula: a random 256-bit number and the node that made it. Written

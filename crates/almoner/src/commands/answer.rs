@@ -10,7 +10,7 @@ use super::acting::{self, Acting};
 use super::{inbox, output};
 use crate::cli::{ApproveArgs, DenyArgs};
 use crate::control::client::Client;
-use crate::control::protocol::{AgentAct, Request, Response};
+use crate::control::protocol::{AgentAct, LetterView, Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::letter;
 
@@ -38,7 +38,7 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
             let act = AgentAct::Mail { act: Box::new(act) };
             acting.request("approve", format!("almoner approve {number}"), act)
         }
-        _ => return Err(letter::is_not(&view, "something to approve", acting.agent)),
+        _ => return Err(not_an_approval(&view, acting)),
     };
     send(acting, &request, args.json.json)
 }
@@ -63,9 +63,17 @@ pub fn deny(acting: &Acting<'_>, args: &DenyArgs) -> Ended {
             let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number, reason }) };
             acting.request("deny", text, act)
         }
-        _ => return Err(letter::is_not(&view, "something that asks", acting.agent)),
+        _ => return Err(not_an_approval(&view, acting)),
     };
     send(acting, &request, args.json.json)
+}
+
+/// The failure of an answer to what asks for nothing, or for more than a yes.
+fn not_an_approval(view: &LetterView, acting: &Acting<'_>) -> Failure {
+    let (number, kind) = (view.letter.number, &view.letter.mail.envelope.kind);
+    let failure =
+        Failure::new(Exit::NotFound, format!("message {number} is not an approval: it is a {kind}"));
+    failure.help(letter::next(view, acting.agent).unwrap_or_else(|| "see `almoner inbox`".to_owned()))
 }
 
 /// Refuses choices that only a card of several entries has.

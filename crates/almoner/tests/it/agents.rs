@@ -409,7 +409,7 @@ fn what_makes_no_sense_is_refused_with_the_right_code() {
     check(&["form", "@host", "d", "x:M.nope()"], 6);
     check(&["define", "no-such.worker"], 4);
     check(&["define", "note.worker", "--slot", "a:string"], 2);
-    check(&["approve", &newest(&home, None, "command")], 8);
+    check(&["approve", &newest(&home, None, "command")], 4);
 }
 
 #[test]

@@ -60,11 +60,15 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
             let number = letter(world, &actor, |_, _| true);
             MailAct::SendValue { number, path: names::path(world, actor) }
         }
-        10..13 => MailAct::Request {
-            to: party(world, actor),
-            description: text(world.random.pick::<&str>(&["a directory", "your consent"])),
-            result_name: result_name(world),
-        },
+        10..13 => {
+            // Few texts, so that the same is asked again.
+            let wish = *world.random.pick(&["a directory", "your consent"]);
+            MailAct::Request {
+                to: party(world, actor),
+                description: text(wish),
+                result_name: result_name(world),
+            }
+        }
         13..16 => {
             let number = letter(world, &actor, |mail, received| received && mail.envelope.kind == "request");
             MailAct::Resolve { number, path: names::path(world, actor) }
