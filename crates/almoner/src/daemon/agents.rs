@@ -240,7 +240,7 @@ pub fn proposed(
 pub fn letter(server: &Server, agent: FormulaId, number: MessageNumber) -> Result<query::Letter, Failure> {
     server.daemon.read(|txn| query::message(txn, &agent, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no message {number}"))
-            .help("see `almoner inbox`; with `--all` also what was answered")
+            .help("see `almoner inbox --all`")
     })
 }
 
