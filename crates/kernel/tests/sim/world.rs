@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use kernel::command::{Act, Command, Fault, GrantAct, MailAct, Outcome, Reply, Said};
+use kernel::command::{Act, Choice, Command, Fault, GrantAct, MailAct, Outcome, Reply, Said};
 use kernel::env::Env;
 use kernel::formula::Formula;
-use kernel::message::Mail;
+use kernel::message::{Body, Mail};
 use kernel::run::Run;
 use kernel::table::{self, Task};
 use kernel::txn::{NOBODY, Owner, ReadTxn as _, Table, decode_row};
@@ -251,6 +251,15 @@ impl World {
                 let key = [b"n", &table::number_key(grant.0)[..]].concat();
                 let id = table::load(&mut self.store, Table::Grant, &actor.number, &key).unwrap().unwrap();
                 Some(Fact::Revoked { grant: id })
+            }
+            (Act::Answer(answer), Reply::Done) if matches!(answer.choice, Choice::Approve { .. }) => {
+                match self.message(actor, answer.message).and_then(|id| self.formula(&id)) {
+                    Some(Formula::Message { message }) => match message.body {
+                        Body::Release { promise, .. } => Some(Fact::MayCarry { promise }),
+                        _ => None,
+                    },
+                    _ => None,
+                }
             }
             (Act::Provide(provide), Reply::Agent { agent, handle }) => {
                 let is_host = provide.kind == kernel::command::AgentKind::Host;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use kernel::FormulaId;
 use kernel::formula::Formula;
-use kernel::message::{Answer, Body};
+use kernel::message::Body;
 use kernel::table::PromiseRow;
 
 use crate::world::{Fact, World};
@@ -107,20 +107,6 @@ fn is_grant(snapshot: &Snapshot, id: &FormulaId) -> bool {
 /// A promise that was to get data alone holds no reference, unless a person released one.
 fn released(world: &World, snapshot: &Snapshot) -> Law {
     let mut may: HashSet<FormulaId> = HashSet::new();
-    for letters in snapshot.mail.values() {
-        for mail in letters.values() {
-            let Some(Formula::Message { message }) =
-                mail.message.and_then(|id| snapshot.formulas.get(&id.number))
-            else {
-                continue;
-            };
-            if let (Body::Release { promise, .. }, Some(Answer::Approved { .. })) =
-                (&message.body, mail.answers.get(&0))
-            {
-                may.insert(*promise);
-            }
-        }
-    }
     for fact in &world.facts {
         if let Fact::MayCarry { promise } = fact {
             may.insert(*promise);
