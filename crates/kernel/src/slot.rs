@@ -48,6 +48,8 @@ impl Want {
                 Some("secret") => Want::Secret,
                 _ => Want::Capability,
             },
+            // `M.remotable()` without a label travels as a kind.
+            Matcher::Kind(kind) if *kind == "remotable" => Want::Capability,
             _ => Want::Pattern,
         }
     }
@@ -75,5 +77,24 @@ impl Want {
             Want::Capability => "a capability",
             Want::Pattern => "a value",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_say_what_they_want() {
+        let check = |text: &str, expected: Want| {
+            assert_eq!(Want::of(&Pattern::parse(text).unwrap()), expected, "{text}");
+        };
+        check("M.remotable()", Want::Capability);
+        check("M.remotable('tool')", Want::Capability);
+        check("M.remotable('dir')", Want::Dir { write: false });
+        check("M.remotable('dir rw')", Want::Dir { write: true });
+        check("M.remotable('worker')", Want::Worker);
+        check("M.string()", Want::Pattern);
+        check("M.or(M.remotable(), M.string())", Want::Pattern);
     }
 }

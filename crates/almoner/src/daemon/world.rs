@@ -257,6 +257,8 @@ pub fn fault_failure(fault: &Fault) -> Failure {
         Fault::UnknownName(_) | Fault::NotADirectory(_) => {
             Failure::new(Exit::NotFound, fault.to_string()).help("`almoner list` shows the names")
         }
+        Fault::NoReference { number, .. } => Failure::new(Exit::NotFound, fault.to_string())
+            .help(format!("`almoner inbox {number}` shows the message")),
         Fault::NoGrant(_) => Failure::new(Exit::NotFound, fault.to_string()).help("see `almoner grants`"),
         Fault::Name(_) => Failure::new(Exit::Usage, fault.to_string())
             .help("a name has no `/`, `@` or NUL; a path has `/` between names"),

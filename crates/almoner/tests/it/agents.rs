@@ -124,7 +124,7 @@ fn mail_goes_both_ways_with_things_in_it() {
     assert!(letter.contains("│ Here is @paper for you. See a@b.example"), "{letter}");
     fae(&home, &["adopt", &number, "paper", "mine"]).expect(0);
     assert_eq!(fae(&home, &["cat", "mine"]).expect(0).out, "all is well");
-    fae(&home, &["adopt", &number, "nothing"]).expect(6);
+    fae(&home, &["adopt", &number, "nothing"]).expect(4);
     fae(&home, &["reply", &number, "Thank\u{1b}]0;you"]).expect(0);
     let inbox = home.almoner(&["inbox", "--all"]).expect(0).out;
     assert!(inbox.contains("Thank\\u{1B}]0;you") && !inbox.contains('\u{1b}'), "{inbox}");

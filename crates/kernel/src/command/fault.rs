@@ -49,6 +49,14 @@ pub enum Fault {
     /// Nothing has this name.
     #[error("Unknown pet name: {0}")]
     UnknownName(String),
+    /// A message has nothing of this name.
+    #[error("No reference named {edge} in message {number}")]
+    NoReference {
+        /// The message.
+        number: MessageNumber,
+        /// The name, in quotes.
+        edge: String,
+    },
     /// A name in the middle of a path is no directory.
     #[error("{0} is not a directory")]
     NotADirectory(String),

@@ -159,7 +159,7 @@ fn a_slot_bound_to_the_wrong_kind() {
             None => drop(w.parked(host, act)),
         }
     };
-    check(Pattern::any_remotable(), "number", Some("slot \"s\": number (a number) - Must be a remotable"));
+    check(Pattern::any_remotable(), "number", Some("slot \"s\" wants a capability, not a value (number)"));
     check(Pattern::remotable("dir"), "number", Some("slot \"s\" wants a directory, not a value (number)"));
     check(Pattern::remotable("dir"), "fae", Some("slot \"s\" wants a directory, not a mail address"));
     check(Pattern::remotable("outbox"), "cap", Some("slot \"s\" wants an outbox, not directory /cap"));

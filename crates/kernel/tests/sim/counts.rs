@@ -148,7 +148,7 @@ pub(crate) const KEPT: &str = "crash: some unacknowledged kept";
 pub(crate) const RETRIED: &str = "after a crash: retried";
 pub(crate) const ATTACHED: &str = "after a crash: attached";
 
-const FAULTS: [&str; 24] = [
+const FAULTS: [&str; 25] = [
     LOST,
     KEPT,
     RETRIED,
@@ -172,6 +172,7 @@ const FAULTS: [&str; 24] = [
     "taken",
     "no token",
     "no grant",
+    "no reference",
     "cancelled",
 ];
 
@@ -196,6 +197,7 @@ fn fault_name(fault: &Fault) -> &'static str {
         Fault::Taken(_) => "taken",
         Fault::NoToken => "no token",
         Fault::NoGrant(_) => "no grant",
+        Fault::NoReference { .. } => "no reference",
         Fault::Cancelled(_) => "cancelled",
         // The kernel has it for the crates above, and never says it itself.
         Fault::NotSupported(_) => "not supported",

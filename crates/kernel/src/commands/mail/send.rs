@@ -111,7 +111,7 @@ pub(super) fn adopt(
         _ => edge,
     };
     let hub = Hub::Message { number, id: letter.id, received };
-    let unknown = || Fault::Misfit { what: format!("No reference named {edge:?} in message {number}") };
+    let unknown = || Fault::NoReference { number, edge: format!("{edge:?}") };
     let id = match state.view().entry(state.txn, &hub, name)?.ok_or_else(unknown)? {
         Found::Formula(id) => id,
         Found::Data(_) => return Err(unknown()),

@@ -250,7 +250,7 @@ const TABLES: &[&[Row]] = &[
         ("fae", "", "lookup", r##"["who"]"##, r##"{"age": 3n, "name": "Ada"}"##),
         ("host", "", "submit", r##"[12n, {dir: "shared", key: 7}]"##, r##"Error: field "key": number (a number) - Must be a string"##),
         ("host", "", "submit", r##"[12n, {dir: "gone", key: "sesame"}]"##, r##"Error: Unknown pet name: "gone""##),
-        ("host", "", "submit", r##"[12n, {dir: "seven", key: "sesame"}]"##, r##"Error: field "dir": bigint (a bigint) - Must be a remotable"##),
+        ("host", "", "submit", r##"[12n, {dir: "seven", key: "sesame"}]"##, r##"Error: field "dir" wants a capability, not a value (bigint)"##),
         ("host", "", "submit", r##"[12n, {dir: "shared/sub", key: "sesame"}]"##, r##"seal ["key"], undefined"##),
         ("fae", "", "lookup", r##"["keys"]"##, r##"{"dir": remotable(#46), "key": remotable(#47)}"##),
         ("host", "", "submit", r##"[13n, {n: "one"}]"##, r##"undefined"##),
