@@ -15,4 +15,5 @@ mod closing;
 mod crash;
 mod home;
 mod journey;
+mod load;
 mod terminal;
