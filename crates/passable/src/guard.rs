@@ -4,7 +4,7 @@ use crate::codec::error::Segment;
 use crate::keys::{Complaint, confirm_kind_of, quoted, redacted};
 use crate::pattern::{Label, Mismatch, Pattern};
 use crate::text::Text;
-use crate::value::{Reference, Value};
+use crate::value::{Reference, Symbol, Value};
 
 /// What one argument or result must be.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,8 +57,8 @@ pub struct InterfaceGuard<C: Reference = crate::NoRef> {
     pub name: Text,
     /// The methods by name; order is kept, names are unique.
     pub methods: Vec<(Text, MethodGuard<C>)>,
-    /// The methods by symbol.
-    pub symbol_methods: Vec<(crate::Symbol, MethodGuard<C>)>,
+    /// The methods by symbol, in order of the symbols' names.
+    pub symbol_methods: Vec<(Symbol, MethodGuard<C>)>,
     /// What holds for all other methods; they are refused if `None`.
     pub default_guards: Option<DefaultGuards>,
 }
@@ -244,6 +244,24 @@ impl<C: Reference> MethodGuard<C> {
     }
 }
 
+/// Methods that are named by symbols in the one order in which guards keep them.
+pub(crate) fn in_order<T>(methods: &mut [(Symbol, T)]) {
+    methods.sort_by(|(left, _), (right, _)| left.name().cmp(right.name()));
+}
+
+impl Symbol {
+    /// How upstream names it in messages: `[Symbol(foo)]`, `[Symbol(Symbol.iterator)]`.
+    pub fn label(&self) -> String {
+        let name = self.name().to_str_lossy();
+        let name = match (name.strip_prefix("@@@@"), name.strip_prefix("@@")) {
+            (Some(rest), _) => format!("@@{rest}"),
+            (None, Some(known)) => format!("Symbol.{known}"),
+            (None, None) => name.into_owned(),
+        };
+        format!("[Symbol({name})]")
+    }
+}
+
 fn call_label(interface: &str, method: &str) -> Label {
     let quoted = quoted(&Text::from(method));
     Label::step(format!("In {quoted} method of ({interface})"), Segment::Name(Text::from(method)))
@@ -265,13 +283,15 @@ impl<C: Reference> InterfaceGuard<C> {
             }
             _ => None,
         });
+        let mut symbol_methods = symbol_methods.collect::<Result<Vec<_>, Complaint>>()?;
+        in_order(&mut symbol_methods);
         let sloppy = field("sloppy").and_then(Value::as_bool) == Some(true);
         Ok(InterfaceGuard {
             name: field("interfaceName").and_then(Value::as_text).cloned().unwrap_or_else(|| Text::from("")),
             methods: methods
                 .map(|(name, guard)| Ok((name.clone(), MethodGuard::from_value(guard)?)))
                 .collect::<Result<_, Complaint>>()?,
-            symbol_methods: symbol_methods.collect::<Result<_, _>>()?,
+            symbol_methods,
             default_guards: match field("defaultGuards").and_then(Value::as_str) {
                 Some("raw") => Some(DefaultGuards::Raw),
                 Some(_) => Some(DefaultGuards::Passable),
@@ -295,13 +315,33 @@ impl<C: Reference> InterfaceGuard<C> {
             ("defaultGuards", defaults),
         ];
         if !self.symbol_methods.is_empty() {
-            let entry = |(symbol, guard): &(crate::Symbol, MethodGuard<C>)| {
+            let entry = |(symbol, guard): &(Symbol, MethodGuard<C>)| {
                 (Value::Symbol(symbol.clone()), guard.to_value())
             };
             let map = Value::map(self.symbol_methods.iter().map(entry));
             fields.push(("symbolMethodGuards", map.unwrap_or_else(|_| Value::too_deep())));
         }
         Value::tagged("guard:interfaceGuard", record(fields))
+    }
+
+    /// The guard of a method that is named by a symbol.
+    ///
+    /// ```
+    /// use passable::{InterfaceGuard, NoRef, Symbol, Value};
+    /// let text = r#"M.interface("List", { [Symbol.iterator]: M.call(M.nat()).returns() })"#;
+    /// let guard = InterfaceGuard::<NoRef>::parse(text)?;
+    /// assert_eq!(guard.to_text(), text);
+    /// let symbol = Symbol::from_passable_name("@@iterator")?;
+    /// let method = guard.symbol_method(&symbol).unwrap();
+    /// let wrong = method.check_arguments("List", &symbol.label(), &[Value::Null]).unwrap_err();
+    /// assert_eq!(
+    ///     wrong.to_string(),
+    ///     r#"In "[Symbol(Symbol.iterator)]" method of (List): arg 0: null (a null) - Must be a bigint"#,
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn symbol_method(&self, symbol: &Symbol) -> Option<&MethodGuard<C>> {
+        self.symbol_methods.iter().find(|(own, _)| own == symbol).map(|(_, guard)| guard)
     }
 
     /// The guard of a method.

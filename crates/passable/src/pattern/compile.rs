@@ -151,17 +151,7 @@ pub(super) fn json_like<C: Reference>(value: &Value<C>) -> String {
             quoted(&Text::from(format!("[{iface}]")))
         }
         Value::Promise(_) => "\"[Promise]\"".to_owned(),
-        Value::Symbol(symbol) => {
-            let name = symbol.name().to_str_lossy();
-            let name =
-                name.strip_prefix("@@@@").map(|rest| format!("@@{rest}")).unwrap_or_else(|| {
-                    match name.strip_prefix("@@") {
-                        Some(known) => format!("Symbol.{known}"),
-                        None => name.to_string(),
-                    }
-                });
-            quoted(&Text::from(format!("[Symbol({name})]")))
-        }
+        Value::Symbol(symbol) => quoted(&Text::from(symbol.label())),
         Value::Error(error) => {
             let (name, message) = (error.name.to_str_lossy(), error.message.to_str_lossy());
             quoted(&Text::from(format!("[{name}: {message}]")))

@@ -219,12 +219,40 @@ fn text_options<C: Reference>(parts: &[Pattern<C>]) -> Option<Vec<&str>> {
     parts.iter().map(|part| part.as_literal()?.as_str()).collect()
 }
 
+/// The schema of a choice of several texts, of which there may have to be some: a list of texts, and how many.
+fn choices<C: Reference>(parts: &[Pattern<C>]) -> Option<Json> {
+    let mut schema = Map::new();
+    for part in parts {
+        match part.matcher() {
+            Matcher::ArrayOf(part, limits) if schema.get("type").is_none() => {
+                let Matcher::Or(options) = part.matcher() else { return None };
+                let options = text_options(options).filter(|options| !options.is_empty())?;
+                schema.insert("type".to_owned(), json!("array"));
+                schema.insert("items".to_owned(), json!({ "type": "string", "enum": options }));
+                if let Some(most) = limits.own(Limit::ArrayLength) {
+                    schema.insert("maxItems".to_owned(), Json::from(most.max(0.0) as u64));
+                }
+            }
+            Matcher::ContainerHas(part, least, _) if matches!(part.matcher(), Matcher::Any) => {
+                schema.insert("minItems".to_owned(), Json::from(u64::try_from(least).ok()?));
+            }
+            _ => return None,
+        }
+    }
+    schema.contains_key("type").then_some(Json::Object(schema))
+}
+
 /// The primitive that asks for a pattern; `None` where there is nothing to ask.
 fn leaf<C: Reference>(pattern: &Pattern<C>) -> Result<Option<(Json, Reading<C>)>, String> {
     if let Some(reason) = sensitive(pattern) {
         return Err(reason.to_owned());
     }
     let direct = |schema| Ok(Some((schema, Reading::Direct)));
+    if let Matcher::And(parts) = pattern.matcher()
+        && let Some(schema) = choices(parts)
+    {
+        return direct(schema);
+    }
     let schema = pattern.to_json_schema();
     match pattern.matcher() {
         Matcher::Literal(_) => return Ok(None),
@@ -264,15 +292,9 @@ fn leaf<C: Reference>(pattern: &Pattern<C>) -> Result<Option<(Json, Reading<C>)>
                 return Ok(Some((json!({ "type": "string", "oneOf": options }), Reading::Index(literals))));
             }
         }
-        Matcher::ArrayOf(part, limits) => match part.matcher() {
-            Matcher::Or(parts) => {
-                if let Some(options) = text_options(parts).filter(|options| !options.is_empty()) {
-                    let items = json!({ "type": "string", "enum": options });
-                    let mut schema = json!({ "type": "array", "items": items });
-                    if let (Some(most), Json::Object(schema)) = (limits.own(Limit::ArrayLength), &mut schema)
-                    {
-                        schema.insert("maxItems".to_owned(), Json::from(most.max(0.0) as u64));
-                    }
+        Matcher::ArrayOf(part, _) => match part.matcher() {
+            Matcher::Or(_) => {
+                if let Some(schema) = choices(std::slice::from_ref(pattern)) {
                     return direct(schema);
                 }
             }

@@ -139,8 +139,13 @@ fn schema<C: Reference>(pattern: &Pattern<C>) -> Json {
             with_limit(schema, "maxItems", limits, Limit::ArrayLength)
         }
         Matcher::SetOf(part, limits) => {
-            let schema = json!({ "type": "array", "items": schema(part), "uniqueItems": true });
-            with_limit(schema, "maxItems", limits, Limit::NumSetElements)
+            let mut schema = json!({ "type": "array", "items": schema(part), "uniqueItems": true });
+            // Upstream asks for fewer elements than the limit, not for at most as many.
+            let most = limits.own(Limit::NumSetElements).map(|limit| (limit.ceil() - 1.0).max(0.0));
+            if let (Some(most), Json::Object(schema)) = (most.and_then(number_to_json), &mut schema) {
+                schema.insert("maxItems".to_owned(), most);
+            }
+            schema
         }
         Matcher::BagOf(key, _, limits) => {
             let entry = json!({
@@ -246,8 +251,14 @@ fn comparison_schema<C: Reference>(comparison: Comparison, key: &Value<C>, patte
 fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
     let mut merged = Map::new();
     let mut others = Vec::new();
-    for part in parts {
-        let Json::Object(own) = schema(part) else { continue };
+    // Values are written by the first part that says how; what it writes is what the others are told of.
+    let base = parts.iter().position(|part| !super::json::is_open(part));
+    for (at, part) in parts.iter().enumerate() {
+        let own = match base.and_then(|base| parts.get(base)) {
+            Some(base_part) if base != Some(at) => beside(base_part, part),
+            _ => Some(schema(part)),
+        };
+        let Some(Json::Object(own)) = own else { continue };
         let compatible = own.iter().all(|(keyword, value)| match (keyword.as_str(), merged.get(keyword)) {
             (_, None) => true,
             ("type", Some(other)) => {
@@ -272,6 +283,40 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
         merged.insert("allOf".to_owned(), Json::Array(others));
     }
     Json::Object(merged)
+}
+
+/// What a part says of JSON that another part has written; `None` if that cannot be said.
+fn beside<C: Reference>(base: &Pattern<C>, part: &Pattern<C>) -> Option<Json> {
+    let written = structural(base);
+    match (written.matcher(), part.matcher()) {
+        (Matcher::String(_), Matcher::Not(other))
+            if other.as_literal().and_then(Value::as_str) == Some("") =>
+        {
+            Some(json!({ "minLength": 1 }))
+        }
+        (
+            Matcher::ArrayOf(..) | Matcher::SetOf(..) | Matcher::SplitArray(_),
+            Matcher::ContainerHas(other, least, _),
+        ) if matches!(other.matcher(), Matcher::Any) => {
+            Some(json!({ "minItems": u32::try_from(least).unwrap_or(u32::MAX) }))
+        }
+        (Matcher::Record(_) | Matcher::SplitRecord(_), Matcher::RecordOf(_, value, _))
+            if matches!(value.matcher(), Matcher::Any) =>
+        {
+            Some(schema(part))
+        }
+        (Matcher::BigInt(_) | Matcher::Nat(_), _) => {
+            let digits = matches!(structural(part).matcher(), Matcher::BigInt(_) | Matcher::Nat(_));
+            digits.then(|| schema(part))
+        }
+        _ => {
+            let plain = |part: &Pattern<C>| {
+                reads_as_itself(part)
+                    || matches!(part.matcher(), Matcher::Compare(_, Value::Number(_) | Value::String(_)))
+            };
+            (plain(base) && (plain(part) || super::json::is_open(part))).then(|| schema(part))
+        }
+    }
 }
 
 fn disjunction<C: Reference>(pattern: &Pattern<C>, parts: &[Pattern<C>]) -> Json {
@@ -354,6 +399,10 @@ fn record<C: Reference>(
     optional: &[(Text, Pattern<C>)],
     further: Option<Json>,
 ) -> Json {
+    // Names that JSON cannot hold are escaped together with the whole record.
+    if !required.iter().chain(optional).all(|(name, _)| name.is_well_formed()) {
+        return json!({ "type": "object" });
+    }
     let (mut properties, mut names) = (Map::new(), Vec::new());
     for (name, part) in required {
         let name = name.to_str_lossy().into_owned();

@@ -1,13 +1,19 @@
 //! From JSON Schema (2020-12) to a pattern. What has no pattern is refused, not approximated.
 //!
-//! Three differences are accepted, because refusing them would refuse nearly every schema: the default limits of
-//! patterns apply; `maxLength` counts UTF-16 units; and `format` is an annotation, as the standard says, unless it
-//! is one that patterns know. Titles, descriptions, defaults and examples are ignored.
+//! Four differences are accepted, because refusing them would refuse nearly every schema: the default limits of
+//! patterns apply; lengths count UTF-16 units; a whole number is one that a double holds exactly; and digits of big
+//! integers are counted without sign and leading zeros. `format` is an annotation, as the standard says, unless it is
+//! one that patterns know. Titles, descriptions, defaults and examples are ignored.
+
+mod apart;
+mod array;
+mod record;
+mod scalar;
 
 use serde_json::{Map, Value as Json};
 
-use super::{Comparison, Limit, Limits, Pattern, Refinement};
-use crate::text::Text;
+use self::apart::{apart, implies};
+use super::{Limit, Limits, Pattern};
 use crate::value::{NoRef, Reference, Value};
 
 /// A schema that has no pattern.
@@ -18,12 +24,16 @@ pub struct SchemaError {
     pub path: String,
     /// Why it has none. Safe to show.
     pub message: String,
+    /// What to write instead. Safe to show.
+    pub help: String,
 }
 
 /// How many schemas, references expanded, one schema may consist of.
 const MAX_PARTS: usize = 20_000;
 /// How deep schemas may nest, references expanded.
 const MAX_DEPTH: usize = 48;
+/// How many arms of `oneOf` may overlap: each then has to exclude all others.
+const MAX_EXCLUSIVE: usize = 20;
 
 /// Keywords that say nothing about which values are valid.
 const ANNOTATIONS: &[&str] = &[
@@ -44,6 +54,27 @@ const ANNOTATIONS: &[&str] = &[
     "enumNames",
 ];
 
+/// Keywords each of which has a pattern of its own; all of them must match.
+const SOURCES: &[&str] = &["const", "enum", "$ref", "anyOf", "oneOf", "allOf", "not", "if", "type"];
+
+/// What to write instead of keywords that have no pattern.
+fn instead_of(keyword: &str) -> &'static str {
+    match keyword {
+        "pattern" => {
+            "list the texts with `enum`, or leave it out and check the text yourself; only `^[0-9]+$` and \
+             `^-?[0-9]+$`, which say big integers, are understood"
+        }
+        "patternProperties" => "name the fields in `properties`, or say of all others `additionalProperties`",
+        "minProperties" => "name the fields that must be there in `required`",
+        "unevaluatedProperties" => "write `additionalProperties` beside the `properties`",
+        "unevaluatedItems" => "write `items` beside the `prefixItems`",
+        "$dynamicRef" | "$recursiveRef" => "write `$ref` to a part of `$defs`",
+        "maxContains" | "minContains" => "write it beside `contains`",
+        "then" | "else" => "write it beside `if`",
+        _ => "leave it out, or describe the values that you mean with `enum` or `anyOf`",
+    }
+}
+
 impl<C: Reference> Pattern<C> {
     /// Reads a JSON Schema.
     ///
@@ -53,12 +84,14 @@ impl<C: Reference> Pattern<C> {
     /// let pattern = Pattern::<NoRef>::from_json_schema(&schema)?;
     /// assert_eq!(pattern.to_json_schema(), schema);
     ///
-    /// let refused = Pattern::<NoRef>::from_json_schema(&serde_json::json!({ "type": "string", "pattern": "^a" }));
-    /// assert_eq!(refused.unwrap_err().to_string(), "there is no pattern for `pattern` (at #)");
+    /// let schema = serde_json::json!({ "type": "array", "items": { "type": "string", "minLength": 2 } });
+    /// let refused = Pattern::<NoRef>::from_json_schema(&schema).unwrap_err();
+    /// assert_eq!(refused.to_string(), "there is no pattern for a `minLength` above 1 (at #/items)");
+    /// assert_eq!(refused.help, "leave it out, or write `\"minLength\": 1` to refuse empty text");
     /// # Ok::<(), passable::SchemaError>(())
     /// ```
     pub fn from_json_schema(schema: &Json) -> Result<Self, SchemaError> {
-        let mut reader = Reader { root: schema, path: Vec::new(), parts: 0 };
+        let mut reader = Reader { root: schema, path: Vec::new(), parts: 0, literally: 0, names: false };
         reader.schema(schema)
     }
 }
@@ -67,15 +100,21 @@ struct Reader<'a> {
     root: &'a Json,
     path: Vec<String>,
     parts: usize,
+    /// Within how many schemas we are that look at values which others look at too. There, text is text and a list is
+    /// a list: JSON can be taken for a big integer, for bytes or for a set only by one.
+    literally: usize,
+    /// Whether the next schema is that of names, which are text.
+    names: bool,
 }
 
 type Outcome<T> = Result<T, SchemaError>;
 
 impl<'a> Reader<'a> {
-    fn refuse<T>(&self, message: impl Into<String>) -> Outcome<T> {
+    fn refuse<T>(&self, message: impl Into<String>, help: &str) -> Outcome<T> {
         let path: String = self.path.iter().map(|step| format!("/{step}")).collect();
         let path = crate::visible_line(&format!("#{path}")).into_owned();
-        Err(SchemaError { path, message: crate::visible_line(&message.into()).into_owned() })
+        let message = crate::visible_line(&message.into()).into_owned();
+        Err(SchemaError { path, message, help: help.to_owned() })
     }
 
     fn within<T>(
@@ -89,23 +128,58 @@ impl<'a> Reader<'a> {
         Ok(outcome)
     }
 
+    /// Reads where values are looked at as the JSON that they are.
+    fn literally<T>(&mut self, read: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+        self.literally += 1;
+        let outcome = read(self)?;
+        self.literally -= 1;
+        Ok(outcome)
+    }
+
+    /// Refuses what takes JSON for something else where it cannot.
+    fn may_take(&self, keyword: &str, what: &str) -> Outcome<()> {
+        match self.literally {
+            0 => Ok(()),
+            _ => self.refuse(
+                format!("`{keyword}` says {what}, which has a pattern only where no other schema looks at the same value"),
+                "leave one of the two out",
+            ),
+        }
+    }
+
     fn schema<C: Reference>(&mut self, schema: &'a Json) -> Outcome<Pattern<C>> {
         self.parts += 1;
+        let names = std::mem::take(&mut self.names);
         if self.parts > MAX_PARTS {
-            return self.refuse("the schema is too large");
+            return self.refuse("the schema is too large", "describe less, or in several schemas");
         }
         if self.path.len() > 2 * MAX_DEPTH {
-            return self.refuse("the schema nests too deep, or refers to itself");
+            return self.refuse(
+                "the schema nests too deep, or refers to itself",
+                "write the levels that you need without `$ref`, and leave the innermost open",
+            );
         }
         match schema {
             Json::Bool(true) => Ok(Pattern::any()),
             Json::Bool(false) => Ok(Pattern::or([])),
-            Json::Object(object) => self.object(object),
-            _ => self.refuse("a schema is an object or a boolean"),
+            Json::Object(object) => self.object(object, names),
+            _ => self.refuse("a schema is an object or a boolean", "write `{}` for anything"),
         }
     }
 
-    fn object<C: Reference>(&mut self, object: &'a Map<String, Json>) -> Outcome<Pattern<C>> {
+    fn object<C: Reference>(&mut self, object: &'a Map<String, Json>, names: bool) -> Outcome<Pattern<C>> {
+        let several = SOURCES.iter().filter(|source| object.contains_key(**source)).count() > 1;
+        if several {
+            return self.literally(|reader| reader.all_of_object(object, names));
+        }
+        self.all_of_object(object, names)
+    }
+
+    fn all_of_object<C: Reference>(
+        &mut self,
+        object: &'a Map<String, Json>,
+        names: bool,
+    ) -> Outcome<Pattern<C>> {
         let mut parts = Vec::new();
         let mut used: Vec<&str> = Vec::new();
         if let Some(value) = object.get("const") {
@@ -114,10 +188,11 @@ impl<'a> Reader<'a> {
         }
         if let Some(values) = object.get("enum") {
             used.push("enum");
-            let Some(values) = values.as_array() else { return self.refuse("`enum` is a list") };
-            parts.push(Pattern::or(
-                values.iter().map(|value| self.literal(value)).collect::<Outcome<Vec<_>>>()?,
-            ));
+            let Some(values) = values.as_array() else {
+                return self.refuse("`enum` is a list", "write it like `\"enum\": [\"a\", \"b\"]`");
+            };
+            let values = values.iter().map(|value| self.literal(value));
+            parts.push(Pattern::or(values.collect::<Outcome<Vec<_>>>()?));
         }
         if let Some(reference) = object.get("$ref") {
             used.push("$ref");
@@ -131,23 +206,29 @@ impl<'a> Reader<'a> {
         }
         if let Some(schema) = object.get("not") {
             used.push("not");
-            let part = self.within("not", |reader| reader.schema(schema))?;
+            let part = self.within("not", |reader| reader.literally(|reader| reader.schema(schema)))?;
             // `not: {}` is how nothing is written.
             let nothing = matches!(part.matcher(), super::Matcher::Any);
             parts.push(if nothing { Pattern::or([]) } else { Pattern::not(part) });
         }
-        if let Some(kind) = object.get("type") {
+        if let Some(condition) = object.get("if") {
+            used.extend(["if", "then", "else"]);
+            parts.extend(self.condition(condition, object)?);
+        }
+        let named = Json::from("string");
+        let kind = object.get("type").or(names.then_some(&named));
+        if let Some(kind) = kind {
             used.push("type");
             let pattern = match kind {
                 Json::String(kind) => self.typed(kind, object, &mut used)?,
                 Json::Array(kinds) => {
                     let kinds = kinds.iter().map(|kind| match kind {
                         Json::String(kind) => self.typed(kind, object, &mut used),
-                        _ => self.refuse("`type` is a name or a list of names"),
+                        _ => self.refuse("`type` is a name or a list of names", "write it like `\"string\"`"),
                     });
                     Pattern::or(kinds.collect::<Outcome<Vec<_>>>()?)
                 }
-                _ => return self.refuse("`type` is a name or a list of names"),
+                _ => return self.refuse("`type` is a name or a list of names", "write it like `\"string\"`"),
             };
             // A type says nothing beside a value that has it.
             let told = parts.iter().any(|part: &Pattern<C>| implies(part, &pattern));
@@ -158,42 +239,52 @@ impl<'a> Reader<'a> {
         let foreign =
             |keyword: &&String| !used.contains(&keyword.as_str()) && !ANNOTATIONS.contains(&keyword.as_str());
         if let Some(keyword) = object.keys().find(foreign) {
-            const TYPED: &[&str] = &[
-                "properties",
-                "required",
-                "items",
-                "minimum",
-                "maximum",
-                "exclusiveMinimum",
-                "exclusiveMaximum",
-                "maxLength",
-                "maxItems",
-                "additionalProperties",
-                "prefixItems",
-                "minItems",
-            ];
-            if TYPED.contains(&keyword.as_str()) && !object.contains_key("type") {
-                return self
-                    .refuse(format!("`{keyword}` without `type` says nothing of other types; add the type"));
-            }
-            return self.refuse(format!("there is no pattern for `{keyword}`"));
+            return self.foreign(keyword, kind.is_some());
         }
         match parts.len() {
             0 => Ok(Pattern::any()),
-            1 => Ok(parts.swap_remove(0)),
-            _ => Ok(Pattern::and(parts)),
+            _ => Ok(single_or_and(parts)),
         }
     }
 
+    /// Refuses a keyword that was not read.
+    fn foreign<T>(&self, keyword: &str, typed: bool) -> Outcome<T> {
+        const TYPED: &[&str] = &[
+            "properties",
+            "required",
+            "items",
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "maxLength",
+            "minLength",
+            "maxItems",
+            "minItems",
+            "additionalProperties",
+            "prefixItems",
+        ];
+        if TYPED.contains(&keyword) && !typed {
+            let message = format!("`{keyword}` without `type` says nothing of other types");
+            return self.refuse(message, "add the type, like `\"type\": \"object\"` for `properties`");
+        }
+        if TYPED.contains(&keyword) {
+            let message = format!("`{keyword}` says nothing of the types that are given");
+            return self.refuse(message, "leave it out, or add the type that it is for");
+        }
+        self.refuse(format!("there is no pattern for `{keyword}`"), instead_of(keyword))
+    }
+
     fn literal<C: Reference>(&self, json: &Json) -> Outcome<Pattern<C>> {
+        let help = "constants are JSON; escapes with `@qclass` are those of plain JSON";
         let value = match Value::<NoRef>::from_json(json) {
             Ok(value) => value.widen(),
-            Err(error) => return self.refuse(error.to_string()),
+            Err(error) => return self.refuse(error.to_string(), help),
         };
         if matches!(value, Value::Undefined) {
             return Ok(Pattern::undefined());
         }
-        Pattern::literal(value).or_else(|complaint| self.refuse(complaint.to_string()))
+        Pattern::literal(value).or_else(|complaint| self.refuse(complaint.to_string(), help))
     }
 
     fn reference<C: Reference>(&mut self, reference: &'a Json) -> Outcome<Pattern<C>> {
@@ -202,34 +293,31 @@ impl<'a> Reader<'a> {
         match pointer.and_then(|pointer| root.pointer(pointer)) {
             // Steps of the path bound how often references may follow one another.
             Some(schema) => self.within("$ref", |reader| reader.within("", |reader| reader.schema(schema))),
-            None => self.refuse("only references within the schema (`#/$defs/…`) can be followed"),
+            None => self.refuse(
+                "only references within the schema can be followed",
+                "copy what is meant into `$defs` and refer to it like `#/$defs/name`",
+            ),
         }
     }
 
     fn combination<C: Reference>(&mut self, keyword: &'static str, schemas: &'a Json) -> Outcome<Pattern<C>> {
-        let Some(schemas) = schemas.as_array() else { return self.refuse(format!("`{keyword}` is a list")) };
+        let Some(schemas) = schemas.as_array().filter(|schemas| !schemas.is_empty()) else {
+            return self.refuse(format!("`{keyword}` is a list of schemas"), "name at least one schema");
+        };
         // The arm for escapes of plain JSON is ours, and understood everywhere.
         let escape = serde_json::json!({ "type": "object", "required": ["@qclass"] });
         let schemas =
             schemas.iter().enumerate().filter(|(_, schema)| keyword != "anyOf" || **schema != escape);
-        let arms = schemas
-            .map(|(at, schema)| self.within(format!("{keyword}/{at}"), |reader| reader.schema(schema)))
-            .collect::<Outcome<Vec<Pattern<C>>>>()?;
-        if keyword == "allOf" {
-            return Ok(Pattern::and(arms));
-        }
-        let disjoint = || {
-            let tags: Vec<_> = arms.iter().map(json_type).collect();
-            let literals = tags.iter().flatten().filter(|tag| tag.starts_with('=')).count();
-            let unlike = |at: usize, tag: &Option<String>| {
-                tag.is_some() && !tags.iter().take(at).any(|other| other == tag)
-            };
-            // A literal could lie within a type that stands beside it.
-            (literals == 0 || literals == tags.len())
-                && tags.iter().enumerate().all(|(at, tag)| unlike(at, tag))
+        let read = |reader: &mut Self| {
+            let arm = |(at, schema)| reader.within(format!("{keyword}/{at}"), |reader| reader.schema(schema));
+            schemas.clone().map(arm).collect::<Outcome<Vec<Pattern<C>>>>()
         };
-        if keyword == "oneOf" && !disjoint() {
-            return self.refuse("`oneOf` has a pattern only if its arms cannot overlap; write `anyOf`");
+        let together = keyword == "allOf" && schemas.clone().count() > 1;
+        let arms = if together { self.literally(read)? } else { read(self)? };
+        match keyword {
+            "allOf" => return Ok(single_or_and(arms)),
+            "oneOf" if !all_apart(&arms) => return self.exactly_one(schemas.map(|(_, schema)| schema)),
+            _ => {}
         }
         match <[Pattern<C>; 1]>::try_from(arms) {
             Ok([only]) => Ok(only),
@@ -237,11 +325,57 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// `oneOf` whose arms may overlap: each arm, and none of the others.
+    fn exactly_one<C: Reference>(
+        &mut self,
+        schemas: impl Iterator<Item = &'a Json> + Clone,
+    ) -> Outcome<Pattern<C>> {
+        if schemas.clone().count() > MAX_EXCLUSIVE {
+            return self.refuse(
+                format!("more than {MAX_EXCLUSIVE} arms of `oneOf` may overlap"),
+                "write `anyOf`, or give every arm a field with a `const` of its own",
+            );
+        }
+        let arm = |(at, schema)| -> Outcome<Pattern<C>> {
+            self.within(format!("oneOf/{at}"), |reader| reader.literally(|reader| reader.schema(schema)))
+        };
+        let arms = schemas.enumerate().map(arm).collect::<Outcome<Vec<_>>>()?;
+        let only = |(at, arm): (usize, &Pattern<C>)| {
+            let others =
+                arms.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, arm)| arm.clone());
+            Pattern::and([arm.clone(), Pattern::not(Pattern::or(others))])
+        };
+        Ok(Pattern::or(arms.iter().enumerate().map(only)))
+    }
+
+    fn condition<C: Reference>(
+        &mut self,
+        condition: &'a Json,
+        object: &'a Map<String, Json>,
+    ) -> Outcome<Option<Pattern<C>>> {
+        self.literally(|reader| {
+            let condition: Pattern<C> = reader.within("if", |reader| reader.schema(condition))?;
+            let mut branch = |keyword: &'static str| match object.get(keyword) {
+                Some(schema) => reader.within(keyword, |reader| reader.schema(schema)).map(Some),
+                None => Ok(None),
+            };
+            let (then, other) = (branch("then")?, branch("else")?);
+            if then.is_none() && other.is_none() {
+                return Ok(None);
+            }
+            let with = |first: Pattern<C>, second: Option<Pattern<C>>| match second {
+                Some(second) => Pattern::and([first, second]),
+                None => first,
+            };
+            Ok(Some(Pattern::or([with(condition.clone(), then), with(Pattern::not(condition), other)])))
+        })
+    }
+
     fn number(&self, object: &Map<String, Json>, keyword: &str) -> Outcome<Option<f64>> {
         match object.get(keyword) {
             None => Ok(None),
             Some(Json::Number(number)) => Ok(number.as_f64()),
-            Some(_) => self.refuse(format!("`{keyword}` is a number")),
+            Some(_) => self.refuse(format!("`{keyword}` is a number"), "write it without quotes"),
         }
     }
 
@@ -249,13 +383,15 @@ impl<'a> Reader<'a> {
         match self.number(object, keyword)? {
             None => Ok(None),
             Some(count) if count >= 0.0 && count.fract() == 0.0 && count <= 1e9 => Ok(Some(count as usize)),
-            Some(_) => self.refuse(format!("`{keyword}` is a count")),
+            Some(_) => {
+                self.refuse(format!("`{keyword}` is a count"), "write a whole number from 0 to a milliard")
+            }
         }
     }
 
     fn limits(&self, object: &Map<String, Json>, keyword: &str, limit: Limit) -> Outcome<Limits> {
-        let most = self.number(object, keyword)?;
-        Ok(most.map_or_else(Limits::none, |most| Limits::of([(limit, most)])))
+        let most = self.count(object, keyword)?;
+        Ok(most.map_or_else(Limits::none, |most| Limits::of([(limit, most as f64)])))
     }
 
     fn typed<C: Reference>(
@@ -276,267 +412,25 @@ impl<'a> Reader<'a> {
                 self.numeric(kind == "integer", object)
             }
             "array" => {
-                used.extend([
-                    "items",
-                    "prefixItems",
-                    "minItems",
-                    "maxItems",
-                    "uniqueItems",
-                    "contains",
-                    "minContains",
-                ]);
+                used.extend(array::KEYWORDS);
                 self.array(object)
             }
             "object" => {
-                used.extend([
-                    "properties",
-                    "required",
-                    "additionalProperties",
-                    "propertyNames",
-                    "maxProperties",
-                ]);
+                used.extend(record::KEYWORDS);
                 self.record(object)
             }
-            other => self.refuse(format!("there is no type `{other}`")),
+            other => self.refuse(
+                format!("there is no type `{other}`"),
+                "types are string, number, integer, boolean, null, array and object",
+            ),
         }
     }
+}
 
-    fn string<C: Reference>(
-        &self,
-        object: &'a Map<String, Json>,
-        used: &mut Vec<&'a str>,
-    ) -> Outcome<Pattern<C>> {
-        if object.get("contentEncoding").is_some_and(|encoding| encoding == "base64") {
-            return Ok(Pattern::bytes());
-        }
-        if object.contains_key("contentEncoding") {
-            return self.refuse("of `contentEncoding` only base64 has a pattern");
-        }
-        match object.get("pattern").and_then(Json::as_str) {
-            Some("^-?[0-9]+$") => {
-                used.push("pattern");
-                let most = self.number(object, "maxLength")?;
-                let limits = most.map(|most| Limits::of([(Limit::DecimalDigits, (most - 1.0).max(0.0))]));
-                return Ok(Pattern::bigint_within(limits.unwrap_or_default()));
-            }
-            Some("^[0-9]+$") => {
-                used.push("pattern");
-                return Ok(Pattern::nat_within(self.limits(object, "maxLength", Limit::DecimalDigits)?));
-            }
-            _ => {}
-        }
-        let mut parts =
-            vec![Pattern::string_within(self.limits(object, "maxLength", Limit::StringLength)?)];
-        match object.get("format").and_then(Json::as_str) {
-            Some("almoner-petname") => return Ok(Pattern::any_remotable()),
-            Some(format @ ("date" | "date-time" | "email" | "uri")) => {
-                parts.extend(Refinement::from_name(format).map(Pattern::refine));
-            }
-            _ => {}
-        }
-        if object.get("writeOnly") == Some(&Json::Bool(true)) {
-            parts.push(Pattern::refine(Refinement::Secret));
-        }
-        match self.count(object, "minLength")? {
-            None | Some(0) => {}
-            Some(1) => parts.push(Pattern::not(Pattern::text(""))),
-            Some(_) => return self.refuse("there is no pattern for a `minLength` above 1"),
-        }
-        Ok(single_or_and(parts))
-    }
-
-    fn numeric<C: Reference>(&self, integer: bool, object: &Map<String, Json>) -> Outcome<Pattern<C>> {
-        let mut parts = vec![Pattern::number()];
-        let multiple = self.number(object, "multipleOf")?;
-        if integer || multiple == Some(1.0) {
-            parts.push(Pattern::refine(Refinement::Integer));
-        }
-        if multiple.is_some_and(|multiple| multiple != 1.0) {
-            return self.refuse("there is no pattern for `multipleOf`");
-        }
-        for (keyword, comparison) in [
-            ("minimum", Comparison::Gte),
-            ("exclusiveMinimum", Comparison::Gt),
-            ("maximum", Comparison::Lte),
-            ("exclusiveMaximum", Comparison::Lt),
-        ] {
-            if let Some(bound) = self.number(object, keyword)? {
-                parts.push(Pattern::new(super::Matcher::Compare(comparison, Value::Number(bound))));
-            }
-        }
-        Ok(single_or_and(parts))
-    }
-
-    fn array<C: Reference>(&mut self, object: &'a Map<String, Json>) -> Outcome<Pattern<C>> {
-        let items = match object.get("items") {
-            None => None,
-            Some(schema) => Some(self.within("items", |reader| reader.schema(schema))?),
-        };
-        let any_items = items.is_none();
-        let (least, most) = (self.count(object, "minItems")?.unwrap_or(0), self.count(object, "maxItems")?);
-        let limits = |most: Option<usize>| {
-            most.map_or_else(Limits::none, |most| Limits::of([(Limit::ArrayLength, most as f64)]))
-        };
-        let element = items.clone().unwrap_or_else(Pattern::any);
-        if object.get("uniqueItems") == Some(&Json::Bool(true)) {
-            if least > 0 || object.contains_key("prefixItems") || object.contains_key("contains") {
-                return self.refuse("a set has a pattern only with `items` and `maxItems`");
-            }
-            let limits = most.map(|most| Limits::of([(Limit::NumSetElements, most as f64)]));
-            return Ok(Pattern::set_of_within(element, limits.unwrap_or_default()));
-        }
-        let pattern = match object.get("prefixItems") {
-            None if least == 0 => Pattern::array_of_within(element.clone(), limits(most)),
-            None if least > 1000 => return self.refuse("`minItems` is too large for a pattern"),
-            None => {
-                if most.is_some_and(|most| most < least) {
-                    return Ok(Pattern::or([]));
-                }
-                let required = std::iter::repeat_n(element.clone(), least);
-                let rest = Pattern::array_of_within(element.clone(), limits(most.map(|most| most - least)));
-                Pattern::split_array(required, [], Some(rest))
-            }
-            Some(prefix) => self.tuple(prefix, object, items, least, most)?,
-        };
-        let Some(contains) = object.get("contains") else {
-            return match object.contains_key("minContains") {
-                true => self.refuse("`minContains` needs `contains`"),
-                false => Ok(pattern),
-            };
-        };
-        let part = self.within("contains", |reader| reader.schema(contains))?;
-        let count = self.count(object, "minContains")?.unwrap_or(1);
-        let has = Pattern::container_has(part, count as u64);
-        if count == 0 {
-            return Ok(pattern);
-        }
-        Ok(if least == 0 && any_items && most.is_none() && !object.contains_key("prefixItems") {
-            Pattern::and([Pattern::kind("copyArray"), has])
-        } else {
-            Pattern::and([pattern, has])
-        })
-    }
-
-    fn tuple<C: Reference>(
-        &mut self,
-        prefix: &'a Json,
-        object: &'a Map<String, Json>,
-        items: Option<Pattern<C>>,
-        least: usize,
-        most: Option<usize>,
-    ) -> Outcome<Pattern<C>> {
-        let Some(prefix) = prefix.as_array() else { return self.refuse("`prefixItems` is a list") };
-        let parts = prefix
-            .iter()
-            .enumerate()
-            .map(|(at, schema)| self.within(format!("prefixItems/{at}"), |reader| reader.schema(schema)))
-            .collect::<Outcome<Vec<Pattern<C>>>>()?;
-        if least > parts.len() {
-            return self.refuse("there is no pattern for a `minItems` above the number of `prefixItems`");
-        }
-        let closed = object.get("items") == Some(&Json::Bool(false));
-        if most.is_some_and(|most| most < parts.len() || !closed) {
-            return self.refuse("there is no pattern for `maxItems` beside `prefixItems`");
-        }
-        if closed && least == parts.len() {
-            return Ok(Pattern::tuple(parts));
-        }
-        let (required, optional) = parts.split_at_checked(least).unwrap_or((&parts, &[]));
-        let optional = optional.iter().map(|part| part.as_optional().unwrap_or(part).clone());
-        let rest = match (closed, items) {
-            (true, _) => Some(Pattern::tuple([])),
-            (false, items) => items.map(Pattern::array_of),
-        };
-        Ok(Pattern::split_array(required.iter().cloned(), optional, rest))
-    }
-
-    fn record<C: Reference>(&mut self, object: &'a Map<String, Json>) -> Outcome<Pattern<C>> {
-        let further = match object.get("additionalProperties") {
-            None | Some(Json::Bool(true)) => None,
-            Some(schema) => Some(self.within("additionalProperties", |reader| reader.schema(schema))?),
-        };
-        let names: Vec<&str> = match object.get("required") {
-            None => Vec::new(),
-            Some(Json::Array(names)) => names.iter().filter_map(Json::as_str).collect(),
-            Some(_) => return self.refuse("`required` is a list of names"),
-        };
-        let properties: Vec<(&'a String, &'a Json)> = match object.get("properties") {
-            None => Vec::new(),
-            Some(Json::Object(properties)) => properties.iter().collect(),
-            Some(_) => return self.refuse("`properties` is an object"),
-        };
-        let bounded = object.contains_key("propertyNames") || object.contains_key("maxProperties");
-        if properties.is_empty()
-            && names.is_empty()
-            && object.get("additionalProperties") != Some(&Json::Bool(false))
-        {
-            let name = match object.get("propertyNames") {
-                None => Pattern::any(),
-                Some(schema) => self.within("propertyNames", |reader| reader.schema(schema))?,
-            };
-            let limits = self.limits(object, "maxProperties", Limit::NumProperties)?;
-            let open = object.contains_key("properties") && !bounded && further.is_none();
-            return Ok(match open {
-                true => Pattern::split_record::<Text, Text>([], [], None),
-                false => Pattern::record_of_within(name, further.unwrap_or_else(Pattern::any), limits),
-            });
-        }
-        if bounded {
-            return self
-                .refuse("there is no pattern for `propertyNames` or `maxProperties` beside `properties`");
-        }
-        let (mut required, mut optional) = (Vec::new(), Vec::new());
-        for (name, schema) in &properties {
-            let pattern = self.within(format!("properties/{name}"), |reader| reader.schema(schema))?;
-            let fields = if names.contains(&name.as_str()) { &mut required } else { &mut optional };
-            fields.push((Text::from(name.as_str()), pattern));
-        }
-        let listed = |name: &&&str| properties.iter().any(|(own, _)| own == *name);
-        let unlisted = names.iter().filter(|name| !listed(name));
-        required
-            .extend(unlisted.map(|name| (Text::from(*name), further.clone().unwrap_or_else(Pattern::any))));
-        Ok(match (object.get("additionalProperties"), further) {
-            (Some(Json::Bool(false)), _) => Pattern::exact_record(required, optional),
-            (_, None) => Pattern::split_record(required, optional, None),
-            (_, Some(value)) => {
-                Pattern::split_record(required, optional, Some(Pattern::record_of(Pattern::any(), value)))
-            }
-        })
-    }
+fn all_apart<C: Reference>(arms: &[Pattern<C>]) -> bool {
+    arms.iter().enumerate().all(|(at, arm)| arms.iter().take(at).all(|other| apart(arm, other)))
 }
 
 fn single_or_and<C: Reference>(mut parts: Vec<Pattern<C>>) -> Pattern<C> {
     if parts.len() == 1 { parts.swap_remove(0) } else { Pattern::and(parts) }
-}
-
-/// Whether everything that the first matches has the type that the second asks for. Only for literals.
-fn implies<C: Reference>(first: &Pattern<C>, second: &Pattern<C>) -> bool {
-    match first.matcher() {
-        super::Matcher::Literal(value) => second.matches(value),
-        super::Matcher::Or(parts) => !parts.is_empty() && parts.iter().all(|part| implies(part, second)),
-        _ => false,
-    }
-}
-
-/// What tells the values of an arm of `oneOf` from those of others: a literal, or a JSON type.
-fn json_type<C: Reference>(pattern: &Pattern<C>) -> Option<String> {
-    use super::Matcher;
-    Some(match pattern.matcher() {
-        Matcher::Literal(value) => match value {
-            Value::String(text) => format!("={}", crate::keys::quoted(text)),
-            Value::Number(number) => format!("={number}"),
-            Value::Bool(value) => format!("={value}"),
-            Value::Null => "null".to_owned(),
-            _ => return None,
-        },
-        Matcher::Kind(kind) => match kind.as_str()? {
-            kind @ ("boolean" | "number" | "undefined") => kind.to_owned(),
-            _ => return None,
-        },
-        Matcher::String(_) => "string".to_owned(),
-        Matcher::Array(_) | Matcher::ArrayOf(..) | Matcher::SplitArray(_) => "array".to_owned(),
-        Matcher::Record(_) | Matcher::RecordOf(..) | Matcher::SplitRecord(_) => "object".to_owned(),
-        Matcher::And(parts) => return parts.iter().find_map(json_type),
-        _ => return None,
-    })
 }

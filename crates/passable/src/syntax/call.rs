@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use super::parser::{Argument, Item};
+use super::parser::{Argument, Item, Name};
 use super::{PatternError, Span};
 use crate::guard::{ArgGuard, CallKind, DefaultGuards, InterfaceGuard, MethodGuard};
 use crate::pattern::{Comparison, Limits, Matcher, Pattern, Refinement, SplitArray, SplitRecord};
@@ -385,14 +385,21 @@ fn interface<C: Reference>(mut args: Arguments<C>) -> Result<Item<C>, PatternErr
     let Some((name, _)) = args.text()? else {
         return Err(PatternError::new(span, "an interface begins with its name"));
     };
-    let methods = match args.left.next() {
-        Some((Item::Fields(fields), _)) => fields
-            .into_iter()
-            .map(|(name, span, item)| Ok((name, item.into_method(&span)?)))
-            .collect::<Result<_, PatternError>>()?,
-        Some((Item::Value(Value::Record(record)), _)) if record.is_empty() => Vec::new(),
+    let (mut methods, mut symbol_methods) = (Vec::new(), Vec::new());
+    match args.left.next() {
+        Some((Item::Fields(fields), _)) => {
+            for (name, span, item) in fields {
+                let method = item.into_method(&span)?;
+                match name {
+                    Name::Text(name) => methods.push((name, method)),
+                    Name::Symbol(symbol) => symbol_methods.push((symbol, method)),
+                }
+            }
+        }
+        Some((Item::Value(Value::Record(record)), _)) if record.is_empty() => {}
         _ => return Err(PatternError::new(span, "the second argument is a record of methods")),
-    };
+    }
+    crate::guard::in_order(&mut symbol_methods);
     let default_guards = match args.next() {
         None => None,
         Some((Item::Value(options), span)) => {
@@ -410,7 +417,7 @@ fn interface<C: Reference>(mut args: Arguments<C>) -> Result<Item<C>, PatternErr
         Some((_, span)) => return Err(PatternError::new(span, "options are data")),
     };
     no_more(args)?;
-    Ok(Item::Interface(InterfaceGuard { name, methods, symbol_methods: Vec::new(), default_guards }))
+    Ok(Item::Interface(InterfaceGuard { name, methods, symbol_methods, default_guards }))
 }
 
 /// `makeCopySet([…])`, `makeCopyBag([[key, 2n], …])` and `makeCopyMap([[key, value], …])`.

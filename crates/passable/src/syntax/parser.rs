@@ -6,7 +6,7 @@ use super::{PatternError, Span};
 use crate::guard::{ArgGuard, InterfaceGuard, MethodGuard};
 use crate::pattern::Pattern;
 use crate::text::Text;
-use crate::value::{Reference, Value};
+use crate::value::{Reference, Symbol, Value};
 
 /// How deep expressions may nest. Three levels of values per level of text stay below the depth of values.
 pub(super) const MAX_NESTING: u32 = 80;
@@ -23,7 +23,14 @@ pub(super) enum Item<C: Reference> {
     Method(MethodGuard<C>),
     Interface(InterfaceGuard<C>),
     /// A record that holds guards of methods.
-    Fields(Vec<(Text, Span, Item<C>)>),
+    Fields(Vec<(Name, Span, Item<C>)>),
+}
+
+/// The name of a field; methods can also be named by symbols, as in `[Symbol.iterator]: M.call().returns()`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Name {
+    Text(Text),
+    Symbol(Symbol),
 }
 
 impl<C: Reference> Item<C> {
@@ -297,21 +304,45 @@ impl<C: Reference> Parser<'_, C> {
         Ok(Item::Pattern(Pattern::tuple(patterns.collect::<Result<Vec<_>, _>>()?)))
     }
 
+    fn field_name(&mut self) -> Result<(Name, Span), PatternError> {
+        let start = self.span.start;
+        let name = match self.token.clone() {
+            Token::Name(name) => Name::Text(Text::from(name)),
+            Token::Text(text) => Name::Text(text),
+            Token::Number(number) => Name::Text(Text::from(crate::pattern::number_text(number))),
+            Token::Sign('[') => {
+                self.advance()?;
+                let from = self.span.start;
+                match self.item()? {
+                    Item::Value(Value::Symbol(symbol)) => Name::Symbol(symbol),
+                    _ => {
+                        let error = PatternError::new(from..self.end, "expected a symbol here");
+                        return Err(error.help("write [Symbol.iterator] or [Symbol.for(\"name\")]"));
+                    }
+                }
+            }
+            _ => return Err(PatternError::new(self.span.clone(), "expected the name of a field")),
+        };
+        match name {
+            Name::Symbol(_) => self.expect(']')?,
+            Name::Text(_) => self.advance()?,
+        }
+        Ok((name, start..self.end))
+    }
+
     fn record(&mut self) -> Result<Item<C>, PatternError> {
         self.advance()?;
-        let mut fields: Vec<(Text, Span, Item<C>)> = Vec::new();
+        let mut fields: Vec<(Name, Span, Item<C>)> = Vec::new();
         let mut names = std::collections::HashSet::new();
+        let mut symbol = None;
         while !self.eat('}')? {
-            let name = match self.token.clone() {
-                Token::Name(name) => Text::from(name),
-                Token::Text(text) => text,
-                Token::Number(number) => Text::from(crate::pattern::number_text(number)),
-                _ => return Err(PatternError::new(self.span.clone(), "expected the name of a field")),
-            };
-            if !names.insert(name.clone()) {
-                return Err(PatternError::new(self.span.clone(), "this name occurs twice in one record"));
+            let (name, span) = self.field_name()?;
+            if matches!(name, Name::Symbol(_)) {
+                symbol.get_or_insert_with(|| span.clone());
             }
-            self.advance()?;
+            if !names.insert(name.clone()) {
+                return Err(PatternError::new(span, "this name occurs twice in one record"));
+            }
             self.expect(':')?;
             let start = self.span.start;
             let item = self.item()?;
@@ -324,6 +355,15 @@ impl<C: Reference> Parser<'_, C> {
         if fields.iter().any(|(_, _, item)| guards(item)) {
             return Ok(Item::Fields(fields));
         }
+        if let Some(span) = symbol {
+            let error = PatternError::new(span, "only methods can be named by symbols");
+            return Err(error.help("the names of fields are text"));
+        }
+        let text = |(name, span, item)| match name {
+            Name::Text(name) => Some((name, span, item)),
+            Name::Symbol(_) => None,
+        };
+        let fields: Vec<(Text, Span, Item<C>)> = fields.into_iter().filter_map(text).collect();
         let unique = |error: crate::ValueError| PatternError::new(self.span.clone(), error.to_string());
         if fields.iter().all(|(_, _, item)| matches!(item, Item::Value(_))) {
             let values = fields.into_iter().map(|(name, span, item)| Ok((name, item.into_value(&span)?)));

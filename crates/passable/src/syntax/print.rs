@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::guard::{ArgGuard, CallKind, DefaultGuards, InterfaceGuard, MethodGuard};
 use crate::pattern::{Limits, Matcher, Pattern, number_text};
 use crate::text::Text;
-use crate::value::{Reference, Value};
+use crate::value::{Reference, Symbol, Value};
 use crate::visible::visible_line;
 
 pub(super) fn pattern<C: Reference>(pattern: &Pattern<C>) -> String {
@@ -25,8 +25,9 @@ pub(super) fn interface<C: Reference>(guard: &InterfaceGuard<C>) -> String {
     printer.out.push_str("M.interface(");
     printer.text(&guard.name);
     printer.out.push_str(", ");
-    let methods = guard.methods.iter().map(|(name, guard)| (name, guard));
-    printer.record(methods, Printer::method);
+    let named = guard.methods.iter().map(|(name, guard)| (Name::Text(name), guard));
+    let symbols = guard.symbol_methods.iter().map(|(symbol, guard)| (Name::Symbol(symbol), guard));
+    printer.record(named.chain(symbols), Printer::method);
     match guard.default_guards {
         None => {}
         Some(DefaultGuards::Passable) => printer.out.push_str(", { defaultGuards: \"passable\" }"),
@@ -34,6 +35,18 @@ pub(super) fn interface<C: Reference>(guard: &InterfaceGuard<C>) -> String {
     }
     printer.out.push(')');
     printer.out
+}
+
+/// The name of a field.
+enum Name<'a> {
+    Text(&'a Text),
+    Symbol(&'a Symbol),
+}
+
+impl<'a> From<&'a Text> for Name<'a> {
+    fn from(text: &'a Text) -> Self {
+        Name::Text(text)
+    }
 }
 
 struct Printer<'a, C> {
@@ -64,9 +77,9 @@ impl<'a, C: Reference> Printer<'a, C> {
         }
     }
 
-    fn record<T>(
+    fn record<T, N: Into<Name<'a>>>(
         &mut self,
-        fields: impl IntoIterator<Item = (&'a Text, T)>,
+        fields: impl IntoIterator<Item = (N, T)>,
         mut write: impl FnMut(&mut Self, T),
     ) {
         let mut empty = true;
@@ -76,10 +89,16 @@ impl<'a, C: Reference> Printer<'a, C> {
                 printer.out.push(' ');
                 empty = false;
             }
-            let plain = name.as_str().filter(|name| is_identifier(name));
-            match plain {
-                Some(name) => printer.out.push_str(name),
-                None => printer.text(name),
+            match name.into() {
+                Name::Text(name) => match name.as_str().filter(|name| is_identifier(name)) {
+                    Some(name) => printer.out.push_str(name),
+                    None => printer.text(name),
+                },
+                Name::Symbol(symbol) => {
+                    printer.out.push('[');
+                    printer.symbol(symbol);
+                    printer.out.push(']');
+                }
             }
             printer.out.push_str(": ");
             write(printer, part);
@@ -231,17 +250,7 @@ impl<'a, C: Reference> Printer<'a, C> {
             Value::Bytes(bytes) => {
                 self.out.push_str(&format!("bytes(\"{}\")", crate::codec::to_base64(bytes)))
             }
-            Value::Symbol(symbol) => match symbol.name().as_bytes() {
-                [b'@', b'@', b'@', b'@', ..] => {
-                    let own = Text::from_utf16(symbol.name().units().skip(2));
-                    self.symbol(&own);
-                }
-                [b'@', b'@', known @ ..] => {
-                    self.out.push_str("Symbol.");
-                    self.out.push_str(&String::from_utf8_lossy(known));
-                }
-                _ => self.symbol(symbol.name()),
-            },
+            Value::Symbol(symbol) => self.symbol(symbol),
             Value::Array(array) => {
                 self.out.push('[');
                 self.list(array.iter(), Self::value);
@@ -259,9 +268,17 @@ impl<'a, C: Reference> Printer<'a, C> {
         }
     }
 
-    fn symbol(&mut self, name: &Text) {
+    fn symbol(&mut self, symbol: &Symbol) {
+        let registered = match symbol.name().as_bytes() {
+            [b'@', b'@', b'@', b'@', ..] => Text::from_utf16(symbol.name().units().skip(2)),
+            [b'@', b'@', known @ ..] => {
+                self.out.push_str("Symbol.");
+                return self.out.push_str(&String::from_utf8_lossy(known));
+            }
+            _ => symbol.name().clone(),
+        };
         self.out.push_str("Symbol.for(");
-        self.text(name);
+        self.text(&registered);
         self.out.push(')');
     }
 

@@ -140,9 +140,10 @@ fn read<C: Reference>(node: &Node, depth: u32) -> Result<Pattern<C>, PatternErro
         Node::Bool(value, _) => literal(Value::Bool(*value)),
         Node::Number(number, _) => literal(Value::Number(*number)),
         Node::Text(text, span) => {
-            match text.trim().strip_suffix('?').filter(|text| !text.starts_with("M.")) {
-                Some(text) => read_text(text.trim_end(), span).map(Pattern::opt),
-                None => read_text(text.trim(), span),
+            let piece = Piece { text, at: span.start, end: span.end }.trim();
+            match piece.text.strip_suffix('?').filter(|text| !text.starts_with("M.")) {
+                Some(text) => read_text(Piece { text, ..piece }.trim()).map(Pattern::opt),
+                None => read_text(piece),
             }
         }
         Node::List(parts, span) => match parts.as_slice() {
@@ -156,17 +157,22 @@ fn read<C: Reference>(node: &Node, depth: u32) -> Result<Pattern<C>, PatternErro
         },
         Node::Map(fields, _) => {
             let (mut required, mut optional): (Vec<(Text, _)>, Vec<(Text, _)>) = (Vec::new(), Vec::new());
+            let mut known = std::collections::HashSet::new();
             for (name, span, node) in fields {
                 let pattern = read(node, depth + 1)?;
                 let (plain, marked) = match name.strip_suffix('?') {
                     Some(plain) => (plain, true),
                     None => (name.as_str(), false),
                 };
-                let known = |fields: &[(Text, _)]| fields.iter().any(|(own, _)| own == plain);
-                if plain.is_empty() || known(&required) || known(&optional) {
-                    let what =
-                        if plain.is_empty() { "a field needs a name" } else { "this name occurs twice" };
-                    return Err(PatternError::new(span.clone(), what));
+                if plain.is_empty() {
+                    let error = PatternError::new(span.clone(), "a field needs a name");
+                    return Err(error.help("write it before the colon"));
+                }
+                if !known.insert(plain) {
+                    let error = PatternError::new(span.clone(), "this name occurs twice");
+                    return Err(
+                        error.help("keep one of the two; `?` marks a field, it is no part of its name")
+                    );
                 }
                 match (marked, pattern.as_optional()) {
                     (_, Some(inner)) => optional.push((plain.into(), inner.clone())),
@@ -179,50 +185,88 @@ fn read<C: Reference>(node: &Node, depth: u32) -> Result<Pattern<C>, PatternErro
     }
 }
 
-fn read_text<C: Reference>(text: &str, span: &Span) -> Result<Pattern<C>, PatternError> {
-    if text.starts_with("M.") {
-        return Pattern::parse(text).map_err(|error| PatternError {
-            // Inside of the scalar, as far as it is written as it is read.
-            span: (span.start + error.span.start).min(span.end)..(span.start + error.span.end).min(span.end),
-            ..error
-        });
+/// A part of a scalar and where it stands, as far as the scalar is written as it is read.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    text: &'a str,
+    at: usize,
+    /// Where the scalar ends.
+    end: usize,
+}
+
+impl<'a> Piece<'a> {
+    fn trim(self) -> Self {
+        let blank = self.text.len() - self.text.trim_start().len();
+        Piece { text: self.text.trim(), at: self.at + blank, ..self }
     }
-    let parts =
-        alternatives(text).ok_or_else(|| PatternError::new(span.clone(), "this quote does not end"))?;
+
+    /// The part from one byte to another.
+    fn part(self, range: Span) -> Self {
+        let at = self.at + range.start;
+        Piece { text: self.text.get(range).unwrap_or_default(), at, ..self }
+    }
+
+    /// The span of a part of it.
+    fn span_of(self, range: Span) -> Span {
+        (self.at + range.start).min(self.end)..(self.at + range.end).min(self.end)
+    }
+
+    fn span(self) -> Span {
+        self.span_of(0..self.text.len())
+    }
+}
+
+fn read_text<C: Reference>(piece: Piece<'_>) -> Result<Pattern<C>, PatternError> {
+    if piece.text.starts_with("M.") {
+        return Pattern::parse(piece.text)
+            .map_err(|error| PatternError { span: piece.span_of(error.span.clone()), ..error });
+    }
+    let parts = alternatives(piece)?;
     match parts.as_slice() {
-        [only] => read_alone(only, span),
+        [only] => read_alone(*only),
         parts => {
-            let part = |part: &&str| match part.trim() {
-                "" => Err(PatternError::new(span.clone(), "an alternative is empty")),
-                part => Ok(special(part, span)?.unwrap_or_else(|| Pattern::text(part))),
+            let part = |part: &Piece<'_>| match part.trim() {
+                Piece { text: "", .. } => {
+                    // The signs around nothing are something to point at.
+                    let around = piece.span_of(
+                        (part.at - piece.at).saturating_sub(1)..(part.at - piece.at + part.text.len() + 1),
+                    );
+                    let around = around.start..around.end.min(piece.span().end);
+                    Err(PatternError::new(around, "an alternative is empty")
+                        .help("write what stands between two `|`, or leave one of them out"))
+                }
+                part => Ok(special(part)?.unwrap_or_else(|| Pattern::text(part.text))),
             };
             Ok(Pattern::or(parts.iter().map(part).collect::<Result<Vec<_>, _>>()?))
         }
     }
 }
 
-/// Splits at `|` outside of quotes; `None` if a quote does not end.
-fn alternatives(text: &str) -> Option<Vec<&str>> {
+/// Splits at `|` outside of quotes.
+fn alternatives(piece: Piece<'_>) -> Result<Vec<Piece<'_>>, PatternError> {
     let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
-    for (at, char) in text.char_indices() {
+    for (at, char) in piece.text.char_indices() {
         match (char, quote) {
-            ('"' | '\'', None) if text.get(start..at).is_some_and(|before| before.trim().is_empty()) => {
-                quote = Some(char);
-            }
-            (char, Some(open)) if char == open => quote = None,
+            ('"' | '\'', None) if piece.part(start..at).text.trim().is_empty() => quote = Some((at, char)),
+            (char, Some((_, open))) if char == open => quote = None,
             ('|', None) => {
-                parts.push(text.get(start..at)?);
+                parts.push(piece.part(start..at));
                 start = at + 1;
             }
             _ => {}
         }
     }
-    parts.push(text.get(start..)?);
-    quote.is_none().then_some(parts)
+    if let Some((at, open)) = quote {
+        let span = piece.span_of(at..piece.text.len());
+        return Err(PatternError::new(span, "this quote does not end").help(format!("add `{open}`")));
+    }
+    parts.push(piece.part(start..piece.text.len()));
+    Ok(parts)
 }
 
 /// Reads what is not plain text: a type, a range, a number, something in quotes.
-fn special<C: Reference>(text: &str, span: &Span) -> Result<Option<Pattern<C>>, PatternError> {
+fn special<C: Reference>(piece: Piece<'_>) -> Result<Option<Pattern<C>>, PatternError> {
+    let text = piece.text;
     if let Some(quoted) = unquote(text) {
         return Ok(Some(Pattern::text(quoted)));
     }
@@ -230,7 +274,7 @@ fn special<C: Reference>(text: &str, span: &Span) -> Result<Option<Pattern<C>>, 
         return Ok(Some(pattern));
     }
     if text.contains("..") {
-        return range(text, span);
+        return range(text, &piece.span());
     }
     Ok(match text {
         "true" => Pattern::literal(Value::Bool(true)).ok(),
@@ -281,13 +325,13 @@ fn range<C: Reference>(text: &str, span: &Span) -> Result<Option<Pattern<C>>, Pa
     Ok(Some(Pattern::and(parts)))
 }
 
-fn read_alone<C: Reference>(text: &str, span: &Span) -> Result<Pattern<C>, PatternError> {
-    if let Some(pattern) = special(text, span)? {
+fn read_alone<C: Reference>(piece: Piece<'_>) -> Result<Pattern<C>, PatternError> {
+    if let Some(pattern) = special(piece)? {
         return Ok(pattern);
     }
-    let shown = crate::visible_line(text).into_owned();
-    let error = PatternError::new(span.clone(), format!("there is no type `{shown}`"));
-    Err(match nearest(text, TYPE_WORDS.iter().chain(CAPABILITY_WORDS).copied()) {
+    let shown = crate::visible_line(piece.text).into_owned();
+    let error = PatternError::new(piece.span(), format!("there is no type `{shown}`"));
+    Err(match nearest(piece.text, TYPE_WORDS.iter().chain(CAPABILITY_WORDS).copied()) {
         Some(near) => error.help(format!("did you mean {near}? For exactly this text write '\"{shown}\"'")),
         None => error.help(format!("for exactly this text write '\"{shown}\"', for a choice yes|no")),
     })

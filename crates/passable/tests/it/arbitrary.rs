@@ -1,7 +1,10 @@
 //! Random values and patterns, and random values that match a given pattern.
 
 use num_bigint::BigInt;
-use passable::{Comparison, Limit, Limits, Matcher, Pattern, Refinement, Text, Value};
+use passable::{
+    ArgGuard, CallKind, Comparison, DefaultGuards, InterfaceGuard, Limit, Limits, Matcher, MethodGuard,
+    Pattern, Refinement, Symbol, Text, Value,
+};
 use proptest::prelude::*;
 use proptest::test_runner::TestRng;
 
@@ -184,6 +187,36 @@ pub(crate) fn pattern() -> BoxedStrategy<P> {
             ]
         })
         .boxed()
+}
+
+fn method_guard() -> impl Strategy<Value = MethodGuard<String>> {
+    let sync = || prop_oneof![4 => pattern().prop_map(ArgGuard::Pattern), 1 => Just(ArgGuard::Raw)];
+    let arg = prop_oneof![3 => sync(), 1 => pattern().prop_map(ArgGuard::Await)];
+    let args = prop_oneof![
+        prop::collection::vec(sync(), 0..3).prop_map(|args| (CallKind::Sync, args)),
+        prop::collection::vec(arg, 0..3).prop_map(|args| (CallKind::Async, args)),
+    ];
+    let optional = prop::option::of(prop::collection::vec(sync(), 0..2));
+    (args, optional, prop::option::of(sync()), sync()).prop_map(|((kind, args), optional, rest, returns)| {
+        MethodGuard { kind, args, optional, rest, returns }
+    })
+}
+
+/// Guards of interfaces, with methods that are named by text and by symbols.
+pub(crate) fn interface_guard() -> impl Strategy<Value = InterfaceGuard<String>> {
+    let named = prop::collection::btree_map(text(), method_guard(), 0..3);
+    let symbols = ["foo", "@@iterator", "@@asyncIterator", "@@@@x", ""].map(str::to_owned).to_vec();
+    let symbols = prop::collection::btree_map(prop::sample::select(symbols), method_guard(), 0..3);
+    let defaults = prop::sample::select(vec![None, Some(DefaultGuards::Passable), Some(DefaultGuards::Raw)]);
+    (text(), named, symbols, defaults).prop_map(|(name, methods, symbols, default_guards)| InterfaceGuard {
+        name,
+        methods: methods.into_iter().collect(),
+        symbol_methods: symbols
+            .into_iter()
+            .map(|(name, guard)| (Symbol::from_passable_name(name).unwrap(), guard))
+            .collect(),
+        default_guards,
+    })
 }
 
 fn below(rng: &mut TestRng, bound: usize) -> usize {

@@ -3,14 +3,15 @@
 use std::cmp::Ordering;
 
 use passable::{
-    Bounds, Elicitation, Hash, Pattern, Text, Value, capdata, compare_keys, compare_rank, fingerprint,
-    is_elicitation_schema, is_key, ordered, pattern_check_line, plist, smallcaps, visible, visible_line,
+    Bounds, Elicitation, Hash, InterfaceGuard, Pattern, Text, Value, capdata, compare_keys, compare_rank,
+    fingerprint, is_elicitation_schema, is_key, ordered, pattern_check_line, plist, smallcaps, visible,
+    visible_line,
 };
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
-use crate::arbitrary::{V, key, matching, pattern, text, value};
-use crate::schema::accepts;
+use crate::arbitrary::{V, interface_guard, key, matching, pattern, text, value};
+use crate::schemas::accepts;
 
 /// How often each law is tried; `PROPTEST_CASES` asks for another number.
 pub(crate) fn cases() -> ProptestConfig {
@@ -140,6 +141,16 @@ proptest! {
     }
 
     #[test]
+    fn guards_survive_text_and_value(guard in interface_guard()) {
+        prop_assert_eq!(&InterfaceGuard::from_value(&guard.to_value()).unwrap(), &guard);
+        let text = guard.to_text();
+        let read = InterfaceGuard::<String>::parse(&text);
+        let read = read.map_err(|error| TestCaseError::fail(format!("{error} {:?}\n{text}", error.span)))?;
+        prop_assert!(read == guard || text.contains("undefined"), "{}", text);
+        prop_assert_eq!(&InterfaceGuard::parse(&read.to_text()).unwrap(), &read, "{}", text);
+    }
+
+    #[test]
     fn projections_are_total_and_safe_to_show(pattern in pattern(), value in value(false)) {
         let told = pattern.describe();
         prop_assert_eq!(visible_line(&told), told.as_str());
@@ -148,6 +159,7 @@ proptest! {
         prop_assert!(controls.contains("\"widget\""));
         if let Elicitation::Form(schema) = pattern.to_elicitation() {
             prop_assert!(is_elicitation_schema(&schema), "{}", schema);
+            prop_assert!(crate::schemas::is_elicitation(&schema), "{}", schema);
         }
         match pattern.check(&value) {
             Ok(()) => prop_assert!(pattern.matches(&value)),

@@ -10,6 +10,6 @@ mod hostile;
 mod interface;
 mod laws;
 mod projections;
-mod schema;
+mod schemas;
 mod syntax;
 mod vectors;

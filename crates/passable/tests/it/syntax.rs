@@ -75,12 +75,36 @@ fn shorthand_errors_teach() {
         ),
         (json!("5..1"), "this range is empty (a range looks like 1..5, 0.. or ..9.5)"),
         (json!([]), "an empty list says nothing about its elements (write [string], [any] or list)"),
-        (json!("a||b"), "an alternative is empty"),
+        (
+            json!("a||b"),
+            "an alternative is empty (write what stands between two `|`, or leave one of them out)",
+        ),
         (json!("M.nope()"), "there is no matcher M.nope (did you mean M.not?)"),
-        (json!({ "a": "string", "a?": "int" }), "this name occurs twice"),
+        (
+            json!({ "a": "string", "a?": "int" }),
+            "this name occurs twice (keep one of the two; `?` marks a field, it is no part of its name)",
+        ),
     ] {
         let error = Pattern::<NoRef>::from_shorthand(&node(&short, &mut 0)).unwrap_err();
         assert_eq!(error.to_string(), expected, "{short}");
+    }
+}
+
+/// In a scalar that begins at byte 100 of its file.
+#[test]
+fn shorthand_errors_point_at_what_is_wrong() {
+    for (text, span, message) in [
+        (" strng ?", 101..106, "there is no type `strng`"),
+        ("'a|b'|5..1|x", 106..110, "this range is empty"),
+        ("1|..|2", 102..104, "a range needs an end"),
+        ("a||b", 101..103, "an alternative is empty"),
+        ("a|b|", 103..104, "an alternative is empty"),
+        ("a|\"b|c", 102..106, "this quote does not end"),
+        (" M.or(M.any(), M.strng())", 117..122, "there is no matcher M.strng"),
+    ] {
+        let node = Node::Text(text.to_owned(), 100..100 + text.len());
+        let error = Pattern::<NoRef>::from_shorthand(&node).unwrap_err();
+        assert_eq!((error.message.as_str(), error.span), (message, span), "{text}");
     }
 }
 
@@ -106,6 +130,16 @@ fn expressions_have_errors_with_spans() {
         ("M.containerHas(M.any(), 0n)", 24..26, "the count is a big integer of at least 1 (write 1n)"),
         ("M.call(M.string())", 0..18, "expected a pattern, not a method without .returns()"),
         ("\u{1F9D9}", 0..4, "`\u{1F9D9}` cannot stand here"),
+        (
+            "{ [Symbol.iterator]: 1 }",
+            2..19,
+            "only methods can be named by symbols (the names of fields are text)",
+        ),
+        (
+            "{ [1]: M.call().returns() }",
+            3..4,
+            "expected a symbol here (write [Symbol.iterator] or [Symbol.for(\"name\")])",
+        ),
     ] {
         let error = Pattern::<NoRef>::parse(text).unwrap_err();
         assert_eq!((error.to_string().as_str(), &error.span), (expected, &span), "{text}");
@@ -164,35 +198,27 @@ fn guards_travel_and_check() {
 }
 
 #[test]
-fn schemas_without_a_pattern_are_refused() {
-    for (schema, expected) in [
-        (json!({ "type": "string", "pattern": "^a" }), "there is no pattern for `pattern` (at #)"),
-        (
-            json!({ "properties": {} }),
-            "`properties` without `type` says nothing of other types; add the type (at #)",
-        ),
-        (
-            json!({ "type": "object", "properties": { "a": { "type": "string", "minLength": 2 } } }),
-            "there is no pattern for a `minLength` above 1 (at #/properties/a)",
-        ),
-        (
-            json!({ "oneOf": [{ "type": "string" }, { "const": "a" }] }),
-            "`oneOf` has a pattern only if its arms cannot overlap; write `anyOf` (at #)",
-        ),
-        (
-            json!({ "type": "object", "patternProperties": {} }),
-            "there is no pattern for `patternProperties` (at #)",
-        ),
-        (
-            json!({ "$ref": "https://x" }),
-            "only references within the schema (`#/$defs/…`) can be followed (at #)",
-        ),
-        (json!(3), "a schema is an object or a boolean (at #)"),
-    ] {
-        let error = Pattern::<NoRef>::from_json_schema(&schema).unwrap_err();
-        assert_eq!(error.to_string(), expected);
-    }
-    let endless = json!({ "$defs": { "a": { "type": "array", "items": { "$ref": "#/$defs/a" } } }, "$ref": "#/$defs/a" });
-    let error = Pattern::<NoRef>::from_json_schema(&endless).unwrap_err();
-    assert_eq!(error.message, "the schema nests too deep, or refers to itself");
+fn methods_that_are_named_by_symbols_come_back() {
+    let text = concat!(
+        "M.interface(\"List\", { size: M.call().returns(M.nat()), ",
+        "[Symbol.for(\"@@own\")]: M.call().returns(), [Symbol.asyncIterator]: M.callWhen().returns(M.any()), ",
+        "[Symbol.iterator]: M.call(M.nat()).returns(M.string()), [Symbol.for(\"a \\\"b\\\"\")]: M.call().returns() }, ",
+        "{ defaultGuards: \"raw\" })",
+    );
+    let guard = InterfaceGuard::<NoRef>::parse(text).unwrap();
+    assert_eq!(guard.to_text(), text);
+    assert_eq!(guard.symbol_methods.len(), 4);
+    // Written as a value, they are a map, which has an order of its own.
+    assert_eq!(InterfaceGuard::from_value(&guard.to_value()).unwrap(), guard);
+    let symbol = passable::Symbol::from_passable_name("@@iterator").unwrap();
+    let method = guard.symbol_method(&symbol).unwrap();
+    let result = method.check_result("List", &symbol.label(), &Value::number(1.0)).unwrap_err();
+    assert_eq!(
+        result.to_string(),
+        "In \"[Symbol(Symbol.iterator)]\" method of (List): result: number (a number) - Must be a string"
+    );
+    let twice =
+        "M.interface('I', { [Symbol.iterator]: M.call().returns(), [Symbol.iterator]: M.call().returns() })";
+    let error = InterfaceGuard::<NoRef>::parse(twice).unwrap_err();
+    assert_eq!((error.message.as_str(), error.span), ("this name occurs twice in one record", 58..75));
 }
