@@ -2,6 +2,8 @@
 //!
 //! Endo's strings may hold lone surrogates, and its orders compare UTF-16 units. Well-formed text is kept as
 //! UTF-8; the rare ill-formed text is kept as WTF-8 (UTF-8 that may also encode lone surrogates).
+//!
+//! Names, tags and words are short and there are many of them, so text of up to 15 bytes is kept in place.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -13,43 +15,75 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Text(Repr);
 
+// Invariant: equal texts have equal representations.
 #[derive(Clone)]
 enum Repr {
-    Utf8(Arc<str>),
-    // Invariant: holds at least one lone surrogate, so that equal texts have equal representations.
+    /// Well-formed text of at most 15 bytes.
+    Short(Short),
+    /// Well-formed text that is longer.
+    Long(Arc<str>),
+    /// Text of any length with at least one lone surrogate.
     Wtf8(Arc<[u8]>),
+}
+
+/// The text, zeros, and its length in the last byte. Aligned, so that the compiler moves it by words: by bytes that
+/// takes longer than making it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(align(8))]
+struct Short([u8; 16]);
+
+impl Short {
+    fn new(text: &str) -> Option<Short> {
+        let mut bytes = [0; 16];
+        let [front @ .., len] = &mut bytes;
+        front.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        *len = text.len() as u8;
+        Some(Short(bytes))
+    }
+
+    /// The first `len` bytes of a longer text. They are cut out of whole words, because copying a number of bytes that
+    /// the compiler does not know is far slower.
+    fn front(text: &str, len: usize) -> Option<Short> {
+        let words = u128::from_le_bytes(*text.as_bytes().first_chunk()?);
+        let bits = 8 * len.min(16) as u32;
+        let kept = words & !u128::MAX.checked_shl(bits)?;
+        Some(Short((kept | (len as u128) << 120).to_le_bytes()))
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        let [front @ .., len] = &self.0;
+        front.get(..usize::from(*len)).unwrap_or_default()
+    }
 }
 
 impl Text {
     /// The text as a string slice, or `None` when it holds a lone surrogate.
     pub fn as_str(&self) -> Option<&str> {
         match &self.0 {
-            Repr::Utf8(text) => Some(text),
+            Repr::Short(text) => std::str::from_utf8(text.as_bytes()).ok(),
+            Repr::Long(text) => Some(text),
             Repr::Wtf8(_) => None,
         }
     }
 
     /// The text with every lone surrogate replaced by U+FFFD. For display; not for identity.
     pub fn to_str_lossy(&self) -> Cow<'_, str> {
-        match &self.0 {
-            Repr::Utf8(text) => Cow::Borrowed(text),
-            Repr::Wtf8(_) => {
-                Cow::Owned(char::decode_utf16(self.units()).map(|unit| unit.unwrap_or('\u{FFFD}')).collect())
-            }
-        }
+        let readable = || char::decode_utf16(self.units()).map(|unit| unit.unwrap_or('\u{FFFD}')).collect();
+        self.as_str().map_or_else(|| Cow::Owned(readable()), Cow::Borrowed)
     }
 
     /// UTF-8 bytes, or WTF-8 bytes when there are lone surrogates.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
-            Repr::Utf8(text) => text.as_bytes(),
+            Repr::Short(text) => text.as_bytes(),
+            Repr::Long(text) => text.as_bytes(),
             Repr::Wtf8(bytes) => bytes,
         }
     }
 
     /// Whether there are no lone surrogates.
     pub fn is_well_formed(&self) -> bool {
-        matches!(self.0, Repr::Utf8(_))
+        !matches!(self.0, Repr::Wtf8(_))
     }
 
     /// Whether there is nothing in it.
@@ -72,10 +106,19 @@ impl Text {
     }
 
     /// Text from bytes that were cut out of, or joined from, the bytes of texts at ASCII characters.
-    pub(crate) fn from_wtf8(bytes: Vec<u8>) -> Text {
-        match String::from_utf8(bytes) {
+    pub(crate) fn from_wtf8(bytes: &[u8]) -> Text {
+        match std::str::from_utf8(bytes) {
             Ok(text) => Text::from(text),
-            Err(error) => Text(Repr::Wtf8(error.into_bytes().into())),
+            Err(_) => Text(Repr::Wtf8(bytes.into())),
+        }
+    }
+
+    /// The first `len` bytes of a text, which must end at a character.
+    #[inline]
+    pub(crate) fn front(text: &str, len: usize) -> Text {
+        match Short::front(text, len) {
+            Some(short) => Text(Repr::Short(short)),
+            None => Text::from(text.get(..len).unwrap_or_default()),
         }
     }
 
@@ -120,72 +163,95 @@ impl Iterator for Units<'_> {
 /// Builds text piece by piece, joining surrogate halves that arrive separately.
 #[derive(Default)]
 pub struct TextBuilder {
-    bytes: Vec<u8>,
-    lone: usize,
+    /// The text so far, as long as it is well formed; empty afterwards.
+    text: String,
+    /// The text so far as WTF-8, from the first lone surrogate on; empty until then.
+    wtf8: Vec<u8>,
+    /// A high surrogate at the end, of which nobody knows yet whether it is lone.
+    high: Option<u16>,
 }
 
 impl TextBuilder {
     /// Makes room for so many bytes.
     pub fn with_capacity(bytes: usize) -> Self {
-        TextBuilder { bytes: Vec::with_capacity(bytes), lone: 0 }
+        TextBuilder { text: String::with_capacity(bytes), ..TextBuilder::default() }
     }
 
     /// Appends well-formed text.
     pub fn push_str(&mut self, text: &str) {
-        self.bytes.extend_from_slice(text.as_bytes());
+        if !text.is_empty() {
+            self.settle();
+        }
+        if self.wtf8.is_empty() {
+            self.text.push_str(text);
+        } else {
+            self.wtf8.extend_from_slice(text.as_bytes());
+        }
     }
 
     /// Appends one UTF-16 unit. A low surrogate after a high one becomes one character.
     pub fn push_unit(&mut self, unit: u16) {
-        if (0xDC00..0xE000).contains(&unit)
-            && let [.., 0xED, b1 @ 0xA0..=0xAF, b2] = self.bytes.as_slice()
-        {
-            let high = 0xD000 | (u32::from(*b1) & 0x3F) << 6 | (u32::from(*b2) & 0x3F);
-            let point = 0x1_0000 + ((high - 0xD800) << 10) + (u32::from(unit) - 0xDC00);
-            self.bytes.truncate(self.bytes.len() - 3);
-            self.lone -= 1;
-            self.push_point(point, 4);
-        } else if (0xD800..0xE000).contains(&unit) {
-            self.lone += 1;
-            self.push_point(u32::from(unit), 3);
+        let Some(char) = char::from_u32(unit.into()) else {
+            return self.push_surrogate(unit);
+        };
+        self.push_str(char.encode_utf8(&mut [0; 4]));
+    }
+
+    fn push_surrogate(&mut self, unit: u16) {
+        let pair = self.high.and_then(|high| char::decode_utf16([high, unit]).next()?.ok());
+        if let Some(char) = pair {
+            self.high = None;
+            return self.push_str(char.encode_utf8(&mut [0; 4]));
+        }
+        self.settle();
+        if unit < 0xDC00 {
+            self.high = Some(unit);
         } else {
-            let width = if unit < 0x80 { 1 } else { 2 + usize::from(unit >= 0x800) };
-            self.push_point(u32::from(unit), width);
+            self.push_lone(unit);
         }
     }
 
-    fn push_point(&mut self, point: u32, width: usize) {
-        let tail = |shift: u32| 0x80 | (point >> shift & 0x3F) as u8;
-        match width {
-            1 => self.bytes.push(point as u8),
-            2 => self.bytes.extend([0xC0 | (point >> 6) as u8, tail(0)]),
-            3 => self.bytes.extend([0xE0 | (point >> 12) as u8, tail(6), tail(0)]),
-            _ => self.bytes.extend([0xF0 | (point >> 18) as u8, tail(12), tail(6), tail(0)]),
+    /// What follows is no low surrogate: a high one at the end stays alone.
+    fn settle(&mut self) {
+        if let Some(high) = self.high.take() {
+            self.push_lone(high);
         }
+    }
+
+    fn push_lone(&mut self, unit: u16) {
+        if self.wtf8.is_empty() {
+            self.wtf8 = std::mem::take(&mut self.text).into_bytes();
+        }
+        let tail = |shift: u16| 0x80 | (unit >> shift & 0x3F) as u8;
+        self.wtf8.extend([0xED, tail(6), tail(0)]);
     }
 
     /// The text built so far.
-    pub fn finish(self) -> Text {
-        if self.lone > 0 {
-            return Text(Repr::Wtf8(self.bytes.into()));
+    pub fn finish(mut self) -> Text {
+        self.take()
+    }
+
+    /// The text built so far; leaves the builder empty, with the room that it has.
+    pub(crate) fn take(&mut self) -> Text {
+        self.settle();
+        if self.wtf8.is_empty() {
+            let text = Text::from(self.text.as_str());
+            self.text.clear();
+            return text;
         }
-        // Without lone surrogates the bytes are UTF-8 by construction; lossy conversion never changes them.
-        match String::from_utf8(self.bytes) {
-            Ok(text) => Text::from(text),
-            Err(error) => Text::from(String::from_utf8_lossy(error.as_bytes()).into_owned()),
-        }
+        Text(Repr::Wtf8(std::mem::take(&mut self.wtf8).into()))
     }
 }
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        Text(Repr::Utf8(text.into()))
+        Text(Short::new(text).map_or_else(|| Repr::Long(text.into()), Repr::Short))
     }
 }
 
 impl From<String> for Text {
     fn from(text: String) -> Self {
-        Text(Repr::Utf8(text.into()))
+        Text::from(text.as_str())
     }
 }
 
@@ -197,13 +263,13 @@ impl From<&String> for Text {
 
 impl From<Arc<str>> for Text {
     fn from(text: Arc<str>) -> Self {
-        Text(Repr::Utf8(text))
+        Text(Short::new(&text).map_or_else(|| Repr::Long(text), Repr::Short))
     }
 }
 
 impl From<Cow<'_, str>> for Text {
     fn from(text: Cow<'_, str>) -> Self {
-        Text(Repr::Utf8(text.into()))
+        Text::from(&*text)
     }
 }
 
@@ -215,7 +281,10 @@ impl From<&Text> for Text {
 
 impl PartialEq for Text {
     fn eq(&self, other: &Text) -> bool {
-        self.as_bytes() == other.as_bytes()
+        match (&self.0, &other.0) {
+            (Repr::Short(left), Repr::Short(right)) => left == right,
+            _ => self.as_bytes() == other.as_bytes(),
+        }
     }
 }
 
@@ -240,20 +309,32 @@ impl Hash for Text {
 }
 
 impl Ord for Text {
+    #[inline]
     fn cmp(&self, other: &Text) -> Ordering {
         compare_utf16(self, other)
     }
 }
 
 impl PartialOrd for Text {
+    #[inline]
     fn partial_cmp(&self, other: &Text) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-/// Compares by UTF-16 units. UTF-8 bytes sort by code point, which differs only where one side has a character
-/// beyond the basic plane (lead byte F0 or more, first unit D800-DBFF) and the other one in E000-FFFF.
+/// Compares by UTF-16 units.
+#[inline]
 fn compare_utf16(left: &Text, right: &Text) -> Ordering {
+    match (left.as_bytes(), right.as_bytes()) {
+        // Names of one record mostly differ at once. ASCII is below everything else in both orders.
+        ([a, ..], [b, ..]) if a != b && *a.min(b) < 0x80 => a.cmp(b),
+        _ => compare_utf16_slowly(left, right),
+    }
+}
+
+/// UTF-8 bytes sort by code point, which differs from the order of units only where one side has a character beyond
+/// the basic plane (lead byte F0 or more, first unit D800-DBFF) and the other one in E000-FFFF.
+fn compare_utf16_slowly(left: &Text, right: &Text) -> Ordering {
     if !left.is_well_formed() || !right.is_well_formed() {
         return left.units().cmp(right.units());
     }
@@ -272,9 +353,9 @@ fn compare_utf16(left: &Text, right: &Text) -> Ordering {
 
 impl fmt::Debug for Text {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Repr::Utf8(text) => fmt::Debug::fmt(text, out),
-            Repr::Wtf8(_) => {
+        match self.as_str() {
+            Some(text) => fmt::Debug::fmt(text, out),
+            None => {
                 out.write_str("\"")?;
                 for unit in char::decode_utf16(self.units()) {
                     match unit {
@@ -306,6 +387,35 @@ mod tests {
             assert_eq!(text.utf16_len(), units.len());
             assert_eq!(text.as_str().map(str::to_owned), String::from_utf16(&units).ok());
         }
+    }
+
+    #[test]
+    fn short_and_long_text_is_the_same_however_it_is_made() {
+        for char in ["a", "é", "€", "🧙"] {
+            for count in 0..20 {
+                let text = char.repeat(count);
+                let expected = Text::from(text.as_str());
+                assert_eq!(expected.as_str(), Some(text.as_str()));
+                for behind in ["", "b", "something that is longer than a short text"] {
+                    assert_eq!(Text::front(&(text.clone() + behind), text.len()), expected);
+                }
+                let shared: Arc<str> = text.as_str().into();
+                let mut builder = TextBuilder::default();
+                text.encode_utf16().for_each(|unit| builder.push_unit(unit));
+                for same in [Text::from(shared), Text::from_wtf8(text.as_bytes()), builder.finish()] {
+                    assert_eq!(same, expected);
+                    assert_eq!(same.cmp(&expected), Ordering::Equal);
+                    assert_eq!(same, text.as_str());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_and_values_stay_small() {
+        // Three words each: most of the time of decoders goes into moving these.
+        assert_eq!(size_of::<Text>(), 24);
+        assert_eq!(size_of::<crate::Value>(), 24);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use triomphe::ThinArc;
 
 use crate::text::Text;
 
@@ -107,7 +108,7 @@ pub struct ErrorData {
 /// The passable name of a symbol: `name` if registered, `@@name` if well-known, `@@@@x` for a registered
 /// symbol whose own name is `@@x`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Symbol(Text);
+pub struct Symbol(Arc<Text>);
 
 const WELL_KNOWN: &[&str] = &[
     "asyncIterator",
@@ -133,7 +134,7 @@ impl Symbol {
             None => true,
             Some(rest) => rest.starts_with(b"@@") || WELL_KNOWN.iter().any(|known| known.as_bytes() == rest),
         };
-        if known { Ok(Symbol(name)) } else { Err(ValueError::UnknownSymbol(name)) }
+        if known { Ok(Symbol(Arc::new(name))) } else { Err(ValueError::UnknownSymbol(name)) }
     }
 
     /// The passable name.
@@ -156,13 +157,14 @@ pub enum ValueError {
     UnknownSymbol(Text),
 }
 
+// Depth and parts lie in one allocation behind a thin pointer: most values are small, and most of the time that
+// it takes to make one goes into allocating.
+
 /// An immutable array that knows its depth.
-pub struct Array<C = NoRef>(Arc<(u32, Vec<Value<C>>)>);
+pub struct Array<C = NoRef>(ThinArc<u32, Value<C>>);
 
 /// An immutable record: names unique and in UTF-16 order.
-pub struct Record<C = NoRef>(Arc<(u32, Fields<C>)>);
-
-type Fields<C> = Vec<(Text, Value<C>)>;
+pub struct Record<C = NoRef>(ThinArc<u32, (Text, Value<C>)>);
 
 /// An immutable tagged payload.
 pub struct Tagged<C = NoRef>(Arc<(u32, Text, Value<C>)>);
@@ -170,13 +172,13 @@ pub struct Tagged<C = NoRef>(Arc<(u32, Text, Value<C>)>);
 // Derived impls would ask for `C: Clone`, which sharing does not need.
 impl<C> Clone for Array<C> {
     fn clone(&self) -> Self {
-        Array(Arc::clone(&self.0))
+        Array(self.0.clone())
     }
 }
 
 impl<C> Clone for Record<C> {
     fn clone(&self) -> Self {
-        Record(Arc::clone(&self.0))
+        Record(self.0.clone())
     }
 }
 
@@ -186,7 +188,9 @@ impl<C> Clone for Tagged<C> {
     }
 }
 
-fn depth_above<'a, C: 'a>(children: impl IntoIterator<Item = &'a Value<C>>) -> Result<u32, ValueError> {
+pub(crate) fn depth_above<'a, C: 'a>(
+    children: impl IntoIterator<Item = &'a Value<C>>,
+) -> Result<u32, ValueError> {
     let depth = 1 + children.into_iter().map(Value::depth).max().unwrap_or(0);
     if depth > MAX_DEPTH { Err(ValueError::TooDeep) } else { Ok(depth) }
 }
@@ -194,7 +198,11 @@ fn depth_above<'a, C: 'a>(children: impl IntoIterator<Item = &'a Value<C>>) -> R
 impl<C> Array<C> {
     /// The elements.
     pub fn as_slice(&self) -> &[Value<C>] {
-        &self.0.1
+        &self.0.slice
+    }
+
+    fn depth(&self) -> u32 {
+        self.0.header.header
     }
 }
 
@@ -211,42 +219,46 @@ impl<C> Record<C> {
     pub fn get(&self, name: &str) -> Option<&Value<C>> {
         // Names are in UTF-16 order, in which a `str` can be compared without making a `Text` only slowly;
         // records are small and their names short, so the text is made.
-        match self.0.1.len() {
-            0..=8 => self.0.1.iter().find(|(own, _)| own == name).map(|(_, value)| value),
+        match self.len() {
+            0..=8 => self.iter().find(|(own, _)| own == name).map(|(_, value)| value),
             _ => self.get_text(&Text::from(name)),
         }
     }
 
     /// The value under a name that may hold lone surrogates.
     pub fn get_text(&self, name: &Text) -> Option<&Value<C>> {
-        let fields = &self.0.1;
+        let fields = self.fields();
         let at = fields.binary_search_by(|(own, _)| own.cmp(name)).ok()?;
         fields.get(at).map(|(_, value)| value)
     }
 
     /// The fields in UTF-16 order of their names.
     pub fn fields(&self) -> &[(Text, Value<C>)] {
-        &self.0.1
+        &self.0.slice
+    }
+
+    fn depth(&self) -> u32 {
+        self.0.header.header
     }
 
     /// The fields in order.
     pub fn iter(&self) -> std::slice::Iter<'_, (Text, Value<C>)> {
-        self.0.1.iter()
+        self.fields().iter()
     }
 
     /// The names in order.
     pub fn names(&self) -> impl Iterator<Item = &Text> {
-        self.0.1.iter().map(|(name, _)| name)
+        self.fields().iter().map(|(name, _)| name)
     }
 
     /// How many fields there are.
     pub fn len(&self) -> usize {
-        self.0.1.len()
+        self.fields().len()
     }
 
     /// Whether there are no fields.
     pub fn is_empty(&self) -> bool {
-        self.0.1.is_empty()
+        self.fields().is_empty()
     }
 }
 
@@ -275,8 +287,8 @@ impl<C> Value<C> {
     /// How deep the value nests: 0 for what holds no other value.
     pub fn depth(&self) -> u32 {
         match self {
-            Value::Array(array) => array.0.0,
-            Value::Record(record) => record.0.0,
+            Value::Array(array) => array.depth(),
+            Value::Record(record) => record.depth(),
             Value::Tagged(tagged) => tagged.0.0,
             _ => 0,
         }
@@ -432,16 +444,18 @@ impl<C> Value<C> {
             Value::Promise(found) => Value::Promise(remote(found)?),
             // The shape stays, so the depth does too.
             Value::Array(array) => {
-                let elements =
-                    array.iter().map(|value| value.try_map_references(exchange)).collect::<Result<_, E>>()?;
-                Value::Array(Array(Arc::new((array.0.0, elements))))
+                let elements = array
+                    .iter()
+                    .map(|value| value.try_map_references(exchange))
+                    .collect::<Result<Vec<_>, E>>()?;
+                Value::Array(Array(ThinArc::from_header_and_iter(array.depth(), elements.into_iter())))
             }
             Value::Record(record) => {
                 let fields = record
                     .iter()
                     .map(|(name, value)| Ok((name.clone(), value.try_map_references(exchange)?)))
-                    .collect::<Result<_, E>>()?;
-                Value::Record(Record(Arc::new((record.0.0, fields))))
+                    .collect::<Result<Vec<_>, E>>()?;
+                Value::Record(Record(ThinArc::from_header_and_iter(record.depth(), fields.into_iter())))
             }
             Value::Tagged(tagged) => {
                 let payload = tagged.payload().try_map_references(exchange)?;

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::codec::error::{DecodeError, Problem};
+use crate::codec::error::{DecodeError, Fault, Problem};
+use crate::codec::fields::Fields;
 use crate::codec::json::{self, Bounds};
-use crate::codec::{CapData, Slots, from_base64, read_bigint, to_base64};
+use crate::codec::{CapData, Slots, from_base64, read_bigint, to_base64, write_bigint};
 use crate::text::Text;
 use crate::value::{ErrorData, Reference, Remote, Value};
 
@@ -61,7 +62,9 @@ impl<'a, C: Reference> Writer<'a, C> {
     }
 
     fn text_field(&mut self, name: &str, text: &Text) {
-        self.out.push_str(&format!(",\"{name}\":"));
+        self.out.push_str(",\"");
+        self.out.push_str(name);
+        self.out.push_str("\":");
         json::write_string(&mut self.out, "", text);
     }
 
@@ -71,12 +74,14 @@ impl<'a, C: Reference> Writer<'a, C> {
         if let Some(iface) = remote.iface.as_ref().filter(|_| first) {
             self.text_field("iface", iface);
         }
-        self.out.push_str(&format!(",\"index\":{number}}}"));
+        self.out.push_str(",\"index\":");
+        json::write_integer(&mut self.out, number);
+        self.out.push('}');
     }
 
-    fn record(&mut self, fields: &[&'a (Text, Value<C>)]) {
+    fn record(&mut self, fields: impl Iterator<Item = &'a (Text, Value<C>)>) {
         self.out.push('{');
-        for (index, (name, value)) in fields.iter().enumerate() {
+        for (index, (name, value)) in fields.enumerate() {
             if index > 0 {
                 self.out.push(',');
             }
@@ -99,12 +104,16 @@ impl<'a, C: Reference> Writer<'a, C> {
             Value::Number(number) => json::write_number(&mut self.out, *number),
             Value::BigInt(number) => {
                 self.class("bigint");
-                self.out.push_str(&format!(",\"digits\":\"{number}\"}}"));
+                self.out.push_str(",\"digits\":\"");
+                write_bigint(&mut self.out, number);
+                self.out.push_str("\"}");
             }
             Value::String(text) => json::write_string(&mut self.out, "", text),
             Value::Bytes(bytes) => {
                 self.class("bytes");
-                self.out.push_str(&format!(",\"base64\":\"{}\"}}", to_base64(bytes)));
+                self.out.push_str(",\"base64\":\"");
+                self.out.push_str(&to_base64(bytes));
+                self.out.push_str("\"}");
             }
             Value::Symbol(symbol) => {
                 self.class("symbol");
@@ -122,17 +131,16 @@ impl<'a, C: Reference> Writer<'a, C> {
                 self.out.push(']');
             }
             Value::Record(record) => {
-                let fields: Vec<_> = json::property_order(record.fields()).collect();
+                let fields = json::property_order(record.fields());
                 match record.get(QCLASS) {
-                    None => self.record(&fields),
+                    None => self.record(fields),
                     Some(original) => {
                         self.class("hilbert");
                         self.out.push_str(",\"original\":");
                         self.value(original);
-                        let rest: Vec<_> = fields.into_iter().filter(|(name, _)| name != QCLASS).collect();
-                        if !rest.is_empty() {
+                        if record.len() > 1 {
                             self.out.push_str(",\"rest\":");
-                            self.record(&rest);
+                            self.record(fields.filter(|(name, _)| name != QCLASS));
                         }
                         self.out.push('}');
                     }
@@ -165,7 +173,7 @@ struct Decoder<'a, C, K> {
 }
 
 impl<C: Reference, K: FnMut(&C) -> SlotKind> Decoder<'_, C, K> {
-    fn slot(&mut self, parts: &mut Parts<C>) -> Result<Value<C>, Problem> {
+    fn slot(&mut self, parts: &mut Fields<'_, C>) -> Result<Value<C>, Problem> {
         let iface = parts.take_text("iface")?;
         let Some(Value::Number(index)) = parts.take("index") else {
             return Err(Problem::Malformed("slot"));
@@ -183,30 +191,22 @@ impl<C: Reference, K: FnMut(&C) -> SlotKind> Decoder<'_, C, K> {
     }
 }
 
-/// The properties of a special object that have not been used yet.
-pub(crate) struct Parts<C>(pub(crate) Vec<(Text, Value<C>)>);
-
-impl<C> Parts<C> {
-    pub(crate) fn take(&mut self, name: &str) -> Option<Value<C>> {
-        let at = self.0.iter().position(|(own, _)| own == name)?;
-        Some(self.0.remove(at).1)
-    }
-
-    pub(crate) fn take_text(&mut self, name: &'static str) -> Result<Option<Text>, Problem> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Problem::Malformed(name)),
-        }
-    }
-
-    pub(crate) fn text(&mut self, name: &'static str) -> Result<Text, Problem> {
-        self.take_text(name)?.ok_or(Problem::Malformed(name))
-    }
+/// Makes a record of the fields, or what `special` reads if they have a class. It must use every part.
+pub(crate) fn read_object<C>(
+    mut fields: Fields<'_, C>,
+    special: impl FnOnce(&Text, &mut Fields<'_, C>) -> Result<Value<C>, Problem>,
+) -> Result<Value<C>, Fault> {
+    let class = match fields.take(QCLASS) {
+        None => return Ok(fields.into_record()?),
+        Some(Value::String(class)) => class,
+        Some(_) => return Err(Problem::Malformed(QCLASS).into()),
+    };
+    let value = special(&class, &mut fields)?;
+    if fields.names().is_empty() { Ok(value) } else { Err(Problem::Malformed("special object").into()) }
 }
 
 /// Reads a special object of a class that does not mention slots; `None` if it is of no such class.
-pub(crate) fn read_class<C>(class: &Text, parts: &mut Parts<C>) -> Result<Option<Value<C>>, Problem> {
+pub(crate) fn read_class<C>(class: &Text, parts: &mut Fields<'_, C>) -> Result<Option<Value<C>>, Problem> {
     Ok(Some(match class.as_bytes() {
         b"undefined" => Value::Undefined,
         b"NaN" => Value::Number(f64::NAN),
@@ -248,19 +248,11 @@ impl<C: Reference, K: FnMut(&C) -> SlotKind> json::Shape<C> for Decoder<'_, C, K
         Ok(Value::String(text))
     }
 
-    fn object(&mut self, fields: Vec<(Text, Value<C>)>) -> Result<Value<C>, DecodeError> {
-        let mut parts = Parts(fields);
-        let Some(class) = parts.take(QCLASS) else {
-            return Ok(Value::try_record(parts.0)?);
-        };
-        let Value::String(class) = class else {
-            return Err(Problem::Malformed(QCLASS).into());
-        };
-        let value = match read_class(&class, &mut parts)? {
-            Some(value) => value,
-            None if class == "slot" => self.slot(&mut parts)?,
-            None => return Err(Problem::Class(class).into()),
-        };
-        if parts.0.is_empty() { Ok(value) } else { Err(Problem::Malformed("special object").into()) }
+    fn object(&mut self, fields: Fields<'_, C>) -> Result<Value<C>, Fault> {
+        read_object(fields, |class, parts| match read_class(class, parts)? {
+            Some(value) => Ok(value),
+            None if class == "slot" => self.slot(parts),
+            None => Err(Problem::Class(class.clone())),
+        })
     }
 }

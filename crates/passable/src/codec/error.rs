@@ -62,6 +62,28 @@ impl From<ValueError> for DecodeError {
     }
 }
 
+/// An error on its way up through the levels of a codec: boxed, so that no result is larger than a value.
+pub(crate) type Fault = Box<DecodeError>;
+
+/// The fault of a part, seen from the whole.
+#[cold]
+pub(crate) fn within(mut fault: Fault, segment: Segment) -> Fault {
+    fault.path.insert(0, segment);
+    fault
+}
+
+impl From<Problem> for Fault {
+    fn from(problem: Problem) -> Self {
+        Box::new(problem.into())
+    }
+}
+
+impl From<ValueError> for Fault {
+    fn from(error: ValueError) -> Self {
+        Box::new(error.into())
+    }
+}
+
 impl From<ValueError> for Problem {
     fn from(error: ValueError) -> Self {
         match error {

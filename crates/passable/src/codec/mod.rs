@@ -2,10 +2,12 @@
 
 pub mod capdata;
 pub(crate) mod error;
+pub(crate) mod fields;
 pub(crate) mod json;
 pub mod ordered;
 pub(crate) mod plain;
 pub mod plist;
+mod scan;
 pub mod smallcaps;
 
 use num_bigint::BigInt;
@@ -56,11 +58,37 @@ impl<'a, C: Reference> Slots<'a, C> {
 /// Reads decimal digits with an optional sign.
 pub(crate) fn read_bigint(digits: &Text) -> Result<BigInt, Problem> {
     let bytes = digits.as_bytes();
-    let unsigned = bytes.strip_prefix(b"-").or(bytes.strip_prefix(b"+")).unwrap_or(bytes);
-    let valid =
-        !unsigned.is_empty() && unsigned.len() <= MAX_DIGITS && unsigned.iter().all(u8::is_ascii_digit);
-    let number = if valid { digits.as_str().and_then(|digits| digits.parse().ok()) } else { None };
+    let (negative, unsigned) = match bytes {
+        [b'-', unsigned @ ..] => (true, unsigned),
+        [b'+', unsigned @ ..] => (false, unsigned),
+        unsigned => (false, unsigned),
+    };
+    let number = match unsigned.len() {
+        // Nearly all are small, and a machine's integers are read several times faster.
+        1..19 => small_number(unsigned).map(|number| BigInt::from(if negative { -number } else { number })),
+        19..=MAX_DIGITS if unsigned.iter().all(u8::is_ascii_digit) => {
+            digits.as_str().and_then(|digits| digits.parse().ok())
+        }
+        _ => None,
+    };
     number.ok_or_else(|| Problem::BigInt(if unsigned.len() > 100 { "…".into() } else { digits.clone() }))
+}
+
+/// At most 18 decimal digits as a number.
+fn small_number(digits: &[u8]) -> Option<i64> {
+    digits.iter().try_fold(0, |number, digit| match digit {
+        b'0'..=b'9' => Some(10 * number + i64::from(digit - b'0')),
+        _ => None,
+    })
+}
+
+/// Writes decimal digits, with a sign if negative.
+pub(crate) fn write_bigint(out: &mut String, number: &BigInt) {
+    match i64::try_from(number) {
+        // Nearly all are small, and a machine's integers are written several times faster.
+        Ok(small) => json::write_integer(out, small),
+        Err(_) => out.push_str(&number.to_string()),
+    }
 }
 
 /// Reads a slot number: digits without leading zeros, below the count.

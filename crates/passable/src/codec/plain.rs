@@ -13,13 +13,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 
-use crate::codec::capdata::{Parts, read_class};
+use crate::codec::capdata::read_class;
 use crate::codec::error::{DecodeError, Problem, Segment};
-use crate::codec::json::{self, Bounds};
+use crate::codec::fields::Fields;
 use crate::codec::to_base64;
 use crate::text::Text;
-use crate::value::{MAX_DEPTH, NoRef, Reference, Remote, Value};
+use crate::value::{MAX_DEPTH, Reference, Remote, Value};
 use std::sync::Arc;
+
+mod text;
 
 const QCLASS: &str = "@qclass";
 
@@ -39,44 +41,8 @@ impl<C: Reference + Serialize> Value<C> {
     }
 }
 
-impl Value<NoRef> {
-    /// Reads plain JSON text. Faster than [`Value::from_json`]; keeps lone surrogates that are written as
-    /// escapes, and refuses a name that occurs twice in one object.
-    pub fn from_json_text(text: &str) -> Result<Value<NoRef>, DecodeError> {
-        json::read(text, Bounds::default(), &mut Plain)
-    }
-
-    /// Writes plain JSON text, names in the order of JavaScript's properties. Faster than [`Value::to_json`].
-    pub fn to_json_text(&self) -> String {
-        let mut out = String::new();
-        write_text_of(self, &mut out);
-        out
-    }
-}
-
-/// The codec of plain JSON text.
-struct Plain;
-
-impl json::Shape<NoRef> for Plain {
-    fn string(&mut self, text: Text) -> Result<Value<NoRef>, Problem> {
-        Ok(Value::String(text))
-    }
-
-    fn object(&mut self, fields: Vec<(Text, Value<NoRef>)>) -> Result<Value<NoRef>, DecodeError> {
-        if !fields.iter().any(|(name, _)| name == QCLASS) {
-            return Ok(Value::try_record(fields)?);
-        }
-        let mut parts = Parts(fields);
-        let Some(Value::String(class)) = parts.take(QCLASS) else {
-            return Err(Problem::Malformed(QCLASS).into());
-        };
-        let value = read_parts(&class, &mut parts)?;
-        if parts.0.is_empty() { Ok(value) } else { Err(Problem::Malformed("special object").into()) }
-    }
-}
-
 /// Reads a special object without references.
-fn read_parts<C>(class: &Text, parts: &mut Parts<C>) -> Result<Value<C>, Problem> {
+fn read_parts<C>(class: &Text, parts: &mut Fields<'_, C>) -> Result<Value<C>, Problem> {
     match class.as_bytes() {
         b"utf16" => Ok(Value::String(read_units(&parts.text("units")?)?)),
         b"hilbert-names" => {
@@ -90,39 +56,6 @@ fn read_parts<C>(class: &Text, parts: &mut Parts<C>) -> Result<Value<C>, Problem
             Ok(Value::try_record(pairs.iter().map(pair).collect::<Result<_, _>>()?)?)
         }
         _ => read_class(class, parts)?.ok_or_else(|| Problem::Class(class.clone())),
-    }
-}
-
-/// Writes the frequent shapes directly, and the rare ones by way of a tree.
-fn write_text_of(value: &Value<NoRef>, out: &mut String) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) if number.is_finite() => json::write_number(out, *number),
-        Value::String(text) if text.is_well_formed() => json::write_string(out, "", text),
-        Value::Array(array) => {
-            out.push('[');
-            for (index, element) in array.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_text_of(element, out);
-            }
-            out.push(']');
-        }
-        Value::Record(record) if record.names().all(|name| name.is_well_formed() && name != QCLASS) => {
-            out.push('{');
-            for (index, (name, value)) in json::property_order(record.fields()).enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                json::write_string(out, "", name);
-                out.push(':');
-                write_text_of(value, out);
-            }
-            out.push('}');
-        }
-        rare => out.push_str(&write(rare, &mut |never| match *never {}).to_string()),
     }
 }
 
@@ -255,7 +188,8 @@ fn read_special<C: Reference + DeserializeOwned>(
     fields: &Map<String, Json>,
     depth: u32,
 ) -> Result<Value<C>, DecodeError> {
-    let mut parts = Parts(read_fields(fields, &[QCLASS, "ref"], depth)?);
+    let (mut names, mut values) = read_fields(fields, &[QCLASS, "ref"], depth)?.into_iter().unzip();
+    let mut parts = Fields::new(&mut names, &mut values, 0);
     let value = match class {
         "remotable" | "promise" => {
             let iface = parts.take_text("iface")?;
@@ -267,7 +201,7 @@ fn read_special<C: Reference + DeserializeOwned>(
         }
         _ => read_parts(&Text::from(class), &mut parts)?,
     };
-    let unused = !parts.0.is_empty() || (fields.contains_key("ref") && value.as_reference().is_none());
+    let unused = !parts.names().is_empty() || (fields.contains_key("ref") && value.as_reference().is_none());
     if unused { Err(Problem::Malformed("special object").into()) } else { Ok(value) }
 }
 

@@ -3,10 +3,11 @@
 //! JSON in which strings that begin with one of `!"#$%&'()*+,-` are special. Bytes, which upstream cannot encode,
 //! are written here as `*` and base64.
 
-use crate::codec::error::{DecodeError, Problem};
+use crate::codec::error::{DecodeError, Fault, Problem};
+use crate::codec::fields::Fields;
 use crate::codec::json::{self, Bounds};
-use crate::codec::{CapData, Slots, from_base64, read_bigint, read_slot, to_base64};
-use crate::text::{Text, TextBuilder};
+use crate::codec::{CapData, Slots, from_base64, read_bigint, read_slot, to_base64, write_bigint};
+use crate::text::Text;
 use crate::value::{ErrorData, Reference, Remote, Value};
 use std::sync::Arc;
 
@@ -86,8 +87,9 @@ impl<'a, C: Reference> Writer<'a, C> {
             Value::Number(f64::NEG_INFINITY) => self.constant("#-Infinity"),
             Value::Number(number) => json::write_number(&mut self.out, *number),
             Value::BigInt(number) => {
-                let sign = if number.sign() == num_bigint::Sign::Minus { "" } else { "+" };
-                self.constant(&format!("{sign}{number}"));
+                self.out.push_str(if number.sign() == num_bigint::Sign::Minus { "\"" } else { "\"+" });
+                write_bigint(&mut self.out, number);
+                self.out.push('"');
             }
             Value::String(text) => self.text(text),
             Value::Bytes(bytes) => self.constant(&format!("*{}", to_base64(bytes))),
@@ -146,11 +148,7 @@ struct Decoder<'a, C> {
 fn without_prefix(text: &Text, prefix: usize) -> Text {
     match text.as_str() {
         Some(text) => Text::from(text.get(prefix..).unwrap_or_default()),
-        None => {
-            let mut builder = TextBuilder::default();
-            text.units().skip(prefix).for_each(|unit| builder.push_unit(unit));
-            builder.finish()
-        }
+        None => Text::from_wtf8(text.as_bytes().get(prefix..).unwrap_or_default()),
     }
 }
 
@@ -179,7 +177,10 @@ impl<C: Reference> json::Shape<C> for Decoder<'_, C> {
             Some(b'+' | b'-') => read_bigint(&text).map(Value::bigint),
             Some(b'$') => self.remote(&text).map(Value::Remotable),
             Some(b'&') => self.remote(&text).map(Value::Promise),
-            Some(b'*') => from_base64(without_prefix(&text, 1).as_str().unwrap_or("?")).map(Value::bytes),
+            Some(b'*') => {
+                let base64 = text.as_str().and_then(|text| text.get(1..)).unwrap_or("?");
+                from_base64(base64).map(Value::bytes)
+            }
             Some(b'#') => match text.as_bytes() {
                 b"#undefined" => Ok(Value::Undefined),
                 b"#NaN" => Ok(Value::Number(f64::NAN)),
@@ -191,10 +192,12 @@ impl<C: Reference> json::Shape<C> for Decoder<'_, C> {
         }
     }
 
-    fn object(&mut self, mut fields: Vec<(Text, Value<C>)>) -> Result<Value<C>, DecodeError> {
-        // Names are sorted and `#` is nearly the least special character, so a marker stands near the front.
-        let marked = fields.iter().any(|(name, _)| name.as_bytes().first() == Some(&b'#'));
-        if marked {
+    fn object(&mut self, mut fields: Fields<'_, C>) -> Result<Value<C>, Fault> {
+        if !fields.names().iter().any(is_special) {
+            return Ok(fields.into_record()?);
+        }
+        let mut fields: Vec<_> = fields.drain().collect();
+        if fields.iter().any(|(name, _)| name.as_bytes().first() == Some(&b'#')) {
             return Ok(special(fields)?);
         }
         for (name, _) in &mut fields {

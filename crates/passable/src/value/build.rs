@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::vec::Drain;
 
 use num_bigint::BigInt;
+use triomphe::ThinArc;
 
 use super::{Array, ErrorData, Record, Remote, Symbol, Tagged, Value, ValueError, depth_above};
 use crate::text::Text;
@@ -58,7 +60,13 @@ impl<C> Value<C> {
     /// An array, or the reason why there can be none.
     pub fn try_array(elements: Vec<Value<C>>) -> Result<Self, ValueError> {
         let depth = depth_above(&elements)?;
-        Ok(Value::Array(Array(Arc::new((depth, elements)))))
+        Ok(Value::Array(Array(ThinArc::from_header_and_iter(depth, elements.into_iter()))))
+    }
+
+    /// An array of what a decoder has put upon its stack.
+    pub(crate) fn array_of(elements: Drain<'_, Value<C>>) -> Result<Self, ValueError> {
+        let depth = depth_above(elements.as_slice())?;
+        Ok(Value::Array(Array(ThinArc::from_header_and_iter(depth, elements))))
     }
 
     /// A record. Refuses a name that occurs twice.
@@ -83,7 +91,12 @@ impl<C> Value<C> {
             }
         }
         let depth = depth_above(fields.iter().map(|(_, value)| value))?;
-        Ok(Value::Record(Record(Arc::new((depth, fields)))))
+        Ok(Self::sorted_record(depth, fields.into_iter()))
+    }
+
+    /// A record of fields that are sorted, and of a depth that [`depth_above`] has found.
+    pub(crate) fn sorted_record(depth: u32, fields: impl ExactSizeIterator<Item = (Text, Value<C>)>) -> Self {
+        Value::Record(Record(ThinArc::from_header_and_iter(depth, fields)))
     }
 
     /// A tagged payload. As to depth see [`Value::array`].

@@ -45,10 +45,10 @@ impl<C: PartialEq> PartialEq for Value<C> {
             (Value::Symbol(left), Value::Symbol(right)) => left == right,
             (Value::Error(left), Value::Error(right)) => left == right,
             (Value::Array(left), Value::Array(right)) => {
-                Arc::ptr_eq(&left.0, &right.0) || left.as_slice() == right.as_slice()
+                left.0.ptr() == right.0.ptr() || left.as_slice() == right.as_slice()
             }
             (Value::Record(left), Value::Record(right)) => {
-                Arc::ptr_eq(&left.0, &right.0) || left.fields() == right.fields()
+                left.0.ptr() == right.0.ptr() || left.fields() == right.fields()
             }
             (Value::Tagged(left), Value::Tagged(right)) => {
                 Arc::ptr_eq(&left.0, &right.0)
