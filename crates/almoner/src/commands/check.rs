@@ -1,8 +1,11 @@
 //! `almoner check` and `almoner pattern check`.
 
+use std::fmt;
 use std::io::BufRead as _;
+use std::ops::Range;
 
-use passable::{pattern_check, pattern_check_line, visible, visible_line};
+use miette::{LabeledSpan, NamedSource, SourceSpan};
+use passable::{PatternCheckError, PatternError, pattern_check, pattern_check_line, visible, visible_line};
 
 use super::{output, run};
 use crate::cli::{CheckArgs, PatternVerb};
@@ -10,6 +13,73 @@ use crate::exit::{Ended, Exit, Failure};
 
 /// How wide the long form of a pattern is written, in columns.
 const WIDTH: usize = 100;
+
+/// What to write where nothing better is known.
+const PATTERNS: &str = "a pattern is written like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`";
+const VALUES: &str = "a value is written like `3`, `\"text\"`, `[1, 2n]` or `{a: true}`";
+/// How many bytes of a long line are shown on each side of what is wrong.
+const AROUND: usize = 60;
+
+/// A pattern or a value that cannot be read, with the place where it stops making sense.
+#[derive(Debug)]
+struct Unreadable {
+    name: &'static str,
+    error: PatternError,
+    like: &'static str,
+    source: NamedSource<String>,
+    span: Range<usize>,
+}
+
+impl Unreadable {
+    fn new(name: &'static str, text: &str, error: PatternError, like: &'static str) -> Unreadable {
+        let (mut text, mut span) = excerpt(text, &error.span);
+        // The end of a text is pointed at behind it.
+        if span.is_empty() && span.end == text.len() {
+            text.push(' ');
+            span.end += 1;
+        }
+        Unreadable { name, error, like, source: NamedSource::new(name, text), span }
+    }
+}
+
+/// The text, or of a long one the part around a span, and where the span is then.
+fn excerpt(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
+    let end = span.end.min(span.start.saturating_add(AROUND));
+    let from = text.floor_char_boundary(span.start.saturating_sub(AROUND));
+    let to = text.ceil_char_boundary(end.saturating_add(AROUND).min(text.len()));
+    match text.get(from..to) {
+        Some(part) if text.len() > 4 * AROUND => {
+            let before = if from > 0 { "…" } else { "" };
+            let after = if to < text.len() { "…" } else { "" };
+            let shift = |at: usize| at - from + before.len();
+            (format!("{before}{part}{after}"), shift(span.start)..shift(end))
+        }
+        _ => (text.to_owned(), span.clone()),
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} cannot be read: {}", self.name, self.error.message)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+impl miette::Diagnostic for Unreadable {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.error.help.as_deref().unwrap_or(self.like)))
+    }
+
+    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
+        Some(&self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let span = SourceSpan::from((self.span.start, self.span.len()));
+        Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(Some("here".to_owned()), span))))
+    }
+}
 
 /// `almoner check`.
 ///
@@ -46,9 +116,13 @@ pub fn pattern(verb: &PatternVerb) -> Ended {
         return Ok(Exit::Ok);
     }
     let (pattern, value) = (pattern.as_deref().unwrap_or_default(), value.as_deref().unwrap_or_default());
-    let found = pattern_check(pattern, value).map_err(|e| {
-        Failure::new(Exit::Invalid, e.to_string())
-            .help("a pattern is written like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`")
+    let found = pattern_check(pattern, value).map_err(|error| {
+        let (name, text, error, like) = match error {
+            PatternCheckError::Pattern(error) => ("pattern", pattern, error, PATTERNS),
+            PatternCheckError::Value(error) => ("value", value, error, VALUES),
+        };
+        output::report(&run::picture(&Unreadable::new(name, text, error, like)));
+        Failure::silent(Exit::Invalid)
     })?;
     let asked = format!("{}\n  that is: {}", visible_line(&found.pattern), visible_line(&found.asks));
     match found.mismatch {

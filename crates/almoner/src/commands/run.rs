@@ -65,19 +65,20 @@ pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
     let (definition, diagnostics) = definition::parse(bundle);
     let failed = diagnostics.iter().any(|d| d.severity == Severity::Error);
     if !diagnostics.is_empty() {
-        output::report(&show_report(Report::new(bundle, diagnostics)));
+        output::report(&picture(&Report::new(bundle, diagnostics)));
     }
     definition.filter(|_| !failed).ok_or_else(|| Failure::silent(Exit::Invalid))
 }
 
-fn show_report(report: Report) -> String {
+/// A finding with the lines that it points at. Safe to show.
+pub fn picture(finding: &dyn miette::Diagnostic) -> String {
     // Without colours: what is foreign in the picture is made visible afterwards, and so would they be.
     let theme = miette::GraphicalTheme::unicode_nocolor();
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(output::columns());
     let mut text = String::new();
-    match handler.render_report(&mut text, &report) {
+    match handler.render_report(&mut text, finding) {
         Ok(()) => visible(&text).into_owned(),
-        Err(_) => plain(&report),
+        Err(_) => visible(&finding.to_string()).into_owned(),
     }
 }
 

@@ -275,8 +275,50 @@ fn patterns_are_explained_and_checked_by_the_line() {
     let no = home.almoner(&["pattern", "check", "1..5", "7"]).expect(6).out;
     assert!(no.contains("does not match") && no.contains("expected: at most 5"), "{no}");
     home.almoner(&["pattern", "check", "{a: M.string()}", "{a: \"x\"}"]).expect(0);
-    let broken = home.almoner(&["pattern", "check", "M.nope()", "1"]).expect(6);
-    assert!(broken.err.contains("help:"), "{}", broken.err);
+    // What cannot be read is shown with its place.
+    let deep = format!("M.or({}M.strng())", "M.any(), ".repeat(200));
+    for (pattern, value, said) in [
+        (
+            "M.arrayOf(M.strng())",
+            "1",
+            &[
+                "the pattern cannot be read: there is no matcher M.strng",
+                "pattern:1:13",
+                "──┬──",
+                "here",
+                "did you mean M.string?",
+            ][..],
+        ),
+        ("a|5..1", "1", &["this range is empty", "pattern:1:3", "a range looks like 1..5"]),
+        (
+            "{ a: ",
+            "1",
+            &[
+                "expected data or a pattern, but the text ends",
+                "pattern:1:6",
+                "┬",
+                "a pattern is written like",
+            ],
+        ),
+        (
+            "{\n  a: M.string(),\n  a: 1 }",
+            "1",
+            &["this name occurs twice", "pattern:3:3", "a pattern is written like"],
+        ),
+        (
+            "string",
+            "[1, x]",
+            &["the value cannot be read: `x` is neither data", "value:1:5", "text stands in quotes: \"x\""],
+        ),
+        (deep.as_str(), "1", &["there is no matcher M.strng", "…", "did you mean M.string?"]),
+    ] {
+        let broken = home.almoner(&["pattern", "check", pattern, value]).expect(6);
+        for part in said {
+            assert!(broken.err.contains(part), "{part:?} in\n{}", broken.err);
+        }
+        assert!(broken.err.lines().all(|line| line.chars().count() < 200), "{}", broken.err);
+        assert!(broken.out.is_empty(), "{}", broken.out);
+    }
     let line = |specimen: &str| {
         format!(
             r##"{{"pattern": {{"body": "#{{\"#tag\":\"match:string\",\"payload\":[]}}", "slots": []}}, "specimen": {{"body": "{specimen}", "slots": []}}}}"##
@@ -297,7 +339,11 @@ fn a_worker_file_can_be_checked_without_running_it() {
     let home = Home::with_inbox();
     let long = home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out;
     assert!(long.contains(r#"class: M.or("invoice", "meeting", "contract", "mail")"#), "{long}");
-    home.write("bad.worker", "---\nslot: {}\n---\nx\n");
+    home.write("bad.worker", "---\nslot: {}\ninput:\n  a: \"\\u00fc|5..1\"\n---\nx\n");
     let said = home.almoner(&["check", "bad.worker"]).expect(6);
-    assert!(said.err.contains("slot"), "{}", said.err);
+    for part in
+        ["slot", "this range is empty", "bad.worker:4:14", "·              ────", "a range looks like 1..5"]
+    {
+        assert!(said.err.contains(part), "{part:?} in\n{}", said.err);
+    }
 }

@@ -187,8 +187,8 @@ impl<C: Reference> Parser<'_, C> {
                 Ok(item)
             }
             Token::Name(name) => self.named(&name),
-            Token::End => Err(PatternError::new(span, "expected a pattern, but the text ends")),
-            Token::Sign(sign) => Err(PatternError::new(span, format!("expected a pattern, not `{sign}`"))),
+            Token::End => Err(PatternError::new(span, "expected data or a pattern, but the text ends")),
+            Token::Sign(sign) => Err(PatternError::new(span, format!("expected data or a pattern, not `{sign}`"))),
         }
     }
 
@@ -247,8 +247,8 @@ impl<C: Reference> Parser<'_, C> {
             }
             _ => {
                 let shown = crate::visible_line(name).into_owned();
-                return Err(PatternError::new(span, format!("`{shown}` is no pattern"))
-                    .help(format!("a matcher begins with M., and text stands in quotes: \"{shown}\"")));
+                return Err(PatternError::new(span, format!("`{shown}` is neither data nor a pattern"))
+                    .help(format!("text stands in quotes: \"{shown}\"; a matcher begins with M.")));
             }
         };
         Ok(Item::Value(value))

@@ -111,7 +111,7 @@ fn shorthand_errors_point_at_what_is_wrong() {
 #[test]
 fn expressions_have_errors_with_spans() {
     for (text, span, expected) in [
-        ("M.string(", 9..9, "expected a pattern, but the text ends"),
+        ("M.string(", 9..9, "expected data or a pattern, but the text ends"),
         ("M.arrayOf(M.strng())", 12..17, "there is no matcher M.strng (did you mean M.string?)"),
         (
             "M.string({ stringLengthLimit: 'x' })",
@@ -124,7 +124,7 @@ fn expressions_have_errors_with_spans() {
         (
             "string",
             0..6,
-            "`string` is no pattern (a matcher begins with M., and text stands in quotes: \"string\")",
+            "`string` is neither data nor a pattern (text stands in quotes: \"string\"; a matcher begins with M.)",
         ),
         ("\"abc", 0..4, "this string does not end"),
         ("M.containerHas(M.any(), 0n)", 24..26, "the count is a big integer of at least 1 (write 1n)"),

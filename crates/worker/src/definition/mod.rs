@@ -13,6 +13,7 @@ mod fields;
 mod filters;
 mod front;
 mod parse;
+mod places;
 mod render;
 mod steps;
 mod suggest;

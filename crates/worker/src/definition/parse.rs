@@ -10,6 +10,7 @@ use passable::CAPABILITY_WORDS;
 use super::bundle::{Bundle, MAX_BYTES};
 use super::diagnostic::{Diagnostic, Severity};
 use super::fields::{Fields, IDENTIFIER, Problems, is_identifier};
+use super::places::Places;
 use super::template::{Place, Template};
 use super::walk::Walk;
 use super::yaml::{Data, Node};
@@ -392,22 +393,25 @@ fn usd(limits: &Node, problems: &mut Problems<'_>) -> Option<f64> {
 /// `mail|file` would otherwise hold one without anybody noticing.
 fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
     capability_words(node, problems);
-    let plain = node.to_shorthand(source);
+    let mut places = Places::new(source);
+    let plain = node.to_shorthand(&mut places);
     match Pattern::from_shorthand(&plain) {
         Ok(pattern) => Some(pattern),
         Err(_) => {
-            broken(&plain, problems);
+            broken(&plain, &places, problems);
             None
         }
     }
 }
 
 /// Reports every part that is no pattern, where reading the whole stops at the first.
-fn broken(node: &passable::Node, problems: &mut Problems<'_>) {
+fn broken(node: &passable::Node, places: &Places<'_>, problems: &mut Problems<'_>) {
     let before = problems.0.len();
     match node {
-        passable::Node::List(parts, _) => parts.iter().for_each(|part| broken(part, problems)),
-        passable::Node::Map(fields, _) => fields.iter().for_each(|(_, _, part)| broken(part, problems)),
+        passable::Node::List(parts, _) => parts.iter().for_each(|part| broken(part, places, problems)),
+        passable::Node::Map(fields, _) => {
+            fields.iter().for_each(|(_, _, part)| broken(part, places, problems))
+        }
         _ => {}
     }
     if problems.0.len() == before
@@ -416,8 +420,11 @@ fn broken(node: &passable::Node, problems: &mut Problems<'_>) {
         problems.error(
             "worker/pattern",
             error.message,
-            &error.span,
-            error.help.as_deref().unwrap_or_default(),
+            &places.in_file(error.span),
+            error
+                .help
+                .as_deref()
+                .unwrap_or("write it like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`"),
         );
     }
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
 
 use super::diagnostic::Diagnostic;
+use super::places::Places;
 
 /// How deep values may nest.
 const MAX_DEPTH: usize = 32;
@@ -57,21 +58,21 @@ impl Node {
         }
     }
 
-    /// The value as the pattern shorthand has it.
-    pub(crate) fn to_shorthand(&self, source: &str) -> passable::Node {
+    /// The value as the pattern shorthand has it; its spans are those of `places`.
+    pub(crate) fn to_shorthand(&self, places: &mut Places<'_>) -> passable::Node {
         use passable::Node as Plain;
         let span = self.span.clone();
         match &self.data {
             Data::Null => Plain::Null(span),
             Data::Bool(value) => Plain::Bool(*value, span),
             Data::Number(number) => Plain::Number(number.as_f64().unwrap_or(f64::NAN), span),
-            Data::Text(text) => Plain::Text(text.clone(), verbatim(text, &span, source).unwrap_or(span)),
+            Data::Text(text) => Plain::Text(text.clone(), places.add(text, &span)),
             Data::List(items) => {
-                Plain::List(items.iter().map(|item| item.to_shorthand(source)).collect(), span)
+                Plain::List(items.iter().map(|item| item.to_shorthand(places)).collect(), span)
             }
             Data::Map(entries) => {
                 let entry = |(key, node): &(Key, Node)| {
-                    (key.text.clone(), key.span.clone(), node.to_shorthand(source))
+                    (key.text.clone(), key.span.clone(), node.to_shorthand(places))
                 };
                 Plain::Map(entries.iter().map(entry).collect(), span)
             }

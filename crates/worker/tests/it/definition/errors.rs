@@ -125,14 +125,34 @@ fn patterns() {
       write it like `input: { rubric: string }`
     3:18 "5..1" [worker/pattern] this range is empty
       a range looks like 1..5, 0.. or ..9.5
-    3:33 "pass||fail" [worker/pattern] an alternative is empty
+    3:37 "||" [worker/pattern] an alternative is empty
+      write what stands between two `|`, or leave one of them out
     3:51 "mail|file" [worker/pattern] `file` is the word for a capability; inputs and outputs are data
       for the text `file` write '"file"'; authority comes through `slots`
     "#);
     assert_snapshot!(front("input: { a?: string, a: number }\noutput: { a: M.nat(, b: \"M.nat(\" }"), @r#"
     2:22 "a" [worker/pattern] this name occurs twice
-    3:20 "" [worker/pattern] expected a pattern, but the text ends
-    3:32 "" [worker/pattern] expected a pattern, but the text ends
+      keep one of the two; `?` marks a field, it is no part of its name
+    3:20 "" [worker/pattern] expected data or a pattern, but the text ends
+      write it like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`
+    3:32 "" [worker/pattern] expected data or a pattern, but the text ends
+      write it like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`
+    "#);
+}
+
+#[test]
+fn patterns_are_pointed_at_through_quotes_escapes_and_lines() {
+    assert_snapshot!(front("input: { a: 'it''s|5..1', b: \"\\u00fc|M.any\\x28\\x29|7..2\" }"), @r#"
+    2:20 "5..1" [worker/pattern] this range is empty
+      a range looks like 1..5, 0.. or ..9.5
+    2:52 "7..2" [worker/pattern] this range is empty
+      a range looks like 1..5, 0.. or ..9.5
+    "#);
+    assert_snapshot!(front("output:\n  a: |\n    M.splitRecord(\n      { n: M.strng() },\n    )\n  b: M.or(1,\n    M.nope())"), @r#"
+    5:14 "strng" [worker/pattern] there is no matcher M.strng
+      did you mean M.string?
+    8:7 "nope" [worker/pattern] there is no matcher M.nope
+      did you mean M.not?
     "#);
 }
 

@@ -1,0 +1,169 @@
+//! Where the characters of a text stand in the file in which it was written, with escapes and over several lines.
+
+use std::ops::Range;
+
+/// Texts of a file and where their characters stand.
+///
+/// A text that stands in the file as it is read has the file's own spans. Any other has spans beyond the end of the
+/// file, which [`Places::in_file`] brings back.
+pub(crate) struct Places<'s> {
+    source: &'s str,
+    written: Vec<Written>,
+    next: usize,
+}
+
+/// A text that is not written as it is read.
+struct Written {
+    /// Where its spans begin.
+    start: usize,
+    /// Where each byte of it stands in the file, and at last its end; `None` if that cannot be told.
+    bytes: Option<Vec<usize>>,
+    /// Where the whole stands.
+    whole: Range<usize>,
+}
+
+impl<'s> Places<'s> {
+    /// For texts of a file.
+    pub(crate) fn new(source: &'s str) -> Places<'s> {
+        Places { source, written: Vec::new(), next: source.len() + 1 }
+    }
+
+    /// The span of a text that is written at `whole`.
+    pub(crate) fn add(&mut self, text: &str, whole: &Range<usize>) -> Range<usize> {
+        let raw = self.source.get(whole.clone()).unwrap_or_default();
+        let bytes = bytes(text, raw).map(|mut bytes| {
+            bytes.iter_mut().for_each(|at| *at += whole.start);
+            bytes
+        });
+        if let Some(first) = bytes.as_ref().and_then(|bytes| bytes.first())
+            && self.source.get(*first..first + text.len()) == Some(text)
+        {
+            return *first..first + text.len();
+        }
+        let start = self.next;
+        // One more, so that the end of a text is not the start of the next.
+        self.next = start + text.len() + 1;
+        self.written.push(Written { start, bytes, whole: whole.clone() });
+        start..start + text.len()
+    }
+
+    /// A span of the file, for one of the file or of a text.
+    pub(crate) fn in_file(&self, span: Range<usize>) -> Range<usize> {
+        let Some(written) = self.written.iter().rev().find(|written| written.start <= span.start) else {
+            return span;
+        };
+        let at = |place: usize| written.bytes.as_ref()?.get(place.saturating_sub(written.start)).copied();
+        match (at(span.start), at(span.end)) {
+            (Some(start), Some(end)) => start..end.max(start),
+            _ => written.whole.clone(),
+        }
+    }
+}
+
+/// Where each byte of a text stands in what was written for it, and at last its end. `None` where they cannot be laid
+/// side by side.
+fn bytes(text: &str, raw: &str) -> Option<Vec<usize>> {
+    let quote = raw.chars().next().filter(|first| matches!(first, '"' | '\''));
+    let mut at = match raw.chars().next()? {
+        '"' | '\'' => 1,
+        // The text of a block begins on the next line.
+        '|' | '>' => raw.find('\n')?,
+        _ => 0,
+    };
+    let mut bytes = Vec::with_capacity(text.len() + 1);
+    for char in text.chars() {
+        loop {
+            let rest = raw.get(at..)?;
+            let Some(next) = rest.chars().next() else {
+                // The end of a block's last line is not counted as a part of it.
+                if !char.is_whitespace() {
+                    return None;
+                }
+                bytes.extend(std::iter::repeat_n(at, char.len_utf8()));
+                break;
+            };
+            let length = match (next, quote) {
+                ('\\', Some('"')) => match escape(rest)? {
+                    // A line that is continued gives nothing.
+                    (length, false) => {
+                        at += length;
+                        continue;
+                    }
+                    (length, true) => length,
+                },
+                ('\'', Some('\'')) if char == '\'' => 2,
+                _ if next == char && (char != ' ' || !rest.trim_start_matches(' ').starts_with('\n')) => {
+                    next.len_utf8()
+                }
+                // Line ends, with the blanks around them, are folded into one blank; or indent what follows.
+                _ if next.is_whitespace() && char == ' ' && rest.trim_start().len() < rest.len() => {
+                    rest.len() - rest.trim_start().len()
+                }
+                _ if next.is_whitespace() => {
+                    at += next.len_utf8();
+                    continue;
+                }
+                _ => return None,
+            };
+            bytes.extend(std::iter::repeat_n(at, char.len_utf8()));
+            // A character that is written as itself has a place for each of its bytes.
+            if next == char && length == char.len_utf8() {
+                let first = bytes.len() - char.len_utf8();
+                bytes.iter_mut().skip(first).enumerate().for_each(|(byte, place)| *place += byte);
+            }
+            at += length;
+            break;
+        }
+    }
+    bytes.push(at);
+    Some(bytes)
+}
+
+/// How long an escape is, and whether it stands for a character.
+fn escape(rest: &str) -> Option<(usize, bool)> {
+    Some(match rest.chars().nth(1)? {
+        'x' => (4, true),
+        'u' => (6, true),
+        'U' => (10, true),
+        '\n' | '\r' => {
+            let line = rest.get(1..)?;
+            (1 + line.len() - line.trim_start().len(), false)
+        }
+        other => (1 + other.len_utf8(), true),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_are_found_where_they_are_written() {
+        for (raw, text, part, found) in [
+            ("a|strng", "a|strng", "strng", "strng"),
+            ("\"a|strng\"", "a|strng", "strng", "strng"),
+            ("'it''s|strng'", "it's|strng", "strng", "strng"),
+            ("'it''s|strng'", "it's|strng", "'", "''"),
+            ("\"a\\t\\u00fc|strng\"", "a\t\u{fc}|strng", "strng", "strng"),
+            ("\"a\\t\\u00fc|strng\"", "a\t\u{fc}|strng", "\u{fc}", "\\u00fc"),
+            ("\"\u{fc}\\\"|strng\"", "\u{fc}\"|strng", "strng", "strng"),
+            ("\"a \\\n   |strng\"", "a |strng", "strng", "strng"),
+            ("a |\n    strng", "a | strng", "strng", "strng"),
+            (">\n  a |\n  strng\n", "a | strng\n", "strng", "strng"),
+            ("M.or(\n      M.strng())", "M.or(\n  M.strng())\n", "strng", "strng"),
+            ("|\n    M.or(\n      M.strng())\n", "M.or(\n  M.strng())\n", "strng", "strng"),
+        ] {
+            let source = format!("key: {raw}\n");
+            let mut places = Places::new(&source);
+            let span = places.add(text, &(5..5 + raw.len()));
+            let start = span.start + text.find(part).unwrap();
+            let place = places.in_file(start..start + part.len());
+            assert_eq!(source.get(place), Some(found), "{raw:?}");
+            assert_eq!(places.in_file(2..3), 2..3);
+        }
+        // What cannot be laid side by side has the place of the whole.
+        let mut places = Places::new("key: abc");
+        let span = places.add("xyz", &(5..8));
+        assert_eq!(places.in_file(span.start + 1..span.start + 2), 5..8);
+    }
+}
