@@ -2,6 +2,7 @@
 //!
 //! The peer is measured if `node` is there and `PASSABLE_PEER` names a directory in which
 //! `npm install @endo/init @endo/marshal @endo/patterns` has been run. Without it there are figures but no ratios.
+//! `BENCH_ONLY` names the one row to measure, for a profiler.
 
 #![allow(
     clippy::print_stdout,
@@ -66,7 +67,10 @@ fn seconds(samples: usize, mut work: impl FnMut()) -> (f64, f64, f64) {
 
 /// What Node needs for the same work, in seconds per call, by name.
 fn peer(body: &str) -> BTreeMap<String, f64> {
-    let Some(directory) = std::env::var_os("PASSABLE_PEER") else { return BTreeMap::new() };
+    let Some(directory) = std::env::var_os("PASSABLE_PEER") else {
+        println!("no ratios: PASSABLE_PEER names no directory with the npm packages; see docs/measurements.md");
+        return BTreeMap::new();
+    };
     let script = std::path::Path::new(&directory).join("passable-peer.mjs");
     let input = std::path::Path::new(&directory).join("passable-peer.json");
     let work = serde_json::json!({ "body": body });
@@ -98,11 +102,15 @@ fn main() {
     let small_pattern = Pattern::<NoRef>::parse(SMALL).unwrap();
     let large_pattern = Pattern::<NoRef>::parse(LARGE).unwrap();
     assert!(small_pattern.matches(&small_value) && large_pattern.matches(&value));
-    let theirs = peer(&small_body.body);
+    let only = std::env::var("BENCH_ONLY").ok();
+    let theirs = if only.is_none() { peer(&small_body.body) } else { BTreeMap::new() };
     println!("row\tdocuments\t1000\t\t{} kB as smallcaps", small_body.body.len() / 1000);
 
     // Work in bytes gives MB/s, work in calls gives calls/s.
     let row = |name: &str, bytes: Option<usize>, aim: f64, work: &mut dyn FnMut()| {
+        if only.as_ref().is_some_and(|only| only != name) {
+            return;
+        }
         let (least, median, most) = seconds(samples, work);
         let (scale, unit) = match bytes {
             Some(bytes) => (bytes as f64 / 1e6, "MB/s"),

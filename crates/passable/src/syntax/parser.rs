@@ -188,7 +188,9 @@ impl<C: Reference> Parser<'_, C> {
             }
             Token::Name(name) => self.named(&name),
             Token::End => Err(PatternError::new(span, "expected data or a pattern, but the text ends")),
-            Token::Sign(sign) => Err(PatternError::new(span, format!("expected data or a pattern, not `{sign}`"))),
+            Token::Sign(sign) => {
+                Err(PatternError::new(span, format!("expected data or a pattern, not `{sign}`")))
+            }
         }
     }
 
