@@ -68,7 +68,9 @@ fn seconds(samples: usize, mut work: impl FnMut()) -> (f64, f64, f64) {
 /// What Node needs for the same work, in seconds per call, by name.
 fn peer(body: &str) -> BTreeMap<String, f64> {
     let Some(directory) = std::env::var_os("PASSABLE_PEER") else {
-        println!("no ratios: PASSABLE_PEER names no directory with the npm packages; see docs/measurements.md");
+        println!(
+            "no ratios: PASSABLE_PEER names no directory with the npm packages; see docs/measurements.md"
+        );
         return BTreeMap::new();
     };
     let script = std::path::Path::new(&directory).join("passable-peer.mjs");
