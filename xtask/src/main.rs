@@ -14,6 +14,7 @@
 mod bench;
 mod demo;
 mod deny;
+mod fuzz;
 mod process;
 mod setup;
 mod test;
@@ -27,8 +28,10 @@ use anyhow::Result;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
-  test [--quick]       everything that must hold: tools, format, tidy, lints, tests, doc tests, scripted demo
-                       (--quick leaves out installing tools and the demo)
+  test [--quick]       everything that must hold: tools, format, tidy, lints, tests, doc tests, fuzz, scripted demo
+                       (--quick leaves out installing tools, the fuzz targets and the demo)
+  fuzz [SECONDS] [TARGET]
+                       every fuzz target for so long, two at a time (20 unless said), or those named like TARGET
   demo [ARGS…]         build almoner for release and run `almoner demo ARGS…`
   tidy                 the rules that the compiler does not know (also part of `cargo test -p xtask`)
   bench WHAT [N]       one table of measurements; WHAT is run, or the name of a crate that has benches
@@ -69,6 +72,7 @@ fn dispatch(arguments: &[String]) -> Result<End> {
     match command {
         "test" => test::main(rest),
         "demo" => demo::main(rest),
+        "fuzz" => fuzz::main(rest),
         "tidy" => tidy::main(rest),
         "bench" => bench::main(rest),
         "deny" => deny::main(rest),

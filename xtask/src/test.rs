@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 
 use crate::process::{cargo, run, shown, tee, works};
 use crate::workspace::Workspace;
-use crate::{End, setup, tidy};
+use crate::{End, fuzz, setup, tidy};
 
 /// The demo that needs no key, no network and no weights.
 const SCRIPTED_DEMO: &[&str] = &["demo", "--scripted"];
@@ -38,6 +38,7 @@ type Phase = (&'static str, fn(&Workspace) -> Result<Outcome>);
 const SETUP: Phase = ("tools", tools);
 const CHECKS: [Phase; 5] =
     [("format", format), ("tidy", tidy_rules), ("lints", lints), ("tests", tests), ("doc tests", doc_tests)];
+const FUZZ: Phase = ("fuzz", fuzz_targets);
 const DEMO: Phase = ("demo, scripted", demo);
 
 /// One line of the summary.
@@ -63,7 +64,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     let mut phases: Vec<Phase> = CHECKS.to_vec();
     if !quick {
         phases.insert(0, SETUP);
-        phases.push(DEMO);
+        phases.extend([FUZZ, DEMO]);
     }
     let start = Instant::now();
     let mut lines = Vec::new();
@@ -97,7 +98,7 @@ fn conclude(lines: &[Line], not_run: &[&str], time: Duration, quick: bool) -> En
         println!("{name:<16}not run");
     }
     if quick {
-        println!("left out by --quick: {}, {}", SETUP.0, DEMO.0);
+        println!("left out by --quick: {}, {}, {}", SETUP.0, FUZZ.0, DEMO.0);
     }
     let seconds = time.as_secs();
     match lines.iter().find(|line| !line.outcome.held) {
@@ -156,6 +157,12 @@ fn doc_tests(workspace: &Workspace) -> Result<Outcome> {
     let mut command = cargo(&workspace.root, &["test", "--doc", "--workspace"]);
     with_test_features(&mut command, workspace);
     counted(&mut prepared(command, workspace)?)
+}
+
+fn fuzz_targets(workspace: &Workspace) -> Result<Outcome> {
+    let mut command = fuzz::targets(workspace, fuzz::SECONDS);
+    with_test_features(&mut command, workspace);
+    counted(&mut command)
 }
 
 /// With the binary that the tests drove. A build of its own would be one with other features, and so build all that

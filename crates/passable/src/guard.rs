@@ -336,7 +336,7 @@ impl<C: Reference> InterfaceGuard<C> {
     /// let wrong = method.check_arguments("List", &symbol.label(), &[Value::Null]).unwrap_err();
     /// assert_eq!(
     ///     wrong.to_string(),
-    ///     r#"In "[Symbol(Symbol.iterator)]" method of (List): arg 0: null (a null) - Must be a bigint"#,
+    ///     r#"In "[Symbol(Symbol.iterator)]" method of (List): arg 0: null (an object) - Must be a bigint"#,
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

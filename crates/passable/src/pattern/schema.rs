@@ -266,7 +266,7 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
                     || (*value == "integer" && *other == "number")
                     || (*value == "number" && *other == "integer")
             }
-            (_, Some(other)) => value == other,
+            (_, Some(other)) => value == other || is_least(keyword),
         });
         if !compatible {
             others.push(Json::Object(own));
@@ -276,6 +276,9 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
             if keyword == "type" && merged.get("type").is_some_and(|other| *other == "integer") {
                 continue;
             }
+            if is_least(&keyword) && merged.get(&keyword).and_then(Json::as_u64) > value.as_u64() {
+                continue;
+            }
             merged.insert(keyword, value);
         }
     }
@@ -283,6 +286,11 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
         merged.insert("allOf".to_owned(), Json::Array(others));
     }
     Json::Object(merged)
+}
+
+/// Whether the larger of two values says both.
+fn is_least(keyword: &str) -> bool {
+    matches!(keyword, "minItems" | "minLength")
 }
 
 /// What a part says of JSON that another part has written; `None` if that cannot be said.

@@ -5,7 +5,6 @@
 mod arbitrary;
 mod differential;
 mod form;
-mod fuzz;
 mod hostile;
 mod interface;
 mod laws;

@@ -1,0 +1,39 @@
+//! `cargo xtask fuzz`: every fuzz target of the workspace for as long as is asked for.
+//!
+//! A target is a test of a crate's binary `tests/fuzz`. The fuzzer runs on the stable toolchain and needs no other build
+//! than the tests.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::End;
+use crate::process::{cargo, run, shown};
+use crate::workspace::Workspace;
+
+/// For how long `cargo xtask test` runs each target.
+pub(crate) const SECONDS: u32 = 20;
+
+/// The command that runs every target for so many seconds.
+pub(crate) fn targets(workspace: &Workspace, seconds: u32) -> Command {
+    let mut command = cargo(&workspace.root, &["test", "--no-fail-fast", "--workspace", "--test", "fuzz"]);
+    command.env("BOLERO_RANDOM_TEST_TIME_MS", (u64::from(seconds) * 1000).to_string());
+    command
+}
+
+pub(crate) fn main(arguments: &[String]) -> Result<End> {
+    let (seconds, target) = match arguments {
+        [] => (SECONDS, None),
+        [seconds] => (seconds.parse().unwrap_or(0), None),
+        [seconds, target] => (seconds.parse().unwrap_or(0), Some(target)),
+        _ => (0, None),
+    };
+    if seconds == 0 {
+        return Ok(End::Usage("`fuzz` takes a number of seconds and the name of a target".to_owned()));
+    }
+    let workspace = Workspace::read()?;
+    let mut command = targets(&workspace, seconds);
+    command.args(["--", "--test-threads=2"]).args(target);
+    println!("{}", shown(&command));
+    Ok(if run(&mut command)? { End::Good } else { End::Bad })
+}
