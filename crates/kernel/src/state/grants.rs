@@ -9,8 +9,8 @@ use crate::grant::{Attenuation, EVERY_METHOD, Grant};
 use crate::hub;
 use crate::id::{FormulaId, GrantNumber, MessageNumber, Number};
 use crate::proposal::Value;
-use crate::table::{self, PromiseRow};
-use crate::txn::Table;
+use crate::table::{self, PromiseRow, TokenRow};
+use crate::txn::{NOBODY, Table};
 
 use super::State;
 
@@ -222,6 +222,23 @@ impl State<'_> {
     pub(crate) fn put_grant(&mut self, grant: &Grant) -> Result<(), Fault> {
         table::save(self.txn, Table::Grant, &grant.owner.0, &grant.id.number, grant, None)?;
         Ok(())
+    }
+
+    /// Keeps a sharing token, and what it gives, until it is used or ends.
+    pub(crate) fn put_token(&mut self, token: &Number, row: &TokenRow) -> Result<(), Fault> {
+        table::save(self.txn, Table::Token, &NOBODY, &token.0, row, None)?;
+        let ending = table::ending_key(row.expires_ms, token);
+        table::save(self.txn, Table::Collector, &NOBODY, &ending, token, None)?;
+        let root = self.endo();
+        self.tie(&root, &format!("token {token}"), &row.formula)
+    }
+
+    /// Keeps it no longer.
+    pub(crate) fn drop_token(&mut self, token: &Number, row: &TokenRow) -> Result<(), Fault> {
+        self.txn.delete(Table::Token, &NOBODY, &token.0)?;
+        self.txn.delete(Table::Collector, &NOBODY, &table::ending_key(row.expires_ms, token))?;
+        let root = self.endo();
+        self.untie(&root, &format!("token {token}"), &row.formula)
     }
 
     /// What the actor's path leads to, for the actor to keep or to hand on. What was reached through a grant is a
