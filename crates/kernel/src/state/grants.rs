@@ -8,6 +8,7 @@ use crate::formula::Formula;
 use crate::grant::{Attenuation, EVERY_METHOD, Grant};
 use crate::hub;
 use crate::id::{FormulaId, GrantNumber, MessageNumber, Number};
+use crate::name::NamePath;
 use crate::proposal::Value;
 use crate::table::{self, PromiseRow, TokenRow};
 use crate::txn::{NOBODY, Table};
@@ -243,9 +244,18 @@ impl State<'_> {
 
     /// What the actor's path leads to, for the actor to keep or to hand on. What was reached through a grant is a
     /// grant itself, given by whoever gave that one: it ends with it.
-    pub(crate) fn resolve(&mut self, path: &crate::name::NamePath) -> Result<FormulaId, Fault> {
-        let id = self.find(path)?;
-        let through = self.view().grants_on(self.txn, path)?;
+    pub(crate) fn resolve(&mut self, path: &NamePath) -> Result<FormulaId, Fault> {
+        self.resolve_in(None, path)
+    }
+
+    /// The same for a path that begins in `base`.
+    pub(crate) fn resolve_in(
+        &mut self,
+        base: Option<&FormulaId>,
+        path: &NamePath,
+    ) -> Result<FormulaId, Fault> {
+        let id = self.find_in(base, path)?;
+        let through = self.view().grants_on(self.txn, base, path)?;
         let Some(last) = through.last() else { return Ok(id) };
         let owner = match table::grant(self.txn, last)? {
             Some(grant) => self.id_of(grant.owner),
@@ -264,8 +274,13 @@ impl State<'_> {
     }
 
     /// What the actor's path leads to, to be used at once; data is made a formula of its own.
-    pub(crate) fn find(&mut self, path: &crate::name::NamePath) -> Result<FormulaId, Fault> {
-        match self.view().resolve(self.txn, path)? {
+    pub(crate) fn find(&mut self, path: &NamePath) -> Result<FormulaId, Fault> {
+        self.find_in(None, path)
+    }
+
+    /// The same for a path that begins in `base`.
+    pub(crate) fn find_in(&mut self, base: Option<&FormulaId>, path: &NamePath) -> Result<FormulaId, Fault> {
+        match self.view().resolve_from(self.txn, base, path)? {
             hub::Found::Formula(id) => Ok(id),
             hub::Found::Data(value) => {
                 let said = self.said()?;

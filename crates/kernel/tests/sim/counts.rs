@@ -100,6 +100,7 @@ names!(ACTS, act_name, Act, {
     Act::Name(NameAct::Move { .. }) => "name: move",
     Act::Name(NameAct::Copy { .. }) => "name: copy",
     Act::Name(NameAct::MakeDirectory { .. }) => "name: make directory",
+    Act::Name(NameAct::Within { .. }) => "name: within",
     Act::Provide(_) => "provide",
     Act::Grant(GrantAct::Share { .. }) => "grant: share",
     Act::Grant(GrantAct::Accept { .. }) => "grant: accept",

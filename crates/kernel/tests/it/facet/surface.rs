@@ -138,6 +138,46 @@ fn an_identifier_of_another_node_is_never_held() {
 }
 
 #[test]
+fn a_directory_without_a_name_is_written_to_by_whoever_holds_it() {
+    let mut desk = Desk::new();
+    for (who, target, method, args) in [
+        ("host", "", "makeDirectory", r#"["shared"]"#),
+        ("host", "", "send", r#"["fae", ["", ""], ["dir"], ["shared"]]"#),
+        ("fae", "", "adopt", r#"[0n, "dir", "mine"]"#),
+    ] {
+        assert!(!desk.call(who, target, method, args).contains("Error"), "{method}");
+    }
+    let (host, fae) = (desk.host, desk.fae);
+    let (raw, given) = (desk.id(host, "shared"), desk.id(fae, "mine"));
+    desk.call("fae", "", "remove", r#"["mine"]"#);
+    desk.call("fae", "", "dismiss", "[0n]");
+    let mut call = |agent: FormulaId, target: &FormulaId, method: &str, args: &str| {
+        let args = desk.arguments(agent, args);
+        let view = desk.view(agent);
+        let said = facet::plan(&mut desk.store, &view, target, method, &args);
+        said.and_then(|plan| desk.carry_out(plan)).unwrap_or_else(|refusal| refusal.to_string())
+    };
+    // No name of the guest's leads there any more; its grant does.
+    for (method, args) in [
+        ("makeDirectory", r#"["sub"]"#),
+        ("writeText", r#"["note", "hello"]"#),
+        ("copy", r#"[["note"], ["sub", "note"]]"#),
+        ("move", r#"[["note"], ["moved"]]"#),
+        ("remove", r#"["moved"]"#),
+        ("storeIdentifier", r#"["me", "$id @self"]"#),
+    ] {
+        let said = call(fae, &given, method, args);
+        let well = said.ends_with("undefined") || said.starts_with("remotable(");
+        assert!(well, "{method}: {said}");
+    }
+    assert_eq!(call(fae, &given, "list", r#"["sub"]"#), r#"["note"]"#);
+    assert_eq!(call(host, &raw, "list", "[]"), r#"["me", "sub"]"#);
+    // What it knows and does not hold is no place to begin.
+    let refused = call(fae, &raw, "remove", r#"["me"]"#);
+    assert!(refused.contains("you have no name for this directory"), "{refused}");
+}
+
+#[test]
 fn bytes_are_read_as_what_they_are() {
     let check = |read_as: facet::ReadAs, bytes: &[u8], expected: &str| {
         let said = match read_as.value(bytes) {
