@@ -462,7 +462,10 @@ fn a_guest_that_cancels_what_others_made_of_a_shared_thing() {
         }),
     );
     let cancel = |name: &str| Act::Cancel { what: Cancel::Name { path: path(name) }, reason: text("") };
-    assert_eq!(w.fault(fae, cancel("@mail/0/cap")), "not allowed: only a host can cancel");
+    assert_eq!(
+        w.fault(fae, cancel("@mail/0/cap")),
+        "not allowed: a guest cancels only what it asked for itself"
+    );
     let sub = w.agent(AgentKind::Host, "second");
     w.as_agent(host, send("second", &[("cap", "cap")]));
     w.as_agent(sub, cancel("@mail/0/cap"));
