@@ -137,6 +137,40 @@ fn an_identifier_of_another_node_is_never_held() {
     }
 }
 
+/// The promises of the first listed message: whether its request was kept, and that it was dismissed.
+fn promises(desk: &mut Desk, who: &str) -> [Live; 2] {
+    let agent = desk.agent(who);
+    let view = desk.view(agent);
+    let Ok(Plan::Live(all)) = facet::plan(&mut desk.store, &view, &agent, "listMessages", &[]) else {
+        panic!("messages")
+    };
+    let first = &all.as_array().unwrap()[0];
+    ["settled", "dismissed"].map(|name| *first.get(name).unwrap().as_reference().unwrap())
+}
+
+#[test]
+fn a_listed_message_has_promises_for_how_it_is_settled_and_that_it_is_dismissed() {
+    for (method, args, settled) in [
+        ("resolve", r#"[0n, "fae"]"#, "fulfilled"),
+        ("reject", r#"[0n, "no"]"#, "rejected"),
+        ("dismiss", "[0n]", "rejected"),
+    ] {
+        let mut desk = Desk::new();
+        desk.call("fae", "", "request", r#"["@host", "something", "it"]"#);
+        let (theirs, mine) = (promises(&mut desk, "fae"), promises(&mut desk, "host"));
+        let mut become_ = |live: Live| live.becomes(&mut desk.store).unwrap();
+        assert!(theirs.iter().chain(&mine).all(|live| become_(*live).is_none()), "{method}");
+        assert_eq!(desk.call("host", "", method, args), "undefined");
+        let mut become_ = |live: Live| live.becomes(&mut desk.store).unwrap();
+        let word = Some(Value::string(settled));
+        assert_eq!((become_(theirs[0]), become_(mine[0])), (word.clone(), word), "{method}");
+        // Each mailbox is its owner's.
+        let gone = (method == "dismiss").then(Value::undefined);
+        assert_eq!((become_(theirs[1]), become_(mine[1])), (None, gone), "{method}");
+        assert_eq!(become_(Live::Formula(desk.host)), None);
+    }
+}
+
 #[test]
 fn a_directory_without_a_name_is_written_to_by_whoever_holds_it() {
     let mut desk = Desk::new();
