@@ -9,6 +9,8 @@
 //! reference made meanwhile to something visited puts the one who refers on the walk's list ([`notice`]). A reference
 //! dropped meanwhile can at worst let the walk meet the root on a way that is gone; what was dropped is a suspect of
 //! its own then.
+//!
+//! Sharing tokens that have ended go first, each as much work as a formula: what they gave is a suspect like any other.
 
 use std::collections::BTreeSet;
 
@@ -28,6 +30,8 @@ const ASIDE: u8 = b'a';
 const SUSPECT: u8 = b's';
 const VISITED: u8 = b'v';
 const FRONTIER: u8 = b'f';
+/// A sharing token, by when it ends ([`table::ending_key`]).
+const ENDING: u8 = b't';
 
 /// How many references are followed, or rows removed, in one step.
 const ROWS: usize = 64;
@@ -109,6 +113,32 @@ pub fn suspects(txn: &mut dyn ReadTxn, at_most: usize) -> Result<usize, crate::t
     Ok(waiting + busy)
 }
 
+/// Whether there is anything to do at this time.
+pub fn is_due(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<bool, crate::txn::StoreFault> {
+    Ok(suspects(txn, 1)? > 0 || ended(txn, now_ms)?.is_some())
+}
+
+/// The first token that has ended, with its key.
+fn ended(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<Option<(Vec<u8>, Number)>, crate::txn::StoreFault> {
+    // What ends at this moment has ended.
+    let behind = table::ending_key(now_ms.saturating_add(1), &Number([0; 32]));
+    Ok(table::scan(txn, Table::Collector, &NOBODY, &[ENDING], &behind, 1, false)?.pop())
+}
+
+/// Drops a token that has ended; `false` if there is none.
+fn sweep(state: &mut State<'_>) -> Result<bool, Fault> {
+    if planted!(state.env, EndedTokenStays) {
+        return Ok(false);
+    }
+    let now_ms = state.env.now_ms();
+    let Some((key, token)) = ended(state.txn, now_ms)? else { return Ok(false) };
+    match table::load::<TokenRow>(state.txn, Table::Token, &NOBODY, &token.0)? {
+        Some(row) => state.drop_token(&token, &row)?,
+        None => state.txn.delete(Table::Collector, &NOBODY, &key)?,
+    }
+    Ok(true)
+}
+
 /// Goes on by at most `budget` formulas.
 pub(crate) fn collect(
     state: &mut State<'_>,
@@ -117,7 +147,12 @@ pub(crate) fn collect(
 ) -> Result<Reply, Fault> {
     let mut count = 0;
     take_up_again(state, pinned)?;
-    for _ in 0..budget {
+    let mut left = budget;
+    while left > 0 && sweep(state)? {
+        left -= 1;
+    }
+    let swept = left > 0 || ended(state.txn, state.env.now_ms())?.is_none();
+    for _ in 0..left {
         match phase(state.txn)? {
             None => {
                 // What was removed has let go of other things.
@@ -137,7 +172,7 @@ pub(crate) fn collect(
         }
     }
     state.suspect_loosened()?;
-    Ok(Reply::Collected { count, done: suspects(state.txn, 1)? == 0 })
+    Ok(Reply::Collected { count, done: swept && suspects(state.txn, 1)? == 0 })
 }
 
 /// Takes one formula of the frontier and visits those that refer to it.
@@ -299,10 +334,8 @@ fn forget_agent(state: &mut State<'_>, agent: &FormulaId) -> Result<bool, Fault>
     let tokens: Vec<(Vec<u8>, TokenRow)> =
         table::scan(state.txn, Table::Token, &NOBODY, &[], &[], usize::MAX, false)?;
     for (key, token) in tokens.into_iter().filter(|(_, token)| token.giver == *agent) {
-        state.txn.delete(Table::Token, &NOBODY, &key)?;
-        let root = state.endo();
         if let Ok(number) = key.as_slice().try_into() {
-            state.untie(&root, &format!("token {}", Number(number)), &token.formula)?;
+            state.drop_token(&Number(number), &token)?;
         }
     }
     Ok(true)

@@ -69,21 +69,65 @@ impl View {
     /// # Errors
     /// [`Fault::UnknownName`] with Endo's text, and whatever keeps a grant from being used.
     pub fn resolve(&self, txn: &mut dyn ReadTxn, path: &NamePath) -> Result<Found, Fault> {
-        Ok(self.follow(txn, &Hub::Agent(self.agent), path.names(), 0)?.0)
+        self.resolve_from(txn, None, path)
+    }
+
+    /// The same for a path that begins in `base`, if it is given.
+    pub(crate) fn resolve_from(
+        &self,
+        txn: &mut dyn ReadTxn,
+        base: Option<&FormulaId>,
+        path: &NamePath,
+    ) -> Result<Found, Fault> {
+        let (here, looker) = self.beginning(txn, base, "lookup")?;
+        Ok(looker.follow(txn, &here, path.names(), 0)?.0)
     }
 
     /// The grants through which the path leads, from its beginning on; not the one to which it leads.
-    pub(crate) fn grants_on(&self, txn: &mut dyn ReadTxn, path: &NamePath) -> Result<Vec<FormulaId>, Fault> {
-        let mut grants = Vec::new();
+    pub(crate) fn grants_on(
+        &self,
+        txn: &mut dyn ReadTxn,
+        base: Option<&FormulaId>,
+        path: &NamePath,
+    ) -> Result<Vec<FormulaId>, Fault> {
+        let (here, looker) = self.beginning(txn, base, "lookup")?;
+        let mut passed: Vec<FormulaId> = base.copied().into_iter().collect();
         for end in 1..path.names().len() {
-            let (found, _) = self.follow(txn, &Hub::Agent(self.agent), &path.names()[..end], 0)?;
-            if let Found::Formula(id) = found
-                && table::grant(txn, &id)?.is_some()
-            {
+            if let (Found::Formula(id), _) = looker.follow(txn, &here, &path.names()[..end], 0)? {
+                passed.push(id);
+            }
+        }
+        let mut grants = Vec::new();
+        for id in passed {
+            if table::grant(txn, &id)?.is_some() {
                 grants.push(id);
             }
         }
         Ok(grants)
+    }
+
+    /// Where paths begin, and who looks from there on. The caller vouches that the agent has the base.
+    fn beginning(
+        &self,
+        txn: &mut dyn ReadTxn,
+        base: Option<&FormulaId>,
+        method: &str,
+    ) -> Result<(Hub, View), Fault> {
+        let Some(id) = base else { return Ok((Hub::Agent(self.agent), *self)) };
+        let hub = self.enter(txn, &Found::Formula(*id), method, 0)?;
+        let hub = hub.ok_or_else(|| Fault::NotADirectory(format!("{:?}", id.short())))?;
+        let looker = self.inside(&hub);
+        Ok((hub, looker))
+    }
+
+    /// Who looks in a hub: in somebody's mailbox, messages are seen as that agent sees them.
+    fn inside(&self, hub: &Hub) -> View {
+        let agent = match hub {
+            Hub::Agent(agent) => *agent,
+            Hub::Mailbox { mailbox, owner } => FormulaId { number: *owner, node: mailbox.node },
+            Hub::Directory { .. } | Hub::Message { .. } => self.agent,
+        };
+        View { agent, now_ms: self.now_ms }
     }
 
     /// The same, for paths that must lead to a formula.
@@ -101,11 +145,22 @@ impl View {
 
     /// The same, for what is called `method` on it.
     pub fn hub_for(&self, txn: &mut dyn ReadTxn, names: &[String], method: &str) -> Result<Hub, Fault> {
-        let here = Hub::Agent(self.agent);
+        self.hub_from(txn, None, names, method)
+    }
+
+    /// The same for names that begin in `base`, if it is given.
+    pub(crate) fn hub_from(
+        &self,
+        txn: &mut dyn ReadTxn,
+        base: Option<&FormulaId>,
+        names: &[String],
+        method: &str,
+    ) -> Result<Hub, Fault> {
+        let (here, looker) = self.beginning(txn, base, if names.is_empty() { method } else { "lookup" })?;
         if names.is_empty() {
             return Ok(here);
         }
-        let (found, looker) = self.follow(txn, &here, names, 0)?;
+        let (found, looker) = looker.follow(txn, &here, names, 0)?;
         looker
             .enter(txn, &found, method, 0)?
             .ok_or_else(|| Fault::NotADirectory(format!("{:?}", names.join("/"))))
@@ -121,20 +176,13 @@ impl View {
         let Some((first, rest)) = names.split_first() else {
             return Err(crate::name::NameError::Path.into());
         };
-        // In somebody's mailbox, messages are seen as that agent sees them.
         let mut looker = *self;
         let mut found = self.step(txn, from, first)?;
         for (i, name) in rest.iter().enumerate() {
             let hub = looker
                 .enter(txn, &found, "lookup", depth)?
                 .ok_or_else(|| Fault::NotADirectory(format!("{:?}", names[..=i].join("/"))))?;
-            match &hub {
-                Hub::Agent(agent) => looker.agent = *agent,
-                Hub::Mailbox { mailbox, owner } => {
-                    looker.agent = FormulaId { number: *owner, node: mailbox.node };
-                }
-                Hub::Directory { .. } | Hub::Message { .. } => {}
-            }
+            looker = looker.inside(&hub);
             found = looker.step(txn, &hub, name)?;
         }
         Ok((found, looker))

@@ -250,6 +250,13 @@ pub enum Answer {
         /// When, in milliseconds since 1970.
         at_ms: i64,
     },
+    /// None: whoever asked asks no more.
+    Withdrawn {
+        /// Why, in the words of whoever asked.
+        reason: Untrusted,
+        /// When, in milliseconds since 1970.
+        at_ms: i64,
+    },
 }
 
 /// What stays of a message when its references have been dropped.

@@ -33,11 +33,13 @@ pub enum Bug {
     SecondSubmit,
     /// An identifier alone is taken as authority.
     IdentifierAsAuthority,
+    /// A token that nobody used stays after it has ended.
+    EndedTokenStays,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 15] = [
+    pub const ALL: [Bug; 16] = [
         Bug::LostOutboxRow,
         Bug::NameResolvedLate,
         Bug::DoubleSettle,
@@ -53,5 +55,6 @@ impl Bug {
         Bug::CapabilityAsData,
         Bug::SecondSubmit,
         Bug::IdentifierAsAuthority,
+        Bug::EndedTokenStays,
     ];
 }

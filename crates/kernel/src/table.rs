@@ -166,6 +166,12 @@ pub fn inner_key(outer: &FormulaId, inner: &[u8]) -> Vec<u8> {
     [&outer.number[..], inner].concat()
 }
 
+/// The key under which a token is found by when it ends: times before 1970 come first.
+pub fn ending_key(expires_ms: i64, token: &Number) -> Vec<u8> {
+    let ends = (expires_ms as u64) ^ (1 << 63);
+    [b"t", &ends.to_be_bytes()[..], &token.0].concat()
+}
+
 /// The key of a reference: what is referred to, who refers, as what.
 pub fn edge_key(to: &FormulaId, from: &FormulaId, label: &str) -> Vec<u8> {
     [&to.number[..], &from.number, label.as_bytes()].concat()

@@ -5,90 +5,65 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Every table of the store. Rows of a table are keyed by an owner (an agent, 32 bytes; all zero for what
-/// belongs to no agent) and a key whose byte order is the order of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Table {
-    /// Facts about the store itself: the node's number, the host, counters.
-    Meta,
-    /// Formulas by number.
-    Formula,
-    /// Pet names: directory and name to formula.
-    PetName,
-    /// Mailboxes: the next message number.
-    Mailbox,
-    /// Messages by mailbox and number.
-    Message,
-    /// Promises: pending, fulfilled or rejected.
-    Promise,
-    /// Runs by number.
-    Run,
-    /// The journal: steps by run and number.
-    Journal,
-    /// Grants by number.
-    Grant,
-    /// Permissions that approvals made and no effect has consumed.
-    Permission,
-    /// What must still happen in the world.
-    Outbox,
-    /// Every observable change, by sequence number, hash-chained.
-    Event,
-    /// What is known of bytes addressed by content: size and provenance.
-    Blob,
-    /// Who refers to a formula, by the formula referred to.
-    Edge,
-    /// Which formulas an agent holds, and through what.
-    Held,
-    /// Sharing tokens that nobody has used, by their hash.
-    Token,
-    /// What the collector must look at, and how far it has come.
-    Collector,
+/// Makes the tables from one list, so that none can be left out of [`Table::ALL`].
+macro_rules! tables {
+    ($($(#[doc = $says:literal])+ $table:ident = $name:literal,)+) => {
+        /// Every table of the store. Rows of a table are keyed by an owner (an agent, 32 bytes; all zero for what
+        /// belongs to no agent) and a key whose byte order is the order of the table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Table {
+            $($(#[doc = $says])+ $table,)+
+        }
+
+        impl Table {
+            /// All tables, in the order in which a store creates them.
+            pub const ALL: [Table; [$($name),+].len()] = [$(Table::$table),+];
+
+            /// The table's name in a store, lower case with underscores.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Table::$table => $name,)+
+                }
+            }
+        }
+    };
 }
 
-impl Table {
-    /// All tables, in the order in which a store creates them.
-    pub const ALL: [Table; 17] = [
-        Table::Meta,
-        Table::Formula,
-        Table::PetName,
-        Table::Mailbox,
-        Table::Message,
-        Table::Promise,
-        Table::Run,
-        Table::Journal,
-        Table::Grant,
-        Table::Permission,
-        Table::Outbox,
-        Table::Event,
-        Table::Blob,
-        Table::Edge,
-        Table::Held,
-        Table::Token,
-        Table::Collector,
-    ];
-
-    /// The table's name in a store, lower case with underscores.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Table::Meta => "meta",
-            Table::Formula => "formula",
-            Table::PetName => "pet_name",
-            Table::Mailbox => "mailbox",
-            Table::Message => "message",
-            Table::Promise => "promise",
-            Table::Run => "run",
-            Table::Journal => "journal",
-            Table::Grant => "grants",
-            Table::Permission => "permission",
-            Table::Outbox => "outbox",
-            Table::Event => "event",
-            Table::Blob => "blob",
-            Table::Edge => "edge",
-            Table::Held => "held",
-            Table::Token => "token",
-            Table::Collector => "collector",
-        }
-    }
+tables! {
+    /// Facts about the store itself: the node's number, the host, counters.
+    Meta = "meta",
+    /// Formulas by number.
+    Formula = "formula",
+    /// Pet names: directory and name to formula.
+    PetName = "pet_name",
+    /// Mailboxes: the next message number.
+    Mailbox = "mailbox",
+    /// Messages by mailbox and number.
+    Message = "message",
+    /// Promises: pending, fulfilled or rejected.
+    Promise = "promise",
+    /// Runs by number.
+    Run = "run",
+    /// The journal: steps by run and number.
+    Journal = "journal",
+    /// Grants by number.
+    Grant = "grants",
+    /// Permissions that approvals made and no effect has consumed.
+    Permission = "permission",
+    /// What must still happen in the world.
+    Outbox = "outbox",
+    /// Every observable change, by sequence number, hash-chained.
+    Event = "event",
+    /// What is known of bytes addressed by content: size and provenance.
+    Blob = "blob",
+    /// Who refers to a formula, by the formula referred to.
+    Edge = "edge",
+    /// Which formulas an agent holds, and through what.
+    Held = "held",
+    /// Sharing tokens that nobody has used, by their hash.
+    Token = "token",
+    /// What the collector must look at, and how far it has come.
+    Collector = "collector",
 }
 
 /// The owner of a row: the number of an agent's formula.

@@ -34,6 +34,13 @@ pub fn run<B: Backend>(mut make: impl FnMut() -> B) -> Vec<String> {
 
 const ALICE: Owner = [7; 32];
 
+/// Does the same with every table: a new one is covered from its first day.
+fn each_table(case: impl Fn(Table) -> Result<(), String>) -> Result<(), String> {
+    Table::ALL
+        .into_iter()
+        .try_for_each(|table| case(table).map_err(|why| format!("`{}`: {why}", table.name())))
+}
+
 fn same<T: PartialEq + Debug>(what: &str, found: T, expected: T) -> Result<(), String> {
     match found == expected {
         true => Ok(()),
@@ -56,47 +63,57 @@ fn read<B: Backend, T>(
     backend.read(closure).map_err(|e: ReadError<StoreFault>| e.to_string())
 }
 
-fn put<B: Backend>(backend: &B, key: &[u8], body: &[u8]) -> Result<(), String> {
+fn put<B: Backend>(backend: &B, table: Table, key: &[u8], body: &[u8]) -> Result<(), String> {
     let (key, body) = (key.to_vec(), body.to_vec());
-    write(backend, move |txn| txn.put(Table::Meta, &ALICE, &key, &body, None))
+    write(backend, move |txn| txn.put(table, &ALICE, &key, &body, None))
 }
 
-fn get<B: Backend>(backend: &B, key: &[u8]) -> Result<Option<Vec<u8>>, String> {
-    read(backend, |txn| txn.get(Table::Meta, &ALICE, key))
+fn get<B: Backend>(backend: &B, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    read(backend, |txn| txn.get(table, &ALICE, key))
 }
 
-fn all<B: Backend>(backend: &B) -> Result<Vec<RawRow>, String> {
-    read(backend, |txn| txn.range(Table::Meta, &ALICE, b"", b"", usize::MAX, false))
+fn all<B: Backend>(backend: &B, table: Table) -> Result<Vec<RawRow>, String> {
+    read(backend, |txn| txn.range(table, &ALICE, b"", b"", usize::MAX, false))
 }
 
 fn rows<B: Backend>(backend: &B) -> Result<(), String> {
-    same("before", get(backend, b"k")?, None)?;
+    each_table(|table| rows_of(backend, table))
+}
+
+fn rows_of<B: Backend>(backend: &B, table: Table) -> Result<(), String> {
+    same("before", get(backend, table, b"k")?, None)?;
     let long = vec![0xab; 1 << 20];
     let keys: [&[u8]; 5] = [b"", b"k", b"\0", b"k\0\xff", &[0xff; 300]];
     for key in keys {
-        for body in [b"".as_slice(), b"one", &long, b"\0two\xff"] {
-            put(backend, key, body)?;
-            same("after put", get(backend, key)?.as_deref(), Some(body))?;
+        for body in [b"".as_slice(), b"one", b"\0two\xff"] {
+            put(backend, table, key, body)?;
+            same("after put", get(backend, table, key)?.as_deref(), Some(body))?;
         }
     }
-    same("count", all(backend)?.len(), keys.len())?;
+    put(backend, table, b"k", &long)?;
+    same("a long row", get(backend, table, b"k")?, Some(long))?;
+    same("count", all(backend, table)?.len(), keys.len())?;
     for key in keys {
         let key = key.to_vec();
         let again = key.clone();
         write(backend, move |txn| {
-            txn.put(Table::Meta, &ALICE, &again, b"with provenance", Some(b"p"))?;
-            txn.delete(Table::Meta, &ALICE, &again)?;
-            txn.delete(Table::Meta, &ALICE, &again)
+            txn.put(table, &ALICE, &again, b"with provenance", Some(b"p"))?;
+            txn.delete(table, &ALICE, &again)?;
+            txn.delete(table, &ALICE, &again)
         })?;
-        same("after delete", get(backend, &key)?, None)?;
+        same("after delete", get(backend, table, &key)?, None)?;
     }
-    same("all", all(backend)?, vec![])
+    same("all", all(backend, table)?, vec![])
 }
 
 fn ranges<B: Backend>(backend: &B) -> Result<(), String> {
+    each_table(|table| ranges_of(backend, table))
+}
+
+fn ranges_of<B: Backend>(backend: &B, table: Table) -> Result<(), String> {
     let keys: [&[u8]; 8] = [b"", b"\0", b"a", b"a\0", b"ab", b"b", b"\xff", b"\xff\xff"];
     for key in keys {
-        put(backend, key, key)?;
+        put(backend, table, key, key)?;
     }
     let more: [&[u8]; 2] = [b"aa", b"\xff\xff\xff"];
     let bounds = keys.iter().chain(&more);
@@ -110,8 +127,7 @@ fn ranges<B: Backend>(backend: &B) -> Result<(), String> {
                         expected.reverse();
                     }
                     expected.truncate(limit);
-                    let found =
-                        read(backend, |txn| txn.range(Table::Meta, &ALICE, from, to, limit, reverse))?;
+                    let found = read(backend, |txn| txn.range(table, &ALICE, from, to, limit, reverse))?;
                     same(&format!("{from:x?}..{to:x?} limit {limit} reverse {reverse}"), found, expected)?;
                 }
             }
@@ -133,7 +149,7 @@ fn apart<B: Backend>(backend: &B) -> Result<(), String> {
         }
         Ok(())
     })?;
-    for table in Table::ALL {
+    each_table(|table| {
         for owner in owners {
             let expected = vec![(b"k".to_vec(), mark(table, &owner))];
             for reverse in [false, true] {
@@ -143,86 +159,113 @@ fn apart<B: Backend>(backend: &B) -> Result<(), String> {
             let found = read(backend, |txn| txn.get(table, &[9; 32], b"k"))?;
             same("a stranger's row", found, None)?;
         }
-    }
-    write(backend, |txn| txn.delete(Table::Meta, &ALICE, b"k"))?;
-    let found = read(backend, |txn| txn.get(Table::Meta, &NOBODY, b"k"))?;
-    same("a neighbour's row after a delete", found.is_some(), true)?;
-    let found = read(backend, |txn| txn.get(Table::Event, &ALICE, b"k"))?;
-    same("the row in another table after a delete", found.is_some(), true)
+        Ok(())
+    })?;
+    each_table(|table| {
+        write(backend, move |txn| txn.delete(table, &ALICE, b"k"))?;
+        same("after a delete", get(backend, table, b"k")?, None)?;
+        let found = read(backend, |txn| txn.get(table, &NOBODY, b"k"))?;
+        same("a neighbour's row after a delete", found.is_some(), true)?;
+        let elsewhere: Vec<_> = Table::ALL.into_iter().filter(|other| *other > table).collect();
+        for other in elsewhere {
+            let found = get(backend, other, b"k")?;
+            same("the row in another table after a delete", found.is_some(), true)?;
+        }
+        Ok(())
+    })
 }
 
 fn own_writes<B: Backend>(backend: &B) -> Result<(), String> {
-    put(backend, b"old", b"0")?;
-    let seen = write(backend, |txn| {
-        txn.put(Table::Meta, &ALICE, b"new", b"1", None)?;
-        txn.put(Table::Meta, &ALICE, b"new", b"2", None)?;
-        let new = txn.get(Table::Meta, &ALICE, b"new")?;
-        txn.delete(Table::Meta, &ALICE, b"old")?;
-        let old = txn.get(Table::Meta, &ALICE, b"old")?;
-        let range = txn.range(Table::Meta, &ALICE, b"", b"", 9, true)?;
+    each_table(|table| own_writes_of(backend, table))
+}
+
+fn own_writes_of<B: Backend>(backend: &B, table: Table) -> Result<(), String> {
+    put(backend, table, b"old", b"0")?;
+    let seen = write(backend, move |txn| {
+        txn.put(table, &ALICE, b"new", b"1", None)?;
+        txn.put(table, &ALICE, b"new", b"2", None)?;
+        let new = txn.get(table, &ALICE, b"new")?;
+        txn.delete(table, &ALICE, b"old")?;
+        let old = txn.get(table, &ALICE, b"old")?;
+        let range = txn.range(table, &ALICE, b"", b"", 9, true)?;
         Ok((new, old, range))
     })?;
     same("seen", seen, (Some(b"2".to_vec()), None, vec![(b"new".to_vec(), b"2".to_vec())]))
 }
 
-/// Changes, adds and removes rows: what a rolled-back closure did.
+/// Changes, adds and removes rows of every table: what a rolled-back closure did.
 fn havoc(txn: &mut dyn Txn) -> Result<(), StoreFault> {
-    txn.put(Table::Meta, &ALICE, b"kept", b"overwritten", None)?;
-    txn.put(Table::Meta, &ALICE, b"kept", b"twice", None)?;
-    txn.put(Table::Meta, &ALICE, b"added", b"x", None)?;
-    txn.delete(Table::Meta, &ALICE, b"removed")?;
-    txn.delete(Table::Meta, &ALICE, b"added")?;
-    txn.put(Table::Meta, &ALICE, b"added", b"y", None)
+    for table in Table::ALL {
+        txn.put(table, &ALICE, b"kept", b"overwritten", None)?;
+        txn.put(table, &ALICE, b"kept", b"twice", None)?;
+        txn.put(table, &ALICE, b"added", b"x", None)?;
+        txn.delete(table, &ALICE, b"removed")?;
+        txn.delete(table, &ALICE, b"added")?;
+        txn.put(table, &ALICE, b"added", b"y", None)?;
+    }
+    Ok(())
+}
+
+/// What `havoc` finds, in every table; and all rows, by table.
+fn before_havoc<B: Backend>(backend: &B) -> Result<Vec<Vec<RawRow>>, String> {
+    each_table(|table| {
+        put(backend, table, b"kept", b"1").and_then(|()| put(backend, table, b"removed", b"2"))
+    })?;
+    everything(backend)
+}
+
+fn everything<B: Backend>(backend: &B) -> Result<Vec<Vec<RawRow>>, String> {
+    Table::ALL.into_iter().map(|table| all(backend, table)).collect()
 }
 
 fn refusal<B: Backend>(backend: &B) -> Result<(), String> {
-    put(backend, b"kept", b"1")?;
-    put(backend, b"removed", b"2")?;
-    let before = all(backend)?;
+    let before = before_havoc(backend)?;
     let refused: Result<(), WriteError<String>> = backend.write(|txn| {
         havoc(txn).map_err(|e| e.to_string())?;
         Err("no".to_owned())
     });
     same("answer", refused, Err(WriteError::Refused("no".into())))?;
-    same("rows", all(backend)?, before.clone())?;
+    same("rows", everything(backend)?, before.clone())?;
     let refused: Result<(), ReadError<&str>> = backend.read(|_| Err("not read"));
     same("answer of a read", refused, Err(ReadError::Refused("not read")))?;
-    same("rows", all(backend)?, before)
+    same("rows", everything(backend)?, before)
 }
 
 fn panic<B: Backend>(backend: &B) -> Result<(), String> {
-    put(backend, b"kept", b"1")?;
-    put(backend, b"removed", b"2")?;
-    let before = all(backend)?;
+    let before = before_havoc(backend)?;
     let answer: Result<(), WriteError<StoreFault>> = backend.write(|txn| {
         havoc(txn)?;
         // Unlike `panic!`, this prints nothing.
         std::panic::resume_unwind(Box::new("a bug"));
     });
     same("answer", answer, Err(WriteError::Panicked("a bug".into())))?;
-    same("rows", all(backend)?, before)?;
-    put(backend, b"kept", b"3")?;
-    same("the next write", get(backend, b"kept")?, Some(b"3".to_vec()))
+    same("rows", everything(backend)?, before)?;
+    put(backend, Table::Meta, b"kept", b"3")?;
+    same("the next write", get(backend, Table::Meta, b"kept")?, Some(b"3".to_vec()))
 }
 
 fn snapshot<B: Backend>(backend: &B) -> Result<(), String> {
-    put(backend, b"a", b"1")?;
-    put(backend, b"b", b"1")?;
+    each_table(|table| snapshot_of(backend, table))
+}
+
+fn snapshot_of<B: Backend>(backend: &B, table: Table) -> Result<(), String> {
+    put(backend, table, b"a", b"1")?;
+    put(backend, table, b"b", b"1")?;
     let mut changed = Ok(());
     let seen = read(backend, |txn| {
-        let first = txn.get(Table::Meta, &ALICE, b"a")?;
-        changed = put(backend, b"a", b"2")
-            .and_then(|()| put(backend, b"b", b"2"))
-            .and_then(|()| put(backend, b"c", b"2"));
-        let again = txn.get(Table::Meta, &ALICE, b"a")?;
-        let other = txn.get(Table::Meta, &ALICE, b"b")?;
-        let count = txn.range(Table::Meta, &ALICE, b"", b"", 9, false)?.len();
+        let first = txn.get(table, &ALICE, b"a")?;
+        changed = put(backend, table, b"a", b"2")
+            .and_then(|()| put(backend, table, b"b", b"2"))
+            .and_then(|()| put(backend, table, b"c", b"2"));
+        let again = txn.get(table, &ALICE, b"a")?;
+        let other = txn.get(table, &ALICE, b"b")?;
+        let count = txn.range(table, &ALICE, b"", b"", 9, false)?.len();
         Ok((first, again, other, count))
     })?;
     changed?;
     let one = Some(b"1".to_vec());
     same("during the read", seen, (one.clone(), one.clone(), one, 2))?;
-    same("after it", get(backend, b"b")?, Some(b"2".to_vec()))
+    same("after it", get(backend, table, b"b")?, Some(b"2".to_vec()))
 }
 
 /// Runs `threads` closures at once and returns the first failure.
@@ -250,8 +293,8 @@ fn acknowledged<B: Backend>(backend: &B) -> Result<(), String> {
     at_once(8, |i| {
         for n in 0..20_u32 {
             let (key, body) = (format!("{i}"), n.to_be_bytes());
-            put(backend, key.as_bytes(), &body)?;
-            same("read back", get(backend, key.as_bytes())?.as_deref(), Some(body.as_slice()))?;
+            put(backend, Table::Meta, key.as_bytes(), &body)?;
+            same("read back", get(backend, Table::Meta, key.as_bytes())?.as_deref(), Some(body.as_slice()))?;
         }
         Ok(())
     })
@@ -265,7 +308,7 @@ fn increment(txn: &mut dyn Txn, key: &[u8]) -> Result<u64, StoreFault> {
 }
 
 fn counter<B: Backend>(backend: &B) -> Result<Option<u64>, String> {
-    Ok(get(backend, b"n")?.and_then(|b| b.try_into().ok()).map(u64::from_be_bytes))
+    Ok(get(backend, Table::Meta, b"n")?.and_then(|b| b.try_into().ok()).map(u64::from_be_bytes))
 }
 
 fn increments<B: Backend>(backend: &B) -> Result<(), String> {
@@ -316,8 +359,8 @@ impl Dice {
     }
 
     fn place(&mut self) -> (Table, Owner) {
-        let tables = [Table::Meta, Table::Message, Table::Event];
-        (tables[self.roll(3) as usize], [[0; 32], ALICE][self.roll(2) as usize])
+        let table = Table::ALL[self.roll(Table::ALL.len() as u64) as usize];
+        (table, [[0; 32], ALICE][self.roll(2) as usize])
     }
 }
 
@@ -341,10 +384,10 @@ fn step(dice: &mut Dice, txn: &mut dyn Txn) -> Result<Vec<RawRow>, StoreFault> {
     }
 }
 
-/// Ten steps, of which the last may be a refusal.
+/// Forty steps, of which the last may be a refusal.
 fn steps(seed: u64, txn: &mut dyn Txn) -> Result<Vec<Vec<RawRow>>, String> {
     let mut dice = Dice(seed);
-    let seen = (0..10).map(|_| step(&mut dice, txn)).collect::<Result<Vec<_>, _>>();
+    let seen = (0..40).map(|_| step(&mut dice, txn)).collect::<Result<Vec<_>, _>>();
     let seen = seen.map_err(|e| e.to_string())?;
     if dice.roll(4) == 0 { Err(format!("refused after {seen:?}")) } else { Ok(seen) }
 }

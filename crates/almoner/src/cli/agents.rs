@@ -237,7 +237,7 @@ pub struct RevokeArgs {
 /// `almoner cancel`.
 #[derive(Debug, Args)]
 pub struct CancelArgs {
-    /// `r17`, or a name
+    /// `r17`, or a name; a guest cancels what it asked for, by the name of its promise
     pub thing: String,
     /// Why; whoever waits for it is told
     #[arg(short = 'r', long, default_value = "")]
@@ -411,7 +411,7 @@ pub struct EditArgs {
     /// The changed program: a worker file, a file with JavaScript, or `-`
     #[arg(value_name = "FILE")]
     pub file: String,
-    /// A slot of code: `name:pattern` or `name:pattern=label`
+    /// A slot of code: `name:pattern` or `name:pattern=label`; without any, the slots stay as they were
     #[arg(long, value_name = "SLOT")]
     pub slot: Vec<String>,
     /// As JSON.

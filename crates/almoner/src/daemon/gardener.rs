@@ -7,6 +7,7 @@ use kernel::collect;
 use kernel::command::{Act, Reply};
 
 use super::serve::Server;
+use super::world::clock;
 
 /// How long the store must have been quiet.
 const QUIET: Duration = Duration::from_secs(5);
@@ -45,8 +46,7 @@ impl Gardener {
         }
         self.last = Instant::now();
         // A store that cannot be read or written has louder voices to say so.
-        let waiting = server.daemon.read(|txn| collect::suspects(txn, 1)).unwrap_or(0);
-        if waiting == 0 {
+        if !server.daemon.read(|txn| collect::is_due(txn, clock())).unwrap_or(false) {
             return;
         }
         for _ in 0..COMMITS {

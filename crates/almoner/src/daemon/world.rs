@@ -251,7 +251,7 @@ pub fn fault_failure(fault: &Fault) -> Failure {
             format!("message {message} has no entry {}; it has {count}", entry.saturating_add(1)),
         )
         .help(format!("`almoner inbox {message}` shows them")),
-        Fault::OutOfOrder { .. } | Fault::Cancelled(_) | Fault::NoToken => {
+        Fault::OutOfOrder { .. } | Fault::Cancelled(_) | Fault::NoToken | Fault::Withdrawn(_) => {
             Failure::new(Exit::Conflict, fault.to_string())
         }
         Fault::UnknownName(_) | Fault::NotADirectory(_) => {

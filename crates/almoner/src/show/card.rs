@@ -143,6 +143,7 @@ impl CardEntry {
             Some(Answer::Denied { reason, .. }) => {
                 lines::write(out, Marks::each("    ✗ denied: "), &reason.visible_line(), columns);
             }
+            Some(Answer::Withdrawn { .. }) => out.push_str("    ✗ withdrawn\n"),
             None => {}
         }
     }

@@ -91,6 +91,17 @@ pub fn render(view: &LetterView, columns: usize) -> String {
                     columns,
                 );
             }
+            Answer::Withdrawn { reason, .. } if reason.raw().is_empty() => {
+                out.push_str("    ✗ withdrawn by its sender\n");
+            }
+            Answer::Withdrawn { reason, .. } => {
+                lines::write(
+                    &mut out,
+                    Marks { first: "    ✗ withdrawn by its sender: ", next: "    ✗ ", on: ON },
+                    &reason.visible_line(),
+                    columns,
+                );
+            }
         }
     }
     out

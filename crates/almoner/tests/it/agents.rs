@@ -352,10 +352,15 @@ fn code_is_proposed_edited_parked_and_asked_for() {
     let number = newest(&home, None, "definition");
     let letter = home.almoner(&["inbox", &number]).expect(0).out;
     assert!(letter.contains("proposes code (1 line") && letter.contains("│ The first"), "{letter}");
-    home.almoner(&["edit", &number, "more.js", "--slot", "a:number", "--slot", "b:number"]).expect(0);
+    home.almoner(&["edit", &number, "more.js"]).expect(0);
     let edited = newest(&home, None, "definition");
     assert_ne!(number, edited);
-    assert!(home.almoner(&["inbox", &edited]).expect(0).out.contains("│ a + b + 1"));
+    let letter = home.almoner(&["inbox", &edited]).expect(0).out;
+    assert!(letter.contains("│ a + b + 1") && letter.contains("│ The first"), "{letter}");
+    home.almoner(&["edit", &edited, "more.js", "--slot", "a:number=Another", "--slot", "b:number"]).expect(0);
+    let edited = newest(&home, None, "definition");
+    let letter = home.almoner(&["inbox", &edited]).expect(0).out;
+    assert!(letter.contains("│ Another") && !letter.contains("│ The first"), "{letter}");
     home.almoner(&["store", "x:=1", "y:=2"]).expect(0);
     let parked = home.almoner(&["endow", &edited, "a=x", "b=y"]).expect(0);
     assert!(parked.err.contains("vat"), "{}", parked.err);

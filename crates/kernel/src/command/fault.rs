@@ -70,6 +70,9 @@ pub enum Fault {
         /// What cannot be done with it.
         what: &'static str,
     },
+    /// Whoever sent the message asks no more.
+    #[error("message {0} was withdrawn by whoever sent it: it can no longer be answered")]
+    Withdrawn(MessageNumber),
     /// The actor gave an identifier of something that it does not hold.
     #[error("{0} is not held: an identifier alone is no authority")]
     NotHeld(FormulaId),

@@ -84,7 +84,7 @@ pub enum MailAct {
     Edit {
         /// The definition's message.
         number: MessageNumber,
-        /// The program.
+        /// The program. Code without slots keeps those that it had.
         program: Text,
     },
     /// Asks for a record.

@@ -67,7 +67,7 @@ pub enum Act {
     Grant(GrantAct),
     /// Something happens to mail.
     Mail(Box<MailAct>),
-    /// A person ends work: runs, promises, and all that was made of them.
+    /// A person ends work: runs, promises, and all that was made of them. A guest withdraws what it asked for itself.
     Cancel {
         /// What.
         what: Cancel,

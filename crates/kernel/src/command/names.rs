@@ -7,7 +7,7 @@ use crate::id::{BlobHash, FormulaId, GrantNumber, Number};
 use crate::name::NamePath;
 use crate::proposal::Value;
 
-/// What happens to names. Every path begins in the actor's own directory.
+/// What happens to names. Every path begins in the actor's own directory, or in one that it holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum NameAct {
@@ -57,6 +57,13 @@ pub enum NameAct {
     MakeDirectory {
         /// Its name.
         path: NamePath,
+    },
+    /// The same, with every path beginning in a directory that the actor holds, under whatever name or none.
+    Within {
+        /// The directory.
+        base: FormulaId,
+        /// What happens there.
+        act: Box<NameAct>,
     },
 }
 

@@ -25,7 +25,10 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
             state.deliver(said(None), answers, false, Provenance::host())?;
             return super::mail::release(state, letter, command.choice);
         }
-        Body::Release { .. } => return Ok(Reply::AlreadySettled),
+        Body::Release { .. } => {
+            letter.expect_not_withdrawn()?;
+            return Ok(Reply::AlreadySettled);
+        }
         _ => return Err(Fault::NotAnApproval(number)),
     };
     let mut mail = letter.mail;

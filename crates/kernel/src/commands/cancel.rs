@@ -1,4 +1,5 @@
-//! Cancel: a person ends work, and all that was made of it. What had begun completes; nothing else begins.
+//! Cancel: a person ends work, and all that was made of it. What had begun completes; nothing else begins. A guest
+//! withdraws what it asked for itself, and ends nothing else.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -21,6 +22,9 @@ use super::advance;
 const MOST: usize = 100_000;
 
 pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -> Result<Reply, Fault> {
+    if !state.is_host()? {
+        return cancel_own(state, what, reason);
+    }
     match what {
         Cancel::Run { run } => {
             let id = state.run(*run)?.id;
@@ -36,6 +40,27 @@ pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -
             state.event(Change::Cancelled { id })?;
         }
     }
+    Ok(Reply::Done)
+}
+
+/// Ends what the actor waits for because it asked for it itself: whoever was asked cannot answer any more, and code of
+/// the actor's own does not run.
+fn cancel_own(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -> Result<Reply, Fault> {
+    let Cancel::Name { path } = what else {
+        return Err(Fault::NotAllowed("only a host can cancel runs".to_owned()));
+    };
+    let id = state.find(path)?;
+    match state.formula(&id)? {
+        Formula::Promise { asker, .. } if asker == state.me() => {}
+        _ => return Err(Fault::NotAllowed("a guest cancels only what it asked for itself".to_owned())),
+    }
+    if table::promise(state.txn, &id)? != Some(PromiseRow::Pending) {
+        return Ok(Reply::AlreadySettled);
+    }
+    for dependent in dependents(state, id)? {
+        end(state, &dependent, reason)?;
+    }
+    state.event(Change::Cancelled { id })?;
     Ok(Reply::Done)
 }
 
@@ -92,8 +117,7 @@ fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), 
             super::mail::park_cancelled(state, id, &RunOutcome::Failed(trouble(reason))).map(drop)
         }
         Formula::Promise { asker, .. } if asker == state.me() => {
-            let reason = trouble(reason).message.raw().to_owned();
-            state.settle_with(id, PromiseRow::Rejected { reason }).map(drop)
+            super::mail::withdraw(state, id, reason).map(drop)
         }
         _ => Ok(()),
     }

@@ -26,10 +26,7 @@ fn share(state: &mut State<'_>, path: &NamePath, token: Number, expires_ms: i64)
     if state.txn.get(Table::Token, &NOBODY, &token.0)?.is_some() {
         return Err(Fault::NoToken);
     }
-    let row = TokenRow { formula, giver: state.actor, expires_ms };
-    table::save(state.txn, Table::Token, &NOBODY, &token.0, &row, None)?;
-    let root = state.endo();
-    state.tie(&root, &format!("token {token}"), &formula)?;
+    state.put_token(&token, &TokenRow { formula, giver: state.actor, expires_ms })?;
     Ok(Reply::Made { id: formula })
 }
 
@@ -40,9 +37,7 @@ fn accept(state: &mut State<'_>, token: Number, path: &NamePath) -> Result<Reply
         return Err(Fault::NoToken);
     }
     if !planted!(state.env, TokenUsedTwice) {
-        state.txn.delete(Table::Token, &NOBODY, &token.0)?;
-        let root = state.endo();
-        state.untie(&root, &format!("token {token}"), &row.formula)?;
+        state.drop_token(&token, &row)?;
     }
     let (_, name) = path.split();
     // The giver gives, though the recipient acts: the grant is the giver's to revoke.

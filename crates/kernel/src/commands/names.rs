@@ -7,9 +7,22 @@ use crate::provenance::Provenance;
 use crate::state::State;
 
 pub(super) fn name(state: &mut State<'_>, act: NameAct) -> Result<Reply, Fault> {
+    match act {
+        NameAct::Within { base, act } => {
+            state.expect_held(&base)?;
+            change(state, Some(&base), *act)
+        }
+        act => change(state, None, act),
+    }
+}
+
+fn change(state: &mut State<'_>, base: Option<&FormulaId>, act: NameAct) -> Result<Reply, Fault> {
     let id = match act {
+        NameAct::Within { .. } => {
+            return Err(Fault::Misfit { what: "paths begin in one place".to_owned() });
+        }
         NameAct::StoreValue { value, path } => {
-            let spot = state.spot(&path, "storeIdentifier")?;
+            let spot = state.spot_in(base, &path, "storeIdentifier")?;
             for id in value.references() {
                 state.expect_held(id)?;
             }
@@ -18,7 +31,7 @@ pub(super) fn name(state: &mut State<'_>, act: NameAct) -> Result<Reply, Fault> 
             state.put(&spot, &id)?
         }
         NameAct::StoreBlob { hash, bytes, path } => {
-            let spot = state.spot(&path, "storeIdentifier")?;
+            let spot = state.spot_in(base, &path, "storeIdentifier")?;
             let said = state.said()?;
             state.note_blob(hash, bytes, &said)?;
             let id = state.make(Formula::Blob { hash, bytes }, said)?;
@@ -26,29 +39,30 @@ pub(super) fn name(state: &mut State<'_>, act: NameAct) -> Result<Reply, Fault> 
         }
         NameAct::StoreIdentifier { id, path } => {
             state.expect_held(&id)?;
-            let spot = state.spot(&path, "storeIdentifier")?;
+            let spot = state.spot_in(base, &path, "storeIdentifier")?;
             state.put(&spot, &id)?
         }
         NameAct::Remove { path } => {
-            let spot = state.spot(&path, "remove")?;
+            let spot = state.spot_in(base, &path, "remove")?;
             state.unname(&spot)?;
             return Ok(Reply::Done);
         }
         NameAct::Move { from, to } => {
-            let (source, to) = (state.spot(&from, "remove")?, state.spot(&to, "storeIdentifier")?);
+            let (source, to) =
+                (state.spot_in(base, &from, "remove")?, state.spot_in(base, &to, "storeIdentifier")?);
             if source == to {
-                return Ok(Reply::Made { id: state.find(&from)? });
+                return Ok(Reply::Made { id: state.find_in(base, &from)? });
             }
-            let id = state.carry(&from, &to)?;
+            let id = state.carry(base, &from, &to)?;
             state.unname(&source)?;
             id
         }
         NameAct::Copy { from, to } => {
-            let spot = state.spot(&to, "storeIdentifier")?;
-            state.carry(&from, &spot)?
+            let spot = state.spot_in(base, &to, "storeIdentifier")?;
+            state.carry(base, &from, &spot)?
         }
         NameAct::MakeDirectory { path } => {
-            let spot = state.spot(&path, "makeDirectory")?;
+            let spot = state.spot_in(base, &path, "makeDirectory")?;
             let id = make_directory(state, state.me())?;
             state.put(&spot, &id)?
         }

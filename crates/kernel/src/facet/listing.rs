@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::live::Live;
 use super::locator::Locator;
 use super::refusal::Refusal;
 use crate::command::Fault;
@@ -14,23 +15,29 @@ use crate::table;
 use crate::txn::ReadTxn;
 
 /// All messages of an agent's that were not dismissed, oldest first.
-pub(super) fn messages(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Value, Refusal> {
+pub(super) fn messages(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<passable::Value<Live>, Refusal> {
     let row = table::formula(txn, agent)?.ok_or(Fault::Dangling(*agent))?;
     let own = row.formula.agent().ok_or(Fault::Dangling(*agent))?.handle;
     let letters = query::letters(txn, agent, None, usize::MAX)?;
-    let all = letters.iter().map(|letter| message(txn, &own, letter)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Value::array(all))
+    let all =
+        letters.iter().map(|letter| message(txn, agent, &own, letter)).collect::<Result<Vec<_>, _>>()?;
+    Ok(passable::Value::array(all))
 }
 
 /// The fields of one listed message.
 struct Listed<'t> {
     txn: &'t mut dyn ReadTxn,
-    fields: BTreeMap<String, Value>,
+    fields: BTreeMap<String, passable::Value<Live>>,
 }
 
 impl Listed<'_> {
     fn put(&mut self, name: &str, value: Value) {
-        self.fields.insert(name.to_owned(), value);
+        self.fields.insert(name.to_owned(), value.map_references(&mut |id| Live::Formula(*id)));
+    }
+
+    /// Something that is still to come.
+    fn promise(&mut self, name: &str, live: Live) {
+        self.fields.insert(name.to_owned(), passable::Value::promise(live));
     }
 
     fn text(&mut self, name: &str, text: impl Into<String>) {
@@ -52,9 +59,14 @@ impl Listed<'_> {
     }
 }
 
-fn message(txn: &mut dyn ReadTxn, own: &FormulaId, letter: &Letter) -> Result<Value, Refusal> {
+fn message(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    own: &FormulaId,
+    letter: &Letter,
+) -> Result<passable::Value<Live>, Refusal> {
     let (Some(message), Some(id)) = (&letter.message, letter.mail.message) else {
-        return Ok(Value::undefined());
+        return Ok(passable::Value::undefined());
     };
     let received = message.to == *own;
     let mut listed = Listed { txn, fields: BTreeMap::new() };
@@ -67,17 +79,18 @@ fn message(txn: &mut dyn ReadTxn, own: &FormulaId, letter: &Letter) -> Result<Va
     if let Some(reply_to) = &message.reply_to {
         listed.text("replyTo", reply_to.to_string());
     }
+    listed.promise("dismissed", Live::Dismissed { agent: *agent, number: letter.number });
     // A message can dismiss itself from the mailbox of whoever calls it.
     listed.put("dismisser", Value::remotable_alleged(id, "Alleged: EndoDismisser"));
     if let Some((promise, resolver)) = message.body.asks() {
         listed.locate("promiseId", &promise)?;
-        listed.put("settled", Value::promise(promise));
+        listed.promise("settled", Live::Settled(promise));
         if received {
             listed.text("resolverId", resolver.to_string());
         }
     }
     body(&mut listed, message, received)?;
-    Ok(Value::record_from_map(listed.fields))
+    Ok(passable::Value::record_from_map(listed.fields))
 }
 
 fn body(listed: &mut Listed<'_>, message: &Message, received: bool) -> Result<(), Refusal> {

@@ -23,7 +23,7 @@ pub(super) fn plan(
 ) -> Result<Option<Plan>, Refusal> {
     let mut then = Then::Nothing;
     let act = match method {
-        "listMessages" => return Ok(Some(Plan::Value(listing::messages(txn, &agent)?))),
+        "listMessages" => return Ok(Some(Plan::Live(listing::messages(txn, &agent)?))),
         "resolve" => MailAct::Resolve { number: args.number(0)?, path: args.path(1)? },
         "reject" => MailAct::Reject {
             number: args.number(0)?,

@@ -265,11 +265,18 @@ const MAIL: &[Method] = &[
         .never("mail is delivered by its sender's call alone, so that nobody's name can be forged"),
 ];
 
-const GUEST: &[Method] = &[sends(
-    "define",
-    &[req("source", Text), req("slots", Record), opt("resultName", NameOrPath)],
-    "Proposes code with named slots, or a worker file, to your host, and returns the promise of its result.",
-)];
+const GUEST: &[Method] = &[
+    sends(
+        "define",
+        &[req("source", Text), req("slots", Record), opt("resultName", NameOrPath)],
+        "Proposes code with named slots, or a worker file, to your host, and returns the promise of its result.",
+    ),
+    sends(
+        "cancel",
+        &[req("petNameOrPath", NameOrPath), opt("reason", Error)],
+        "Withdraws what you asked for: the name is of its promise. Nobody can answer it any more.",
+    ),
+];
 
 const HOST: &[Method] = &[
     sends(

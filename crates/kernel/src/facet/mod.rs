@@ -9,6 +9,7 @@ mod args;
 mod host;
 mod interface;
 mod listing;
+mod live;
 mod locator;
 mod mail;
 mod methods;
@@ -27,6 +28,7 @@ use crate::table;
 use crate::txn::ReadTxn;
 
 pub use interface::{Facet, Method, Param, Presence, Shape, Support, facet};
+pub use live::Live;
 pub use locator::{BadLocator, Locator};
 pub use plan::{Action, DrawToken, Need, ParseWorker, Plan, ReadAs, Seal, StartWorker, Then, result};
 pub use refusal::Refusal;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::args::{self, Args};
 use super::locator::Locator;
-use super::plan::{Need, Plan, ReadAs, Then};
+use super::plan::{Action, Need, Plan, ReadAs, Then};
 use super::present::{self, Here, behind, way};
 use super::refusal::Refusal;
 use crate::command::{Act, Fault, NameAct};
@@ -13,6 +13,7 @@ use crate::hub::{Found, Hub, View};
 use crate::id::{BlobHash, FormulaId};
 use crate::name::{NameError, NamePath};
 use crate::proposal::Value;
+use crate::query;
 use crate::table;
 use crate::txn::ReadTxn;
 
@@ -107,15 +108,22 @@ impl Place<'_> {
         ) {
             return Ok(None);
         }
-        let before = match self.here.hub {
-            Hub::Agent(_) => vec![],
-            Hub::Directory { .. } => way(self.txn, self.view, &self.target)?,
+        let agent = self.view.agent;
+        let (base, before) = match self.here.hub {
+            Hub::Agent(_) => (None, vec![]),
+            Hub::Directory { .. } if query::holds(self.txn, &agent, &self.target)? => {
+                (Some(self.target), vec![])
+            }
+            // What was reached through somebody else's grant is not held by itself: it is written to on that way, and
+            // as long as that is open.
+            Hub::Directory { .. } => (None, way(self.txn, self.view, &self.target)?),
             Hub::Mailbox { .. } | Hub::Message { .. } => {
                 let what = "the names in a mailbox are not for choosing".to_owned();
                 return Err(Fault::NotAllowed(what).into());
             }
         };
         let mut then = Then::Nothing;
+        let mut bytes = None;
         let act = match method {
             "storeIdentifier" | "storeLocator" => {
                 let path = behind(&before, &args.path(0)?)?;
@@ -141,19 +149,25 @@ impl Place<'_> {
                 NameAct::MakeDirectory { path: behind(&before, &args.path(0)?)? }
             }
             _ => {
-                let bytes = args.text(1)?.into_bytes();
+                let text = args.text(1)?.into_bytes();
                 let act = NameAct::StoreBlob {
-                    hash: BlobHash::of(&bytes),
-                    bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+                    hash: BlobHash::of(&text),
+                    bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
                     path: behind(&before, &args.path(0)?)?,
                 };
-                let Plan::Act(next) = Plan::act(self.view.agent, Act::Name(act), then) else {
-                    return Ok(None);
-                };
-                return Ok(Some(Plan::need(Need::Bytes { bytes, next })));
+                bytes = Some(text);
+                act
             }
         };
-        Ok(Some(Plan::act(self.view.agent, Act::Name(act), then)))
+        let act = match base {
+            Some(base) => NameAct::Within { base, act: Box::new(act) },
+            None => act,
+        };
+        let next = Action { actor: agent, act: Act::Name(act), then };
+        Ok(Some(match bytes {
+            Some(bytes) => Plan::need(Need::Bytes { bytes, next: Box::new(next) }),
+            None => Plan::Act(Box::new(next)),
+        }))
     }
 
     fn lookup(&mut self, path: &NamePath) -> Result<Plan, Refusal> {

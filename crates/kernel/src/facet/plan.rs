@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use passable::Untrusted;
 
+use super::live::Live;
 use super::locator::Locator;
 use super::refusal::Refusal;
 use crate::command::{Act, Define, Filled, GrantAct, MailAct, Reply, Start};
@@ -27,6 +28,8 @@ pub enum Plan {
         /// The grants that were passed on the way.
         through: Vec<FormulaId>,
     },
+    /// The same, with references to what is still to come and is no formula.
+    Live(passable::Value<Live>),
     /// A command must be applied.
     Act(Box<Action>),
     /// Something outside of the state must be done first.

@@ -8,9 +8,10 @@ use crate::formula::Formula;
 use crate::grant::{Attenuation, EVERY_METHOD, Grant};
 use crate::hub;
 use crate::id::{FormulaId, GrantNumber, MessageNumber, Number};
+use crate::name::NamePath;
 use crate::proposal::Value;
-use crate::table::{self, PromiseRow};
-use crate::txn::Table;
+use crate::table::{self, PromiseRow, TokenRow};
+use crate::txn::{NOBODY, Table};
 
 use super::State;
 
@@ -224,11 +225,37 @@ impl State<'_> {
         Ok(())
     }
 
+    /// Keeps a sharing token, and what it gives, until it is used or ends.
+    pub(crate) fn put_token(&mut self, token: &Number, row: &TokenRow) -> Result<(), Fault> {
+        table::save(self.txn, Table::Token, &NOBODY, &token.0, row, None)?;
+        let ending = table::ending_key(row.expires_ms, token);
+        table::save(self.txn, Table::Collector, &NOBODY, &ending, token, None)?;
+        let root = self.endo();
+        self.tie(&root, &format!("token {token}"), &row.formula)
+    }
+
+    /// Keeps it no longer.
+    pub(crate) fn drop_token(&mut self, token: &Number, row: &TokenRow) -> Result<(), Fault> {
+        self.txn.delete(Table::Token, &NOBODY, &token.0)?;
+        self.txn.delete(Table::Collector, &NOBODY, &table::ending_key(row.expires_ms, token))?;
+        let root = self.endo();
+        self.untie(&root, &format!("token {token}"), &row.formula)
+    }
+
     /// What the actor's path leads to, for the actor to keep or to hand on. What was reached through a grant is a
     /// grant itself, given by whoever gave that one: it ends with it.
-    pub(crate) fn resolve(&mut self, path: &crate::name::NamePath) -> Result<FormulaId, Fault> {
-        let id = self.find(path)?;
-        let through = self.view().grants_on(self.txn, path)?;
+    pub(crate) fn resolve(&mut self, path: &NamePath) -> Result<FormulaId, Fault> {
+        self.resolve_in(None, path)
+    }
+
+    /// The same for a path that begins in `base`.
+    pub(crate) fn resolve_in(
+        &mut self,
+        base: Option<&FormulaId>,
+        path: &NamePath,
+    ) -> Result<FormulaId, Fault> {
+        let id = self.find_in(base, path)?;
+        let through = self.view().grants_on(self.txn, base, path)?;
         let Some(last) = through.last() else { return Ok(id) };
         let owner = match table::grant(self.txn, last)? {
             Some(grant) => self.id_of(grant.owner),
@@ -247,8 +274,13 @@ impl State<'_> {
     }
 
     /// What the actor's path leads to, to be used at once; data is made a formula of its own.
-    pub(crate) fn find(&mut self, path: &crate::name::NamePath) -> Result<FormulaId, Fault> {
-        match self.view().resolve(self.txn, path)? {
+    pub(crate) fn find(&mut self, path: &NamePath) -> Result<FormulaId, Fault> {
+        self.find_in(None, path)
+    }
+
+    /// The same for a path that begins in `base`.
+    pub(crate) fn find_in(&mut self, base: Option<&FormulaId>, path: &NamePath) -> Result<FormulaId, Fault> {
+        match self.view().resolve_from(self.txn, base, path)? {
             hub::Found::Formula(id) => Ok(id),
             hub::Found::Data(value) => {
                 let said = self.said()?;

@@ -1,10 +1,12 @@
 //! Mail, as one command changes it.
 
+use passable::Untrusted;
+
 use crate::command::Fault;
 use crate::event::Change;
 use crate::formula::{Agent, Formula};
 use crate::id::{FormulaId, MessageNumber, Number};
-use crate::message::{Body, Envelope, Mail, Message};
+use crate::message::{Answer, Body, Envelope, Mail, Message};
 use crate::provenance::Provenance;
 use crate::table::{self, MailboxRow};
 use crate::txn::Table;
@@ -21,6 +23,16 @@ pub(crate) struct Letter {
     pub(crate) message: Message,
     /// How it lies there.
     pub(crate) mail: Mail,
+}
+
+impl Letter {
+    /// Refuses to answer whoever asks no more.
+    pub(crate) fn expect_not_withdrawn(&self) -> Result<(), Fault> {
+        match self.mail.answers.get(&0) {
+            Some(Answer::Withdrawn { .. }) => Err(Fault::Withdrawn(self.number)),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl State<'_> {
@@ -154,6 +166,7 @@ impl State<'_> {
             let kind = letter.message.body.kind().to_owned();
             return Err(Fault::WrongKind { number, kind: format!("{kind} that you sent"), what });
         }
+        letter.expect_not_withdrawn()?;
         Ok(letter)
     }
 
@@ -200,15 +213,40 @@ impl State<'_> {
     }
 
     /// Notes the answer to a message of the actor's that asks for one thing.
-    pub(crate) fn mark_answered(
-        &mut self,
-        letter: &mut Letter,
-        answer: crate::message::Answer,
-    ) -> Result<(), Fault> {
+    pub(crate) fn mark_answered(&mut self, letter: &mut Letter, answer: Answer) -> Result<(), Fault> {
         letter.mail.answers.insert(0, answer);
         letter.mail.needs_you = false;
         self.put_mail(letter.number, &letter.mail)?;
         self.event(Change::Answered { number: letter.number, needs_you: false })
+    }
+
+    /// Notes in the mailbox of whoever got the message that its sender asks no more.
+    pub(crate) fn mark_withdrawn(
+        &mut self,
+        id: &FormulaId,
+        message: &Message,
+        reason: &Untrusted,
+    ) -> Result<(), Fault> {
+        // Whoever was forgotten meanwhile has no mailbox to look into.
+        let Some(Formula::Handle { agent }) = table::formula(self.txn, &message.to)?.map(|row| row.formula)
+        else {
+            return Ok(());
+        };
+        let Some(parts) = table::formula(self.txn, &agent)?.and_then(|row| row.formula.agent().copied())
+        else {
+            return Ok(());
+        };
+        let owner = agent.number;
+        let Some(number) = table::mail_number(self.txn, &owner, &parts.mailbox, &Number(id.number))? else {
+            return Ok(());
+        };
+        let Some(mut mail) = table::mail(self.txn, &owner, &parts.mailbox, number)? else { return Ok(()) };
+        let at_ms = self.env.now_ms();
+        mail.answers.insert(0, Answer::Withdrawn { reason: reason.clone(), at_ms });
+        mail.needs_you = false;
+        self.put_mail_of(&owner, &parts.mailbox, number, &mail)?;
+        self.event_for(&owner, Change::Answered { number, needs_you: false })?;
+        Ok(())
     }
 }
 

@@ -22,9 +22,19 @@ pub(crate) struct Spot {
 impl State<'_> {
     /// The spot at the end of one of the actor's paths, for what is called `method` on its directory.
     pub(crate) fn spot(&mut self, path: &NamePath, method: &str) -> Result<Spot, Fault> {
+        self.spot_in(None, path, method)
+    }
+
+    /// The same for a path that begins in `base`.
+    pub(crate) fn spot_in(
+        &mut self,
+        base: Option<&FormulaId>,
+        path: &NamePath,
+        method: &str,
+    ) -> Result<Spot, Fault> {
         let (before, name) = path.split_pet()?;
         let name = name.to_owned();
-        let hub = self.view().hub_for(self.txn, before, method)?;
+        let hub = self.view().hub_from(self.txn, base, before, method)?;
         match self.writable(&hub)? {
             Some((store, owner)) => Ok(Spot { store, owner, name }),
             None => {
@@ -86,16 +96,22 @@ impl State<'_> {
         Ok(id)
     }
 
-    /// Gives another name to what a path leads to. Within the directories of one agent it stays what it is.
-    pub(crate) fn carry(&mut self, from: &NamePath, to: &Spot) -> Result<FormulaId, Fault> {
-        match self.spot(from, "lookup") {
+    /// Gives another name to what a path from `base` leads to. Within the directories of one agent it stays what it
+    /// is.
+    pub(crate) fn carry(
+        &mut self,
+        base: Option<&FormulaId>,
+        from: &NamePath,
+        to: &Spot,
+    ) -> Result<FormulaId, Fault> {
+        match self.spot_in(base, from, "lookup") {
             Ok(source) if source.owner == to.owner => {
-                let id = self.find(from)?;
+                let id = self.find_in(base, from)?;
                 self.name(to, &id)?;
                 Ok(id)
             }
             _ => {
-                let id = self.resolve(from)?;
+                let id = self.resolve_in(base, from)?;
                 self.put(to, &id)
             }
         }

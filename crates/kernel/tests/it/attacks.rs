@@ -462,7 +462,10 @@ fn a_guest_that_cancels_what_others_made_of_a_shared_thing() {
         }),
     );
     let cancel = |name: &str| Act::Cancel { what: Cancel::Name { path: path(name) }, reason: text("") };
-    assert_eq!(w.fault(fae, cancel("@mail/0/cap")), "not allowed: only a host can cancel");
+    assert_eq!(
+        w.fault(fae, cancel("@mail/0/cap")),
+        "not allowed: a guest cancels only what it asked for itself"
+    );
     let sub = w.agent(AgentKind::Host, "second");
     w.as_agent(host, send("second", &[("cap", "cap")]));
     w.as_agent(sub, cancel("@mail/0/cap"));
@@ -495,4 +498,50 @@ fn a_secret_is_never_taken_unsealed() {
         let fault = w.fault(host, mail(MailAct::Submit { number, values }));
         assert_eq!(fault, "field \"key\" is secret, and was not sealed");
     }
+}
+
+#[test]
+fn a_place_to_begin_is_no_way_around_grants() {
+    let mut w = World::new();
+    let host = w.host;
+    w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("d") }));
+    w.as_agent(host, store(string("inside"), "d/x"));
+    let raw = w.id(host, "d");
+    let fae = w.guest("fae");
+    w.as_agent(host, send("fae", &[("d", "d")]));
+    let given = w.id(fae, "@mail/0/d");
+    let within = |base, act| Act::Name(NameAct::Within { base, act: Box::new(act) });
+    let remove = || NameAct::Remove { path: path("x") };
+    let held = |id: FormulaId| Fault::NotHeld(id).to_string();
+    // What is only known by its identifier: somebody else's directory, and somebody else.
+    for base in [raw, host, w.host_part("@pins")] {
+        assert_eq!(w.fault(fae, within(base, remove())), held(base));
+    }
+    // What is held and is no directory, or is one within another.
+    let own = w.id(fae, "@self");
+    assert!(w.fault(fae, within(own, remove())).contains("is not a directory"));
+    let twice = NameAct::Within { base: given, act: Box::new(remove()) };
+    assert_eq!(w.fault(fae, within(given, twice)), "paths begin in one place");
+    let mail = w.id(fae, "@mail");
+    assert!(w.fault(fae, within(mail, remove())).contains("not for choosing"));
+    // What is put there is handed over as a grant, as by a path.
+    w.as_agent(fae, store(string("mine"), "mine"));
+    let me = w.id(fae, "@self");
+    w.as_agent(fae, within(given, NameAct::StoreIdentifier { id: me, path: path("fae") }));
+    let put = w.id(host, "d/fae");
+    assert!(matches!(w.formula(put), Formula::Grant { .. }));
+    // A grant that takes a method away takes it away here too, and one that has ended is no place to begin.
+    let narrow = kernel::command::GrantAct::Attenuate {
+        path: path("@mail/0/d"),
+        methods: vec!["lookup".to_owned(), "list".to_owned()],
+        attenuation: Default::default(),
+        to: path("narrow"),
+    };
+    w.as_agent(fae, Act::Grant(narrow));
+    let narrow = w.id(fae, "narrow");
+    assert!(w.try_as(fae, within(narrow, remove())).is_err());
+    let number = table::grant(&mut w.store, &given).unwrap().unwrap().number;
+    w.revoke(number.0);
+    assert!(w.fault(fae, within(given, remove())).contains("was revoked"));
+    assert_eq!(w.list(host, "d"), ["fae", "x"]);
 }

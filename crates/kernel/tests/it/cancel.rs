@@ -1,13 +1,16 @@
 //! Cancelling: what had begun completes, nothing else begins, and nobody waits for ever.
 
-use kernel::command::{Act, Cancel, Choice, Fault, MailAct, Move, Reply, Target};
+use std::collections::BTreeMap;
+
+use kernel::command::{Act, Cancel, Choice, Fault, Filled, MailAct, Move, Reply, Target};
+use kernel::message::Answer;
 use kernel::proposal::Decision;
 use kernel::run::{Completion, ResultGoesTo, RunOutcome, Shape, State};
 use kernel::table::PromiseRow;
 use kernel::txn::Table;
-use kernel::{RunNumber, query};
+use kernel::{FormulaId, MessageNumber, Pattern, RunNumber, query};
 
-use crate::agents::{bind, code, copy, define, endow, mail, path, request, start};
+use crate::agents::{bind, code, copy, define, endow, mail, path, request, start, store, string};
 use crate::world::{World, completion, done, program, text};
 
 fn cancel(run: RunNumber) -> Act {
@@ -191,7 +194,7 @@ fn by_the_name_of_a_run_of_a_worker_and_of_a_promise() {
     let promise = w.ask(host, request("fae", "x", Some("answer")));
     w.as_agent(host, cancel_name("answer"));
     assert_eq!(w.promise(promise), rejected());
-    w.as_agent(fae, crate::agents::reject(0, "late"));
+    assert!(w.fault(fae, crate::agents::reject(0, "late")).contains("was withdrawn"));
     assert_eq!(w.promise(promise), rejected(), "a promise settles once");
 }
 
@@ -208,4 +211,136 @@ fn a_guest_whose_work_was_cancelled_hears_of_it_and_not_why() {
     assert_eq!(w.promise(mine), rejected());
     assert_eq!(w.promise(promise), PromiseRow::Rejected { reason: "it failed: run/cancelled".to_owned() });
     assert_eq!(w.evaluated(eval, kernel::Value::null()), Reply::AlreadySettled);
+}
+
+/// Whether the message is marked as withdrawn in the agent's mailbox, and asks for nothing.
+fn is_withdrawn(w: &mut World, agent: FormulaId, number: u64) -> bool {
+    let letter = query::message(&mut w.store, &agent, MessageNumber(number)).unwrap().unwrap();
+    let withdrawn = matches!(letter.mail.answers.get(&0), Some(Answer::Withdrawn { reason, .. }) if reason.raw() == "enough");
+    assert!(!(withdrawn && letter.mail.needs_you));
+    withdrawn
+}
+
+#[test]
+fn a_guest_withdraws_what_it_asked_for_and_nobody_can_answer_it_any_more() {
+    let (mut w, host, fae) = with_fae();
+    let field = || vec![crate::agents::field("say", Pattern::string())];
+    let evaluation = MailAct::RequestEvaluation {
+        source: text("v"),
+        names: vec!["v".to_owned()],
+        paths: vec![path("mine")],
+        result_name: None,
+    };
+    let submit = |number| {
+        let values = BTreeMap::from([("say".to_owned(), Filled::Value { value: string("x") })]);
+        mail(MailAct::Submit { number, values })
+    };
+    let grant = |number| mail(MailAct::Grant { number, goes_to: ResultGoesTo::GuestData });
+    w.as_agent(fae, store(string("mine"), "mine"));
+    type Answering<'a> = &'a dyn Fn(MessageNumber) -> Act;
+    let endow = |number: MessageNumber| endow(number.0, &[], ResultGoesTo::GuestData);
+    let edit = |number| mail(MailAct::Edit { number, program: code("y", &[]) });
+    let resolve = |number: MessageNumber| crate::agents::resolve(number.0, "five");
+    let asks: [(Act, &[Answering<'_>]); 4] = [
+        (request("@host", "x", None), &[&resolve]),
+        (define(code("x", &[]), None), &[&endow, &edit]),
+        (mail(MailAct::Form(crate::agents::form("@host", field()))), &[&submit]),
+        (mail(evaluation), &[&grant]),
+    ];
+    for (ask, answers) in asks {
+        let promise = w.ask(fae, ask);
+        let (theirs, number) = (w.last(fae).number, w.last(host).number);
+        assert!(w.last(host).mail.needs_you);
+        let withdraw = cancel_name(&format!("@mail/{theirs}/@promise"));
+        assert_eq!(w.as_agent(fae, withdraw.clone()), Reply::Done);
+        assert_eq!(w.promise(promise), rejected());
+        assert!(is_withdrawn(&mut w, host, number.0));
+        let reject = |number: MessageNumber| crate::agents::reject(number.0, "no");
+        for answer in answers.iter().copied().chain([&reject as Answering<'_>]) {
+            let fault = w.try_as(host, answer(number)).expect_err("a conflict");
+            assert_eq!(fault, Fault::Withdrawn(number));
+        }
+        let before = w.store.clone();
+        assert_eq!(w.as_agent(fae, withdraw), Reply::AlreadySettled, "twice is once");
+        assert_eq!(w.store, before);
+        w.as_agent(host, crate::agents::dismiss(number.0));
+    }
+}
+
+#[test]
+fn a_guest_cancels_nothing_that_others_wait_for_or_made() {
+    let (mut w, host, fae) = with_fae();
+    let asked = w.ask(host, request("fae", "x", Some("answer")));
+    let number = w.last(fae).number;
+    let refused = "not allowed: a guest cancels only what it asked for itself";
+    for name in [format!("@mail/{number}/@promise"), format!("@mail/{number}/@message"), "@host".to_owned()] {
+        assert_eq!(w.fault(fae, cancel_name(&name)), refused, "{name}");
+    }
+    assert_eq!(w.fault(fae, cancel(RunNumber(1))), "not allowed: only a host can cancel runs");
+    assert_eq!(w.promise(asked), PromiseRow::Pending);
+    assert!(!is_withdrawn(&mut w, fae, number.0));
+}
+
+#[test]
+fn what_comes_of_endowed_work_after_it_was_withdrawn_stays_with_the_host() {
+    // Edited, endowed, and withdrawn while the code runs: both messages say so, the work goes on, and the guest gets
+    // nothing of it; nor does it get what the host had withheld.
+    for capability in [false, true] {
+        let (mut w, host, fae) = with_fae();
+        w.mount("cap");
+        let slots = [("cap", Pattern::any())];
+        let promise = w.ask(fae, define(code("x", &slots), Some("result")));
+        let first = w.last(host).number;
+        let edit = mail(MailAct::Edit { number: first, program: code("y", &[]) });
+        let Reply::Sent { number: second } = w.as_agent(host, edit) else { panic!("sent") };
+        let (eval, mine) = w.parked(host, endow(second.0, &[("cap", "cap")], ResultGoesTo::GuestData));
+        let kernel::formula::Formula::Eval { endowments, .. } = w.formula(eval) else { panic!("an eval") };
+        let value = match capability {
+            true => kernel::Value::remotable(endowments["cap"]),
+            false => string("done"),
+        };
+        if capability {
+            w.evaluated(eval, value.clone());
+            assert!(w.last(host).mail.needs_you, "it is withheld");
+        }
+        let held = w.last(host).number;
+        w.as_agent(fae, cancel_name("result"));
+        assert!([first, second].iter().all(|number| is_withdrawn(&mut w, host, number.0)));
+        let letters = w.letters(fae).len();
+        if capability {
+            assert!(is_withdrawn(&mut w, host, held.0));
+            let approve = w.answer_some(held, None, Choice::Approve { for_run: false });
+            assert_eq!(approve.map(|outcome| outcome.reply), Err(Fault::Withdrawn(held)));
+        } else {
+            w.evaluated(eval, value.clone());
+        }
+        assert_eq!(w.promise(mine), PromiseRow::Fulfilled { value }, "the host has what it paid for");
+        assert_eq!(w.promise(promise), rejected());
+        assert_eq!(w.letters(fae).len(), letters, "nothing comes to the guest");
+    }
+}
+
+#[test]
+fn a_guests_own_code_is_cancelled_by_the_name_of_its_promise() {
+    let (mut w, _, fae) = with_fae();
+    let evaluate = MailAct::Evaluate {
+        source: text("1"),
+        names: vec![],
+        paths: vec![],
+        result_name: Some(path("result")),
+    };
+    let (eval, promise) = w.parked(fae, mail(evaluate));
+    w.as_agent(fae, cancel_name("result"));
+    assert_eq!(w.promise(promise), rejected());
+    assert!(query::outbox(&mut w.store, &w.host.number).unwrap().is_empty(), "it will not run");
+    assert_eq!(w.evaluated(eval, kernel::Value::null()), Reply::AlreadySettled);
+}
+
+/// A store with a host that has a `five`, and a guest.
+fn with_fae() -> (World, FormulaId, FormulaId) {
+    let mut w = World::new();
+    let host = w.host;
+    w.as_agent(host, store(string("five"), "five"));
+    let fae = w.guest("fae");
+    (w, host, fae)
 }

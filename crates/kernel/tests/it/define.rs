@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, Choice, MailAct, Reply, Target};
+use kernel::command::{Act, Choice, MailAct, Reply, Target, Text};
 use kernel::formula::Formula;
 use kernel::message::Body;
 use kernel::run::{ResultGoesTo, RunOutcome, Trouble};
@@ -203,6 +203,37 @@ fn an_edited_definition_is_a_new_one_that_names_the_original() {
     let (eval, _) = w.parked(host, endow(posted.0, &[], ResultGoesTo::GuestData));
     w.evaluated(eval, string("better"));
     assert_eq!(w.promise(promise), PromiseRow::Fulfilled { value: string("better") });
+}
+
+#[test]
+fn an_edit_of_code_without_slots_keeps_them_and_given_ones_replace_them() {
+    let (mut w, host, fae) = world();
+    let names = |w: &mut World, text: &str, program: Text, slots: &[(&str, Pattern)]| -> Vec<String> {
+        let (_, number) = match text {
+            "" => defined(w, fae, slots),
+            source => {
+                w.ask(fae, define(worker(source, slots), None));
+                (fae, w.last(host).number.0)
+            }
+        };
+        let edit = mail(MailAct::Edit { number: MessageNumber(number), program });
+        let Reply::Sent { number: posted } = w.as_agent(host, edit) else { panic!("sent") };
+        let edited = w.id(host, &format!("@mail/{posted}/@definition"));
+        let Formula::Definition { slots: kept, .. } = w.formula(edited) else { panic!("a definition") };
+        let original = w.id(host, &format!("@mail/{number}/@definition"));
+        let Formula::Definition { slots: before, .. } = w.formula(original) else { panic!("a definition") };
+        // What is kept is kept whole: pattern and label.
+        assert!(kept.iter().all(|(name, slot)| before.get(name).is_none_or(|known| known == slot)));
+        kept.into_keys().collect()
+    };
+    let slots = [("a", Pattern::nat()), ("b", Pattern::any())];
+    assert_eq!(names(&mut w, "", code("better", &[]), &slots), ["a", "b"]);
+    let other = [("c", Pattern::any())];
+    assert_eq!(names(&mut w, "", code("better", &other), &slots), ["c"]);
+    assert_eq!(names(&mut w, "", code("better", &[]), &[]), [""; 0]);
+    // A worker file says its slots itself, and code in its place has none of them.
+    assert_eq!(names(&mut w, "", worker("W", &[]), &slots), [""; 0]);
+    assert_eq!(names(&mut w, "W", code("better", &[]), &slots), [""; 0]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::command::{Binding, Command, Start, Target};
-use kernel::facet::{self, Facet, Need, Plan, Refusal, Support};
+use kernel::facet::{self, Facet, Live, Need, Plan, Refusal, Support};
 use kernel::formula::Sealed;
 use kernel::hub::View;
 use kernel::run::{Input, Shape};
@@ -118,6 +118,7 @@ impl Desk {
             Plan::Through { value, through } => {
                 return Ok(format!("{value:?} through {} grants", through.len()));
             }
+            Plan::Live(value) => return Ok(format!("{:?}", value.map_references(&mut shown))),
             Plan::Act(action) => (String::new(), *action),
             Plan::Need(need) => match *need {
                 Need::Bytes { bytes, next } => (format!("{} bytes, ", bytes.len()), *next),
@@ -210,6 +211,24 @@ impl Desk {
         });
         format!("#{at}")
     }
+}
+
+/// A reference as the tables show it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Shown(String);
+
+impl std::fmt::Debug for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn shown(live: &Live) -> Shown {
+    Shown(match live {
+        Live::Formula(id) => format!("{id:?}"),
+        Live::Settled(promise) => format!("whether {promise:?} was kept"),
+        Live::Dismissed { number, .. } => format!("once {number} is dismissed"),
+    })
 }
 
 /// The facets of all kinds of formulas that have one, by kind, and the one of those that have none.

@@ -3,7 +3,7 @@
 use kernel::command::{Act, AgentKind, NameAct, ProvideAgent};
 use kernel::formula::Formula;
 use kernel::hub::Found;
-use kernel::{NamePath, Value};
+use kernel::{FormulaId, NamePath, Value, query};
 
 use crate::agents::{copy, path, remove, send, store, string};
 use crate::world::World;
@@ -273,4 +273,61 @@ fn an_agent_is_made_once_under_its_name() {
     assert!(w.fault(agent, provide(AgentKind::Guest, "x", &[])).contains("only a host can make agents"));
     w.as_agent(host, store(Value::null(), "fae-agent/gift"));
     assert_eq!(w.list(agent, ""), ["@agent", "@host", "@mail", "@self", "gift", "their-tools", "value"]);
+}
+
+/// Within a directory that the actor holds.
+fn within(base: FormulaId, act: NameAct) -> Act {
+    Act::Name(NameAct::Within { base, act: Box::new(act) })
+}
+
+#[test]
+fn what_happens_in_a_held_directory_is_what_happens_under_its_name() {
+    let make = |name: &str| NameAct::MakeDirectory { path: path(name) };
+    let acts = |w: &mut World| {
+        let id = w.id(w.host, "@self");
+        [
+            make("e"),
+            NameAct::StoreValue { value: string("v"), path: path("e/v") },
+            NameAct::StoreIdentifier { id, path: path("me") },
+            NameAct::Copy { from: path("e/v"), to: path("w") },
+            NameAct::Move { from: path("w"), to: path("e/w") },
+            NameAct::Remove { path: path("e/v") },
+        ]
+    };
+    // Once from the directory itself, once by paths of the actor's own that lead there.
+    let [held, named] = [true, false].map(|held| {
+        let mut w = World::new();
+        let host = w.host;
+        w.as_agent(host, Act::Name(make("d")));
+        let base = w.id(host, "d");
+        for act in acts(&mut w) {
+            let act = match held {
+                true => within(base, act),
+                false => Act::Name(under("d", act)),
+            };
+            w.as_agent(host, act);
+        }
+        let names = ["", "d", "d/e"].map(|at| w.list(host, at));
+        let words = ["d/me", "d/e/w"].map(|at| {
+            let id = w.id(host, at);
+            query::words(&w.formula(id))
+        });
+        (names, words)
+    });
+    assert_eq!(held, named);
+    assert_eq!(held.0[1..], [vec!["e".to_owned(), "me".to_owned()], vec!["w".to_owned()]]);
+}
+
+/// The same act, with paths that begin outside.
+fn under(dir: &str, act: NameAct) -> NameAct {
+    let at = |path: NamePath| NamePath::parse(&format!("{dir}/{path}")).unwrap();
+    match act {
+        NameAct::StoreValue { value, path } => NameAct::StoreValue { value, path: at(path) },
+        NameAct::StoreIdentifier { id, path } => NameAct::StoreIdentifier { id, path: at(path) },
+        NameAct::Copy { from, to } => NameAct::Copy { from: at(from), to: at(to) },
+        NameAct::Move { from, to } => NameAct::Move { from: at(from), to: at(to) },
+        NameAct::Remove { path } => NameAct::Remove { path: at(path) },
+        NameAct::MakeDirectory { path } => NameAct::MakeDirectory { path: at(path) },
+        other => panic!("{other:?}"),
+    }
 }

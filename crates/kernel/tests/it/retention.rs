@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use kernel::command::{Act, Move, NameAct, Reply};
+use kernel::command::{Act, GrantAct, Move, NameAct, Reply};
 use kernel::run::RunOutcome;
 use kernel::txn::Table;
-use kernel::{FormulaId, Value, query};
+use kernel::{FormulaId, Number, Value, query};
 
 use crate::agents::{copy, dismiss, mail, path, remove, request, resolve, send, store, string};
-use crate::world::World;
+use crate::world::{World, env};
 
 fn make_directory(name: &str) -> Act {
     Act::Name(NameAct::MakeDirectory { path: path(name) })
@@ -223,4 +223,47 @@ fn why_something_is_kept() {
     assert!(paths(&mut w, x).is_empty(), "what only waits to be collected has no way");
     w.collect(1000);
     assert!(!w.is_there(x));
+}
+
+#[test]
+fn tokens_that_have_ended_go_in_bounded_steps_with_what_they_kept() {
+    let mut w = World::new();
+    let host = w.host;
+    let mut shared = Vec::new();
+    // One for ever, three that end, and one whose time is long before 1970.
+    let ends =
+        [i64::MAX, env(w.ticks + 30).now_ms(), env(w.ticks + 31).now_ms(), env(w.ticks + 32).now_ms(), -1];
+    for (i, expires_ms) in (0_u8..).zip(ends) {
+        w.as_agent(host, store(string("x"), "x"));
+        shared.push(w.id(host, "x"));
+        let token = Number([i; 32]);
+        w.as_agent(host, Act::Grant(GrantAct::Share { path: path("x"), token, expires_ms }));
+        w.as_agent(host, remove("x"));
+    }
+    let there = |w: &mut World| -> Vec<bool> { shared.iter().map(|id| w.is_there(*id)).collect() };
+    assert!(kernel::collect::is_due(&mut w.store, 0).unwrap());
+    w.collect(1000);
+    assert_eq!(there(&mut w), [true, true, true, true, false], "what has not ended stays");
+    let now = env(w.ticks).now_ms();
+    assert!(!kernel::collect::is_due(&mut w.store, now).unwrap());
+    assert!(!kernel::collect::is_due(&mut w.store, ends[1] - 1).unwrap());
+    assert!(kernel::collect::is_due(&mut w.store, ends[1]).unwrap(), "the clock alone makes work");
+    while env(w.ticks).now_ms() < ends[3] {
+        w.apply(Act::Recover);
+    }
+    // One step is one token. What a step has done is in the store: the next may come after a restart.
+    let mut tokens = vec![w.store.count(Table::Token)];
+    for _ in 0..3 {
+        let step = w.apply(Act::Collect { budget: 1, pinned: BTreeSet::new() }).reply;
+        assert!(matches!(step, Reply::Collected { count: 0, done: false }), "{step:?}");
+        tokens.push(w.store.count(Table::Token));
+    }
+    assert_eq!(tokens, [4, 3, 2, 1]);
+    w.collect(1);
+    assert_eq!(there(&mut w), [true, false, false, false, false]);
+    let fae = w.guest("fae");
+    w.as_agent(fae, Act::Grant(GrantAct::Accept { token: Number([0; 32]), path: path("x") }));
+    assert_eq!(w.store.count(Table::Token), 0);
+    let rows = w.store.rows(Table::Collector);
+    assert!(!rows.iter().any(|(key, _)| key.starts_with(b"t")), "nothing waits for a token that is gone");
 }

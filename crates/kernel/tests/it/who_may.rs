@@ -32,8 +32,8 @@ fn acts(eval: FormulaId) -> Vec<(Act, &'static str)> {
         (Act::Resume { run: RunNumber(1) }, "only a host can resume runs"),
         (Act::Recover, "only a host can take up the outbox"),
         (Act::Provide(provide), "only a host can make agents"),
-        (cancel(Cancel::Run { run: RunNumber(1) }), "only a host can cancel"),
-        (cancel(Cancel::Name { path: path("@self") }), "only a host can cancel"),
+        (cancel(Cancel::Run { run: RunNumber(1) }), "only a host can cancel runs"),
+        (cancel(Cancel::Name { path: path("@self") }), "a guest cancels only what it asked for itself"),
         (
             Act::Evaluated { eval, outcome: RunOutcome::Done(Value::null()) },
             "only the daemon can say what code came to",

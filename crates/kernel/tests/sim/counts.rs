@@ -100,6 +100,7 @@ names!(ACTS, act_name, Act, {
     Act::Name(NameAct::Move { .. }) => "name: move",
     Act::Name(NameAct::Copy { .. }) => "name: copy",
     Act::Name(NameAct::MakeDirectory { .. }) => "name: make directory",
+    Act::Name(NameAct::Within { .. }) => "name: within",
     Act::Provide(_) => "provide",
     Act::Grant(GrantAct::Share { .. }) => "grant: share",
     Act::Grant(GrantAct::Accept { .. }) => "grant: accept",
@@ -148,7 +149,7 @@ pub(crate) const KEPT: &str = "crash: some unacknowledged kept";
 pub(crate) const RETRIED: &str = "after a crash: retried";
 pub(crate) const ATTACHED: &str = "after a crash: attached";
 
-const FAULTS: [&str; 25] = [
+const FAULTS: [&str; 26] = [
     LOST,
     KEPT,
     RETRIED,
@@ -174,6 +175,7 @@ const FAULTS: [&str; 25] = [
     "no grant",
     "no reference",
     "cancelled",
+    "withdrawn",
 ];
 
 fn fault_name(fault: &Fault) -> &'static str {
@@ -199,6 +201,7 @@ fn fault_name(fault: &Fault) -> &'static str {
         Fault::NoGrant(_) => "no grant",
         Fault::NoReference { .. } => "no reference",
         Fault::Cancelled(_) => "cancelled",
+        Fault::Withdrawn(_) => "withdrawn",
         // The kernel has it for the crates above, and never says it itself.
         Fault::NotSupported(_) => "not supported",
     }

@@ -107,8 +107,12 @@ fn proposed(state: &mut State<'_>, number: MessageNumber) -> Result<Proposed, Fa
 
 /// Posts a changed copy to the host itself, linked to the original and settling the same promise, and tells whoever
 /// proposed the original.
-pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, program: Text) -> Result<Reply, Fault> {
+pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, mut program: Text) -> Result<Reply, Fault> {
     let mut proposed = proposed(state, number)?;
+    // Whoever changes only the text of code changes nothing of what it needs. A worker file says its slots itself.
+    if program.slots.is_empty() && program.worker.is_none() && proposed.program.worker.is_none() {
+        program.slots.clone_from(&proposed.program.slots);
+    }
     let Body::Definition { promise, resolver, .. } = proposed.letter.message.body else {
         return Err(Fault::Dangling(proposed.definition));
     };

@@ -6,6 +6,7 @@ mod form;
 mod request;
 mod send;
 mod share;
+mod withdraw;
 
 use crate::command::{Fault, MailAct, Reply};
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
@@ -15,6 +16,7 @@ use crate::state::State;
 
 pub(super) use evaluate::{evaluated, park_cancelled};
 pub(super) use share::{release, share};
+pub(super) use withdraw::withdraw;
 
 pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> {
     match act {

@@ -11,6 +11,8 @@ use crate::run::{Delivery, ResultGoesTo, RunOutcome};
 use crate::state::{Gift, Letter, State};
 use crate::table::PromiseRow;
 
+use super::withdraw::is_withdrawn;
+
 /// Hands an outcome to the guest who proposed the work, as far as the host said it may.
 pub(crate) fn share(
     state: &mut State<'_>,
@@ -20,6 +22,8 @@ pub(crate) fn share(
 ) -> Result<(), Fault> {
     let value = match outcome {
         _ if delivery.goes_to == ResultGoesTo::Host => return Ok(()),
+        // Whoever asks no more gets nothing: what came of it stays with the host.
+        _ if is_withdrawn(state, delivery.message)? => return Ok(()),
         // What exactly went wrong may quote what only the host may read.
         RunOutcome::Failed(trouble) => {
             let reason = format!("it failed: {}", trouble.code);

@@ -137,6 +137,80 @@ fn an_identifier_of_another_node_is_never_held() {
     }
 }
 
+/// The promises of the first listed message: whether its request was kept, and that it was dismissed.
+fn promises(desk: &mut Desk, who: &str) -> [Live; 2] {
+    let agent = desk.agent(who);
+    let view = desk.view(agent);
+    let Ok(Plan::Live(all)) = facet::plan(&mut desk.store, &view, &agent, "listMessages", &[]) else {
+        panic!("messages")
+    };
+    let first = &all.as_array().unwrap()[0];
+    ["settled", "dismissed"].map(|name| *first.get(name).unwrap().as_reference().unwrap())
+}
+
+#[test]
+fn a_listed_message_has_promises_for_how_it_is_settled_and_that_it_is_dismissed() {
+    for (method, args, settled) in [
+        ("resolve", r#"[0n, "fae"]"#, "fulfilled"),
+        ("reject", r#"[0n, "no"]"#, "rejected"),
+        ("dismiss", "[0n]", "rejected"),
+    ] {
+        let mut desk = Desk::new();
+        desk.call("fae", "", "request", r#"["@host", "something", "it"]"#);
+        let (theirs, mine) = (promises(&mut desk, "fae"), promises(&mut desk, "host"));
+        let mut become_ = |live: Live| live.becomes(&mut desk.store).unwrap();
+        assert!(theirs.iter().chain(&mine).all(|live| become_(*live).is_none()), "{method}");
+        assert_eq!(desk.call("host", "", method, args), "undefined");
+        let mut become_ = |live: Live| live.becomes(&mut desk.store).unwrap();
+        let word = Some(Value::string(settled));
+        assert_eq!((become_(theirs[0]), become_(mine[0])), (word.clone(), word), "{method}");
+        // Each mailbox is its owner's.
+        let gone = (method == "dismiss").then(Value::undefined);
+        assert_eq!((become_(theirs[1]), become_(mine[1])), (None, gone), "{method}");
+        assert_eq!(become_(Live::Formula(desk.host)), None);
+    }
+}
+
+#[test]
+fn a_directory_without_a_name_is_written_to_by_whoever_holds_it() {
+    let mut desk = Desk::new();
+    for (who, target, method, args) in [
+        ("host", "", "makeDirectory", r#"["shared"]"#),
+        ("host", "", "send", r#"["fae", ["", ""], ["dir"], ["shared"]]"#),
+        ("fae", "", "adopt", r#"[0n, "dir", "mine"]"#),
+    ] {
+        assert!(!desk.call(who, target, method, args).contains("Error"), "{method}");
+    }
+    let (host, fae) = (desk.host, desk.fae);
+    let (raw, given) = (desk.id(host, "shared"), desk.id(fae, "mine"));
+    desk.call("fae", "", "remove", r#"["mine"]"#);
+    desk.call("fae", "", "dismiss", "[0n]");
+    let mut call = |agent: FormulaId, target: &FormulaId, method: &str, args: &str| {
+        let args = desk.arguments(agent, args);
+        let view = desk.view(agent);
+        let said = facet::plan(&mut desk.store, &view, target, method, &args);
+        said.and_then(|plan| desk.carry_out(plan)).unwrap_or_else(|refusal| refusal.to_string())
+    };
+    // No name of the guest's leads there any more; its grant does.
+    for (method, args) in [
+        ("makeDirectory", r#"["sub"]"#),
+        ("writeText", r#"["note", "hello"]"#),
+        ("copy", r#"[["note"], ["sub", "note"]]"#),
+        ("move", r#"[["note"], ["moved"]]"#),
+        ("remove", r#"["moved"]"#),
+        ("storeIdentifier", r#"["me", "$id @self"]"#),
+    ] {
+        let said = call(fae, &given, method, args);
+        let well = said.ends_with("undefined") || said.starts_with("remotable(");
+        assert!(well, "{method}: {said}");
+    }
+    assert_eq!(call(fae, &given, "list", r#"["sub"]"#), r#"["note"]"#);
+    assert_eq!(call(host, &raw, "list", "[]"), r#"["me", "sub"]"#);
+    // What it knows and does not hold is no place to begin.
+    let refused = call(fae, &raw, "remove", r#"["me"]"#);
+    assert!(refused.contains("you have no name for this directory"), "{refused}");
+}
+
 #[test]
 fn bytes_are_read_as_what_they_are() {
     let check = |read_as: facet::ReadAs, bytes: &[u8], expected: &str| {

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use kernel::formula::Formula;
+use kernel::message::Answer;
+use kernel::table::PromiseRow;
 
 use super::snapshot::{Number, Snapshot};
 use super::{Law, expect};
@@ -34,6 +36,16 @@ pub(crate) fn check(snapshot: &Snapshot) -> Law {
             expect(!(dismissed && mail.needs_you), "a-dismissed-message-asks-for-nothing", || {
                 format!("message {n}")
             })?;
+            if let Some(Answer::Withdrawn { .. }) = mail.answers.get(&0) {
+                expect(!mail.needs_you, "what-was-withdrawn-asks-for-nothing", || format!("message {n}"))?;
+                let promise = mail.message.and_then(|id| match snapshot.formulas.get(&id.number) {
+                    Some(Formula::Message { message }) => message.body.asks().map(|(promise, _)| promise),
+                    _ => None,
+                });
+                let row = promise.and_then(|promise| snapshot.promises.get(&promise.number));
+                let rejected = row.is_none_or(|row| matches!(row, PromiseRow::Rejected { .. }));
+                expect(rejected, "what-was-withdrawn-is-never-answered", || format!("message {n}: {row:?}"))?;
+            }
             for handle in [mail.envelope.from.0, mail.envelope.to.0] {
                 let Some((other, box_of_other)) = of_handle.get(&handle) else { continue };
                 if other == owner {

@@ -10,6 +10,7 @@ mod mail;
 mod runs;
 mod snapshot;
 pub(crate) mod step;
+mod tokens;
 
 use std::collections::BTreeSet;
 
@@ -50,6 +51,7 @@ fn check_all(world: &mut World, snapshot: &Snapshot) -> Law {
     mail::check(snapshot)?;
     runs::check(world, snapshot)?;
     held::check(world, snapshot)?;
+    tokens::check(world)?;
     authority::check(world, snapshot)
 }
 
@@ -69,6 +71,7 @@ pub(crate) fn at_rest(world: &mut World) -> Law {
                 world.commit();
                 let snapshot = Snapshot::of(world);
                 check_all(world, &snapshot)?;
+                tokens::none_has_ended(world, world.now_ms)?;
                 return graph::nothing_but_reachable(world, &snapshot);
             }
             // The disk was full, or there is more.

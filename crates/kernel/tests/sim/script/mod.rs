@@ -7,7 +7,7 @@ mod runs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::command::{Act, AgentKind, Cancel, Command, Fault, ProvideAgent, Reply};
+use kernel::command::{Act, AgentKind, Cancel, Command, Fault, MailAct, ProvideAgent, Reply};
 use kernel::env::Env;
 use kernel::message::Mail;
 use kernel::run::{RunOutcome, Trouble};
@@ -144,15 +144,37 @@ fn collect(world: &mut World, actor: FormulaId) -> Law {
 }
 
 fn cancel(world: &mut World, actor: FormulaId) -> Law {
-    let what = if world.random.one_in(2) {
-        Cancel::Name { path: names::path(world, actor) }
-    } else {
-        let (owner, run) = some_run(world);
-        let what = Cancel::Run { run };
-        let owner = FormulaId { number: owner, node: actor.node };
-        return act(world, owner, Act::Cancel { what, reason: text("enough") });
+    let what = match world.random.below(4) {
+        0 | 1 => Cancel::Name { path: names::path(world, actor) },
+        2 => return withdraw(world, actor),
+        _ => {
+            let (owner, run) = some_run(world);
+            let what = Cancel::Run { run };
+            let owner = FormulaId { number: owner, node: actor.node };
+            return act(world, owner, Act::Cancel { what, reason: text("enough") });
+        }
     };
     act(world, actor, Act::Cancel { what, reason: text("") })
+}
+
+/// Something that was asked is withdrawn, and whoever was asked may still try to answer.
+fn withdraw(world: &mut World, actor: FormulaId) -> Law {
+    let number = letter(world, &actor, |mail, received| !received && mail.envelope.kind == "request");
+    let message = world.message(&actor, number);
+    let what = Cancel::Name { path: path(&format!("@mail/{number}/@promise")) };
+    act(world, actor, Act::Cancel { what, reason: text("never mind") })?;
+    if world.random.one_in(2) {
+        return Ok(());
+    }
+    let Some(message) = message else { return Ok(()) };
+    let copy = world.letters.iter().find_map(|(owner, letters)| {
+        let has = |mail: &Mail| mail.message == Some(message) && *owner != actor.number;
+        letters.iter().find(|(_, mail)| has(mail)).map(|(number, _)| (*owner, MessageNumber(*number)))
+    });
+    let Some((owner, number)) = copy else { return Ok(()) };
+    let asked = FormulaId { number: owner, node: actor.node };
+    let answer = MailAct::Reject { number, reason: text("too late") };
+    act(world, asked, Act::Mail(Box::new(answer)))
 }
 
 fn recover(world: &mut World) -> Law {

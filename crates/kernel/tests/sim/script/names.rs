@@ -105,7 +105,15 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
         }
         _ => return rescue(world, actor),
     };
-    act(world, actor, name(it))
+    if !world.random.one_in(6) {
+        return act(world, actor, name(it));
+    }
+    let seen = world.seen.clone();
+    let base = match held(world, actor) {
+        Some(id) if !world.random.one_in(3) => id,
+        _ => *world.random.pick(&seen),
+    };
+    act(world, actor, name(NameAct::Within { base, act: Box::new(it) }))
 }
 
 /// Takes something out of a directory that is then dropped, while the collector is on its way.
