@@ -19,7 +19,7 @@ use crate::formula::Formula;
 use crate::id::{FormulaId, Number};
 use crate::state::State;
 use crate::table::{self, EdgeRow, FormulaRow, PromiseRow, TokenRow};
-use crate::txn::{NOBODY, ReadTxn, Table, Txn};
+use crate::txn::{NOBODY, ReadTxn, StoreFault, Table, Txn};
 
 /// Where the collector is, if it is anywhere.
 const PHASE: &[u8] = b"phase";
@@ -32,6 +32,9 @@ const VISITED: u8 = b'v';
 const FRONTIER: u8 = b'f';
 /// A sharing token, by when it ends ([`table::ending_key`]).
 const ENDING: u8 = b't';
+
+/// What stands in a row of which the key says all.
+const MARK: &[u8] = b"1";
 
 /// How many references are followed, or rows removed, in one step.
 const ROWS: usize = 64;
@@ -52,7 +55,7 @@ fn key(kind: u8, id: &FormulaId) -> Vec<u8> {
 
 /// Puts a formula before the collector.
 pub(crate) fn suspect(txn: &mut dyn Txn, id: &FormulaId) -> Result<(), Fault> {
-    Ok(table::save(txn, Table::Collector, &NOBODY, &key(SUSPECT, id), id, None)?)
+    Ok(txn.put(Table::Collector, &NOBODY, &key(SUSPECT, id), MARK, None)?)
 }
 
 fn phase(txn: &mut dyn ReadTxn) -> Result<Option<Phase>, Fault> {
@@ -83,43 +86,45 @@ pub(crate) fn is_going(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<bool, Fa
     Ok(phase(txn)? == Some(Phase::Removing) && is_marked(txn, VISITED, id)?)
 }
 
-/// A formula whose referrers have not all been visited.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-struct Step {
-    id: FormulaId,
-    /// The key of the reference at which to go on.
-    from: Vec<u8>,
-}
-
 fn visit(txn: &mut dyn Txn, id: &FormulaId) -> Result<(), Fault> {
-    table::save(txn, Table::Collector, &NOBODY, &key(VISITED, id), id, None)?;
-    put_step(txn, &Step { id: *id, from: id.number.to_vec() })
+    txn.put(Table::Collector, &NOBODY, &key(VISITED, id), MARK, None)?;
+    go_on(txn, id, None)
 }
 
-fn put_step(txn: &mut dyn Txn, step: &Step) -> Result<(), Fault> {
-    Ok(table::save(txn, Table::Collector, &NOBODY, &key(FRONTIER, &step.id), step, None)?)
+/// Puts a formula before the walk, whose referrers have not all been visited: those before `behind`, the key of a
+/// reference, have.
+fn go_on(txn: &mut dyn Txn, id: &FormulaId, behind: Option<&[u8]>) -> Result<(), Fault> {
+    let row = match behind {
+        Some(behind) => crate::txn::encode_row(&behind)?,
+        None => MARK.to_vec(),
+    };
+    Ok(txn.put(Table::Collector, &NOBODY, &key(FRONTIER, id), &row, None)?)
 }
 
-fn first<T: serde::de::DeserializeOwned>(txn: &mut dyn ReadTxn, kind: u8) -> Result<Option<T>, Fault> {
-    let rows: Vec<(Vec<u8>, T)> =
-        table::scan(txn, Table::Collector, &NOBODY, &[kind], &[kind + 1], 1, false)?;
-    Ok(rows.into_iter().next().map(|(_, id)| id))
+/// The first formula of a kind, with what stands in its row.
+fn first(state: &mut State<'_>, kind: u8) -> Result<Option<(FormulaId, Vec<u8>)>, Fault> {
+    let rows = state.txn.range(Table::Collector, &NOBODY, &[kind], &[kind + 1], 1, false)?;
+    let Some((key, row)) = rows.into_iter().next() else { return Ok(None) };
+    let number = key.get(1..).and_then(|number| number.try_into().ok());
+    let number =
+        number.ok_or_else(|| StoreFault::Corrupt("a key of `collector` is no formula's".to_owned()))?;
+    Ok(Some((state.id_of(Number(number)), row)))
 }
 
 /// How many formulas are suspects.
-pub fn suspects(txn: &mut dyn ReadTxn, at_most: usize) -> Result<usize, crate::txn::StoreFault> {
+pub fn suspects(txn: &mut dyn ReadTxn, at_most: usize) -> Result<usize, StoreFault> {
     let waiting = txn.range(Table::Collector, &NOBODY, &[SUSPECT], &[SUSPECT + 1], at_most, false)?.len();
     let busy = usize::from(txn.get(Table::Collector, &NOBODY, PHASE)?.is_some());
     Ok(waiting + busy)
 }
 
 /// Whether there is anything to do at this time.
-pub fn is_due(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<bool, crate::txn::StoreFault> {
+pub fn is_due(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<bool, StoreFault> {
     Ok(suspects(txn, 1)? > 0 || ended(txn, now_ms)?.is_some())
 }
 
 /// The first token that has ended, with its key.
-fn ended(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<Option<(Vec<u8>, Number)>, crate::txn::StoreFault> {
+fn ended(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<Option<(Vec<u8>, Number)>, StoreFault> {
     // What ends at this moment has ended.
     let behind = table::ending_key(now_ms.saturating_add(1), &Number([0; 32]));
     Ok(table::scan(txn, Table::Collector, &NOBODY, &[ENDING], &behind, 1, false)?.pop())
@@ -157,7 +162,7 @@ pub(crate) fn collect(
             None => {
                 // What was removed has let go of other things.
                 state.suspect_loosened()?;
-                let Some(id) = first::<FormulaId>(state.txn, SUSPECT)? else {
+                let Some((id, _)) = first(state, SUSPECT)? else {
                     return Ok(Reply::Collected { count, done: true });
                 };
                 state.txn.delete(Table::Collector, &NOBODY, &key(SUSPECT, &id))?;
@@ -177,7 +182,7 @@ pub(crate) fn collect(
 
 /// Takes one formula of the frontier and visits those that refer to it.
 fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault> {
-    let Some(Step { id, from }) = first::<Step>(state.txn, FRONTIER)? else {
+    let Some((id, row)) = first(state, FRONTIER)? else {
         table::save(state.txn, Table::Collector, &NOBODY, PHASE, &Phase::Removing, None)?;
         return Ok(());
     };
@@ -191,11 +196,13 @@ fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault
         }
         return rest(state);
     }
+    let from: Vec<u8> =
+        if row == MARK { id.number.to_vec() } else { crate::txn::decode_row(Table::Collector, &row)? };
     let edges: Vec<(Vec<u8>, EdgeRow)> =
         table::scan(state.txn, Table::Edge, &NOBODY, &from, &table::behind(&id.number), ROWS, false)?;
     if let Some((last, _)) = edges.last().filter(|_| edges.len() == ROWS) {
         // The next key in order.
-        put_step(state.txn, &Step { id, from: [last.as_slice(), &[0]].concat() })?;
+        go_on(state.txn, &id, Some(&[last.as_slice(), &[0]].concat()))?;
     }
     for (_, edge) in edges {
         if !is_marked(state.txn, VISITED, &edge.from)? {
@@ -234,7 +241,7 @@ fn rest(state: &mut State<'_>) -> Result<(), Fault> {
 
 /// Removes some rows of one visited formula; `true` if the formula itself is gone.
 fn remove(state: &mut State<'_>) -> Result<bool, Fault> {
-    let Some(id) = first::<FormulaId>(state.txn, VISITED)? else {
+    let Some((id, _)) = first(state, VISITED)? else {
         state.txn.delete(Table::Collector, &NOBODY, ORIGIN)?;
         state.txn.delete(Table::Collector, &NOBODY, PHASE)?;
         return Ok(false);
