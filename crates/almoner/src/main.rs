@@ -56,27 +56,37 @@ fn run(cli: &Cli) -> Ended {
     }
     let place = Place::from_env()?;
     let acting = Acting::new(&place, cli.agent.as_deref());
-    if !matches!(cli.verb, Verb::Agents(_) | Verb::Inbox(_) | Verb::Approve(_) | Verb::Deny(_) | Verb::Why(_))
-    {
+    // What concerns this machine or the whole store is nobody else's.
+    if matches!(
+        cli.verb,
+        Verb::Models(_)
+            | Verb::Check(_)
+            | Verb::Pattern(_)
+            | Verb::Demo(_)
+            | Verb::Doctor(_)
+            | Verb::Daemon(_)
+            | Verb::Backup(_)
+            | Verb::Stop
+    ) {
         acting.only_host("this command")?;
     }
     match &cli.verb {
         Verb::Agents(verb) => commands::agents::run(&acting, verb),
-        Verb::Run(args) => commands::run::run(&place, args),
-        Verb::Ask(args) => commands::ask::ask(&place, args),
+        Verb::Run(args) => commands::run::run(&acting, args),
+        Verb::Ask(args) => commands::ask::ask(&acting, args),
         Verb::Inbox(args) => commands::inbox::inbox(&acting, args),
         Verb::Approve(args) => commands::answer::approve(&acting, args),
         Verb::Deny(args) => commands::answer::deny(&acting, args),
-        Verb::Runs(args) => commands::runs::runs(&place, args),
-        Verb::Trace(args) => commands::trace::trace(&place, args),
+        Verb::Runs(args) => commands::runs::runs(&acting, args),
+        Verb::Trace(args) => commands::trace::trace(&acting, args),
         Verb::Why(args) => commands::why::why(&acting, args),
-        Verb::Resume(args) => commands::resume::resume(&place, args),
+        Verb::Resume(args) => commands::resume::resume(&acting, args),
         Verb::Models(args) => commands::models::models(&place, args),
         Verb::Check(args) => commands::check::check(args),
         Verb::Pattern(args) => commands::check::pattern(&args.verb),
         Verb::Demo(args) => commands::demo::demo(&place, args),
         Verb::Doctor(args) => commands::doctor::doctor(&place, *args),
-        Verb::Status(args) => commands::daemon::status(&place, *args),
+        Verb::Status(args) => commands::daemon::status(&acting, *args),
         Verb::Daemon(args) => commands::daemon::daemon(&place, args),
         Verb::Backup(args) => commands::backup::backup(&place, args),
         Verb::Stop => commands::daemon::stop(&place),

@@ -4,6 +4,7 @@
 //! every path beneath its own open directory whatever it says. These checks are there so that what is shown is what
 //! happens, and so that a caller learns at once what was wrong.
 
+use kernel::begun::Begun;
 use kernel::proposal::Finding;
 use passable::visible_line;
 
@@ -73,9 +74,11 @@ pub(crate) fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
 }
 
-/// The name of the temporary file of one step: the same for every try, so that a leftover is found again.
-pub(crate) fn temporary(step: kernel::id::StepRef) -> String {
-    format!("{}{}-{}{}", TEMPORARY.0, step.run, step.step, TEMPORARY.1)
+/// The name of the temporary file of one effect: the same for every try, so that a leftover is found again, and not
+/// the same for the runs of two hosts, whose numbers are each host's own.
+pub(crate) fn temporary(begun: &Begun) -> String {
+    let (step, host) = (begun.step(), begun.proposal().principal.short());
+    format!("{}{}-{}-{host}{}", TEMPORARY.0, step.run, step.step, TEMPORARY.1)
 }
 
 /// What is wrong with a path, if anything is.

@@ -15,8 +15,8 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// The step at which the call was proposed. Names the effect: equal for every try of the same effect, never
-    /// equal for two effects.
+    /// The step at which the call was proposed. Together with the proposal's principal, whose run it is, it names the
+    /// effect: equal for every try of the same effect, never equal for two effects.
     pub fn step(&self) -> StepRef {
         self.step
     }

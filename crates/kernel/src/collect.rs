@@ -323,7 +323,11 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
             state.unhold(&Number(holder.number), id, b"g", b"")?;
             Ok(true)
         }
-        Formula::Host { .. } | Formula::Guest { .. } => forget_agent(state, id),
+        Formula::Host { .. } => {
+            table::strike_host(state.txn, id)?;
+            forget_agent(state, id)
+        }
+        Formula::Guest { .. } => forget_agent(state, id),
         _ => Ok(true),
     }
 }

@@ -304,6 +304,15 @@ macro_rules! serde_as_text {
 }
 serde_as_text!(FormulaId, BlobHash, Number);
 
+/// A run among those of all hosts: its number is one host's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HostRun {
+    /// The host that has it.
+    pub host: FormulaId,
+    /// Its number there.
+    pub run: RunNumber,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

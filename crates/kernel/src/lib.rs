@@ -36,7 +36,7 @@ pub mod time;
 pub mod txn;
 
 pub use commands::{apply, genesis, reopen};
-pub use id::{BlobHash, FormulaId, GrantNumber, MessageNumber, Number, RunNumber, StepRef};
+pub use id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
 pub use name::NamePath;
 pub use proposal::Value;
 

@@ -352,6 +352,31 @@ pub fn endo(txn: &mut dyn ReadTxn) -> Result<Option<FormulaId>, StoreFault> {
     load(txn, Table::Meta, &NOBODY, b"endo")
 }
 
+/// The key under which a host is listed that another host made.
+fn host_key(host: &FormulaId) -> Vec<u8> {
+    [HOST, &host.number[..]].concat()
+}
+
+const HOST: &[u8] = b"host ";
+
+/// Lists a host that another host made, so that its work is found again without looking at every formula.
+pub(crate) fn enlist_host(txn: &mut dyn Txn, host: &FormulaId) -> Result<(), StoreFault> {
+    save(txn, Table::Meta, &NOBODY, &host_key(host), host, None)
+}
+
+/// Takes it off the list.
+pub(crate) fn strike_host(txn: &mut dyn Txn, host: &FormulaId) -> Result<(), StoreFault> {
+    txn.delete(Table::Meta, &NOBODY, &host_key(host))
+}
+
+/// Every host of the store, the store's own first; none before genesis.
+pub fn hosts(txn: &mut dyn ReadTxn) -> Result<Vec<FormulaId>, StoreFault> {
+    let made: Vec<(Vec<u8>, FormulaId)> =
+        scan(txn, Table::Meta, &NOBODY, HOST, &behind(HOST), usize::MAX, false)?;
+    let root = host(txn)?;
+    Ok(root.into_iter().chain(made.into_iter().map(|(_, host)| host)).collect())
+}
+
 /// The host whose store this is; `None` before genesis.
 pub fn host(txn: &mut dyn ReadTxn) -> Result<Option<FormulaId>, StoreFault> {
     load(txn, Table::Meta, &NOBODY, b"host")

@@ -9,7 +9,7 @@ use kernel::begun::Begun;
 use kernel::command::{Judgement, Move, Reply as CommandReply};
 use kernel::proposal::{Effect, Finding};
 use kernel::run::{CallSite, Completion, Run, RunOutcome, Shape, State, Trouble, Usage};
-use kernel::{RunNumber, StepRef, Value};
+use kernel::{HostRun, RunNumber, StepRef, Value};
 use model::{Reply, Request};
 use serde_json::Value as Json;
 
@@ -31,7 +31,7 @@ const REPAIRS: usize = 3;
 ///
 /// # Errors
 /// When the store or the worker's definition fails; the journal then ends before the step that failed.
-pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[RunNumber])) -> Result<(), Trouble> {
+pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> Result<(), Trouble> {
     let first = world.run(run)?;
     if first.state != State::Ready {
         return Ok(());
@@ -66,7 +66,7 @@ struct Driver<'w> {
     /// Outcomes of calls that only read: recorded together with the step that follows, since repeating them is
     /// harmless.
     pending: Vec<Move>,
-    ready: &'w dyn Fn(&[RunNumber]),
+    ready: &'w dyn Fn(&[HostRun]),
 }
 
 impl Driver<'_> {

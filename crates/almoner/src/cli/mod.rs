@@ -19,7 +19,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[command(after_help = agents::HELP)]
 pub struct Cli {
     /// Act as this agent of yours, by its name
-    #[arg(long = "as", global = true, value_name = "AGENT", hide = true)]
+    // With a name of its own: a global argument is given to every command, whatever that calls its own arguments.
+    #[arg(id = "as", long = "as", global = true, value_name = "AGENT", hide = true)]
     pub agent: Option<String>,
     /// What to do.
     #[command(subcommand)]

@@ -29,6 +29,14 @@ impl<'a> Acting<'a> {
         Acting { place, agent }
     }
 
+    /// A connection to the daemon, on behalf of the agent.
+    ///
+    /// # Errors
+    /// When the daemon cannot be reached.
+    pub fn connect(&self) -> Result<Client, Failure> {
+        Ok(Client::connect(self.place)?.on_behalf_of(self.agent))
+    }
+
     /// Does something, in the words of the command line.
     ///
     /// # Errors
@@ -42,13 +50,13 @@ impl<'a> Acting<'a> {
     /// # Errors
     /// When it is not done.
     pub fn act_saying(&self, verb: &str, text: String, act: AgentAct) -> Result<Response, Failure> {
-        Client::connect(self.place)?.ask(&self.request(verb, text, act))
+        self.connect()?.ask(self.request(verb, text, act))
     }
 
     /// The request to do something.
     pub fn request(&self, verb: &str, text: String, act: AgentAct) -> Request {
         let said = Said { verb: verb.to_owned(), text: Untrusted::new(text) };
-        Request::Act { agent: self.agent.map(str::to_owned), said: Some(said), act: Box::new(act) }
+        Request::Act { said: Some(said), act: Box::new(act) }
     }
 
     /// Does something to mail.
@@ -64,7 +72,7 @@ impl<'a> Acting<'a> {
     /// # Errors
     /// When there is no such thing.
     pub fn look(&self, look: Look) -> Result<Response, Failure> {
-        Client::connect(self.place)?.ask(&Request::Look { agent: self.agent.map(str::to_owned), look })
+        self.connect()?.ask(Request::Look { look })
     }
 
     /// Mail, oldest first; only what needs an answer if `open`.

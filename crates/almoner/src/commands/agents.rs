@@ -74,6 +74,7 @@ fn make(acting: &Acting<'_>, args: &MakeArgs, kind: AgentKind) -> Ended {
     if args.json.json {
         output::json(&response)?;
     } else {
+        let agent = acting.agent.map_or(agent.clone(), |maker| format!("{maker}/{agent}"));
         let (name, agent) = (visible_line(&args.name), visible_line(&agent));
         output::note(&format!("`{name}` takes mail; `almoner --as {agent} …` acts as it"));
     }

@@ -9,7 +9,6 @@ use passable::Untrusted;
 use super::acting::{self, Acting};
 use super::{inbox, output};
 use crate::cli::{ApproveArgs, DenyArgs};
-use crate::control::client::Client;
 use crate::control::protocol::{AgentAct, LetterView, Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::letter;
@@ -23,7 +22,6 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
     let view = acting.letter(number)?;
     let request = match view.letter.body() {
         Some(Body::Approval { .. } | Body::Release { .. }) => {
-            acting.only_host("this approval")?;
             let text = format!("almoner approve {number}{}", if args.run { " --run" } else { "" });
             Request::Approve {
                 text: Untrusted::new(text),
@@ -40,7 +38,7 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
         }
         _ => return Err(not_an_approval(&view, acting)),
     };
-    send(acting, &request, args.json.json)
+    send(acting, request, args.json.json)
 }
 
 /// `almoner deny`: of an approval, what it shows; of anything else that asks, what it asks for.
@@ -54,7 +52,6 @@ pub fn deny(acting: &Acting<'_>, args: &DenyArgs) -> Ended {
     let reason = Untrusted::new(args.reason.clone());
     let request = match view.letter.body() {
         Some(Body::Approval { .. } | Body::Release { .. }) => {
-            acting.only_host("this approval")?;
             let entries = entries(&args.only)?;
             Request::Deny { text: Untrusted::new(text), message: number, entries, reason }
         }
@@ -65,7 +62,7 @@ pub fn deny(acting: &Acting<'_>, args: &DenyArgs) -> Ended {
         }
         _ => return Err(not_an_approval(&view, acting)),
     };
-    send(acting, &request, args.json.json)
+    send(acting, request, args.json.json)
 }
 
 /// The failure of an answer to what asks for nothing, or for more than a yes.
@@ -85,8 +82,8 @@ fn one_thing(number: MessageNumber, only: &[usize], for_run: bool) -> Result<(),
         .help("leave `--only` and `--run` out"))
 }
 
-fn send(acting: &Acting<'_>, request: &Request, json: bool) -> Ended {
-    let response = Client::connect(acting.place)?.ask(request)?;
+fn send(acting: &Acting<'_>, request: Request, json: bool) -> Ended {
+    let response = acting.connect()?.ask(request)?;
     if json {
         output::json(&response)?;
     } else {
@@ -103,12 +100,16 @@ fn which(acting: &Acting<'_>, named: Option<&str>, verb: &str) -> Result<Message
     let numbers: Vec<MessageNumber> = acting.letters(true)?.iter().map(|l| l.number).collect();
     let Some(first) = numbers.first() else {
         return Err(Failure::new(Exit::NotFound, "nothing waits for you")
-            .help("`almoner inbox --all` shows what was answered, `almoner runs` what runs"));
+            .help(format!("{} shows what was answered", acting.command("inbox --all"))));
     };
     if !output::can_ask() {
         let list: Vec<String> = numbers.iter().map(ToString::to_string).collect();
         return Err(Failure::new(Exit::NeedsYou, format!("which message? These wait: {}", list.join(", ")))
-            .help(format!("`almoner inbox {first}` shows one, `almoner {verb} {first}` answers it")));
+            .help(format!(
+                "{} shows one, {} answers it",
+                acting.command(&format!("inbox {first}")),
+                acting.command(&format!("{verb} {first}"))
+            )));
     }
     for number in &numbers {
         output::note(&inbox::shown(acting, *number)?.text);

@@ -6,11 +6,11 @@ use std::io::IsTerminal as _;
 use passable::Untrusted;
 use serde_json::{Map, Value};
 
+use super::acting::Acting;
 use super::{models, run};
 use crate::cli::{self, AskArgs};
 use crate::control::protocol::{Document, RunRequest};
 use crate::exit::{Ended, Exit, Failure};
-use crate::place::Place;
 
 /// The worker that every question runs. The question itself is data for it, never part of its text.
 const BODY: &str =
@@ -20,7 +20,7 @@ const BODY: &str =
 ///
 /// # Errors
 /// What is wrong with the command, or with the run.
-pub fn ask(place: &Place, args: &AskArgs) -> Ended {
+pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
     let mut documents = cli::gather(&args.documents)?;
     if !documents.values.is_empty() {
         return Err(Failure::new(Exit::Usage, "`ask` takes documents, and no named inputs")
@@ -54,8 +54,8 @@ pub fn ask(place: &Place, args: &AskArgs) -> Ended {
         each: None,
         endow,
         allow: vec![],
-        model: models::choose(place, args.model.as_deref(), None, false)?,
+        model: models::choose(acting.place, args.model.as_deref(), None, false)?,
         dry_run: false,
     };
-    run::start(place, request, &args.follow)
+    run::start(acting, request, &args.follow)
 }

@@ -11,14 +11,14 @@ use kernel::{MessageNumber, RunNumber};
 use passable::Untrusted;
 use serde_json::json;
 
+use super::acting::Acting;
 use super::answer;
 use super::interrupt::{self, Watch};
 use super::{look, output};
 use crate::cli::{FollowArgs, OnAsk};
-use crate::control::client::{Client, unexpected};
+use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
-use crate::place::Place;
 use crate::show::{progress, value};
 
 /// How often in a row the daemon may go down under a follower before anything has happened.
@@ -52,11 +52,11 @@ impl From<OnAsk> for Asking {
 ///
 /// # Errors
 /// When the run fails, needs a person who is not here, or the daemon cannot be reached.
-pub fn attend(place: &Place, run: RunNumber, after: Option<u64>, how: &FollowArgs) -> Ended {
+pub fn attend(acting: &Acting<'_>, run: RunNumber, after: Option<u64>, how: &FollowArgs) -> Ended {
     let telling = if how.events { Telling::Events } else { Telling::Lines };
-    let followed = follow(place, run, after, how.on_ask.into(), telling);
+    let followed = follow(acting, run, after, how.on_ask.into(), telling);
     if let (Err(failure), true) = (&followed, how.json || how.events) {
-        tell_stalled(place, run, failure)?;
+        tell_stalled(acting, run, failure)?;
     }
     match followed? {
         Followed::Over(run) => tell(&run, how),
@@ -67,17 +67,17 @@ pub fn attend(place: &Place, run: RunNumber, after: Option<u64>, how: &FollowArg
                     "version": 1, "run": run.to_string(), "state": "waiting", "pending": numbers,
                 }))?;
             }
-            Err(needs_you(run, &pending))
+            Err(needs_you(acting, run, &pending))
         }
     }
 }
 
 /// The envelope of a run that cannot go on by itself.
-fn tell_stalled(place: &Place, run: RunNumber, failure: &Failure) -> Result<(), Failure> {
+fn tell_stalled(acting: &Acting<'_>, run: RunNumber, failure: &Failure) -> Result<(), Failure> {
     if matches!(failure.exit, Exit::NoDaemon | Exit::Interrupted) {
         return Ok(());
     }
-    let code = match look::run(place, run)?.state {
+    let code = match look::run(acting, run)?.state {
         State::Stalled { trouble } => trouble.code,
         _ => "child/stalled".to_owned(),
     };
@@ -90,11 +90,13 @@ fn tell_stalled(place: &Place, run: RunNumber, failure: &Failure) -> Result<(), 
 }
 
 /// The failure of a run that waits for a person who is not here.
-pub fn needs_you(run: RunNumber, pending: &[MessageNumber]) -> Failure {
+pub fn needs_you(acting: &Acting<'_>, run: RunNumber, pending: &[MessageNumber]) -> Failure {
     let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
     let first = list.first().cloned().unwrap_or_default();
     Failure::new(Exit::NeedsYou, format!("{run} waits for you: message {}", list.join(", "))).help(format!(
-        "`almoner inbox {first}` shows it, `almoner approve {first}` lets it be done; it waits as long as you like"
+        "{} shows it, {} lets it be done; it waits as long as you like",
+        acting.command(&format!("inbox {first}")),
+        acting.command(&format!("approve {first}"))
     ))
 }
 
@@ -124,7 +126,7 @@ pub enum Followed {
 /// # Errors
 /// When the run stalls, or the daemon cannot be reached.
 pub fn follow(
-    place: &Place,
+    acting: &Acting<'_>,
     run: RunNumber,
     after: Option<u64>,
     asking: Asking,
@@ -132,7 +134,7 @@ pub fn follow(
 ) -> Result<Followed, Failure> {
     let (send, inbox) = channel();
     let mut attendance = Attendance {
-        place,
+        acting,
         root: run,
         asking,
         telling,
@@ -174,7 +176,7 @@ enum Heard {
 }
 
 struct Attendance<'a> {
-    place: &'a Place,
+    acting: &'a Acting<'a>,
     root: RunNumber,
     asking: Asking,
     telling: Telling,
@@ -194,16 +196,16 @@ struct Attendance<'a> {
 impl Attendance<'_> {
     /// Learns from the store where the family stands.
     fn catch_up(&mut self) -> Result<Caught, Failure> {
-        let mut client = Client::connect(self.place)?;
-        let after = client.last_event;
-        let family = match client.ask(&Request::Family { run: self.root })? {
+        let mut client = self.acting.connect()?;
+        let after = client.last_event()?;
+        let family = match client.ask(Request::Family { run: self.root })? {
             Response::Family(family) => family,
             other => return Err(unexpected(&other)),
         };
         self.active.clear();
         for run in family.members {
             if run.number == self.root && run.is_finished() {
-                return Ok(Caught::Over(Box::new(look::run(self.place, self.root)?)));
+                return Ok(Caught::Over(Box::new(look::run(self.acting, self.root)?)));
             }
             self.family.insert(run.number);
             match run.state {
@@ -294,8 +296,8 @@ impl Attendance<'_> {
 
     /// Follows the daemon's events from a thread of its own.
     fn listen(&self, after: u64) -> Result<(), Failure> {
-        let mut client = Client::connect(self.place)?;
-        client.send(&Request::Follow { after })?;
+        let mut client = self.acting.connect()?;
+        client.send(Request::Follow { after })?;
         let send = self.send.clone();
         std::thread::spawn(move || {
             while let Some(response) = client.hear() {
@@ -358,7 +360,7 @@ impl Attendance<'_> {
                 }
             }
             Change::RunFinished { run, .. } if run == self.root => {
-                return Ok(Some(Followed::Over(Box::new(look::run(self.place, run)?))));
+                return Ok(Some(Followed::Over(Box::new(look::run(self.acting, run)?))));
             }
             _ => {}
         }
@@ -404,7 +406,7 @@ impl Attendance<'_> {
     }
 
     fn note_trouble(&mut self, run: RunNumber) -> Result<(), Failure> {
-        if let State::Stalled { trouble } = look::run(self.place, run)?.state {
+        if let State::Stalled { trouble } = look::run(self.acting, run)?.state {
             self.trouble.insert(run, trouble);
         }
         Ok(())
@@ -420,12 +422,13 @@ impl Attendance<'_> {
                     entries: None,
                     reason: Untrusted::new("nobody is there to be asked"),
                 };
-                Client::connect(self.place)?.ask(&request)?;
+                self.acting.connect()?.ask(request)?;
                 output::note(&format!("message {number}: denied (--on-ask deny)"));
             }
             Asking::Elsewhere => {
-                output::note(&look::card(self.place, number)?.render(output::columns()));
-                output::note(&format!("waiting for `almoner approve {number}` from elsewhere"));
+                output::note(&look::card(self.acting, number)?.render(output::columns()));
+                let approve = self.acting.command(&format!("approve {number}"));
+                output::note(&format!("waiting for {approve} from elsewhere"));
             }
             // When the run waits, or, if it does already, at once.
             Asking::Here if self.asked.is_none() && self.active.is_empty() => self.ask_next()?,
@@ -438,7 +441,7 @@ impl Attendance<'_> {
     fn ask_next(&mut self) -> Result<(), Failure> {
         self.asked = self.pending.first().copied();
         if let Some(number) = self.asked {
-            output::note(&look::card(self.place, number)?.render(output::columns()));
+            output::note(&look::card(self.acting, number)?.render(output::columns()));
             how_to_answer(number);
         }
         Ok(())
@@ -449,12 +452,12 @@ impl Attendance<'_> {
         match answer::parse_line(line) {
             Some(answer::Line::Later) => return Ok(Some(self.needs_you())),
             Some(answer::Line::Answer(request)) => {
-                match Client::connect(self.place)?.ask(&request) {
+                match self.acting.connect()?.ask(request) {
                     Ok(response) => output::note(&answer::told(&response)),
                     Err(failure) => output::failure(&failure),
                 }
                 // If entries are still open, the same card is asked about again.
-                if self.pending.contains(&number) && look::card(self.place, number)?.is_open() {
+                if self.pending.contains(&number) && look::card(self.acting, number)?.is_open() {
                     how_to_answer(number);
                 }
             }
@@ -465,8 +468,9 @@ impl Attendance<'_> {
 
     /// The daemon goes down whenever it takes the run up.
     fn falls_again_and_again(&self) -> Failure {
-        Failure::new(Exit::NoDaemon, format!("the daemon ends whenever it goes on with {}", self.root))
-            .help(format!("{} says why; nothing that was recorded is lost", self.place.log().display()))
+        Failure::new(Exit::NoDaemon, format!("the daemon ends whenever it goes on with {}", self.root)).help(
+            format!("{} says why; nothing that was recorded is lost", self.acting.place.log().display()),
+        )
     }
 
     /// The person has had enough of following. Nothing happens to the run.
@@ -475,7 +479,7 @@ impl Attendance<'_> {
             // What was typed so far stands before it on the line.
             output::note("");
         }
-        interrupt::failure(self.root, &self.pending)
+        interrupt::failure(self.acting, self.root, &self.pending)
     }
 
     /// The run waits, and nobody here can answer.

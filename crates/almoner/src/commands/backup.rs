@@ -14,7 +14,7 @@ use crate::place::Place;
 pub fn backup(place: &Place, args: &BackupArgs) -> Ended {
     // The daemon has another directory than the person.
     let path = cli::absolute(&args.to)?;
-    Client::connect(place)?.ask(&Request::Backup { path: path.clone() })?;
+    Client::connect(place)?.ask(Request::Backup { path: path.clone() })?;
     output::note(&format!(
         "{} holds the store as it is now; to go back to it, `almoner stop`, move {} away, and put a copy there (`cp -a`)",
         passable::visible_line(&path),

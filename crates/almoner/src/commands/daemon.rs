@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::acting::Acting;
 use super::output;
 use crate::cli::{DaemonArgs, JsonArg};
 use crate::control::client::{Client, unexpected};
@@ -30,15 +31,18 @@ pub fn daemon(place: &Place, args: &DaemonArgs) -> Ended {
 ///
 /// # Errors
 /// When the daemon cannot be started.
-pub fn status(place: &Place, args: JsonArg) -> Ended {
-    let status = match Client::connect(place)?.ask(&Request::Status)? {
+pub fn status(acting: &Acting<'_>, args: JsonArg) -> Ended {
+    let status = match acting.connect()?.ask(Request::Status)? {
         Response::Status(status) => status,
         other => return Err(unexpected(&other)),
     };
     if args.json {
         output::json(&status)?;
     } else {
-        let at_work: Vec<String> = status.at_work.iter().map(ToString::to_string).collect();
+        let mut at_work: Vec<String> = status.at_work.iter().map(ToString::to_string).collect();
+        if status.others_at_work > 0 {
+            at_work.push(format!("({} of other hosts)", status.others_at_work));
+        }
         output::result(&format!(
             "daemon {} (process {})\nstore   {}\nat work {}\ninbox   {} waiting for you",
             status.build,
@@ -70,11 +74,11 @@ pub fn stop(place: &Place) -> Ended {
 /// When it does not end.
 pub fn halt(place: &Place) -> Result<bool, Failure> {
     let Some(mut client) = Client::connect_if_running(place)? else { return Ok(false) };
-    let pid = match client.ask(&Request::Status)? {
+    let pid = match client.ask(Request::Status)? {
         Response::Status(status) => status.pid,
         other => return Err(unexpected(&other)),
     };
-    client.ask(&Request::Stop)?;
+    client.ask(Request::Stop)?;
     let begun = Instant::now();
     while is_owned(place) {
         if begun.elapsed() > Duration::from_secs(10) {

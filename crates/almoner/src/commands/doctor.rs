@@ -77,7 +77,7 @@ fn daemon(place: &Place) -> Vec<Check> {
         evidence: format!("answers on {} ({})", place.socket().display(), client.build),
         remedy: "`almoner stop`: the next command starts the new one".to_owned(),
     }];
-    match client.ask(&Request::Check) {
+    match client.ask(Request::Check) {
         Ok(Response::Checked(found)) => checks.extend(found.into_iter().map(|(id, ok, evidence)| Check {
             id,
             ok,

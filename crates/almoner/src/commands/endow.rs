@@ -14,7 +14,6 @@ use super::prompt::{self, Typed};
 use super::{attend, models, output, run};
 use crate::cli::agents::EndowArgs;
 use crate::cli::{self, Given};
-use crate::control::client::Client;
 use crate::control::protocol::{AgentAct, Endowment, Hole, LetterView, Response, RunRequest};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::letter;
@@ -111,16 +110,14 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         goes_to: args.to.into(),
         result_name: acting::maybe_path(args.result.as_deref())?,
     };
-    let mut client = Client::connect(acting.place)?;
-    let after = client.last_event;
-    match client.ask(&acting.request("endow", text, act))? {
+    let mut client = acting.connect()?;
+    let after = client.last_event()?;
+    match client.ask(acting.request("endow", text, act))? {
         Response::Reply(Reply::Started { run }) if args.follow.detach => {
             output::result(&run.to_string())?;
             Ok(Exit::Ok)
         }
-        Response::Reply(Reply::Started { run }) => {
-            attend::attend(acting.place, run, Some(after), &args.follow)
-        }
+        Response::Reply(Reply::Started { run }) => attend::attend(acting, run, Some(after), &args.follow),
         other => done(&other, args.follow.json),
     }
 }

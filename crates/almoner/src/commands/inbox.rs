@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::acting::{self, Acting};
 use super::{look, output};
 use crate::cli::InboxArgs;
-use crate::control::client::{Client, unexpected};
+use crate::control::client::unexpected;
 use crate::control::protocol::{Look, Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::letter;
@@ -56,13 +56,10 @@ pub fn inbox(acting: &Acting<'_>, args: &InboxArgs) -> Ended {
 
 /// Shows what is there, then each message as it comes, until the reader or the daemon goes.
 fn follow(acting: &Acting<'_>, args: &InboxArgs, mut letters: Vec<Letter>) -> Ended {
-    let mut client = Client::connect(acting.place)?;
-    let mut ask = |open, from| {
-        let agent = acting.agent.map(str::to_owned);
-        match client.ask(&Request::Look { agent, look: Look::Letters { open, from } })? {
-            Response::Letters(letters) => Ok(letters),
-            other => Err(unexpected(&other)),
-        }
+    let mut client = acting.connect()?;
+    let mut ask = |open, from| match client.ask(Request::Look { look: Look::Letters { open, from } })? {
+        Response::Letters(letters) => Ok(letters),
+        other => Err(unexpected(&other)),
     };
     // The first number that has not been looked at; what waits is not all that there is.
     let mut from = 0;
@@ -97,10 +94,11 @@ pub struct Shown {
 pub fn shown(acting: &Acting<'_>, number: MessageNumber) -> Result<Shown, Failure> {
     let view = acting.letter(number)?;
     let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::new(Exit::Failure, e.to_string()));
-    if let (Some(Body::Approval { .. }), None) = (view.letter.body(), acting.agent) {
-        let card = look::card(acting.place, number)?;
-        let next =
-            card.is_open().then(|| format!("`almoner approve {number}` or `almoner deny {number} -r WHY`"));
+    if let Some(Body::Approval { .. }) = view.letter.body() {
+        let card = look::card(acting, number)?;
+        let approve = acting.command(&format!("approve {number}"));
+        let deny = acting.command(&format!("deny {number} -r WHY"));
+        let next = card.is_open().then(|| format!("{approve} or {deny}"));
         return Ok(Shown {
             text: card.render(output::columns()),
             json: json(serde_json::to_value(&card))?,

@@ -9,6 +9,7 @@ use signal_hook::consts::SIGINT;
 use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::{Handle, Signals};
 
+use super::acting::Acting;
 use crate::exit::{Exit, Failure};
 
 /// Whether Ctrl-C ends this process at once, as it does where nobody waits for it.
@@ -54,13 +55,13 @@ impl Drop for Watch {
 }
 
 /// What a person is told who has stopped following a run: what becomes of it, and how to come back.
-pub fn failure(run: RunNumber, pending: &BTreeSet<MessageNumber>) -> Failure {
-    let again = format!("`almoner resume {run}` follows it again");
+pub fn failure(acting: &Acting<'_>, run: RunNumber, pending: &BTreeSet<MessageNumber>) -> Failure {
+    let again = format!("{} follows it again", acting.command(&format!("resume {run}")));
     let Some(first) = pending.first() else {
         return Failure::new(Exit::Interrupted, format!("interrupted; {run} goes on")).help(again);
     };
     let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
     let message = format!("interrupted; {run} waits for you: message {}", list.join(", "));
     Failure::new(Exit::Interrupted, message)
-        .help(format!("`almoner approve {first}` lets it be done, {again}"))
+        .help(format!("{} lets it be done, {again}", acting.command(&format!("approve {first}"))))
 }

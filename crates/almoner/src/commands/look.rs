@@ -3,18 +3,18 @@
 use kernel::run::{Run, Step};
 use kernel::{MessageNumber, RunNumber};
 
-use crate::control::client::{Client, unexpected};
+use super::acting::Acting;
+use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Exit, Failure};
-use crate::place::Place;
 use crate::show::card::Card;
 
 /// One run.
 ///
 /// # Errors
 /// When there is none of this number.
-pub fn run(place: &Place, run: RunNumber) -> Result<Run, Failure> {
-    match Client::connect(place)?.ask(&Request::GetRun { run })? {
+pub fn run(acting: &Acting<'_>, run: RunNumber) -> Result<Run, Failure> {
+    match acting.connect()?.ask(Request::GetRun { run })? {
         Response::Run(run) => Ok(*run),
         other => Err(unexpected(&other)),
     }
@@ -24,8 +24,8 @@ pub fn run(place: &Place, run: RunNumber) -> Result<Run, Failure> {
 ///
 /// # Errors
 /// When there is none.
-pub fn latest(place: &Place) -> Result<RunNumber, Failure> {
-    match Client::connect(place)?.ask(&Request::Runs { limit: 1, below: None, roots: true })? {
+pub fn latest(acting: &Acting<'_>) -> Result<RunNumber, Failure> {
+    match acting.connect()?.ask(Request::Runs { limit: 1, below: None, roots: true })? {
         Response::Runs(runs) => runs
             .first()
             .map(|run| run.number)
@@ -38,12 +38,12 @@ pub fn latest(place: &Place) -> Result<RunNumber, Failure> {
 ///
 /// # Errors
 /// When there is none of this number.
-pub fn journal(place: &Place, run: RunNumber) -> Result<Vec<Step>, Failure> {
-    let mut client = Client::connect(place)?;
+pub fn journal(acting: &Acting<'_>, run: RunNumber) -> Result<Vec<Step>, Failure> {
+    let mut client = acting.connect()?;
     let mut steps: Vec<Step> = Vec::new();
     loop {
         let from = steps.last().map_or(1, |step| step.number + 1);
-        match client.ask(&Request::Journal { run, from })? {
+        match client.ask(Request::Journal { run, from })? {
             Response::Journal(page) if page.is_empty() => return Ok(steps),
             Response::Journal(page) => steps.extend(page),
             other => return Err(unexpected(&other)),
@@ -55,8 +55,8 @@ pub fn journal(place: &Place, run: RunNumber) -> Result<Vec<Step>, Failure> {
 ///
 /// # Errors
 /// When there is no approval of this number.
-pub fn card(place: &Place, message: MessageNumber) -> Result<Card, Failure> {
-    match Client::connect(place)?.ask(&Request::Card { message })? {
+pub fn card(acting: &Acting<'_>, message: MessageNumber) -> Result<Card, Failure> {
+    match acting.connect()?.ask(Request::Card { message })? {
         Response::Card(card) => Ok(*card),
         other => Err(unexpected(&other)),
     }

@@ -4,18 +4,18 @@ use kernel::RunNumber;
 use kernel::id::BadId;
 use kernel::run::State;
 
+use super::acting::Acting;
 use super::{attend, look, output};
 use crate::cli::ResumeArgs;
-use crate::control::client::{Client, unexpected};
+use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
-use crate::place::Place;
 
 /// `almoner resume`.
 ///
 /// # Errors
 /// When there is no such run, or what becomes of it.
-pub fn resume(place: &Place, args: &ResumeArgs) -> Ended {
+pub fn resume(acting: &Acting<'_>, args: &ResumeArgs) -> Ended {
     let run: Option<RunNumber> = match &args.run {
         Some(text) => Some(
             text.parse()
@@ -26,30 +26,30 @@ pub fn resume(place: &Place, args: &ResumeArgs) -> Ended {
     // Which one is followed is decided before it goes on: afterwards none is stopped any more.
     let followed = match run {
         Some(run) => run,
-        None => stopped(place)?.map_or_else(|| look::latest(place), Ok)?,
+        None => stopped(acting)?.map_or_else(|| look::latest(acting), Ok)?,
     };
-    Client::connect(place)?.ask(&Request::Resume { run })?;
+    acting.connect()?.ask(Request::Resume { run })?;
     let run = followed;
     if args.follow.detach {
         output::result(&run.to_string())?;
         return Ok(Exit::Ok);
     }
-    let found = look::run(place, run)?;
+    let found = look::run(acting, run)?;
     if found.is_finished() {
         output::note(&format!("{run} is over"));
         return attend::tell(&found, &args.follow);
     }
-    attend::attend(place, run, None, &args.follow)
+    attend::attend(acting, run, None, &args.follow)
 }
 
 /// The newest run that has stopped or is at work, itself or in what it has started; as the run that a person started.
-fn stopped(place: &Place) -> Result<Option<RunNumber>, Failure> {
-    let mut client = Client::connect(place)?;
+fn stopped(acting: &Acting<'_>) -> Result<Option<RunNumber>, Failure> {
+    let mut client = acting.connect()?;
     let mut below = None;
     // Children are younger than their parents: a child that moves stands for the run above it.
     let mut wanted: Option<RunNumber> = None;
     loop {
-        let page = match client.ask(&Request::Runs { limit: usize::MAX, below, roots: false })? {
+        let page = match client.ask(Request::Runs { limit: usize::MAX, below, roots: false })? {
             Response::Runs(page) => page,
             other => return Err(unexpected(&other)),
         };

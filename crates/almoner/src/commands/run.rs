@@ -5,23 +5,24 @@ use std::path::Path;
 use passable::{Untrusted, visible, visible_line};
 use worker::definition::{self, Bundle, Report, Severity};
 
+use super::acting::Acting;
 use super::{attend, models, output};
 use crate::cli::{self, FollowArgs, RunArgs};
-use crate::control::client::{Client, unexpected};
+use crate::control::client::unexpected;
 use crate::control::protocol::{Plan, Request, Response, RunRequest};
 use crate::exit::{Ended, Exit, Failure};
-use crate::place::Place;
 
 /// `almoner run`.
 ///
 /// # Errors
 /// What is wrong with the command, or with the run.
-pub fn run(place: &Place, args: &RunArgs) -> Ended {
+pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
     let bundle = load(&args.worker)?;
     let definition = check(&bundle)?;
     let inputs = cli::gather(&args.inputs)?;
     let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
-    let model = models::choose(place, args.model.as_deref(), definition.model.as_deref(), args.dry_run)?;
+    let model =
+        models::choose(acting.place, args.model.as_deref(), definition.model.as_deref(), args.dry_run)?;
     let beside =
         std::path::absolute(&args.worker).ok().and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
     let request = RunRequest {
@@ -39,7 +40,7 @@ pub fn run(place: &Place, args: &RunArgs) -> Ended {
         model,
         dry_run: args.dry_run,
     };
-    start(place, request, &args.follow)
+    start(acting, request, &args.follow)
 }
 
 /// The worker file and what it includes.
@@ -98,10 +99,10 @@ pub fn plain(report: &Report) -> String {
 ///
 /// # Errors
 /// What is wrong with the request, or with the run.
-pub fn start(place: &Place, request: RunRequest, follow: &FollowArgs) -> Ended {
-    let mut client = Client::connect(place)?;
-    let after = client.last_event;
-    match client.ask(&Request::Run(Box::new(request)))? {
+pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> Ended {
+    let mut client = acting.connect()?;
+    let after = client.last_event()?;
+    match client.ask(Request::Run(Box::new(request)))? {
         Response::Plan(plan) => {
             if follow.json {
                 output::json(&plan)?;
@@ -115,7 +116,7 @@ pub fn start(place: &Place, request: RunRequest, follow: &FollowArgs) -> Ended {
             Ok(Exit::Ok)
         }
         Response::Reply(kernel::command::Reply::Started { run }) => {
-            attend::attend(place, run, Some(after), follow)
+            attend::attend(acting, run, Some(after), follow)
         }
         other => Err(unexpected(&other)),
     }

@@ -3,20 +3,20 @@
 use kernel::run::Run;
 use passable::visible_line;
 
+use super::acting::Acting;
 use super::output;
 use crate::cli::RunsArgs;
-use crate::control::client::{Client, unexpected};
+use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
-use crate::place::Place;
 use crate::show::journal::state;
 
 /// `almoner runs`.
 ///
 /// # Errors
 /// When the daemon cannot be reached.
-pub fn runs(place: &Place, args: &RunsArgs) -> Ended {
-    let runs = some(place, args.limit, !args.all)?;
+pub fn runs(acting: &Acting<'_>, args: &RunsArgs) -> Ended {
+    let runs = some(acting, args.limit, !args.all)?;
     if args.json.json {
         output::json(&runs)?;
     } else if runs.is_empty() {
@@ -34,12 +34,12 @@ pub fn runs(place: &Place, args: &RunsArgs) -> Ended {
 }
 
 /// The newest runs, at most `limit`; only those that no other run started if `roots`.
-fn some(place: &Place, limit: usize, roots: bool) -> Result<Vec<Run>, Failure> {
-    let mut client = Client::connect(place)?;
+fn some(acting: &Acting<'_>, limit: usize, roots: bool) -> Result<Vec<Run>, Failure> {
+    let mut client = acting.connect()?;
     let mut runs: Vec<Run> = Vec::new();
     while runs.len() < limit {
         let below = runs.last().map(|run| run.number);
-        match client.ask(&Request::Runs { limit: limit - runs.len(), below, roots })? {
+        match client.ask(Request::Runs { limit: limit - runs.len(), below, roots })? {
             Response::Runs(page) if page.is_empty() => break,
             Response::Runs(page) => runs.extend(page),
             other => return Err(unexpected(&other)),

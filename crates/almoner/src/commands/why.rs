@@ -5,7 +5,7 @@ use kernel::{FormulaId, StepRef};
 use super::acting::Acting;
 use super::output;
 use crate::cli::WhyArgs;
-use crate::control::client::{Client, unexpected};
+use crate::control::client::unexpected;
 use crate::control::protocol::{Look, Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::reason::{self, Thing};
@@ -21,11 +21,12 @@ pub fn why(acting: &Acting<'_>, args: &WhyArgs) -> Ended {
     let is_name = file.is_none()
         && args.thing.parse::<StepRef>().is_err()
         && matches!(args.thing.parse(), Ok(Thing::Name(_)) | Err(_));
-    if acting.agent.is_some() || args.thing.parse::<FormulaId>().is_ok() {
-        return kept(args, acting.look(Look::Kept { thing: args.thing.clone() })?);
+    let look_kept = || acting.look(Look::Kept { thing: args.thing.clone() });
+    if args.thing.parse::<FormulaId>().is_ok() {
+        return kept(args, look_kept()?);
     }
     if is_name {
-        match acting.look(Look::Kept { thing: args.thing.clone() }) {
+        match look_kept() {
             Ok(response) => return kept(args, response),
             // Not a name: a slot, perhaps.
             Err(failure) if matches!(failure.exit, Exit::NotFound | Exit::Usage | Exit::Invalid) => {}
@@ -33,9 +34,14 @@ pub fn why(acting: &Acting<'_>, args: &WhyArgs) -> Ended {
         }
     }
     let thing = file.map_or_else(|| args.thing.clone(), |path| path.to_string_lossy().into_owned());
-    let reasons = match Client::connect(acting.place)?.ask(&Request::Why { thing })? {
-        Response::Why(reasons) => reasons,
-        other => return Err(unexpected(&other)),
+    let reasons = match acting.connect()?.ask(Request::Why { thing }) {
+        Ok(Response::Why(reasons)) => reasons,
+        Ok(other) => return Err(unexpected(&other)),
+        // A guest has no runs: only names mean something to it.
+        Err(failure) if failure.exit == Exit::Denied && acting.agent.is_some() => {
+            return kept(args, look_kept()?);
+        }
+        Err(failure) => return Err(failure),
     };
     if args.json.json {
         output::json(&reasons)?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use model::compat::{COMPAT_KEY, OPENAI_KEY, OPENAI_URL};
 
 use crate::control::frame;
-use crate::control::protocol::{Brought, Hello, Request, Response, VERSION};
+use crate::control::protocol::{Brought, Hello, OnBehalf, Request, Response, VERSION};
 use crate::exit::{Exit, Failure};
 use crate::place::{self, Place};
 
@@ -27,8 +27,8 @@ pub fn brought() -> Brought {
 pub struct Client {
     stream: UnixStream,
     reader: BufReader<UnixStream>,
-    /// The number of the last event when the connection was made.
-    pub last_event: u64,
+    /// The agent on whose behalf it asks; `None` means the store's own host.
+    agent: Option<String>,
     /// The daemon's build.
     pub build: String,
 }
@@ -111,7 +111,7 @@ impl Client {
             );
         }
         let reader = BufReader::new(stream.try_clone().map_err(|e| gone(&e))?);
-        let mut client = Client { stream, reader, last_event: 0, build: String::new() };
+        let mut client = Client { stream, reader, agent: None, build: String::new() };
         let hello = Hello { version: VERSION, build: crate::BUILD.to_owned(), keys: brought() };
         // A daemon that is just ending may hang up before it answers; that is as good as none.
         if frame::write(&mut client.stream, &hello).is_err() {
@@ -122,9 +122,8 @@ impl Client {
         let answer = frame::read(&mut client.reader);
         client.stream.set_read_timeout(None).map_err(|e| gone(&e))?;
         match answer {
-            Ok(Some(Response::Welcome { build, last_event })) => {
+            Ok(Some(Response::Welcome { build })) => {
                 client.build = build;
-                client.last_event = last_event;
                 Ok(Some(client))
             }
             Ok(Some(Response::Failed(failure))) => Err(failure),
@@ -140,11 +139,28 @@ impl Client {
         }
     }
 
+    /// The same connection, on behalf of an agent from here on.
+    #[must_use]
+    pub fn on_behalf_of(self, agent: Option<&str>) -> Client {
+        Client { agent: agent.map(str::to_owned), ..self }
+    }
+
+    /// The number of the last event: what is asked for from here on happens after it.
+    ///
+    /// # Errors
+    /// When the agent is not a host, or the daemon is gone.
+    pub fn last_event(&mut self) -> Result<u64, Failure> {
+        match self.ask(Request::LastEvent)? {
+            Response::LastEvent(number) => Ok(number),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// Asks and waits for the answer.
     ///
     /// # Errors
     /// What the daemon says when it does not do it, or that it is gone.
-    pub fn ask(&mut self, request: &Request) -> Result<Response, Failure> {
+    pub fn ask(&mut self, request: Request) -> Result<Response, Failure> {
         self.send(request)?;
         self.read()
     }
@@ -153,8 +169,9 @@ impl Client {
     ///
     /// # Errors
     /// When the daemon is gone.
-    pub fn send(&mut self, request: &Request) -> Result<(), Failure> {
-        frame::write(&mut self.stream, request).map_err(|e| gone(&e))
+    pub fn send(&mut self, request: Request) -> Result<(), Failure> {
+        let asked = OnBehalf { agent: self.agent.clone(), request };
+        frame::write(&mut self.stream, &asked).map_err(|e| gone(&e))
     }
 
     /// The next answer as it is, a failure too; `None` when the daemon is gone.

@@ -16,7 +16,7 @@ use crate::show::card::Card;
 use crate::show::reason::Reason;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What a client's environment has of the variables that models need, by name.
 pub type Brought = BTreeMap<String, String>;
@@ -33,7 +33,19 @@ pub struct Hello {
     pub keys: Brought,
 }
 
-/// What a client asks for.
+/// A request, and the agent on whose behalf it is made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OnBehalf {
+    /// The agent, by a name path of the store's own host; `None` means that host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What is asked for.
+    #[serde(flatten)]
+    pub request: Request,
+}
+
+/// What a client asks for. Runs, messages and events are those of the agent on whose behalf it asks, which must be a
+/// host for everything but `act` and `look`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub enum Request {
@@ -122,6 +134,8 @@ pub enum Request {
         /// Their hash.
         hash: BlobHash,
     },
+    /// The number of the last event: what happens from now on comes after it.
+    LastEvent,
     /// Every event after `after`, and then each as it comes.
     Follow {
         /// The last event that the client has seen.
@@ -129,8 +143,6 @@ pub enum Request {
     },
     /// Change something as an agent: names, agents, grants, mail.
     Act {
-        /// The agent, by a name path of the host's; `None` means the host.
-        agent: Option<String>,
         /// The command as the person gave it, for the transcript; programs leave it out.
         #[serde(default)]
         said: Option<Said>,
@@ -139,8 +151,6 @@ pub enum Request {
     },
     /// Look at something as an agent.
     Look {
-        /// The agent, by a name path of the host's; `None` means the host.
-        agent: Option<String>,
         /// At what.
         look: Look,
     },
@@ -462,8 +472,6 @@ pub enum Response {
     Welcome {
         /// The daemon's build.
         build: String,
-        /// The number of the last event.
-        last_event: u64,
     },
     /// How the daemon is.
     Status(Status),
@@ -501,6 +509,8 @@ pub enum Response {
     Why(Vec<Reason>),
     /// Bytes, as text; `None` if they are not text.
     Blob(Option<String>),
+    /// The number of the last event; 0 if there is none.
+    LastEvent(u64),
     /// Something happened.
     Event(Box<Event>),
     /// How far a model has come, in one line. May be lost.
@@ -541,8 +551,10 @@ pub struct Status {
     pub build: String,
     /// The directory of its store.
     pub store: String,
-    /// Runs that are at work.
+    /// Runs of the host that are at work.
     pub at_work: Vec<RunNumber>,
+    /// How many runs of other hosts are.
+    pub others_at_work: usize,
     /// How many messages wait for an answer.
     pub needs_you: usize,
     /// How many commits the store has made since the daemon began.

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, Cancel, Filled, GrantAct, MailAct, NameAct, Said, Text};
+use kernel::command::{Act, Fault, Filled, GrantAct, MailAct, NameAct, Said, Text};
 use kernel::formula::Formula;
-use kernel::hub::View;
+use kernel::grant::EVERY_METHOD;
+use kernel::hub::{Hub, View};
 use kernel::message::{Body, Field};
 use kernel::slot::{Slot, Want};
+use kernel::txn::ReadTxn;
 use kernel::{FormulaId, MessageNumber, NamePath, Number, Pattern, Value, query, table};
 use passable::{Untrusted, visible_line};
 use worker::definition::Bundle;
 
-use super::serve::Server;
+use super::desk::Desk;
 use super::start_run::{self, Endowed};
 use super::{secrets, world};
 use crate::control::protocol::{AgentAct, Response, Written};
@@ -20,34 +22,73 @@ use crate::exit::{Exit, Failure};
 /// How long a sharing token can be used.
 const TOKEN_DAYS: i64 = 30;
 
-/// The agent as whom a person acts: the host, or one that the host made.
-pub fn agent(server: &Server, path: Option<&str>) -> Result<FormulaId, Failure> {
-    let host = server.daemon.host;
-    let Some(text) = path else { return Ok(host) };
+/// The agent as whom a person acts: the store's own host, or the one to which a path of that host's leads.
+pub fn agent(desk: &Desk, path: Option<&str>) -> Result<FormulaId, Failure> {
+    let root = desk.daemon.host;
+    let Some(text) = path else { return Ok(root) };
     let path = parse_path(text)?;
-    let view = server.daemon.view(host);
-    server.daemon.look(|txn| {
-        let id = view.identify(txn, &path)?;
-        let reached = table::reach(txn, &id)?.ok_or(kernel::command::Fault::Dangling(id))?;
-        let agent = match reached.formula {
-            Formula::Host { .. } | Formula::Guest { .. } => return Ok(reached.id),
-            Formula::Handle { agent } => agent,
-            other => {
-                let what = format!("{path} is {}, not an agent", query::words(&other));
-                return Err(kernel::command::Fault::Misfit { what });
-            }
-        };
-        // A mail address is not the power over whoever reads the mail: only an agent that this host made answers.
-        let own = table::formula(txn, &host)?.and_then(|row| row.formula.agent().copied());
-        match table::formula(txn, &agent)?.map(|row| row.formula) {
-            Some(Formula::Guest { host: maker, .. } | Formula::Host { host: maker, .. })
-                if reached.grants.is_empty() && own.is_some_and(|own| own.handle == maker) =>
-            {
-                Ok(agent)
-            }
-            _ => Err(kernel::command::Fault::NotAllowed(format!("{path} is only a mail address"))),
+    desk.daemon.look(|txn| found(txn, &desk.daemon.view(root), &path))
+}
+
+/// The agent to which a path leads. From an agent it goes on among that agent's names.
+fn found(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
+    match named(txn, view, path) {
+        Err(Fault::NotADirectory(_)) => {
+            let (before, last) = path.split();
+            let agent = found(txn, view, &NamePath::new(before.iter().cloned())?)?;
+            named(txn, &View { agent, ..*view }, &NamePath::new([last.to_owned()])?)
         }
-    })
+        other => other,
+    }
+}
+
+/// The agent that has this name. Whoever reaches an agent itself has its powers. A mail address is not the power over
+/// whoever reads the mail: it stands for its agent only in the directory of whoever made that agent, where the agent
+/// itself could stand as well.
+fn named(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
+    let id = view.identify(txn, path)?;
+    let reached = table::reach(txn, &id)?.ok_or(Fault::Dangling(id))?;
+    match reached.formula {
+        Formula::Host { .. } | Formula::Guest { .. } => match reached.refusal(EVERY_METHOD, view.now_ms) {
+            Some(finding) => Err(Fault::Revoked(finding.message)),
+            None => Ok(reached.id),
+        },
+        Formula::Handle { agent } => {
+            let own = reached.grants.is_empty() && stands_with_its_maker(txn, view, path, &agent)?;
+            let refused = || Fault::NotAllowed(format!("{path} is only a mail address"));
+            own.then_some(agent).ok_or_else(refused)
+        }
+        other => Err(Fault::Misfit { what: format!("{path} is {}, not an agent", query::words(&other)) }),
+    }
+}
+
+/// Whether a path ends in a directory of the host who made the agent, and comes there without a grant: through that
+/// host's powers, not through what it has shared.
+fn stands_with_its_maker(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    path: &NamePath,
+    agent: &FormulaId,
+) -> Result<bool, Fault> {
+    let (before, _) = path.split();
+    for end in 1..=before.len() {
+        let passed = view.identify(txn, &NamePath::new(before[..end].iter().cloned())?)?;
+        if table::grant(txn, &passed)?.is_some() {
+            return Ok(false);
+        }
+    }
+    let whose = match view.hub(txn, before)? {
+        Hub::Agent(agent) => agent.number,
+        Hub::Directory { owner, .. } => owner,
+        Hub::Mailbox { .. } | Hub::Message { .. } => return Ok(false),
+    };
+    let Some(Formula::Guest { host: maker, .. } | Formula::Host { host: maker, .. }) =
+        table::formula(txn, agent)?.map(|row| row.formula)
+    else {
+        return Ok(false);
+    };
+    let maker = table::formula(txn, &maker)?.map(|row| row.formula);
+    Ok(matches!(maker, Some(Formula::Handle { agent }) if agent.number == whose))
 }
 
 fn parse_path(text: &str) -> Result<NamePath, Failure> {
@@ -57,10 +98,11 @@ fn parse_path(text: &str) -> Result<NamePath, Failure> {
     })
 }
 
-/// Does something as an agent.
+/// Does something as an agent, which a person calls by this name.
 pub fn act(
-    server: &Server,
+    desk: &Desk,
     agent: FormulaId,
+    name: Option<&str>,
     said: Option<Said>,
     act: AgentAct,
 ) -> Result<Response, Failure> {
@@ -68,7 +110,7 @@ pub fn act(
         AgentAct::Name { act } => Act::Name(act),
         AgentAct::StoreText { text, path } => {
             let bytes = text.len() as u64;
-            let hash = start_run::put(server, text.as_bytes())?;
+            let hash = start_run::put(desk, text.as_bytes())?;
             Act::Name(NameAct::StoreBlob { hash, bytes, path })
         }
         AgentAct::Provide { act } => Act::Provide(act),
@@ -83,14 +125,14 @@ pub fn act(
             act => Act::Mail(Box::new(act)),
         },
         AgentAct::Define { to, name, source, includes, slots, result_name, edit } => {
-            let program = text(server, name, source, includes, slots)?;
+            let program = text(desk, name, source, includes, slots)?;
             Act::Mail(Box::new(match edit {
                 Some(number) => MailAct::Edit { number, program },
                 None => MailAct::Define(kernel::command::Define { to, program, result_name }),
             }))
         }
         AgentAct::Endow { number, names, mut run, goes_to, result_name } => {
-            let (program, slots) = proposed(server, agent, number)?;
+            let (program, slots) = proposed(desk, agent, number)?;
             let Some(bundle) = program else {
                 if let Some(endowment) = run.endow.first() {
                     let message = format!("slot `{}`: code takes names, not paths", endowment.slot);
@@ -98,12 +140,9 @@ pub fn act(
                         .help("give the thing a name first, then bind SLOT=NAME"));
                 }
                 let act = MailAct::EndowCode { number, bindings: names, goes_to, result_name };
-                return send(server, agent, said, Act::Mail(Box::new(act)));
+                return send(desk, agent, said, Act::Mail(Box::new(act)));
             };
-            if agent != server.daemon.host {
-                return Err(Failure::new(Exit::Denied, "workers run for the host of this store alone")
-                    .help("endow it without `--as`"));
-            }
+            let desk = desk.of(agent, name)?;
             if let Some(unknown) = names.keys().find(|name| !slots.contains_key(*name)) {
                 return Err(Failure::new(
                     Exit::Invalid,
@@ -116,10 +155,10 @@ pub fn act(
             run.includes = bundle.includes;
             run.beside = None;
             run.text = said.map_or_else(|| Untrusted::new("endow"), |said| said.text);
-            return start_run::start_as(server, *run, Some(Endowed { number, names, goes_to, result_name }));
+            return start_run::start_as(&desk, *run, Some(Endowed { number, names, goes_to, result_name }));
         }
         AgentAct::Submit { number, values } => {
-            let values = filled(server, agent, number, values)?;
+            let values = filled(desk, agent, number, values)?;
             Act::Mail(Box::new(MailAct::Submit { number, values }))
         }
         AgentAct::Share { path } => {
@@ -128,27 +167,20 @@ pub fn act(
             let token: String = token.iter().map(|b| format!("{b:02x}")).collect();
             let expires_ms = world::clock().saturating_add(TOKEN_DAYS * 86_400_000);
             let act = GrantAct::Share { path, token: hashed(&token), expires_ms };
-            send(server, agent, said, Act::Grant(act))?;
+            send(desk, agent, said, Act::Grant(act))?;
             return Ok(Response::Token(token));
         }
         AgentAct::Accept { token, path } => {
             Act::Grant(GrantAct::Accept { token: hashed(token.trim()), path })
         }
         AgentAct::Revoke { grant } => Act::Grant(GrantAct::Revoke { grant }),
-        AgentAct::Cancel { what, reason } => {
-            if let (Cancel::Run { .. }, true) = (&what, agent != server.daemon.host) {
-                return Err(Failure::new(Exit::Denied, "runs belong to the host of this store"));
-            }
-            Act::Cancel { what, reason }
-        }
+        AgentAct::Cancel { what, reason } => Act::Cancel { what, reason },
     };
-    send(server, agent, said, act)
+    send(desk, agent, said, act)
 }
 
-fn send(server: &Server, agent: FormulaId, said: Option<Said>, act: Act) -> Result<Response, Failure> {
-    let outcome = server.daemon.apply_as(agent, said, act)?;
-    outcome.ready.iter().for_each(|run| server.engine.drive(*run));
-    Ok(Response::Reply(outcome.reply))
+fn send(desk: &Desk, agent: FormulaId, said: Option<Said>, act: Act) -> Result<Response, Failure> {
+    Ok(Response::Reply(desk.apply_as(agent, said, act)?.reply))
 }
 
 /// What the store knows of a token.
@@ -158,7 +190,7 @@ fn hashed(token: &str) -> Number {
 
 /// A program as the kernel takes it: a worker file is read, and its bytes are put beside the store first.
 fn text(
-    server: &Server,
+    desk: &Desk,
     name: String,
     source: String,
     includes: BTreeMap<String, String>,
@@ -181,7 +213,7 @@ fn text(
     let file = format!("{name}.worker");
     let bundle = Bundle { name, file, source, includes };
     let definition = start_run::parse(&bundle)?;
-    let worker = start_run::keep(server, &bundle, definition.limits)?;
+    let worker = start_run::keep(desk, &bundle, definition.limits)?;
     let slots = definition
         .slots
         .iter()
@@ -207,24 +239,24 @@ pub fn pattern_of(text: &str, whose: &str) -> Result<Pattern, Failure> {
 
 /// The program that a message proposes: the worker's files if it is one, and the slots.
 pub fn proposed(
-    server: &Server,
+    desk: &Desk,
     agent: FormulaId,
     number: MessageNumber,
 ) -> Result<(Option<Bundle>, BTreeMap<String, Slot>), Failure> {
-    let letter = letter(server, agent, number)?;
+    let letter = letter(desk, agent, number)?;
     let Some(Body::Definition { definition, .. }) = letter.body() else {
         let kind = &letter.mail.envelope.kind;
         return Err(Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not a definition"))
             .help(format!("`almoner inbox {number}` shows it")));
     };
-    let row = server.daemon.read(|txn| table::formula(txn, definition))?;
+    let row = desk.daemon.read(|txn| table::formula(txn, definition))?;
     let Some(Formula::Definition { source, worker, slots, .. }) = row.map(|row| row.formula) else {
         return Err(Failure::new(Exit::Failure, "the definition is missing").help("`almoner doctor`"));
     };
     let Some(program) = worker else { return Ok((None, slots)) };
     let mut includes = BTreeMap::new();
     for (name, hash) in &program.includes {
-        let bytes = server
+        let bytes = desk
             .daemon
             .store
             .blobs()
@@ -237,8 +269,8 @@ pub fn proposed(
 }
 
 /// A message of the agent's.
-pub fn letter(server: &Server, agent: FormulaId, number: MessageNumber) -> Result<query::Letter, Failure> {
-    server.daemon.read(|txn| query::message(txn, &agent, number))?.ok_or_else(|| {
+pub fn letter(desk: &Desk, agent: FormulaId, number: MessageNumber) -> Result<query::Letter, Failure> {
+    desk.daemon.read(|txn| query::message(txn, &agent, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no message {number}"))
             .help("see `almoner inbox --all`")
     })
@@ -246,12 +278,12 @@ pub fn letter(server: &Server, agent: FormulaId, number: MessageNumber) -> Resul
 
 /// What was written into a form, as the kernel takes it.
 fn filled(
-    server: &Server,
+    desk: &Desk,
     agent: FormulaId,
     number: MessageNumber,
     values: BTreeMap<String, Written>,
 ) -> Result<BTreeMap<String, Filled>, Failure> {
-    let letter = letter(server, agent, number)?;
+    let letter = letter(desk, agent, number)?;
     let Some(Body::Form { fields, .. }) = letter.body() else {
         let kind = &letter.mail.envelope.kind;
         return Err(Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not a form"))
@@ -265,13 +297,13 @@ fn filled(
                 Failure::new(Exit::Invalid, format!("there is no field `{}`", visible_line(&name)))
                     .help(visible_line(&format!("its fields: {}", known.join(", "))).into_owned())
             })?;
-            let filled = fill(server, field, written)?;
+            let filled = fill(desk, field, written)?;
             Ok((name, filled))
         })
         .collect()
 }
 
-fn fill(server: &Server, field: &Field, written: Written) -> Result<Filled, Failure> {
+fn fill(desk: &Desk, field: &Field, written: Written) -> Result<Filled, Failure> {
     let bad = |what: String| Failure::new(Exit::Invalid, what).help("nothing was sent");
     let pattern = Pattern::from_value(&field.pattern).map_err(|e| bad(e.to_string()))?;
     let named = format!("field {:?}", field.name);
@@ -293,7 +325,7 @@ fn fill(server: &Server, field: &Field, written: Written) -> Result<Filled, Fail
     if field.secret {
         // Checked before it is sealed: afterwards nobody can.
         check(Value::string(text.clone()))?;
-        return Ok(Filled::Sealed { sealed: secrets::seal(&server.state, &text)? });
+        return Ok(Filled::Sealed { sealed: secrets::seal(&desk.state, &text)? });
     }
     if Want::of(&pattern) != Want::Pattern {
         return Ok(Filled::Name { path: parse_path(&text)? });
@@ -306,12 +338,5 @@ fn fill(server: &Server, field: &Field, written: Written) -> Result<Filled, Fail
     match Value::parse(&text) {
         Ok(value) if pattern.matches(&value) => Ok(Filled::Value { value }),
         _ => check(string).map(|value| Filled::Value { value }),
-    }
-}
-
-impl super::world::Daemon {
-    /// How an agent sees names now.
-    pub fn view(&self, agent: FormulaId) -> View {
-        View { agent, now_ms: world::clock() }
     }
 }

@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use kernel::RunNumber;
 use kernel::command::{Act, Move};
 use kernel::run::Trouble;
 use kernel::table::Task;
+use kernel::{FormulaId, HostRun, table};
 use passable::Untrusted;
 use worker::World as _;
 
@@ -18,24 +18,24 @@ use crate::exit::Failure;
 /// How many runs may hold a thread at once. A run that waits holds none.
 const THREADS: usize = 16;
 
-/// Drives runs. A run is driven by at most one thread at a time.
+/// Drives the runs of all hosts. A run is driven by at most one thread at a time.
 pub struct Engine {
-    daemon: Arc<Daemon>,
+    daemon: Daemon,
     state: Mutex<Work>,
     idle: Condvar,
 }
 
 #[derive(Default)]
 struct Work {
-    queue: VecDeque<RunNumber>,
-    active: BTreeSet<RunNumber>,
+    queue: VecDeque<HostRun>,
+    active: BTreeSet<HostRun>,
     /// Runs that became ready while they were being driven: driven once more.
-    again: BTreeSet<RunNumber>,
+    again: BTreeSet<HostRun>,
 }
 
 impl Engine {
     /// An engine without work.
-    pub fn new(daemon: Arc<Daemon>) -> Arc<Engine> {
+    pub fn new(daemon: Daemon) -> Arc<Engine> {
         Arc::new(Engine { daemon, state: Mutex::default(), idle: Condvar::new() })
     }
 
@@ -43,32 +43,44 @@ impl Engine {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes up everything that the outbox says must still happen. Every open effect belongs to a run that must go
-    /// on, and is settled when that run is driven.
+    /// Takes up everything that the outboxes of all hosts say must still happen. Every open effect belongs to a run
+    /// that must go on, and is settled when that run is driven.
     pub fn recover(self: &Arc<Engine>) -> Result<(), Failure> {
-        if let Err(failure) = self.daemon.apply(Act::Recover) {
-            // A full or read-only store can still be read, and says what is wrong to whoever wants to change it.
-            crate::commands::output::failure(&failure);
-        }
-        self.take_up()
-    }
-
-    /// Drives everything that is in the outbox; what is being driven already is left alone.
-    pub fn take_up(self: &Arc<Engine>) -> Result<(), Failure> {
-        let host = self.daemon.host;
-        for task in self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))? {
-            match task {
-                Task::Drive { run } => self.drive(run),
-                Task::Effect { step } => self.drive(step.run),
-                // Endowed code waits for a vat to run in, which this version does not have.
-                Task::Eval { .. } => {}
+        let root = self.daemon.host;
+        for host in self.daemon.read(table::hosts)? {
+            // There may be many hosts with nothing to do; each would cost a commit.
+            if host != root && self.open(host)?.is_empty() {
+                continue;
             }
+            if let Err(failure) = self.daemon.of(host).apply(Act::Recover) {
+                // A full or read-only store can still be read, and says what is wrong to whoever wants to change it.
+                crate::commands::output::failure(&failure);
+            }
+            self.take_up(host)?;
         }
         Ok(())
     }
 
+    /// Drives everything that is in the outbox of a host; what is being driven already is left alone.
+    pub fn take_up(self: &Arc<Engine>, host: FormulaId) -> Result<(), Failure> {
+        self.open(host)?.into_iter().for_each(|one| self.drive(one));
+        Ok(())
+    }
+
+    /// The runs of a host that its outbox says must go on; one of which several things are open stands there as often.
+    fn open(&self, host: FormulaId) -> Result<Vec<HostRun>, Failure> {
+        let tasks = self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))?;
+        let runs = tasks.into_iter().filter_map(|task| match task {
+            Task::Drive { run } => Some(run),
+            Task::Effect { step } => Some(step.run),
+            // Endowed code waits for a vat to run in, which this version does not have.
+            Task::Eval { .. } => None,
+        });
+        Ok(runs.map(|run| HostRun { host, run }).collect())
+    }
+
     /// Lets a run go on, now or when a thread is free.
-    pub fn drive(self: &Arc<Engine>, run: RunNumber) {
+    pub fn drive(self: &Arc<Engine>, run: HostRun) {
         let mut work = self.lock();
         if work.active.contains(&run) {
             work.again.insert(run);
@@ -83,7 +95,7 @@ impl Engine {
             let Some(run) = work.queue.pop_front() else { return };
             work.active.insert(run);
             let engine = Arc::clone(self);
-            let thread = std::thread::Builder::new().name(run.to_string()).stack_size(super::STACK);
+            let thread = std::thread::Builder::new().name(run.run.to_string()).stack_size(super::STACK);
             if thread.spawn(move || engine.work(run)).is_err() {
                 // No thread to be had: the next run that ends makes room.
                 work.active.remove(&run);
@@ -93,11 +105,12 @@ impl Engine {
         }
     }
 
-    fn work(self: Arc<Engine>, run: RunNumber) {
-        if !self.daemon.is_stopping() {
-            self.daemon.set_free(run);
+    fn work(self: Arc<Engine>, at: HostRun) {
+        let (daemon, run) = (self.daemon.of(at.host), at.run);
+        if !daemon.is_stopping() {
+            daemon.set_free(run);
             let driven = catch_unwind(AssertUnwindSafe(|| {
-                worker::drive(&*self.daemon, run, &|ready| ready.iter().for_each(|run| self.drive(*run)))
+                worker::drive(&daemon, run, &|ready| ready.iter().for_each(|one| self.drive(*one)))
             }));
             let trouble = match driven {
                 Ok(Ok(())) => None,
@@ -109,27 +122,27 @@ impl Engine {
                         .to_owned(),
                 }),
             };
-            if let Some(trouble) = trouble.filter(|_| !self.daemon.is_stopping()) {
-                let stalled = self.daemon.advance(run, vec![Move::Stall { trouble: trouble.clone() }]);
+            if let Some(trouble) = trouble.filter(|_| !daemon.is_stopping()) {
+                let stalled = daemon.advance(run, vec![Move::Stall { trouble: trouble.clone() }]);
                 if stalled.is_err() {
-                    self.daemon.set_stuck(run, trouble);
+                    daemon.set_stuck(run, trouble);
                 }
             }
         }
         let mut work = self.lock();
-        work.active.remove(&run);
-        if work.again.remove(&run) {
-            work.queue.push_back(run);
+        work.active.remove(&at);
+        if work.again.remove(&at) {
+            work.queue.push_back(at);
         }
-        if !self.daemon.is_stopping() {
+        if !daemon.is_stopping() {
             self.spawn(&mut work);
         }
         drop(work);
         self.idle.notify_all();
     }
 
-    /// The runs that are at work.
-    pub fn at_work(&self) -> Vec<RunNumber> {
+    /// The runs that are at work, of all hosts.
+    pub fn at_work(&self) -> Vec<HostRun> {
         let work = self.lock();
         work.active.iter().chain(&work.queue).copied().collect()
     }

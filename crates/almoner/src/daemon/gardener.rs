@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kernel::collect;
 use kernel::command::{Act, Reply};
 
-use super::serve::Server;
+use super::desk::Desk;
 use super::world::clock;
 
 /// How long the store must have been quiet.
@@ -35,8 +35,8 @@ impl Gardener {
     }
 
     /// Called about once a second: works if the store has been quiet, or if it has been long enough.
-    pub fn look_around(&mut self, server: &Server) {
-        let commits = server.daemon.store.stats().commits;
+    pub fn look_around(&mut self, desk: &Desk) {
+        let commits = desk.daemon.store.stats().commits;
         if commits != self.commits {
             self.commits = commits;
             self.quiet_since = Instant::now();
@@ -46,16 +46,16 @@ impl Gardener {
         }
         self.last = Instant::now();
         // A store that cannot be read or written has louder voices to say so.
-        if !server.daemon.read(|txn| collect::is_due(txn, clock())).unwrap_or(false) {
+        if !desk.daemon.read(|txn| collect::is_due(txn, clock())).unwrap_or(false) {
             return;
         }
         for _ in 0..COMMITS {
             let act = Act::Collect { budget: BUDGET, pinned: BTreeSet::new() };
-            match server.daemon.apply(act).map(|outcome| outcome.reply) {
+            match desk.daemon.apply(act).map(|outcome| outcome.reply) {
                 Ok(Reply::Collected { done: false, .. }) => {}
                 _ => break,
             }
         }
-        self.commits = server.daemon.store.stats().commits;
+        self.commits = desk.daemon.store.stats().commits;
     }
 }

@@ -14,7 +14,7 @@ use passable::{Untrusted, visible_line};
 use worker::World as _;
 
 use super::agents;
-use super::serve::Server;
+use super::desk::Desk;
 use crate::control::protocol::{Hole, LetterView, Look, NameRow, PromiseState, Response, Thing};
 use crate::exit::{Exit, Failure};
 
@@ -28,14 +28,14 @@ const WAYS: usize = 8;
 ///
 /// # Errors
 /// When there is no such thing, or the agent may not see it.
-pub fn look(server: &Server, agent: FormulaId, look: Look) -> Result<Response, Failure> {
-    let daemon = &server.daemon;
+pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failure> {
+    let daemon = &desk.daemon;
     let view = daemon.view(agent);
     Ok(match look {
         Look::Names { path } => Response::Names(daemon.look(|txn| names(txn, &view, path.as_ref()))?),
         Look::Thing { path } => {
             let found = daemon.look(|txn| view.resolve(txn, &path))?;
-            Response::Thing(Box::new(thing(server, &view, found)?))
+            Response::Thing(Box::new(thing(desk, &view, found)?))
         }
         Look::Grants => Response::Grants(daemon.read(|txn| query::grants(txn, &agent.number))?),
         Look::Letters { open, from } => {
@@ -43,11 +43,11 @@ pub fn look(server: &Server, agent: FormulaId, look: Look) -> Result<Response, F
             Response::Letters(daemon.read(|txn| query::inbox_page(txn, &agent, open, from, PAGE))?)
         }
         Look::Letter { number } => {
-            let letter = agents::letter(server, agent, number)?;
-            Response::Letter(Box::new(letter_view(server, &view, letter)?))
+            let letter = agents::letter(desk, agent, number)?;
+            Response::Letter(Box::new(letter_view(desk, &view, letter)?))
         }
-        Look::Promise { promise, wait } => Response::Promise(self::promise(server, agent, &promise, wait)?),
-        Look::Kept { thing } => Response::Kept(kept(server, &view, &thing)?),
+        Look::Promise { promise, wait } => Response::Promise(self::promise(desk, agent, &promise, wait)?),
+        Look::Kept { thing } => Response::Kept(kept(desk, &view, &thing)?),
     })
 }
 
@@ -93,8 +93,8 @@ fn describe(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(String, String), F
     Ok((reached.formula.kind().to_owned(), words))
 }
 
-fn thing(server: &Server, view: &View, found: Found) -> Result<Thing, Failure> {
-    let daemon = &server.daemon;
+fn thing(desk: &Desk, view: &View, found: Found) -> Result<Thing, Failure> {
+    let daemon = &desk.daemon;
     let id = match found {
         Found::Data(value) => {
             return Ok(Thing {
@@ -149,13 +149,8 @@ fn state_of(row: PromiseRow) -> PromiseState {
     }
 }
 
-fn promise(
-    server: &Server,
-    agent: FormulaId,
-    promise: &FormulaId,
-    wait: bool,
-) -> Result<PromiseState, Failure> {
-    let daemon = &server.daemon;
+fn promise(desk: &Desk, agent: FormulaId, promise: &FormulaId, wait: bool) -> Result<PromiseState, Failure> {
+    let daemon = &desk.daemon;
     let mut tick = daemon.news.tick();
     loop {
         let state = daemon.look(|txn| {
@@ -167,7 +162,7 @@ fn promise(
         match state {
             None => return Err(Failure::new(Exit::NotFound, "this is not a promise, or it was collected")),
             Some(PromiseState::Pending) if wait && !daemon.is_stopping() => {
-                tick = daemon.news.wait(tick, Duration::from_secs(1)).tick;
+                tick = daemon.news.wait(&daemon.host, tick, Duration::from_secs(1)).tick;
             }
             Some(state) => return Ok(state),
         }
@@ -202,8 +197,8 @@ fn own_directory(txn: &mut dyn ReadTxn, view: &View) -> Result<Hub, Fault> {
     }
 }
 
-fn letter_view(server: &Server, view: &View, letter: query::Letter) -> Result<LetterView, Failure> {
-    let daemon = &server.daemon;
+fn letter_view(desk: &Desk, view: &View, letter: query::Letter) -> Result<LetterView, Failure> {
+    let daemon = &desk.daemon;
     let (from, to) = match &letter.message {
         Some(message) => {
             daemon.look(|txn| Ok((called(txn, view, &message.from)?, called(txn, view, &message.to)?)))?
@@ -283,9 +278,9 @@ fn hole(
 }
 
 /// Why something is kept, each way as lines from the root.
-fn kept(server: &Server, view: &View, thing: &str) -> Result<Vec<Vec<String>>, Failure> {
+fn kept(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Vec<String>>, Failure> {
     let id: Option<FormulaId> = thing.parse().ok();
-    server.daemon.look(|txn| {
+    desk.daemon.look(|txn| {
         let id = match id {
             Some(id) => {
                 if !query::holds(txn, &view.agent, &id)? {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use model::Opener;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use store::{OpenError, Options, Store};
-use worker::World as _;
 
+use super::desk::Desk;
 use super::engine::Engine;
 use super::gardener::Gardener;
 use super::serve::{Server, bind};
@@ -56,7 +56,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         }
     };
     // Threads that outlive the work hold it weakly: the last to let go of the store closes it.
-    let daemon = Arc::downgrade(&server.daemon);
+    let daemon = server.desk.daemon.shared();
     std::thread::spawn(move || {
         for _ in signals.forever() {
             match daemon.upgrade() {
@@ -65,20 +65,21 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
             }
         }
     });
-    server.engine.recover()?;
+    server.desk.engine.recover()?;
     let accepting = Arc::downgrade(&server);
     std::thread::spawn(move || Server::accept(&accepting, &listener));
     let mut busy = Instant::now();
     let mut gardener = Gardener::new();
-    let mut tick = server.daemon.news.tick();
-    while !server.daemon.is_stopping() {
-        tick = server.daemon.news.wait(tick, Duration::from_secs(1)).tick;
-        if server.has_clients() || !server.engine.at_work().is_empty() {
+    let Desk { daemon, engine, .. } = &server.desk;
+    let mut tick = daemon.news.tick();
+    while !daemon.is_stopping() {
+        tick = daemon.news.wait(&daemon.host, tick, Duration::from_secs(1)).tick;
+        if server.has_clients() || !engine.at_work().is_empty() {
             busy = Instant::now();
         }
-        gardener.look_around(&server);
+        gardener.look_around(&server.desk);
         if manner.idle.is_some_and(|idle| busy.elapsed() >= idle) {
-            server.daemon.stop();
+            daemon.stop();
         }
     }
     // Nobody new is let in; what is at work ends at its next step, and its journal says where.
@@ -92,7 +93,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
 fn close(server: Arc<Server>, closed: &Receiver<()>) {
     // A client that is being answered gets its answer; one that has asked nothing is let go of.
     server.hang_up(Shutdown::Read);
-    server.engine.settle(GRACE);
+    server.desk.engine.settle(GRACE);
     let left = Arc::downgrade(&server);
     drop(server);
     if closed.recv_timeout(FAREWELL) != Err(RecvTimeoutError::Timeout) {
@@ -126,12 +127,13 @@ fn open(
         }
         command
     });
-    let daemon = Arc::new(Daemon::new(store, host, opener, open_while_held));
+    let daemon = Daemon::new(store, host, opener, open_while_held);
     // Whoever started it is its first client: what goes on at once has its key.
     daemon.keys.greet(&brought());
     let listener = bind(&place.socket())?;
-    let engine = Engine::new(Arc::clone(&daemon));
-    Ok((Arc::new(Server::new(daemon, engine, place.state.clone())), listener))
+    let engine = Engine::new(daemon.clone());
+    let desk = Desk { daemon, engine, state: place.state.as_path().into() };
+    Ok((Arc::new(Server::new(desk)), listener))
 }
 
 fn open_failure(error: OpenError) -> Failure {

@@ -1,12 +1,14 @@
 //! The daemon: owns the store, drives runs, answers on `control.sock`.
 
 pub mod agents;
+pub mod desk;
 pub mod engine;
 pub mod gardener;
 pub mod keys;
 pub mod listing;
 pub mod look;
 pub mod main_loop;
+pub mod news;
 pub mod request;
 pub mod secrets;
 pub mod serve;

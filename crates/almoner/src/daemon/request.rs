@@ -7,39 +7,56 @@ use kernel::command::{Act, AnswerApproval, Choice, Reply};
 use kernel::message::Body;
 use kernel::proposal::{Finding, Proposal};
 use kernel::run::{Entry, State};
-use kernel::{MessageNumber, RunNumber, StepRef, query};
+use kernel::{HostRun, MessageNumber, RunNumber, StepRef, query, table};
 use passable::{Untrusted, visible_line};
 use store::BackupError;
 use worker::World as _;
 
-use super::serve::Server;
+use super::desk::Desk;
+use super::world::Daemon;
 use super::{agents, listing, look, start_run, why};
-use crate::control::protocol::{Brought, Family, Request, Response, Status};
+use crate::control::protocol::{Brought, Family, OnBehalf, Request, Response, Status};
 use crate::exit::{Exit, Failure};
 use crate::show::card::{Card, CardEntry};
 use crate::show::value;
 
-/// Answers one request of a client who brought these keys along.
+/// Answers one request of a client who brought these keys along. `desk` is that of the store's own host.
 ///
 /// # Errors
 /// What the client is told when it is not done.
-pub fn answer(server: &Server, brought: &Brought, request: Request) -> Result<Response, Failure> {
-    let daemon = &server.daemon;
+pub fn answer(desk: &Desk, brought: &Brought, asked: OnBehalf) -> Result<Response, Failure> {
+    let OnBehalf { agent: name, request } = asked;
+    let name = name.as_deref();
+    let agent = agents::agent(desk, name)?;
+    match request {
+        Request::Act { said, act } => agents::act(desk, agent, name, said, *act),
+        Request::Look { look } => look::look(desk, agent, look),
+        Request::Check | Request::Backup { .. } | Request::Stop if agent != desk.daemon.host => {
+            Err(Failure::new(Exit::Denied, "this concerns the whole store, and so its own host alone")
+                .help("leave `--as` out"))
+        }
+        request => answer_host(&desk.of(agent, name)?, brought, request),
+    }
+}
+
+/// Answers what only a host can ask for.
+fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Response, Failure> {
+    let daemon = &desk.daemon;
     Ok(match request {
-        Request::Status => Response::Status(status(server)?),
+        Request::Status => Response::Status(status(desk)?),
         Request::Run(run) => {
             daemon.keys.lend(std::slice::from_ref(&run.model), brought);
-            start_run::start(server, *run)?
+            start_run::start(desk, *run)?
         }
         Request::Approve { text, message, entries, for_run } => {
             let choice = Choice::Approve { for_run };
-            answer_approval(server, AnswerApproval { text, message, entries, choice })?
+            answer_approval(desk, AnswerApproval { text, message, entries, choice })?
         }
         Request::Deny { text, message, entries, reason } => {
             let choice = Choice::Deny { reason };
-            answer_approval(server, AnswerApproval { text, message, entries, choice })?
+            answer_approval(desk, AnswerApproval { text, message, entries, choice })?
         }
-        Request::Resume { run } => resume(server, brought, run)?,
+        Request::Resume { run } => resume(desk, brought, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(listing::runs(daemon, limit, below, roots)?),
         Request::Family { run } => {
             let members = listing::family(daemon, run)?;
@@ -51,57 +68,51 @@ pub fn answer(server: &Server, brought: &Brought, request: Request) -> Result<Re
         Request::Inbox { open, below, limit } => {
             Response::Letters(listing::letters(daemon, open, below, limit)?)
         }
-        Request::Card { message } => Response::Card(Box::new(card(server, message)?)),
-        Request::Why { thing } => Response::Why(why::why(server, &thing)?),
+        Request::Card { message } => Response::Card(Box::new(card(desk, message)?)),
+        Request::Why { thing } => Response::Why(why::why(desk, &thing)?),
         Request::Blob { hash } => {
             let bytes =
                 daemon.store.blobs().get(&hash).map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
             Response::Blob(String::from_utf8(bytes).ok())
         }
-        Request::Act { agent, said, act } => {
-            let agent = agents::agent(server, agent.as_deref())?;
-            agents::act(server, agent, said, *act)?
-        }
-        Request::Look { agent, look } => {
-            let agent = agents::agent(server, agent.as_deref())?;
-            look::look(server, agent, look)?
-        }
-        Request::Check => Response::Checked(check(server)?),
-        Request::Backup { path } => backup(server, &path)?,
+        Request::LastEvent => Response::LastEvent(daemon.last_event()?),
+        Request::Check => Response::Checked(check(desk)?),
+        Request::Backup { path } => backup(desk, &path)?,
         Request::Stop => Response::Reply(Reply::Done),
-        Request::Follow { .. } => {
-            return Err(Failure::new(Exit::Usage, "a connection that follows does nothing else"));
+        Request::Follow { .. } | Request::Act { .. } | Request::Look { .. } => {
+            return Err(Failure::new(Exit::Usage, "this is asked in another way"));
         }
     })
 }
 
-fn status(server: &Server) -> Result<Status, Failure> {
-    let daemon = &server.daemon;
+fn status(desk: &Desk) -> Result<Status, Failure> {
+    let daemon = &desk.daemon;
     let stats = daemon.store.stats();
+    let (mine, others): (Vec<HostRun>, Vec<HostRun>) =
+        desk.engine.at_work().into_iter().partition(|at| at.host == daemon.host);
     Ok(Status {
         pid: std::process::id(),
         build: crate::BUILD.to_owned(),
         store: daemon.store.dir().display().to_string(),
-        at_work: server.engine.at_work(),
+        at_work: mine.into_iter().map(|at| at.run).collect(),
+        others_at_work: others.len(),
         needs_you: listing::needs_you(daemon)?,
         commits: stats.commits,
         syncs: stats.syncs(),
     })
 }
 
-fn answer_approval(server: &Server, answer: AnswerApproval) -> Result<Response, Failure> {
-    let outcome = server.daemon.apply(Act::Answer(answer))?;
-    outcome.ready.iter().for_each(|run| server.engine.drive(*run));
-    Ok(Response::Reply(outcome.reply))
+fn answer_approval(desk: &Desk, answer: AnswerApproval) -> Result<Response, Failure> {
+    Ok(Response::Reply(desk.apply(Act::Answer(answer))?.reply))
 }
 
 /// Lets stalled runs go on: one with all that it has started, or every one.
-fn resume(server: &Server, brought: &Brought, only: Option<RunNumber>) -> Result<Response, Failure> {
-    let daemon = &server.daemon;
+fn resume(desk: &Desk, brought: &Brought, only: Option<RunNumber>) -> Result<Response, Failure> {
+    let daemon = &desk.daemon;
     let stalled: Vec<(RunNumber, String)> = match only {
         Some(run) => {
             let mut family = listing::family(daemon, run)?;
-            // Whoever names a run names its server.
+            // Whoever names a run names its desk.
             daemon.keys.lend(&family.iter().map(|run| run.model.clone()).collect::<Vec<_>>(), brought);
             family.retain(|run| matches!(run.state, State::Stalled { .. }));
             family.into_iter().map(|run| (run.number, run.model)).collect()
@@ -122,17 +133,16 @@ fn resume(server: &Server, brought: &Brought, only: Option<RunNumber>) -> Result
     // Oldest first, so that a parent comes before its children.
     for (run, _) in stalled {
         daemon.set_free(run);
-        let outcome = daemon.apply(Act::Resume { run })?;
-        outcome.ready.iter().for_each(|run| server.engine.drive(*run));
+        desk.apply(Act::Resume { run })?;
     }
     // What was ready when the daemon came up is driven already, and so is what only the store had kept; asking again
     // is harmless.
-    server.engine.take_up()?;
+    desk.engine.take_up(daemon.host)?;
     Ok(Response::Reply(Reply::Done))
 }
 
 /// Copies the store to where the person says.
-fn backup(server: &Server, path: &str) -> Result<Response, Failure> {
+fn backup(desk: &Desk, path: &str) -> Result<Response, Failure> {
     let to = Path::new(path);
     let shown = visible_line(path);
     if !to.is_absolute() {
@@ -148,7 +158,7 @@ fn backup(server: &Server, path: &str) -> Result<Response, Failure> {
         return Err(Failure::new(Exit::Conflict, format!("{} is there already", visible_line(&half)))
             .help("a copy that was cut off has left it; remove it, or choose another name"));
     }
-    server.daemon.store.backup(to).map_err(|error| {
+    desk.daemon.store.backup(to).map_err(|error| {
         let exit = match &error {
             BackupError::Exists { .. } => Exit::Conflict,
             BackupError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Exit::NotFound,
@@ -167,8 +177,8 @@ fn backup(server: &Server, path: &str) -> Result<Response, Failure> {
 }
 
 /// The approval as it is shown: made from the stored bytes alone.
-pub fn card(server: &Server, number: MessageNumber) -> Result<Card, Failure> {
-    let daemon = &server.daemon;
+pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
+    let daemon = &desk.daemon;
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
     })?;
@@ -202,7 +212,7 @@ pub fn card(server: &Server, number: MessageNumber) -> Result<Card, Failure> {
                 Failure::new(Exit::Failure, format!("{at} is not in the journal")).help("`almoner doctor`")
             })?;
             let found = findings.get(&at.step).cloned().unwrap_or_default();
-            entry(server, at, proposal, found, letter.mail.answers.get(&i).cloned())
+            entry(desk, at, proposal, found, letter.mail.answers.get(&i).cloned())
         })
         .collect::<Result<_, _>>()?;
     let read = asking.provenance.sources.iter().cloned().collect();
@@ -210,13 +220,13 @@ pub fn card(server: &Server, number: MessageNumber) -> Result<Card, Failure> {
 }
 
 fn entry(
-    server: &Server,
+    desk: &Desk,
     at: StepRef,
     proposal: &Proposal,
     findings: Vec<Finding>,
     answer: Option<kernel::message::Answer>,
 ) -> Result<CardEntry, Failure> {
-    let daemon = &server.daemon;
+    let daemon = &desk.daemon;
     let (grant, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
     let names = parameter_names(&formula, &grant, proposal);
     let arguments = proposal
@@ -261,8 +271,8 @@ fn parameter_names(
         .unwrap_or_default()
 }
 
-fn check(server: &Server) -> Result<Vec<(String, bool, String)>, Failure> {
-    let daemon = &server.daemon;
+fn check(desk: &Desk) -> Result<Vec<(String, bool, String)>, Failure> {
+    let daemon = &desk.daemon;
     let health = daemon.store.check(true).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
     let mut found: Vec<(String, bool, String)> = health
         .findings
@@ -278,25 +288,54 @@ fn check(server: &Server) -> Result<Vec<(String, bool, String)>, Failure> {
         );
         found.push(("store".to_owned(), true, said));
     }
-    let mut prev = kernel::BlobHash([0; 32]);
-    let (mut after, mut count, mut broken) = (0, 0_u64, None);
-    loop {
-        let events = daemon.events(after, 1000)?;
-        if events.is_empty() {
-            break;
+    let hosts = daemon.read(table::hosts)?;
+    let mut count = 0;
+    for (at, host) in hosts.iter().enumerate() {
+        match audit(&daemon.of(*host))? {
+            Audit::Whole { events } => count += events,
+            Audit::Broken { at: seq } => {
+                let whose = if at == 0 { String::new() } else { format!(" of host {}", host.short()) };
+                let said = format!("event {seq}{whose} does not follow the one before");
+                found.push(("audit chain".to_owned(), false, said));
+                return Ok(found);
+            }
         }
-        for event in events {
-            if !event.verify(prev) && broken.is_none() {
-                broken = Some(event.seq);
+    }
+    let whose = if hosts.len() > 1 { format!(" of {} hosts", hosts.len()) } else { String::new() };
+    let said = format!("{count} events{whose}, each follows the one before");
+    found.push(("audit chain".to_owned(), true, said));
+    Ok(found)
+}
+
+/// What was found of one host's chain of events.
+enum Audit {
+    /// Each follows the one before.
+    Whole {
+        /// How many there are.
+        events: u64,
+    },
+    /// One does not: the first.
+    Broken {
+        /// Which.
+        at: u64,
+    },
+}
+
+fn audit(daemon: &Daemon) -> Result<Audit, Failure> {
+    let mut prev = kernel::BlobHash([0; 32]);
+    let (mut after, mut events) = (0, 0);
+    loop {
+        let page = daemon.events(after, 1000)?;
+        if page.is_empty() {
+            return Ok(Audit::Whole { events });
+        }
+        for event in page {
+            if !event.verify(prev) {
+                return Ok(Audit::Broken { at: event.seq });
             }
             prev = event.hash;
             after = event.seq;
-            count += 1;
+            events += 1;
         }
     }
-    found.push(match broken {
-        None => ("audit chain".to_owned(), true, format!("{count} events, each follows the one before")),
-        Some(seq) => ("audit chain".to_owned(), false, format!("event {seq} does not follow the one before")),
-    });
-    Ok(found)
 }

@@ -10,25 +10,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use passable::Untrusted;
-use worker::World as _;
 
-use super::request;
-use super::{engine::Engine, world::Daemon};
+use super::desk::Desk;
+use super::world::Daemon;
+use super::{agents, request};
 use crate::control::frame;
-use crate::control::protocol::{Hello, Request, Response, VERSION};
+use crate::control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
 use crate::exit::{Exit, Failure};
 
 /// How many events go out before looking up again.
 const BATCH: usize = 256;
 
-/// Everything that answering needs.
+/// Who is connected, and the desk at which the store's own host is answered.
 pub struct Server {
-    /// The daemon.
-    pub daemon: Arc<Daemon>,
-    /// What drives its runs.
-    pub engine: Arc<Engine>,
-    /// The directory of what belongs to this daemon, its store among it.
-    pub state: std::path::PathBuf,
+    /// The desk; those of other hosts are made of it.
+    pub desk: Desk,
     /// Who is connected.
     clients: Mutex<Clients>,
 }
@@ -63,8 +59,8 @@ pub fn bind(socket: &Path) -> Result<UnixListener, Failure> {
 
 impl Server {
     /// A server to whom nobody has connected yet.
-    pub fn new(daemon: Arc<Daemon>, engine: Arc<Engine>, state: std::path::PathBuf) -> Server {
-        Server { daemon, engine, state, clients: Mutex::default() }
+    pub fn new(desk: Desk) -> Server {
+        Server { desk, clients: Mutex::default() }
     }
 
     fn clients(&self) -> MutexGuard<'_, Clients> {
@@ -109,7 +105,7 @@ impl Server {
         let handle = stream.try_clone()?;
         let mut clients = self.clients();
         // The daemon stops first and hangs up then: whoever is not noted by then is not let in.
-        if self.daemon.is_stopping() {
+        if self.desk.daemon.is_stopping() {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
         clients.next += 1;
@@ -133,16 +129,11 @@ impl Server {
             let help = format!("stop the daemon (process {}) and try again", std::process::id());
             return frame::write(&mut stream, &Response::Failed(failure.help(help)));
         }
-        self.daemon.keys.greet(&hello.keys);
-        let last_event =
-            match self.daemon.read(|txn| kernel::table::last_event(txn, &self.daemon.host.number)) {
-                Ok(event) => event.map_or(0, |e| e.seq),
-                Err(failure) => return frame::write(&mut stream, &Response::Failed(failure)),
-            };
-        frame::write(&mut stream, &Response::Welcome { build: crate::BUILD.to_owned(), last_event })?;
+        self.desk.daemon.keys.greet(&hello.keys);
+        frame::write(&mut stream, &Response::Welcome { build: crate::BUILD.to_owned() })?;
         loop {
-            let request = match frame::read::<Request>(&mut reader) {
-                Ok(Some(request)) => request,
+            let asked = match frame::read::<OnBehalf>(&mut reader) {
+                Ok(Some(asked)) => asked,
                 Ok(None) => return Ok(()),
                 Err(e) if e.kind() == io::ErrorKind::InvalidData => {
                     let failure = Failure::new(Exit::Usage, format!("this is no request: {e}"));
@@ -150,11 +141,19 @@ impl Server {
                 }
                 Err(e) => return Err(e),
             };
-            if let Request::Follow { after } = request {
-                return self.follow(&mut stream, after);
+            if let Request::Follow { after } = asked.request {
+                let name = asked.agent.as_deref();
+                let desk = agents::agent(&self.desk, name).and_then(|agent| self.desk.of(agent, name));
+                return match desk {
+                    Ok(desk) => follow(&desk.daemon, &mut stream, after),
+                    Err(failure) => frame::write(&mut stream, &Response::Failed(failure)),
+                };
             }
-            let stop = request == Request::Stop;
-            let response = request::answer(self, &hello.keys, request).unwrap_or_else(Response::Failed);
+            let stop = asked.request == Request::Stop;
+            let response = request::answer(&self.desk, &hello.keys, asked);
+            // What was refused does not end it.
+            let stop = stop && response.is_ok();
+            let response = response.unwrap_or_else(Response::Failed);
             let written = match frame::write(&mut stream, &response) {
                 // Nothing of it has been sent.
                 Err(e) if e.kind() == io::ErrorKind::InvalidData => {
@@ -164,48 +163,48 @@ impl Server {
                 written => written,
             };
             if stop {
-                self.daemon.stop();
+                self.desk.daemon.stop();
                 return written;
             }
             written?;
         }
     }
+}
 
-    /// Sends every event after `after`, then each as it comes, until the client or the daemon goes.
-    fn follow(&self, stream: &mut UnixStream, mut after: u64) -> io::Result<()> {
-        let mut tick = self.daemon.news.tick();
-        for (run, trouble) in self.daemon.all_stuck() {
-            frame::write(stream, &Response::Stuck { run, trouble })?;
-        }
+/// Sends every event of the host after `after`, then each as it comes, until the client or the daemon goes.
+fn follow(daemon: &Daemon, stream: &mut UnixStream, mut after: u64) -> io::Result<()> {
+    let mut tick = daemon.news.tick();
+    for (run, trouble) in daemon.all_stuck() {
+        frame::write(stream, &Response::Stuck { run, trouble })?;
+    }
+    loop {
         loop {
-            loop {
-                let events = match self.daemon.events(after, BATCH) {
-                    Ok(events) => events,
-                    Err(failure) => return frame::write(stream, &Response::Failed(failure)),
-                };
-                let full = events.len() == BATCH;
-                for event in events {
-                    after = event.seq;
-                    frame::write(stream, &Response::Event(Box::new(event)))?;
-                }
-                if !full {
-                    break;
-                }
+            let events = match daemon.events(after, BATCH) {
+                Ok(events) => events,
+                Err(failure) => return frame::write(stream, &Response::Failed(failure)),
+            };
+            let full = events.len() == BATCH;
+            for event in events {
+                after = event.seq;
+                frame::write(stream, &Response::Event(Box::new(event)))?;
             }
-            if self.daemon.is_stopping() {
-                return frame::write(stream, &Response::Failed(stopped()));
+            if !full {
+                break;
             }
-            if has_gone(stream) {
-                return Ok(());
-            }
-            let unseen = self.daemon.news.wait(tick, Duration::from_secs(1));
-            tick = unseen.tick;
-            for (run, line) in unseen.progress {
-                frame::write(stream, &Response::Progress { run, line: Untrusted::new(line) })?;
-            }
-            for (run, trouble) in unseen.stuck {
-                frame::write(stream, &Response::Stuck { run, trouble })?;
-            }
+        }
+        if daemon.is_stopping() {
+            return frame::write(stream, &Response::Failed(stopped()));
+        }
+        if has_gone(stream) {
+            return Ok(());
+        }
+        let unseen = daemon.news.wait(&daemon.host, tick, Duration::from_secs(1));
+        tick = unseen.tick;
+        for (run, line) in unseen.progress {
+            frame::write(stream, &Response::Progress { run, line: Untrusted::new(line) })?;
+        }
+        for (run, trouble) in unseen.stuck {
+            frame::write(stream, &Response::Stuck { run, trouble })?;
         }
     }
 }

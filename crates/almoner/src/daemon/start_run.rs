@@ -10,7 +10,7 @@ use kernel::{BlobHash, MessageNumber, NamePath, Value};
 use passable::visible_line;
 use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
-use super::serve::Server;
+use super::desk::Desk;
 use crate::control::protocol::{Document, Endowment, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
 
@@ -22,8 +22,8 @@ const LARGEST_DOCUMENT: u64 = 64 << 20;
 ///
 /// # Errors
 /// What is wrong with the request; nothing has been recorded then.
-pub fn start(server: &Server, request: RunRequest) -> Result<Response, Failure> {
-    start_as(server, request, None)
+pub fn start(desk: &Desk, request: RunRequest) -> Result<Response, Failure> {
+    start_as(desk, request, None)
 }
 
 /// What a run is endowed for, if somebody proposed its worker.
@@ -42,7 +42,7 @@ pub struct Endowed {
 ///
 /// # Errors
 /// As [`start`].
-pub fn start_as(server: &Server, request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
+pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
     let bundle = Bundle {
         name: request.name.clone(),
         file: format!("{}.worker", request.name),
@@ -52,7 +52,7 @@ pub fn start_as(server: &Server, request: RunRequest, endowed: Option<Endowed>) 
     let definition = parse(&bundle)?;
     let values = check_inputs(&definition, &request)?;
     check_money(&definition, &request)?;
-    let shelf = Shelf { server, dry: request.dry_run };
+    let shelf = Shelf { desk, dry: request.dry_run };
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
     let bindings = bind(&shelf, &definition, &request, names)?;
@@ -91,13 +91,12 @@ pub fn start_as(server: &Server, request: RunRequest, endowed: Option<Endowed>) 
         bindings,
     };
     let start = Box::new(start);
-    let outcome = server.daemon.apply(match endowed {
+    let outcome = desk.apply(match endowed {
         None => Act::Start(start),
         Some(Endowed { number, goes_to, result_name, .. }) => {
             Act::Mail(Box::new(MailAct::EndowWorker { number, start, goes_to, result_name }))
         }
     })?;
-    outcome.ready.iter().for_each(|run| server.engine.drive(*run));
     match outcome.reply {
         Reply::Started { run } => Ok(Response::Reply(Reply::Started { run })),
         _ => Err(Failure::new(Exit::Failure, "the run was not started")),
@@ -299,7 +298,7 @@ fn ready_dir(slot: &str, path: &str, make: Make) -> Result<(), Failure> {
 
 /// Where bytes go: beside the store, or, for a look ahead, nowhere.
 struct Shelf<'a> {
-    server: &'a Server,
+    desk: &'a Desk,
     dry: bool,
 }
 
@@ -308,7 +307,7 @@ impl Shelf<'_> {
         if self.dry {
             return Ok(BlobHash::of(bytes));
         }
-        self.server.daemon.store.blobs().put(bytes).map_err(|e| store_failure(&e.to_string()))
+        self.desk.daemon.store.blobs().put(bytes).map_err(|e| store_failure(&e.to_string()))
     }
 }
 
@@ -350,16 +349,16 @@ fn worker_target(
 ///
 /// # Errors
 /// When the disk does not take them.
-pub fn put(server: &Server, bytes: &[u8]) -> Result<BlobHash, Failure> {
-    Shelf { server, dry: false }.put(bytes)
+pub fn put(desk: &Desk, bytes: &[u8]) -> Result<BlobHash, Failure> {
+    Shelf { desk, dry: false }.put(bytes)
 }
 
 /// Keeps a definition by content.
 ///
 /// # Errors
 /// When the disk does not take it.
-pub fn keep(server: &Server, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
-    keep_on(&Shelf { server, dry: false }, bundle, limits)
+pub fn keep(desk: &Desk, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
+    keep_on(&Shelf { desk, dry: false }, bundle, limits)
 }
 
 fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {

@@ -10,8 +10,8 @@ use kernel::{MessageNumber, RunNumber, StepRef, query, table};
 use passable::visible_line;
 use worker::World as _;
 
+use super::desk::Desk;
 use super::listing;
-use super::serve::Server;
 use crate::exit::{Exit, Failure};
 use crate::show::card::source;
 use crate::show::journal::{finding_line, state};
@@ -28,48 +28,48 @@ pub fn target_words(formula: &Formula) -> String {
 }
 
 /// The chain of reasons for a thing.
-pub fn why(server: &Server, thing: &str) -> Result<Vec<Reason>, Failure> {
+pub fn why(desk: &Desk, thing: &str) -> Result<Vec<Reason>, Failure> {
     // Every text is some thing.
     match thing.parse().unwrap_or_else(|_| Thing::Name(thing.to_owned())) {
-        Thing::Run(run) => of_run(server, run),
-        Thing::Step(step) => of_step(server, step),
-        Thing::Message(number) => of_message(server, number),
-        Thing::Name(name) => of_name(server, &name),
+        Thing::Run(run) => of_run(desk, run),
+        Thing::Step(step) => of_step(desk, step),
+        Thing::Message(number) => of_message(desk, number),
+        Thing::Name(name) => of_name(desk, &name),
     }
 }
 
-fn run(server: &Server, number: RunNumber) -> Result<Run, Failure> {
-    let daemon = &server.daemon;
+fn run(desk: &Desk, number: RunNumber) -> Result<Run, Failure> {
+    let daemon = &desk.daemon;
     daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
     })
 }
 
-fn of_run(server: &Server, number: RunNumber) -> Result<Vec<Reason>, Failure> {
-    let run = run(server, number)?;
+fn of_run(desk: &Desk, number: RunNumber) -> Result<Vec<Reason>, Failure> {
+    let run = run(desk, number)?;
     let mut reasons =
         vec![Reason::new(number.to_string(), format!("`{}`, {}", visible_line(&run.name), state(&run)))];
     let read: Vec<String> = run.provenance.sources.iter().map(source).collect();
     reasons.push(Reason::new("has been shown", read.join(", ")));
-    cause_of_run(server, &run, &mut reasons)?;
+    cause_of_run(desk, &run, &mut reasons)?;
     Ok(reasons)
 }
 
-fn cause_of_run(server: &Server, run: &Run, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
+fn cause_of_run(desk: &Desk, run: &Run, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
     let mut at = run.clone();
     while let Some(Parent { run: parent, place }) = at.parent {
         let step = match place {
             Place::Call { proposal } => StepRef { run: parent, step: proposal }.to_string(),
             Place::Item { index } => format!("{parent}, item {}", index + 1),
         };
-        at = self::run(server, parent)?;
+        at = self::run(desk, parent)?;
         reasons.push(Reason::new(step, format!("started it, in `{}`", visible_line(&at.name))));
     }
-    command(server, at.source, reasons)
+    command(desk, at.source, reasons)
 }
 
-fn command(server: &Server, number: MessageNumber, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
-    let daemon = &server.daemon;
+fn command(desk: &Desk, number: MessageNumber, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
+    let daemon = &desk.daemon;
     if let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
         && let Some(Body::Command { text, .. }) = letter.body()
     {
@@ -78,8 +78,8 @@ fn command(server: &Server, number: MessageNumber, reasons: &mut Vec<Reason>) ->
     Ok(())
 }
 
-fn of_message(server: &Server, number: MessageNumber) -> Result<Vec<Reason>, Failure> {
-    let daemon = &server.daemon;
+fn of_message(desk: &Desk, number: MessageNumber) -> Result<Vec<Reason>, Failure> {
+    let daemon = &desk.daemon;
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
     })?;
@@ -98,7 +98,7 @@ fn of_message(server: &Server, number: MessageNumber) -> Result<Vec<Reason>, Fai
                 format!("{run} asks about {}", entries.len()),
             ));
             for asked in entries {
-                reasons.extend(of_step(server, asked.proposal)?);
+                reasons.extend(of_step(desk, asked.proposal)?);
             }
         }
         other => {
@@ -109,9 +109,9 @@ fn of_message(server: &Server, number: MessageNumber) -> Result<Vec<Reason>, Fai
     Ok(reasons)
 }
 
-fn of_step(server: &Server, at: StepRef) -> Result<Vec<Reason>, Failure> {
-    let run = run(server, at.run)?;
-    let daemon = &server.daemon;
+fn of_step(desk: &Desk, at: StepRef) -> Result<Vec<Reason>, Failure> {
+    let run = run(desk, at.run)?;
+    let daemon = &desk.daemon;
     let steps = daemon.read(|txn| query::journal(txn, &daemon.host.number, at.run, 1))?;
     let step = steps.iter().find(|s| s.number == at.step).ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("{} has no step {}", at.run, at.step))
@@ -125,13 +125,13 @@ fn of_step(server: &Server, at: StepRef) -> Result<Vec<Reason>, Failure> {
         _ => step.number,
     };
     let mut reasons = vec![Reason::new(at.to_string(), step.entry.name())];
-    of_proposal(server, &run, &steps, proposed, &mut reasons)?;
-    cause_of_run(server, &run, &mut reasons)?;
+    of_proposal(desk, &run, &steps, proposed, &mut reasons)?;
+    cause_of_run(desk, &run, &mut reasons)?;
     Ok(reasons)
 }
 
 fn of_proposal(
-    server: &Server,
+    desk: &Desk,
     run: &Run,
     steps: &[Step],
     proposed: u64,
@@ -151,7 +151,7 @@ fn of_proposal(
                 reasons.push(Reason::new(at, said));
             }
             Entry::Answered { proposal, message, approved } if *proposal == proposed => {
-                reasons.push(Reason::new(at, answer(server, *message, *approved)?));
+                reasons.push(Reason::new(at, answer(desk, *message, *approved)?));
             }
             Entry::Judged { proposal, verdict, .. } if *proposal == proposed => {
                 let found: Vec<_> = verdict.findings.iter().map(finding_line).collect();
@@ -162,7 +162,7 @@ fn of_proposal(
                 reasons.push(Reason::new(at, format!("{}.{} was proposed", proposal.slot, proposal.method)));
                 let from: Vec<_> = proposal.provenance.sources.iter().map(source).collect();
                 reasons.push(Reason::new("it depends on", from.join(", ")));
-                grant(server, proposal, reasons)?;
+                grant(desk, proposal, reasons)?;
             }
             _ => {}
         }
@@ -170,8 +170,8 @@ fn of_proposal(
     Ok(())
 }
 
-fn answer(server: &Server, number: MessageNumber, approved: bool) -> Result<String, Failure> {
-    let daemon = &server.daemon;
+fn answer(desk: &Desk, number: MessageNumber, approved: bool) -> Result<String, Failure> {
+    let daemon = &desk.daemon;
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
     let reason = letter.iter().flat_map(|l| l.mail.answers.values()).find_map(|a| match a {
         Answer::Denied { reason, .. } if !approved => Some(reason.visible_line().into_owned()),
@@ -184,8 +184,8 @@ fn answer(server: &Server, number: MessageNumber, approved: bool) -> Result<Stri
     })
 }
 
-fn grant(server: &Server, proposal: &Proposal, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
-    let (grant, formula) = server.daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
+fn grant(desk: &Desk, proposal: &Proposal, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
+    let (grant, formula) = desk.daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
     reasons.push(Reason::new(
         format!("grant {}", grant.id.short()),
@@ -200,10 +200,10 @@ fn real(path: &str) -> std::path::PathBuf {
 }
 
 /// A name is a file that was written, or a slot.
-fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
+fn of_name(desk: &Desk, name: &str) -> Result<Vec<Reason>, Failure> {
     let mut reasons = Vec::new();
-    listing::for_each_run(&server.daemon, None, |run| {
-        reasons = of_name_in(server, name, &run)?;
+    listing::for_each_run(&desk.daemon, None, |run| {
+        reasons = of_name_in(desk, name, &run)?;
         Ok(reasons.is_empty())
     })?;
     if reasons.is_empty() {
@@ -215,8 +215,8 @@ fn of_name(server: &Server, name: &str) -> Result<Vec<Reason>, Failure> {
 }
 
 /// What one run has to do with the name; nothing, most often.
-fn of_name_in(server: &Server, name: &str, run: &Run) -> Result<Vec<Reason>, Failure> {
-    let daemon = &server.daemon;
+fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure> {
+    let daemon = &desk.daemon;
     let wanted = std::path::Path::new(name);
     let mut directories = BTreeMap::new();
     for (slot, id) in &run.grants {
@@ -249,8 +249,8 @@ fn of_name_in(server: &Server, name: &str, run: &Run) -> Result<Vec<Reason>, Fai
                 || (proposal.effect != passable::Effect::Observe && made == name)
             {
                 let mut reasons = vec![Reason::new(name, "was written by an effect")];
-                of_proposal(server, run, &steps, step.number, &mut reasons)?;
-                cause_of_run(server, run, &mut reasons)?;
+                of_proposal(desk, run, &steps, step.number, &mut reasons)?;
+                cause_of_run(desk, run, &mut reasons)?;
                 return Ok(reasons);
             }
         }
@@ -262,7 +262,7 @@ fn of_name_in(server: &Server, name: &str, run: &Run) -> Result<Vec<Reason>, Fai
                 format!("is {} for {}", target_words(formula), run.number),
             )];
             if let Some(source) = grant.source {
-                command(server, source, &mut reasons)?;
+                command(desk, source, &mut reasons)?;
             }
             return Ok(reasons);
         }

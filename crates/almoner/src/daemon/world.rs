@@ -1,10 +1,10 @@
-//! The daemon's state, and the side of it that drivers of runs see.
+//! The daemon's state, as it serves each host, and the side of it that drivers of runs see.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use kernel::begun::Begun;
 use kernel::command::{Act, Advance, Command, Fault, Move, Outcome, Said};
@@ -12,23 +12,23 @@ use kernel::env::Env;
 use kernel::event::Event;
 use kernel::formula::Formula;
 use kernel::grant::Grant;
+use kernel::hub::View;
 use kernel::run::{Run, Step, Trouble};
 use kernel::txn::{ReadTxn, StoreFault};
-use kernel::{BlobHash, FormulaId, RunNumber, StepRef, query, table};
+use kernel::{BlobHash, FormulaId, HostRun, RunNumber, StepRef, query, table};
 use model::{Cancel, ModelError, ModelRef, Opener, Progress, Provider};
 use passable::Untrusted;
 use store::Store;
 use worker::World;
 
 use super::keys::Keys;
+use super::news::News;
 use crate::exit::{Exit, Failure};
 
-/// Everything that the daemon holds. All of it but the store may be lost.
-pub struct Daemon {
+/// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
+pub struct Shared {
     /// The one owner of the store.
     pub store: Store,
-    /// The agent for whom it acts.
-    pub host: FormulaId,
     /// How models are opened.
     pub opener: Opener,
     /// Keys that clients brought along.
@@ -39,116 +39,28 @@ pub struct Daemon {
     pub cancel: Cancel,
     stopping: AtomicBool,
     /// Runs that could not even be stalled, because the store failed.
-    stuck: Mutex<BTreeMap<RunNumber, Trouble>>,
+    stuck: Mutex<BTreeMap<HostRun, Trouble>>,
     /// Hangs up when everything above has been dropped, and the store so has been closed. The last field.
     _open: Sender<()>,
 }
 
-/// Hints that something new can be read. May be lost; the store has the truth.
-#[derive(Default)]
-pub struct News {
-    state: Mutex<NewsState>,
-    changed: Condvar,
+/// The daemon as it serves one host: runs, messages and events are that host's.
+#[derive(Clone)]
+pub struct Daemon {
+    shared: Arc<Shared>,
+    /// The agent for whom it acts.
+    pub host: FormulaId,
 }
 
-#[derive(Default)]
-struct NewsState {
-    last_event: u64,
-    tick: u64,
-    /// The last line of progress of each run that waits for a model, with the tick at which it changed.
-    progress: BTreeMap<RunNumber, (u64, String)>,
-    /// Runs that got stuck, with the tick.
-    stuck: BTreeMap<RunNumber, (u64, Trouble)>,
-}
+impl std::ops::Deref for Daemon {
+    type Target = Shared;
 
-/// What a follower has not seen yet.
-pub struct Unseen {
-    /// The tick up to which the follower has now seen everything.
-    pub tick: u64,
-    /// Lines of progress.
-    pub progress: Vec<(RunNumber, String)>,
-    /// Runs that got stuck.
-    pub stuck: Vec<(RunNumber, Trouble)>,
-}
-
-impl News {
-    fn lock(&self) -> MutexGuard<'_, NewsState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn change(&self, change: impl FnOnce(&mut NewsState)) {
-        let mut state = self.lock();
-        state.tick += 1;
-        change(&mut state);
-        drop(state);
-        self.changed.notify_all();
-    }
-
-    /// The tick now: a follower that begins here has seen everything before.
-    pub fn tick(&self) -> u64 {
-        self.lock().tick
-    }
-
-    /// Wakes every follower.
-    pub fn wake(&self) {
-        self.change(|_| {});
-    }
-
-    /// Waits until there is news after `tick`, at most `patience`.
-    pub fn wait(&self, tick: u64, patience: Duration) -> Unseen {
-        let end = Instant::now() + patience;
-        let mut state = self.lock();
-        while state.tick == tick {
-            let Some(left) = end.checked_duration_since(Instant::now()).filter(|d| !d.is_zero()) else {
-                break;
-            };
-            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        let lines = state.progress.iter().filter(|(_, (at, _))| *at > tick);
-        let stuck = state.stuck.iter().filter(|(_, (at, _))| *at > tick);
-        Unseen {
-            tick: state.tick,
-            progress: lines.map(|(run, (_, line))| (*run, line.clone())).collect(),
-            stuck: stuck.map(|(run, (_, trouble))| (*run, trouble.clone())).collect(),
-        }
+    fn deref(&self) -> &Shared {
+        &self.shared
     }
 }
 
-impl Daemon {
-    /// A daemon over an open store that has been through genesis. `open` hangs up once that is closed.
-    pub fn new(store: Store, host: FormulaId, opener: Opener, open: Sender<()>) -> Daemon {
-        Daemon {
-            store,
-            host,
-            opener,
-            keys: Keys::default(),
-            news: News::default(),
-            cancel: Cancel::default(),
-            stopping: AtomicBool::new(false),
-            stuck: Mutex::default(),
-            _open: open,
-        }
-    }
-
-    /// Applies one act of the host; returns when it is durable.
-    pub fn apply(&self, act: Act) -> Result<Outcome, Failure> {
-        self.apply_as(self.host, None, act)
-    }
-
-    /// Applies one act of any agent; returns when it is durable.
-    pub fn apply_as(&self, actor: FormulaId, said: Option<Said>, act: Act) -> Result<Outcome, Failure> {
-        let command = Command { actor, act, said };
-        let env = environment()?;
-        match self.store.write(move |txn| kernel::apply(txn, &env, command)) {
-            Ok(outcome) => {
-                self.news.change(|state| state.last_event = state.last_event.max(outcome.last_event));
-                Ok(outcome)
-            }
-            Err(store::WriteError::Refused(fault)) => Err(fault_failure(&fault)),
-            Err(other) => Err(store_failure(other.to_string())),
-        }
-    }
-
+impl Shared {
     /// Reads one consistent state.
     pub fn read<T>(
         &self,
@@ -165,9 +77,18 @@ impl Daemon {
         })
     }
 
-    /// Events after `after`.
-    pub fn events(&self, after: u64, limit: usize) -> Result<Vec<Event>, Failure> {
-        self.read(|txn| query::events(txn, &self.host.number, after, limit))
+    /// Applies one act of any agent; returns when it is durable.
+    pub fn apply_as(&self, actor: FormulaId, said: Option<Said>, act: Act) -> Result<Outcome, Failure> {
+        let command = Command { actor, act, said };
+        let env = environment()?;
+        match self.store.write(move |txn| kernel::apply(txn, &env, command)) {
+            Ok(outcome) => {
+                self.news.wake();
+                Ok(outcome)
+            }
+            Err(store::WriteError::Refused(fault)) => Err(fault_failure(&fault)),
+            Err(other) => Err(store_failure(other.to_string())),
+        }
     }
 
     /// Lets everything that is at work end at its next step.
@@ -177,32 +98,95 @@ impl Daemon {
         self.news.wake();
     }
 
+    /// Whether it is about to end.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    fn lock_stuck(&self) -> MutexGuard<'_, BTreeMap<HostRun, Trouble>> {
+        self.stuck.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Daemon {
+    /// A daemon over an open store that has been through genesis, as it serves the store's own host. `open` hangs up
+    /// once the store is closed.
+    pub fn new(store: Store, host: FormulaId, opener: Opener, open: Sender<()>) -> Daemon {
+        let shared = Shared {
+            store,
+            opener,
+            keys: Keys::default(),
+            news: News::default(),
+            cancel: Cancel::default(),
+            stopping: AtomicBool::new(false),
+            stuck: Mutex::default(),
+            _open: open,
+        };
+        Daemon { shared: Arc::new(shared), host }
+    }
+
+    /// The same daemon as it serves another host.
+    pub fn of(&self, host: FormulaId) -> Daemon {
+        Daemon { shared: Arc::clone(&self.shared), host }
+    }
+
+    /// What it shares with those that serve other hosts, without keeping it.
+    pub fn shared(&self) -> Weak<Shared> {
+        Arc::downgrade(&self.shared)
+    }
+
+    /// One of the host's runs, among those of all hosts.
+    fn mine(&self, run: RunNumber) -> HostRun {
+        HostRun { host: self.host, run }
+    }
+
+    /// Applies one act of the host; returns when it is durable.
+    pub fn apply(&self, act: Act) -> Result<Outcome, Failure> {
+        self.apply_as(self.host, None, act)
+    }
+
+    /// Events after `after`.
+    pub fn events(&self, after: u64, limit: usize) -> Result<Vec<Event>, Failure> {
+        self.read(|txn| query::events(txn, &self.host.number, after, limit))
+    }
+
+    /// The number of the last event; 0 if there is none.
+    pub fn last_event(&self) -> Result<u64, Failure> {
+        Ok(self.read(|txn| table::last_event(txn, &self.host.number))?.map_or(0, |event| event.seq))
+    }
+
+    /// How an agent sees names now.
+    pub fn view(&self, agent: FormulaId) -> View {
+        View { agent, now_ms: clock() }
+    }
+
     /// Remembers that a run cannot go on until somebody says `resume`.
     pub fn set_stuck(&self, run: RunNumber, trouble: Trouble) {
-        let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = self.mine(run);
+        let mut stuck = self.lock_stuck();
         stuck.insert(run, trouble.clone());
-        self.news.change(|state| {
-            state.stuck.insert(run, (state.tick, trouble));
-        });
+        self.news.tell_stuck(run, trouble);
     }
 
     /// Forgets that a run got stuck: it is being driven again.
     pub fn set_free(&self, run: RunNumber) {
-        let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = self.mine(run);
+        let mut stuck = self.lock_stuck();
         if stuck.remove(&run).is_some() {
-            self.news.change(|state| drop(state.stuck.remove(&run)));
+            self.news.tell_free(run);
         }
     }
 
-    /// Every run that the store itself keeps from going on.
+    /// Every run of the host that the store itself keeps from going on.
     pub fn all_stuck(&self) -> Vec<(RunNumber, Trouble)> {
-        let stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
-        stuck.iter().map(|(run, trouble)| (*run, trouble.clone())).collect()
+        let stuck = self.lock_stuck();
+        let mine = stuck.iter().filter(|(of, _)| of.host == self.host);
+        mine.map(|(of, trouble)| (of.run, trouble.clone())).collect()
     }
 
     /// What keeps a run from going on, if the store itself does.
     pub fn stuck(&self, run: RunNumber) -> Option<Trouble> {
-        self.stuck.lock().unwrap_or_else(PoisonError::into_inner).get(&run).cloned()
+        self.lock_stuck().get(&self.mine(run)).cloned()
     }
 }
 
@@ -367,12 +351,10 @@ impl World for Daemon {
             Progress::Text(_) => return,
             Progress::Restarted => "trying again".to_owned(),
         };
-        self.news.change(|state| {
-            state.progress.insert(run, (state.tick, line));
-        });
+        self.news.tell_progress(self.mine(run), line);
     }
 
     fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
+        self.shared.is_stopping()
     }
 }

@@ -4,9 +4,9 @@ use crate::home::{Home, Said};
 use crate::terminal::{CTRL_C, CTRL_D, Terminal};
 
 /// A worker that keeps a note, proposed by a guest.
-const NOTE: &str = "---\ndescription: Keeps a note.\nslots:\n  out: { is: dir rw, label: Where the note is kept }\n---\nWrite the note.\n";
+pub(crate) const NOTE: &str = "---\ndescription: Keeps a note.\nslots:\n  out: { is: dir rw, label: Where the note is kept }\n---\nWrite the note.\n";
 /// Writes one note and ends.
-const WRITES: &str = r#"[{"turns": [
+pub(crate) const WRITES: &str = r#"[{"turns": [
     {"calls": [{"name": "out_write", "arguments": {"path": "a.md", "content": "kept\n"}}]},
     {"text": "written"}]}]"#;
 
@@ -26,7 +26,7 @@ fn fae(home: &Home, args: &[&str]) -> Said {
 
 /// The newest message of this type in the host's mailbox, or in `fae`'s.
 #[track_caller]
-fn newest(home: &Home, agent: Option<&str>, kind: &str) -> String {
+pub(crate) fn newest(home: &Home, agent: Option<&str>, kind: &str) -> String {
     let all = ["inbox", "--all", "--json"];
     let letters = match agent {
         Some(agent) => home.almoner(&[&["--as", agent][..], &all].concat()),
@@ -400,7 +400,7 @@ fn what_makes_no_sense_is_refused_with_the_right_code() {
         assert!(said.err.contains("help:") || code == 2, "{args:?}: {}", said.err);
     };
     check(&["--as", "nobody", "list"], 4);
-    check(&["--as", "fae", "run", "note.worker"], 2);
+    check(&["--as", "fae", "run", "note.worker", "-m", "scripted:script.json"], 5);
     check(&["--as", "fae", "stop"], 2);
     check(&["show", "no-such-name"], 4);
     check(&["show", "a@b"], 2);

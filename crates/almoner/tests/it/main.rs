@@ -14,6 +14,7 @@ mod bad_input;
 mod closing;
 mod crash;
 mod home;
+mod hosts;
 mod journey;
 mod load;
 mod terminal;

@@ -19,7 +19,7 @@ use kernel::run::Completion;
 use passable::visible_line;
 use policy::{Facts, Overwrite, PathFact};
 
-use crate::path::{Plain, Purpose};
+use crate::path::{self, Plain, Purpose};
 use crate::{Capability, OpenError, Probe, foreign, open_directory};
 
 pub(crate) use interface::interface;
@@ -176,7 +176,8 @@ impl DirCapability {
             let finding = write::look(&self.root, path, &self.limits).err().unwrap_or_else(unpinned);
             return Completion::Refused(vec![finding]);
         };
-        match write::write(&self.root, path, content.as_bytes(), pinned, begun.step(), &self.limits) {
+        let temporary = path::temporary(begun);
+        match write::write(&self.root, path, content.as_bytes(), pinned, &temporary, &self.limits) {
             write::Written::Done => {
                 let (value, provenance) = written(begun, path, content);
                 Completion::Done { value, provenance }
@@ -226,7 +227,8 @@ impl Capability for DirCapability {
             return Probe::NotDone;
         };
         let pinned = pinned(begun, &path).flatten();
-        if write::is_done(&self.root, &path, content.as_bytes(), pinned, begun.step(), &self.limits) {
+        let temporary = path::temporary(begun);
+        if write::is_done(&self.root, &path, content.as_bytes(), pinned, &temporary, &self.limits) {
             let (value, provenance) = written(begun, &path, content);
             Probe::Done { value, provenance }
         } else {

@@ -3,13 +3,13 @@
 use std::os::fd::AsFd as _;
 
 use cap_std::fs::Dir;
-use kernel::id::{BlobHash, StepRef};
+use kernel::id::BlobHash;
 use kernel::proposal::Finding;
 use passable::visible_line;
 
 use super::Limits;
 use crate::failure;
-use crate::path::{self, Plain};
+use crate::path::Plain;
 use crate::place::{self, PlaceError, Placing};
 use crate::walk::{self, Present};
 
@@ -66,7 +66,7 @@ pub(super) fn write(
     path: &Plain,
     content: &[u8],
     pinned: Option<BlobHash>,
-    step: StepRef,
+    temporary: &str,
     limits: &Limits,
 ) -> Written {
     let before = match look(root, path, limits) {
@@ -90,7 +90,7 @@ pub(super) fn write(
     let placing = Placing {
         directory: parent.as_fd(),
         name: path.split().1,
-        temporary: &path::temporary(step),
+        temporary,
         bytes: content,
         expected: before.present,
         limit: limits.bytes(),
@@ -108,7 +108,7 @@ pub(super) fn is_done(
     path: &Plain,
     content: &[u8],
     pinned: Option<BlobHash>,
-    step: StepRef,
+    temporary: &str,
     limits: &Limits,
 ) -> bool {
     let intended = BlobHash::of(content);
@@ -117,7 +117,7 @@ pub(super) fn is_done(
     let is_done = matches!(present, Ok(Some(present)) if present.digest == intended);
     if is_done {
         let known: Vec<BlobHash> = pinned.into_iter().chain([intended]).collect();
-        place::tidy(parent.as_fd(), &path::temporary(step), &known, limits.bytes());
+        place::tidy(parent.as_fd(), temporary, &known, limits.bytes());
         // The rename may have been seen but not yet be durable.
         let _ = rustix::fs::fsync(&parent);
     }

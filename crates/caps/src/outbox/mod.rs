@@ -94,8 +94,8 @@ impl Outbox {
         problems
     }
 
-    /// The file that already holds the message, if one does, else the name that it gets: the step's, unless a store
-    /// that was here before has left another message under it.
+    /// The file that already holds the message, if one does, else the name that it gets: the step's, unless another
+    /// host, or a store that was here before, has left another message under it.
     fn find(&self, step: StepRef, digest: BlobHash) -> std::io::Result<Result<String, String>> {
         let plain = format!("{}-{}.eml", step.run, step.step);
         let told_apart = format!("{}-{}-{}.eml", step.run, step.step, digest.short());
@@ -120,28 +120,33 @@ impl Outbox {
         let message = compose(begun, mail);
         let failed =
             |error: &std::io::Error| Completion::Failed(failure::finding(error, "spool the mail", "to"));
-        let name = match self.find(begun.step(), BlobHash::of(&message)) {
-            Ok(Ok(there)) => return done(begun, &there, &message),
-            Ok(Err(free)) => free,
-            Err(error) => return failed(&error),
-        };
-        let placing = Placing {
-            directory: self.spool.as_fd(),
-            name: &name,
-            temporary: &path::temporary(begun.step()),
-            bytes: &message,
-            expected: None,
-            limit: LARGEST_FILE,
-        };
-        match placing.put() {
-            Ok(()) => done(begun, &name, &message),
-            Err(PlaceError::Changed) => Completion::Failed(
-                Finding::new("outbox/taken", format!("another message is in the spool as {name}"))
-                    .at("to")
-                    .allowed("the same call, once the spool is empty"),
-            ),
-            Err(PlaceError::Io(error)) => failed(&error),
+        let mut taken = String::new();
+        // Another host may take the name between looking and moving: then there is one of its own for this message.
+        for _ in 0..2 {
+            let name = match self.find(begun.step(), BlobHash::of(&message)) {
+                Ok(Ok(there)) => return done(begun, &there, &message),
+                Ok(Err(free)) => free,
+                Err(error) => return failed(&error),
+            };
+            let placing = Placing {
+                directory: self.spool.as_fd(),
+                name: &name,
+                temporary: &path::temporary(begun),
+                bytes: &message,
+                expected: None,
+                limit: LARGEST_FILE,
+            };
+            match placing.put() {
+                Ok(()) => return done(begun, &name, &message),
+                Err(PlaceError::Changed) => taken = name,
+                Err(PlaceError::Io(error)) => return failed(&error),
+            }
         }
+        Completion::Failed(
+            Finding::new("outbox/taken", format!("another message is in the spool as {taken}"))
+                .at("to")
+                .allowed("the same call, once the spool is empty"),
+        )
     }
 }
 

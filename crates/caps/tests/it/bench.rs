@@ -23,6 +23,7 @@ pub(crate) struct Bench {
     base: TempDir,
     pub(crate) grant: Grant,
     spool: bool,
+    host: FormulaId,
 }
 
 fn id(byte: u8) -> FormulaId {
@@ -67,7 +68,12 @@ impl Bench {
             expires_ms: None,
             revoked_ms: None,
         };
-        Bench { base, grant, spool }
+        Bench { base, grant, spool, host: id(1) }
+    }
+
+    /// The same for a run of another host.
+    pub(crate) fn of_host(self, byte: u8) -> Bench {
+        Bench { host: id(byte), ..self }
     }
 
     /// The same with an attenuated grant.
@@ -122,7 +128,7 @@ impl Bench {
     ) -> Begun {
         let kind = if self.spool { "outbox" } else { "dir" };
         let proposal = Proposal {
-            principal: id(1),
+            principal: self.host,
             run: at.run,
             grant: self.grant.id,
             slot: self.grant.slot.clone(),

@@ -48,7 +48,7 @@ fn a_mail_is_spooled_once() {
     let args = args(TO, "Chairs", "text", &["one", "two"]);
     let probe = |at| bench.open().probe(&bench.begun(step(at), "send", &args, Default::default(), true));
     assert_eq!(probe(9), Probe::NotDone);
-    fs::write(bench.root().join(".almoner-r17-9.tmp"), "To: half a ma").unwrap();
+    fs::write(bench.root().join(".almoner-r17-9-01010101.tmp"), "To: half a ma").unwrap();
     assert_eq!(probe(9), Probe::NotDone);
     let first = send(&bench, 9, &args, true);
     assert!(matches!(probe(9), Probe::Done { .. }));
@@ -72,6 +72,20 @@ fn mail_of_another_store_is_left_alone() {
     let before = bench.others();
     assert!(outcome(&send(&bench, 9, &args, false)).is_ok());
     assert_eq!(bench.others(), before);
+}
+
+#[test]
+fn mails_of_two_hosts_whose_runs_have_the_same_number_are_told_apart() {
+    let half = ".almoner-r17-9-01010101.tmp";
+    let bench = Bench::outbox();
+    let args = args(TO, "Chairs", "text", &[]);
+    let first = send(&bench, 9, &args, false);
+    let bench = bench.with(&[(half, "half of another")]).of_host(2);
+    let second = send(&bench, 9, &args, false);
+    assert_ne!(first, second, "each has a file of its own, though they say the same");
+    assert_eq!(send(&bench, 9, &args, true), second);
+    assert_eq!(bench.names().len(), 3);
+    assert_eq!(bench.text(half), "half of another");
 }
 
 #[test]

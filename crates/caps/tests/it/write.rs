@@ -11,7 +11,7 @@ use kernel::run::Completion;
 
 use crate::bench::{Bench, is_root, outcome, step, texts};
 
-const TEMPORARY: &str = ".almoner-r17-9.tmp";
+const TEMPORARY: &str = ".almoner-r17-9-01010101.tmp";
 
 fn pin(name: &str, content: Option<&str>) -> Pin {
     Pin { kind: "file".into(), name: name.into(), digest: content.map(|text| BlobHash::of(text.as_bytes())) }
@@ -215,6 +215,15 @@ fn a_leftover_of_an_earlier_try_is_replaced() {
     // A trap in its place leads nowhere.
     let bench = Bench::dir().linked(&[(TEMPORARY, "../outside/canary.md")]);
     check(&bench, "a.md", Ok(()));
+}
+
+#[test]
+fn what_another_hosts_run_of_the_same_number_is_writing_is_left_alone() {
+    let bench = Bench::dir().with(&[(TEMPORARY, "half of the other's")]).of_host(2);
+    let (_, completion) = bench.call("write", &["a.md", "new"]);
+    assert!(outcome(&completion).is_ok(), "{completion:?}");
+    assert_eq!(bench.names(), [TEMPORARY, "a.md"]);
+    assert_eq!(bench.text(TEMPORARY), "half of the other's");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::begun::Begun;
 use crate::grant::Attenuation;
-use crate::id::{BlobHash, FormulaId, GrantNumber, MessageNumber, RunNumber};
+use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, RunNumber};
 use crate::name::NamePath;
 use crate::proposal::{Finding, Proposal, Verdict};
 pub use crate::run::Program;
@@ -291,7 +291,7 @@ pub struct Outcome {
     /// Effects that began and that the caller must now perform.
     pub begun: Vec<Begun>,
     /// Runs that can go on. May be lost: the outbox says the same.
-    pub ready: Vec<RunNumber>,
+    pub ready: Vec<HostRun>,
     /// The number of the last event. May be lost.
     pub last_event: u64,
 }

@@ -98,29 +98,46 @@ fn dependents(state: &mut State<'_>, id: FormulaId) -> Result<Vec<FormulaId>, Fa
 
 fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), Fault> {
     match state.formula(id)? {
-        Formula::Run { run, .. } => {
-            let owner = state.owner();
-            match table::run(state.txn, &owner, run)? {
-                Some(found) if found.id == *id => cancel_run(state, run, reason),
-                _ => Ok(()),
-            }
-        }
-        // What others endowed is theirs to end, unless the store is one's own.
-        Formula::Eval { result, .. } => {
-            let theirs = match state.formula(&result)? {
-                Formula::Promise { asker, .. } => asker != state.me(),
-                _ => false,
-            };
-            if theirs && table::host(state.txn)? != Some(state.actor) {
-                return Ok(());
-            }
-            super::mail::park_cancelled(state, id, &RunOutcome::Failed(trouble(reason))).map(drop)
-        }
+        // What others set to work is theirs to end, unless the store is one's own.
+        Formula::Run { run, result, .. } => match may_end(state, &result)? {
+            Some(whose) => end_run(state, whose, id, run, reason),
+            None => Ok(()),
+        },
+        Formula::Eval { result, .. } => match may_end(state, &result)? {
+            Some(_) => super::mail::park_cancelled(state, id, &RunOutcome::Failed(trouble(reason))).map(drop),
+            None => Ok(()),
+        },
         Formula::Promise { asker, .. } if asker == state.me() => {
             super::mail::withdraw(state, id, reason).map(drop)
         }
         _ => Ok(()),
     }
+}
+
+/// Who set the work to which this promise belongs going, if the actor may end it.
+fn may_end(state: &mut State<'_>, result: &FormulaId) -> Result<Option<FormulaId>, Fault> {
+    let Formula::Promise { asker, .. } = state.formula(result)? else { return Ok(None) };
+    let whose = state.id_of(asker);
+    let may = whose == state.actor || table::host(state.txn)? == Some(state.actor);
+    Ok(may.then_some(whose))
+}
+
+/// Ends a run of any host. Everything that is recorded of its end lies with that host.
+fn end_run(
+    state: &mut State<'_>,
+    whose: FormulaId,
+    id: &FormulaId,
+    run: RunNumber,
+    reason: &Untrusted,
+) -> Result<(), Fault> {
+    match table::run(state.txn, &whose.number, run)? {
+        Some(found) if found.id == *id => {}
+        _ => return Ok(()),
+    }
+    let actor = std::mem::replace(&mut state.actor, whose);
+    let ended = cancel_run(state, run, reason);
+    state.actor = actor;
+    ended
 }
 
 fn trouble(reason: &Untrusted) -> Trouble {

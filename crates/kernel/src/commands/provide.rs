@@ -6,6 +6,7 @@ use crate::id::{FormulaId, Number};
 use crate::name::NamePath;
 use crate::provenance::Provenance;
 use crate::state::{Gift, State};
+use crate::table;
 
 use super::names::make_directory;
 
@@ -31,6 +32,9 @@ pub(super) fn provide(state: &mut State<'_>, act: ProvideAgent) -> Result<Reply,
         }
     };
     state.put_formula(agent, formula, Provenance::host())?;
+    if act.kind == AgentKind::Host {
+        table::enlist_host(state.txn, &agent)?;
+    }
     if let Some(path) = &act.name {
         let spot = state.spot(path, "storeIdentifier")?;
         state.put(&spot, &parts.handle)?;

@@ -27,7 +27,7 @@ pub(super) fn recover(state: &mut State<'_>) -> Result<Reply, Fault> {
         let why = "the daemon came up".to_owned();
         state.journal(&mut run, Entry::Resumed { why }, Provenance::default())?;
         state.put_run(&run)?;
-        state.outcome.ready.push(number);
+        state.note_ready(number);
     }
     Ok(Reply::Done)
 }

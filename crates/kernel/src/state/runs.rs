@@ -2,7 +2,7 @@
 
 use crate::command::Fault;
 use crate::event::Change;
-use crate::id::{FormulaId, Number, RunNumber, StepRef};
+use crate::id::{FormulaId, HostRun, Number, RunNumber, StepRef};
 use crate::provenance::Provenance;
 use crate::run::{Delivery, Entry, Place, Run, RunOutcome, State as RunState, Step};
 use crate::table::{self, Task};
@@ -152,8 +152,13 @@ impl State<'_> {
         } else if run.drive.is_none() {
             run.drive = Some(self.post(Task::Drive { run: run.number })?);
         }
-        self.outcome.ready.push(run.number);
+        self.note_ready(run.number);
         Ok(())
+    }
+
+    /// Tells whoever applies the command that a run of the actor's can go on.
+    pub(crate) fn note_ready(&mut self, run: RunNumber) {
+        self.outcome.ready.push(HostRun { host: self.actor, run });
     }
 
     /// Takes the run out of the outbox.

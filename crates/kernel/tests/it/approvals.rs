@@ -126,7 +126,7 @@ fn a_waiting_run_is_woken_by_the_answer_and_a_deny_verdict_never_asks() {
     assert_eq!(w.run(run).state, State::Waiting);
     let message = w.open_mail()[0];
     let woken = w.answer_some(message, None, YES).unwrap();
-    assert_eq!(woken.ready, [run]);
+    assert_eq!(woken.ready, [w.mine(run)]);
     assert_eq!(w.run(run).state, State::Ready);
     let (step, outcome) = w.propose(run, "out", "write", Decision::Deny);
     assert!(outcome.begun.is_empty());

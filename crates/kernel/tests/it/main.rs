@@ -16,6 +16,7 @@ mod facet;
 mod fingerprint;
 mod form;
 mod grants;
+mod hosts;
 mod mail;
 mod map_store;
 mod message_directory;

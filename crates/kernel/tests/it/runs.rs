@@ -75,7 +75,7 @@ fn calling_a_worker_is_a_child_run_with_nothing_inherited() {
     let seen = w.run(run).next_step;
     w.advance(run, vec![Move::Suspend { seen, why: "for its children".to_owned() }]);
     let outcome = w.advance(child, vec![finish("facts")]);
-    assert_eq!(outcome.ready, [run], "the parent goes on in the same transaction");
+    assert_eq!(outcome.ready, [w.mine(run)], "the parent goes on in the same transaction");
     let Some(Completion::Done { value, provenance }) = completion(&w.journal(run), step) else {
         panic!("done")
     };
@@ -256,7 +256,7 @@ fn a_stalled_run_goes_on_only_when_told() {
     w.advance(run, vec![Move::Stall { trouble: trouble.clone() }]);
     assert_eq!(w.run(run).state, State::Stalled { trouble });
     let outcome = w.apply(Act::Resume { run });
-    assert_eq!(outcome.ready, [run]);
+    assert_eq!(outcome.ready, [w.mine(run)]);
     assert_eq!(w.apply(Act::Resume { run }).reply, kernel::command::Reply::NotStalled);
 }
 

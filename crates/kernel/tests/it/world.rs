@@ -11,7 +11,7 @@ use kernel::event::Event;
 use kernel::proposal::{Caller, Decision, Effect, Proposal, Verdict};
 use kernel::provenance::Provenance;
 use kernel::run::{CallSite, Completion, Entry, Input, Limits, Run, Shape, Step};
-use kernel::{BlobHash, FormulaId, MessageNumber, RunNumber, Value, query, table};
+use kernel::{BlobHash, FormulaId, HostRun, MessageNumber, RunNumber, Value, query, table};
 use passable::Untrusted;
 
 use crate::map_store::MapStore;
@@ -119,6 +119,11 @@ impl World {
         }
     }
 
+    /// A run of the store's own host, among those of all hosts.
+    pub(crate) fn mine(&self, run: RunNumber) -> HostRun {
+        HostRun { host: self.host, run }
+    }
+
     pub(crate) fn run(&mut self, run: RunNumber) -> Run {
         table::run(&mut self.store, &self.host.number, run).unwrap().unwrap()
     }
@@ -202,12 +207,8 @@ impl World {
 
     /// What holds after every command.
     fn check_laws(&mut self) {
-        let owner = self.host.number;
-        let mut prev = BlobHash([0; 32]);
-        for (i, event) in self.events().into_iter().enumerate() {
-            assert_eq!(event.seq, i as u64 + 1, "events are dense");
-            assert!(event.verify(prev), "event {} follows the one before", event.seq);
-            prev = event.hash;
+        for host in table::hosts(&mut self.store).unwrap() {
+            self.check_laws_of(&host.number);
         }
         for agent in [&[self.host][..], &self.agents].concat() {
             if table::formula(&mut self.store, &agent).unwrap().is_none() {
@@ -229,8 +230,20 @@ impl World {
                 assert!(there, "reference {:?} dangles", String::from_utf8_lossy(&key[64..]));
             }
         }
-        let outbox = query::outbox(&mut self.store, &owner).unwrap();
-        for run in query::runs(&mut self.store, &owner, None, usize::MAX).unwrap() {
+    }
+
+    /// What holds of each host's runs and events after every command.
+    fn check_laws_of(&mut self, owner: &kernel::txn::Owner) {
+        let mut prev = BlobHash([0; 32]);
+        for (i, event) in
+            query::events(&mut self.store, owner, 0, usize::MAX).unwrap().into_iter().enumerate()
+        {
+            assert_eq!(event.seq, i as u64 + 1, "events are dense");
+            assert!(event.verify(prev), "event {} follows the one before", event.seq);
+            prev = event.hash;
+        }
+        let outbox = query::outbox(&mut self.store, owner).unwrap();
+        for run in query::runs(&mut self.store, owner, None, usize::MAX).unwrap() {
             let drives = outbox
                 .iter()
                 .filter(|t| matches!(t, table::Task::Drive { run: r } if *r == run.number))

@@ -353,7 +353,8 @@ impl World {
             loop {
                 match self.apply(actor, Act::Recover)? {
                     Ok(outcome) => {
-                        let ready: BTreeSet<RunNumber> = outcome.ready.into_iter().collect();
+                        let ready = outcome.ready.into_iter().filter(|one| one.host == actor);
+                        let ready: BTreeSet<RunNumber> = ready.map(|one| one.run).collect();
                         if ready != runs {
                             let what = format!("{runs:?} wait, {ready:?} are taken up");
                             return Err(Broken::of("outbox-taken-up", what));

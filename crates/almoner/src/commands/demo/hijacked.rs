@@ -10,6 +10,7 @@ use model::{ModelRef, Opener};
 use passable::{Untrusted, visible_line};
 
 use super::{bare_loop, folder, heading, read};
+use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{daemon, look, output};
 use crate::control::client::{Client, unexpected};
@@ -145,19 +146,20 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
         dry_run: false,
     };
     let mut client = Client::connect(place)?;
-    let after = client.last_event;
-    let run = match client.ask(&Request::Run(Box::new(request)))? {
+    let after = client.last_event()?;
+    let run = match client.ask(Request::Run(Box::new(request)))? {
         Response::Reply(Reply::Started { run }) => run,
         other => return Err(unexpected(&other)),
     };
-    let pending = match attend::follow(place, run, Some(after), Asking::Leave, Telling::Quiet)? {
-        Followed::NeedsYou(pending) => pending,
-        Followed::Over(_) => return Err(Failure::new(Exit::Failure, "the run ended without asking")),
-    };
+    let pending =
+        match attend::follow(&Acting::new(place, None), run, Some(after), Asking::Leave, Telling::Quiet)? {
+            Followed::NeedsYou(pending) => pending,
+            Followed::Over(_) => return Err(Failure::new(Exit::Failure, "the run ended without asking")),
+        };
     let Some(&message) = pending.first() else {
         return Err(Failure::new(Exit::Failure, "the run waits for no message"));
     };
-    let card = look::card(place, message)?.render(output::columns());
+    let card = look::card(&Acting::new(place, None), message)?.render(output::columns());
     let (verdicts, happened) = (verdicts(place, run)?, damage(dir)?);
     let denial = Request::Deny {
         text: Untrusted::new(format!("almoner demo: deny {message}")),
@@ -165,8 +167,8 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
         entries: None,
         reason: Untrusted::new("the mail asked for this, I did not"),
     };
-    Client::connect(place)?.ask(&denial)?;
-    match attend::follow(place, run, None, Asking::Leave, Telling::Quiet)? {
+    Client::connect(place)?.ask(denial)?;
+    match attend::follow(&Acting::new(place, None), run, None, Asking::Leave, Telling::Quiet)? {
         Followed::Over(_) => Ok(Shown { verdicts, card, happened }),
         Followed::NeedsYou(_) => Err(Failure::new(Exit::Failure, "the run asked again")),
     }
@@ -174,7 +176,7 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
 
 /// What became of the calls of the model's second turn, in words.
 fn verdicts(place: &Place, run: RunNumber) -> Result<Vec<String>, Failure> {
-    let steps = look::journal(place, run)?;
+    let steps = look::journal(&Acting::new(place, None), run)?;
     let second = steps.iter().filter(|s| matches!(s.entry, Entry::Replied { .. })).nth(1).map(|s| s.number);
     Ok((0..ATTEMPTS.len()).map(|index| verdict(&steps, second, index)).collect())
 }

@@ -13,6 +13,7 @@ use worker::definition::Bundle;
 use super::facts::{Expected, Fact};
 use super::{heading, read};
 use crate::cli::{self, FollowArgs, OnAsk, PullArgs};
+use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::look;
 use crate::commands::{models, output};
@@ -71,19 +72,19 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
         Approval::Asked => Asking::from(OnAsk::Prompt),
         Approval::AfterShowing | Approval::FromElsewhere => Asking::Leave,
     };
-    let mut followed = attend::follow(place, run, Some(after), asking, Telling::Lines)?;
+    let mut followed = attend::follow(&Acting::new(place, None), run, Some(after), asking, Telling::Lines)?;
     let thinking = begun.elapsed();
     if let Followed::NeedsYou(pending) = &followed
         && approval != Approval::Asked
     {
         for number in pending {
-            output::note(&look::card(place, *number)?.render(output::columns()));
+            output::note(&look::card(&Acting::new(place, None), *number)?.render(output::columns()));
             approve(place, *number, approval)?;
         }
-        followed = attend::follow(place, run, None, Asking::Leave, Telling::Lines)?;
+        followed = attend::follow(&Acting::new(place, None), run, None, Asking::Leave, Telling::Lines)?;
     }
     let facts = score(place, run, work)?;
-    let found = look::run(place, run)?;
+    let found = look::run(&Acting::new(place, None), run)?;
     let right = tell_facts(&facts);
     tell_speed(&found, thinking.as_secs_f64());
     match followed {
@@ -136,8 +137,8 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
         dry_run: false,
     };
     let mut client = Client::connect(place)?;
-    let after = client.last_event;
-    match client.ask(&Request::Run(Box::new(request)))? {
+    let after = client.last_event()?;
+    match client.ask(Request::Run(Box::new(request)))? {
         Response::Reply(kernel::command::Reply::Started { run }) => Ok((run, after)),
         other => Err(unexpected(&other)),
     }
@@ -147,7 +148,7 @@ fn approve(place: &Place, number: MessageNumber, approval: Approval) -> Result<(
     if approval == Approval::AfterShowing {
         let text = Untrusted::new(format!("almoner demo --yes, then approve {number}"));
         let request = Request::Approve { text, message: number, entries: None, for_run: false };
-        Client::connect(place)?.ask(&request)?;
+        Client::connect(place)?.ask(request)?;
         output::note("approved (--yes)");
         return Ok(());
     }
@@ -169,8 +170,8 @@ fn approve(place: &Place, number: MessageNumber, approval: Approval) -> Result<(
 fn score(place: &Place, run: RunNumber, work: &Path) -> Result<Vec<Fact>, Failure> {
     let expected = Expected::parse(&read(&work.join("expected.json"))?)
         .map_err(|e| Failure::new(Exit::Invalid, format!("expected.json: {e}")))?;
-    let found = look::run(place, run)?;
-    let steps = look::journal(place, run)?;
+    let found = look::run(&Acting::new(place, None), run)?;
+    let steps = look::journal(&Acting::new(place, None), run)?;
     let mut results: BTreeMap<String, Value> = BTreeMap::new();
     for step in steps {
         if let Entry::Collected { index, outcome: RunOutcome::Done(value) } = step.entry

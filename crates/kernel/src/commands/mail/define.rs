@@ -11,6 +11,7 @@ use crate::id::{BlobHash, FormulaId, MessageNumber};
 use crate::message::{Answer, Body};
 use crate::name::NamePath;
 use crate::proposal::Value;
+use crate::provenance::{Provenance, Source};
 use crate::run::{Delivery, ResultGoesTo};
 use crate::slot::{Slot, Want};
 use crate::state::{Letter, State};
@@ -268,7 +269,11 @@ pub(super) fn endow_worker(
     }
     let guest = asker(state, &promise)?;
     let delivery = Delivery { guest, promise, goes_to, message: number };
-    let known = state.provenance_of(&definition)?;
+    let mut known = state.provenance_of(&definition)?;
+    if guest != state.actor {
+        // A host's own words are trusted where that host works, and nowhere else.
+        known = known.join(&Provenance::of(Source::Agent(number_of(&guest))));
+    }
     let (reply, result) = crate::commands::start::start_for(state, start, Some(delivery), &known)?;
     if let Some(path) = result_name {
         let spot = state.own_spot(path)?;

@@ -1,0 +1,65 @@
+//! Desks: where a client is answered, each for one host.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kernel::FormulaId;
+use kernel::command::{Act, Outcome, Said};
+use kernel::formula::Formula;
+use kernel::table;
+use passable::visible_line;
+
+use super::engine::Engine;
+use super::world::Daemon;
+use crate::exit::{Exit, Failure};
+
+/// Everything that answering needs.
+#[derive(Clone)]
+pub struct Desk {
+    /// The daemon, as it serves the desk's host.
+    pub daemon: Daemon,
+    /// What drives the runs of all hosts.
+    pub engine: Arc<Engine>,
+    /// The directory of what belongs to this daemon, its store among it.
+    pub state: Arc<Path>,
+}
+
+impl Desk {
+    /// The desk of an agent, which must be a host: nobody else has runs.
+    ///
+    /// # Errors
+    /// When it is a guest. `name` is what the person calls it.
+    pub fn of(&self, agent: FormulaId, name: Option<&str>) -> Result<Desk, Failure> {
+        if agent == self.daemon.host {
+            return Ok(self.clone());
+        }
+        let row = self.daemon.read(|txn| table::formula(txn, &agent))?;
+        if let Some(Formula::Host { .. }) = row.map(|row| row.formula) {
+            return Ok(Desk { daemon: self.daemon.of(agent), ..self.clone() });
+        }
+        let name = visible_line(name.unwrap_or("it"));
+        let message = format!("`{name}` is a guest: only a host has runs, approvals and events");
+        Err(Failure::new(Exit::Denied, message).help(format!(
+            "say `--as` with a host's name, or nothing; a guest proposes a worker (`almoner --as {name} define FILE`), \
+             and its host endows it"
+        )))
+    }
+
+    /// Applies one act of an agent, and lets runs that it made ready go on.
+    ///
+    /// # Errors
+    /// When it is not done.
+    pub fn apply_as(&self, agent: FormulaId, said: Option<Said>, act: Act) -> Result<Outcome, Failure> {
+        let outcome = self.daemon.apply_as(agent, said, act)?;
+        outcome.ready.iter().for_each(|one| self.engine.drive(*one));
+        Ok(outcome)
+    }
+
+    /// Applies one act of the desk's host, and lets runs that it made ready go on.
+    ///
+    /// # Errors
+    /// When it is not done.
+    pub fn apply(&self, act: Act) -> Result<Outcome, Failure> {
+        self.apply_as(self.daemon.host, None, act)
+    }
+}

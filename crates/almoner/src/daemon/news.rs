@@ -1,0 +1,122 @@
+//! News: what followers wait for. All of it may be lost; the store has the truth.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use kernel::run::Trouble;
+use kernel::{FormulaId, HostRun, RunNumber};
+
+/// Hints that something new can be read, for the followers of all hosts.
+#[derive(Default)]
+pub struct News {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    tick: u64,
+    /// The last line of progress of each run that waits for a model, with the tick at which it changed.
+    progress: BTreeMap<HostRun, (u64, String)>,
+    /// Runs that got stuck, with the tick.
+    stuck: BTreeMap<HostRun, (u64, Trouble)>,
+}
+
+/// What a follower has not seen yet.
+pub struct Unseen {
+    /// The tick up to which the follower has now seen everything.
+    pub tick: u64,
+    /// Lines of progress.
+    pub progress: Vec<(RunNumber, String)>,
+    /// Runs that got stuck.
+    pub stuck: Vec<(RunNumber, Trouble)>,
+}
+
+impl News {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.lock();
+        state.tick += 1;
+        change(&mut state);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// The tick now: a follower that begins here has seen everything before.
+    pub fn tick(&self) -> u64 {
+        self.lock().tick
+    }
+
+    /// Wakes every follower.
+    pub fn wake(&self) {
+        self.change(|_| {});
+    }
+
+    /// Tells how far the model of a run has come.
+    pub fn tell_progress(&self, of: HostRun, line: String) {
+        self.change(|state| drop(state.progress.insert(of, (state.tick, line))));
+    }
+
+    /// Tells that a run got stuck.
+    pub fn tell_stuck(&self, of: HostRun, trouble: Trouble) {
+        self.change(|state| drop(state.stuck.insert(of, (state.tick, trouble))));
+    }
+
+    /// Takes that back.
+    pub fn tell_free(&self, of: HostRun) {
+        self.change(|state| drop(state.stuck.remove(&of)));
+    }
+
+    /// Waits until there is news of anybody after `tick`, at most `patience`; returns what concerns the runs of `host`.
+    pub fn wait(&self, host: &FormulaId, tick: u64, patience: Duration) -> Unseen {
+        let end = Instant::now() + patience;
+        let mut state = self.lock();
+        while state.tick == tick {
+            let Some(left) = end.checked_duration_since(Instant::now()).filter(|d| !d.is_zero()) else {
+                break;
+            };
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Unseen {
+            tick: state.tick,
+            progress: unseen(&state.progress, host, tick),
+            stuck: unseen(&state.stuck, host, tick),
+        }
+    }
+}
+
+/// What was said of the runs of `host` after `tick`.
+fn unseen<T: Clone>(said: &BTreeMap<HostRun, (u64, T)>, host: &FormulaId, tick: u64) -> Vec<(RunNumber, T)> {
+    said.iter()
+        .filter(|(of, (at, _))| of.host == *host && *at > tick)
+        .map(|(of, (_, what))| (of.run, what.clone()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_one_number_are_told_to_their_own_followers() {
+        let host = |byte| FormulaId { number: [byte; 32], node: [0; 32] };
+        let of = |byte, run| HostRun { host: host(byte), run: RunNumber(run) };
+        let news = News::default();
+        news.tell_progress(of(1, 1), "one".to_owned());
+        let before = news.tick();
+        news.tell_progress(of(2, 1), "two".to_owned());
+        let check = |byte, tick, expected: &[&str]| {
+            let unseen = news.wait(&host(byte), tick, Duration::ZERO);
+            let lines: Vec<_> = unseen.progress.into_iter().map(|(run, line)| (run.0, line)).collect();
+            assert_eq!(lines, expected.iter().map(|line| (1, (*line).to_owned())).collect::<Vec<_>>());
+        };
+        check(1, 0, &["one"]);
+        check(1, before, &[]);
+        check(2, before, &["two"]);
+        check(3, 0, &[]);
+    }
+}
