@@ -1,0 +1,104 @@
+//! Who holds what: holders by name, bytes by giving them, and what is withdrawn.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, Said};
+
+fn with_fae() -> Home {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae"]).expect(0);
+    home
+}
+
+fn fae(home: &Home, args: &[&str]) -> Said {
+    home.almoner(&[&["--as", "fae"], args].concat())
+}
+
+/// Sends requests to the daemon as they are, and reads the answer to the last.
+fn ask(home: &Home, request: &Value) -> Value {
+    let mut stream = UnixStream::connect(home.root().join("run/control.sock")).unwrap();
+    for value in [&json!({"version": 2, "build": "x", "keys": {}}), request] {
+        let bytes = value.to_string().into_bytes();
+        stream.write_all(&u32::try_from(bytes.len()).unwrap().to_le_bytes()).unwrap();
+        stream.write_all(&bytes).unwrap();
+    }
+    let mut answer = Value::Null;
+    for _ in 0..2 {
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).unwrap();
+        let mut frame = vec![0; u32::from_le_bytes(length) as usize];
+        stream.read_exact(&mut frame).unwrap();
+        answer = serde_json::from_slice(&frame).unwrap();
+    }
+    answer
+}
+
+#[test]
+fn the_hash_of_bytes_is_no_way_to_them() {
+    let home = with_fae();
+    let secret = "only the host has read this\n";
+    home.write("letter.txt", secret);
+    home.almoner(&["store", "letter=@letter.txt"]).expect(0);
+    let hash = blake3::hash(secret.as_bytes()).to_hex().to_string();
+    let rows = fae(&home, &["list", "-l", "--json"]).expect(0).json();
+    let own = rows.as_array().unwrap().iter().find(|row| row["name"] == "@agent").unwrap()["id"].clone();
+    let store_blob = json!({"name": "store_blob", "hash": hash, "bytes": secret.len(), "path": ["mine"]});
+    let within = json!({"name": "within", "base": own, "act": store_blob});
+    let twice = json!({"name": "within", "base": own, "act": within});
+    let program = json!({"name": "w", "definition": hash, "includes": {"a": hash}, "limits": {"turns": 1, "depth": 1, "tokens": 1, "wall_ms": 1}});
+    let text = json!({"source": "---\n---\nx", "worker": program, "slots": {}});
+    let define = json!({"mail": "define", "to": ["@host"], "program": text, "result_name": null});
+    let edit = json!({"mail": "edit", "number": 0, "program": text});
+    let sealed = json!({"filled": "sealed", "sealed": {"method": "x", "nonce": hash, "bytes": hash}});
+    let submit = json!({"mail": "submit", "number": 0, "values": {"key": sealed}});
+    let acts = [
+        json!({"do": "name", "act": store_blob}),
+        json!({"do": "name", "act": within}),
+        json!({"do": "name", "act": twice}),
+        json!({"do": "mail", "act": define}),
+        json!({"do": "mail", "act": edit}),
+        json!({"do": "mail", "act": submit}),
+    ];
+    for act in acts {
+        for agent in [json!("profile-for-fae"), Value::Null] {
+            let answer = ask(&home, &json!({"request": "act", "agent": agent, "said": null, "act": act}));
+            assert_eq!(answer["body"]["exit"], "usage", "{act}: {answer}");
+            let why = answer["body"]["message"].as_str().unwrap();
+            assert!(
+                why.contains("not by naming their hash") || why.contains("a request of its own"),
+                "{act}: {why}"
+            );
+        }
+    }
+    fae(&home, &["cat", "mine"]).expect(4);
+    // Whoever gives the bytes has them, whoever else has the same.
+    let given = json!({"do": "store_text", "text": secret, "path": ["mine"]});
+    let request = json!({"request": "act", "agent": "profile-for-fae", "said": null, "act": given});
+    assert_eq!(ask(&home, &request)["response"], "reply");
+    assert_eq!(fae(&home, &["cat", "mine"]).expect(0).out, secret);
+}
+
+#[test]
+fn what_a_guest_withdraws_is_shown_as_withdrawn_and_is_a_conflict_to_answer() {
+    let home = with_fae();
+    fae(&home, &["request", "@host", "a horse", "--result", "horse"]).expect(0);
+    let open = home.almoner(&["inbox", "--json"]).expect(0).json();
+    let number = open[0]["number"].to_string();
+    fae(&home, &["cancel", "horse", "-r", "a bicycle will do"]).expect(0);
+    assert_eq!(home.almoner(&["inbox", "--json"]).expect(0).json(), json!([]), "nothing waits");
+    let letter = home.almoner(&["inbox", &number]).expect(0).out;
+    assert!(letter.contains("✗ withdrawn by its sender: a bicycle will do"), "{letter}");
+    home.almoner(&["store", "red=red"]).expect(0);
+    for late in [&["resolve", &number, "red"][..], &["reject", &number]] {
+        let said = home.almoner(late).expect(8);
+        assert!(said.err.contains("was withdrawn by whoever sent it"), "{}", said.err);
+    }
+    fae(&home, &["show", "horse"]).expect(1);
+    fae(&home, &["cancel", "horse"]).expect(8);
+    home.almoner(&["request", "fae", "a map", "--result", "map"]).expect(0);
+    fae(&home, &["cancel", "@host"]).expect(5);
+    fae(&home, &["cancel", "r1"]).expect(5);
+}
