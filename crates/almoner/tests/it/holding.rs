@@ -82,6 +82,35 @@ fn the_hash_of_bytes_is_no_way_to_them() {
 }
 
 #[test]
+fn holders_are_shown_by_the_names_that_the_giver_has_for_them() {
+    let home = with_fae();
+    home.almoner(&["mkguest", "eve"]).expect(0);
+    home.almoner(&["mkdir", "d"]).expect(0);
+    for to in ["fae", "eve", "@self"] {
+        home.almoner(&["send", to, "@d"]).expect(0);
+    }
+    home.write("note.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
+    home.write("script.json", r#"[{"turns": [{"text": "done"}]}]"#);
+    home.almoner(&["run", "note.worker", "-e", "out=notes:rw", "-m", "scripted:script.json"]).expect(0);
+    // Who has lost its name is known by what it is.
+    home.almoner(&["remove", "eve", "profile-for-eve"]).expect(0);
+    let grants = home.almoner(&["grants"]).expect(0).out;
+    let held_by: Vec<&str> = grants
+        .lines()
+        .map(|line| line.split_once("held by ").unwrap().1.split(';').next().unwrap())
+        .collect();
+    assert_eq!(held_by.len(), 4, "{grants}");
+    // The store's own host is a host to itself.
+    assert_eq!((held_by[0], held_by[2]), ("fae", "@host"), "{grants}");
+    for (at, kind) in [(1, "guest "), (3, "worker ")] {
+        let digits = held_by[at].strip_prefix(kind).unwrap_or_else(|| panic!("{grants}"));
+        assert!(digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_hexdigit()), "{grants}");
+    }
+    let rows = home.almoner(&["grants", "--json"]).expect(0).json();
+    assert_eq!((&rows[0]["held_by"], &rows[0]["number"]), (&json!("fae"), &json!(1)));
+}
+
+#[test]
 fn what_a_guest_withdraws_is_shown_as_withdrawn_and_is_a_conflict_to_answer() {
     let home = with_fae();
     fae(&home, &["request", "@host", "a horse", "--result", "horse"]).expect(0);
