@@ -131,3 +131,28 @@ fn what_a_guest_withdraws_is_shown_as_withdrawn_and_is_a_conflict_to_answer() {
     fae(&home, &["cancel", "@host"]).expect(5);
     fae(&home, &["cancel", "r1"]).expect(5);
 }
+
+#[test]
+fn the_fields_of_a_form_are_read_from_yaml_with_every_mistake_in_its_place() {
+    let home = with_fae();
+    home.write("good.yaml", "# settings\nretries:\n  pattern: 1..5\n  label: How often?\n  default: 3\nmode: fast|slow\nkey: secret\n");
+    home.write("good.json", r#"{"retries": {"pattern": "1..5", "label": "How often?", "default": 3}, "mode": "fast|slow", "key": "secret"}"#);
+    let mut shown = vec![];
+    for file in ["good.yaml", "good.json"] {
+        fae(&home, &["form", "@host", "Settings", "--file", file]).expect(0);
+        let forms = home.almoner(&["inbox", "--json"]).expect(0).json();
+        let number =
+            forms.as_array().unwrap().iter().map(|form| form["number"].as_u64().unwrap()).max().unwrap();
+        let letter = home.almoner(&["inbox", &number.to_string()]).expect(0).out;
+        shown.push(letter.lines().skip(1).collect::<Vec<_>>().join("\n"));
+    }
+    assert_eq!(shown[0], shown[1]);
+    assert!(shown[0].contains("│ How often?") && shown[0].contains("it is sealed"), "{}", shown[0]);
+    home.write("bad.yaml", "retries: M.nope()\nmode:\n  patern: fast|slow\n");
+    let before = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
+    let said = fae(&home, &["form", "@host", "Settings", "--file", "bad.yaml"]).expect(6);
+    for part in ["bad.yaml:1:", "bad.yaml:3:3", "did you mean `pattern`?", "there are 2 errors"] {
+        assert!(said.err.contains(part), "{part} in\n{}", said.err);
+    }
+    assert_eq!(home.almoner(&["inbox", "--all", "--json"]).expect(0).json(), before, "nothing was sent");
+}
