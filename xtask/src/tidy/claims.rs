@@ -1,18 +1,25 @@
-//! Every promise names the test that fails when it is lost.
+//! Every promise, and every difference from what we follow, names the test that fails when it is lost.
 //!
-//! `docs/claims.md` holds tables with a column headed "Test". Each row of such a table names at least one test in
-//! that column, as `` `PLACE::NAME` ``: the place is a file (`crates/store/src/group.rs`) or begins with a crate
-//! (`store::it::crash`), the name is that of the function. Other tables, and what is *not* promised, are free.
+//! `docs/claims.md` and `docs/endo-differences.md` hold tables with a column headed "Test". Each row of such a table
+//! names at least one test in that column, as `` `PLACE::NAME` ``: the place is a file (`crates/store/src/group.rs`) or
+//! begins with a crate (`store::it::crash`), the name is that of the function, and the last module in between is the
+//! one in which it stands. Differences leave `kernel::it::` out. No cell of such a row is empty. Other tables, and what
+//! is *not* promised, are free.
 
 use super::Problem;
 use super::tree::{File, Tree};
 
-const CLAIMS: &str = "docs/claims.md";
+/// The lists, each with the place in which tests stand that name no crate.
+const LISTS: [(&str, &str); 2] = [("docs/claims.md", ""), ("docs/endo-differences.md", "kernel::it::")];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let Some(claims) = tree.file(CLAIMS) else {
-        let way_out = "write it: one row per promise, with the test that fails when the promise is lost";
-        return vec![Problem::fault(CLAIMS, 0, "the list of promises is not there", way_out)];
+    LISTS.iter().flat_map(|(list, home)| check_list(tree, list, home)).collect()
+}
+
+fn check_list(tree: &Tree, list: &str, home: &str) -> Vec<Problem> {
+    let Some(claims) = tree.file(list) else {
+        let way_out = "write it: one row each, with the test that fails when it is lost";
+        return vec![Problem::fault(list, 0, "this list is not there", way_out)];
     };
     let mut problems = Vec::new();
     let mut rows = 0;
@@ -34,21 +41,25 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             continue;
         }
         rows += 1;
+        if cells.iter().any(String::is_empty) {
+            let way_out = "say it, in every column";
+            problems.push(Problem::fault(list, index + 1, "a row that leaves something out", way_out));
+        }
         let named: Vec<&str> = cells.get(at).map_or(Vec::new(), |cell| spans(cell));
         if named.is_empty() {
             let way_out = "name the test as `place::name` in the column \"Test\"";
-            problems.push(Problem::fault(CLAIMS, index + 1, "a promise without a test", way_out));
+            problems.push(Problem::fault(list, index + 1, "a promise without a test", way_out));
         }
         for name in named {
-            if let Err(wrong) = find(tree, name) {
+            if let Err(wrong) = find(tree, home, name) {
                 let way_out = "write the test, correct its name, or withdraw the promise";
-                problems.push(Problem::fault(CLAIMS, index + 1, wrong, way_out));
+                problems.push(Problem::fault(list, index + 1, wrong, way_out));
             }
         }
     }
     if rows == 0 {
         let way_out = "begin a table with a column \"Test\"";
-        problems.push(Problem::fault(CLAIMS, 0, "no table of promises and tests is seen", way_out));
+        problems.push(Problem::fault(list, 0, "no table of promises and tests is seen", way_out));
     }
     problems
 }
@@ -67,8 +78,15 @@ fn spans(cell: &str) -> Vec<&str> {
 }
 
 /// Finds the test, or says why not.
-fn find(tree: &Tree, named: &str) -> Result<(), String> {
-    let (place, name) = named.rsplit_once("::").unwrap_or(("", named));
+fn find(tree: &Tree, home: &str, named: &str) -> Result<(), String> {
+    let owner =
+        |name: &str| tree.crates.iter().find(|each| each.name.replace('-', "_") == name.replace('-', "_"));
+    let first = named.split("::").next().unwrap_or_default();
+    let whole = match named.contains('/') || owner(first).is_some() {
+        true => named.to_owned(),
+        false => format!("{home}{named}"),
+    };
+    let (place, name) = whole.rsplit_once("::").unwrap_or(("", named));
     let mut files: Vec<&File> = Vec::new();
     if place.contains('/') {
         files.extend(tree.file(place));
@@ -77,21 +95,26 @@ fn find(tree: &Tree, named: &str) -> Result<(), String> {
         }
     } else {
         let crate_name = place.split("::").next().unwrap_or_default();
-        let Some(owner) =
-            tree.crates.iter().find(|each| each.name.replace('-', "_") == crate_name.replace('-', "_"))
-        else {
+        let Some(owner) = owner(crate_name) else {
             return Err(format!("`{named}`: there is no crate `{crate_name}`"));
         };
-        // The module path is for the reader; the function's name decides.
-        files.extend(
-            tree.files.iter().filter(|file| tree.owner(file).is_some_and(|each| each.name == owner.name)),
-        );
+        let own = |file: &&File| tree.owner(file).is_some_and(|each| each.name == owner.name);
+        let module = place.rsplit_once("::").map(|(_, module)| module);
+        files.extend(tree.files.iter().filter(own).filter(|file| module.is_none_or(|m| stands_in(file, m))));
     }
     match files.iter().filter_map(|file| is_test(file, name)).max() {
         Some(true) => Ok(()),
         Some(false) => Err(format!("`{named}`: the function is there, but it is no test that runs")),
         None => Err(format!("`{named}`: there is no function `{name}` there")),
     }
+}
+
+/// Whether the file is the module, or one of the files of which the module is made.
+fn stands_in(file: &File, module: &str) -> bool {
+    let mut parts = file.path.rsplit('/');
+    let stem = parts.next().and_then(|name| name.strip_suffix(".rs")).unwrap_or_default();
+    let folder = parts.next().unwrap_or_default();
+    stem == module || folder == module
 }
 
 /// Whether the file has a function of that name, and whether it is a test that is not ignored.
@@ -137,10 +160,16 @@ mod tests {
 }
 ";
 
+    const DIFFERENCES: (&str, &str) =
+        ("docs/endo-differences.md", "| Theirs | Test |\n| --- | --- |\n| A | `mail::holds` |\n");
+    const KERNEL: (&str, &str) = ("crates/kernel/tests/it/mail.rs", SOURCE);
+
     #[track_caller]
     fn rows(rows: &str, expected: &[&str]) {
         let claims = format!("{HEAD}{rows}");
-        at(&check(&tree(&[("docs/claims.md", &claims), ("crates/store/src/group.rs", SOURCE)])), expected);
+        let files =
+            [("docs/claims.md", claims.as_str()), DIFFERENCES, ("crates/store/src/group.rs", SOURCE), KERNEL];
+        at(&check(&tree(&files)), expected);
     }
 
     #[test]
@@ -157,7 +186,32 @@ mod tests {
     #[test]
     fn other_tables_are_free() {
         rows("| A | `store::holds` |\n\n| Not promised | Why |\n| --- | --- |\n| B | hard |\n", &[]);
-        at(&check(&tree(&[("docs/claims.md", "# Claims\n")])), &["docs/claims.md:0"]);
-        at(&check(&tree(&[])), &["docs/claims.md:0"]);
+        at(&check(&tree(&[("docs/claims.md", "# Claims\n"), DIFFERENCES, KERNEL])), &["docs/claims.md:0"]);
+        at(&check(&tree(&[DIFFERENCES, KERNEL])), &["docs/claims.md:0"]);
+        at(&check(&tree(&[])), &["docs/claims.md:0", "docs/endo-differences.md:0"]);
+    }
+
+    #[test]
+    fn a_test_stands_in_the_module_that_is_named() {
+        rows("| A | `store::other::holds` |\n", &["docs/claims.md:5"]);
+        rows("| A | `store::holds` |\n| B | `kernel::it::mail::holds` |\n", &[]);
+        // Only differences may leave the crate out.
+        rows("| A | `mail::holds` |\n", &["docs/claims.md:5"]);
+    }
+
+    #[test]
+    fn differences_are_held_to_the_same() {
+        let check = |row: &str, expected: &[&str]| {
+            let differences = format!("| Theirs | Ours | Test |\n| --- | --- | --- |\n{row}\n");
+            let claims = format!("{HEAD}| A | `kernel::it::mail::holds` |\n");
+            let files =
+                [("docs/claims.md", claims.as_str()), ("docs/endo-differences.md", &differences), KERNEL];
+            at(&super::check(&tree(&files)), expected);
+        };
+        check("| a | b | `mail::holds` |", &[]);
+        check("| a | b | `mail::gone` |", &["docs/endo-differences.md:3"]);
+        check("| a | b | `grants::holds` |", &["docs/endo-differences.md:3"]);
+        check("| a | b | none |", &["docs/endo-differences.md:3"]);
+        check("| a | | `mail::holds` |", &["docs/endo-differences.md:3"]);
     }
 }

@@ -362,7 +362,7 @@ pub struct FormArgs {
     /// `name:pattern` or `name:pattern=label`, like `retries:1..5='How often?'`
     #[arg(value_name = "FIELD", required_unless_present = "file")]
     pub fields: Vec<String>,
-    /// Fields from a JSON file: {"NAME": "PATTERN" or {"pattern", "label", "default", "example"}}
+    /// Fields from a file in YAML or JSON: `NAME: PATTERN`, or `NAME: {pattern, label, default, example, secret}`
     #[arg(long, value_name = "FILE")]
     pub file: Option<std::path::PathBuf>,
     /// It may be filled in more than once

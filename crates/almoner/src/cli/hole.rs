@@ -1,8 +1,7 @@
 //! Slots and fields on the command line: `name:pattern` and `name:pattern=label`.
 
-use kernel::{Pattern, Value};
+use kernel::Pattern;
 use passable::{Node, PatternError, Widget};
-use serde::Deserialize;
 
 use crate::exit::{Exit, Failure};
 
@@ -17,10 +16,6 @@ pub struct FieldSpec {
     pub pattern: Pattern,
     /// What its reader is told; the name unless something else was written.
     pub label: String,
-    /// What stands there unless something else is said.
-    pub default: Option<Value>,
-    /// An example.
-    pub example: Option<Value>,
     /// Whether what is written there is sealed.
     pub secret: bool,
 }
@@ -58,8 +53,6 @@ fn field(name: &str, pattern: &str, label: Option<&str>) -> Result<FieldSpec, Fa
         text: pattern.trim().to_owned(),
         pattern: read,
         label: label.map(str::trim).filter(|label| !label.is_empty()).unwrap_or(name).to_owned(),
-        default: None,
-        example: None,
         secret,
     })
 }
@@ -87,83 +80,6 @@ fn read_pattern(text: &str) -> Result<Pattern, PatternError> {
         Pattern::parse(text)
     } else {
         Pattern::from_shorthand(&Node::Text(text.to_owned(), 0..text.len()))
-    }
-}
-
-/// A field as a file says it.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum InFile {
-    Short(String),
-    #[serde(rename_all = "camelCase")]
-    Long(Long),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Long {
-    pattern: Option<String>,
-    label: Option<String>,
-    default: Option<serde_json::Value>,
-    example: Option<serde_json::Value>,
-    #[serde(default)]
-    secret: bool,
-}
-
-/// Reads the fields of a form from JSON: an object of patterns, or of records with pattern and label. They keep the
-/// order of the file.
-///
-/// # Errors
-/// When it is not such a file.
-pub fn read_fields(text: &str) -> Result<Vec<FieldSpec>, Failure> {
-    let InOrder(entries) = serde_json::from_str(text).map_err(|e| {
-        Failure::new(Exit::Invalid, format!("these are no fields: {e}"))
-            .help(r#"write {"name": "string", "age": {"pattern": "0..150", "label": "How old?"}}"#)
-    })?;
-    entries
-        .into_iter()
-        .map(|(name, entry)| match entry {
-            InFile::Short(pattern) => field(&name, &pattern, None),
-            InFile::Long(long) => {
-                let mut spec =
-                    field(&name, long.pattern.as_deref().unwrap_or("string"), long.label.as_deref())?;
-                let value = |json: Option<serde_json::Value>| {
-                    json.map(|json| {
-                        spec.pattern.read_json(&json).map_err(|e| {
-                            Failure::new(Exit::Invalid, format!("{name}: {}", e.teach()))
-                                .help("a default and an example match the field's pattern")
-                        })
-                    })
-                    .transpose()
-                };
-                let (default, example) = (value(long.default)?, value(long.example)?);
-                spec.secret |= long.secret;
-                Ok(FieldSpec { default, example, ..spec })
-            }
-        })
-        .collect()
-}
-
-/// The entries of an object in the order in which they were written.
-struct InOrder(Vec<(String, InFile)>);
-
-impl<'de> Deserialize<'de> for InOrder {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<InOrder, D::Error> {
-        struct Entries;
-        impl<'de> serde::de::Visitor<'de> for Entries {
-            type Value = InOrder;
-            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.write_str("an object with a pattern for each name")
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<InOrder, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(InOrder(entries))
-            }
-        }
-        from.deserialize_map(Entries)
     }
 }
 
@@ -196,25 +112,6 @@ mod tests {
             ("a:M.nope()", Exit::Invalid),
         ] {
             assert_eq!(parse_hole(text).map(|_| ()).map_err(|f| f.exit), Err(exit), "{text}");
-        }
-    }
-
-    #[test]
-    fn fields_of_a_file_keep_their_order() {
-        let fields =
-            read_fields(r#"{"z": "string", "a": {"pattern": "1..5", "label": "How often?", "default": 3}}"#)
-                .unwrap();
-        assert_eq!(fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["z", "a"]);
-        assert_eq!(fields[1].label, "How often?");
-        assert_eq!(fields[1].default, Some(Value::number(3.0)));
-        for bad in [
-            "[]",
-            "{",
-            r#"{"a": 1}"#,
-            r#"{"a": {"patern": "string"}}"#,
-            r#"{"a": {"pattern": "1..5", "default": 9}}"#,
-        ] {
-            assert!(read_fields(bad).is_err(), "{bad}");
         }
     }
 }

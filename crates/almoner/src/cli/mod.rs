@@ -7,7 +7,7 @@ mod input;
 mod text;
 
 pub use endow::{absolute, parse_endowment};
-pub use hole::{parse_hole, read_fields};
+pub use hole::parse_hole;
 pub use input::{Given, gather, given, read_text, stdin};
 pub use text::{Pieces, parse_text};
 

@@ -6,10 +6,11 @@ use kernel::command::{Form, MailAct};
 use kernel::message::{Body, Field};
 use kernel::{MessageNumber, Pattern, Value};
 use passable::{Untrusted, visible_line};
+use worker::definition::{self, Bundle, FormField, Report};
 
 use super::acting::{self, Acting, asked, done};
-use super::output;
 use super::prompt::{self, Typed};
+use super::{output, run};
 use crate::cli::agents::{FormArgs, SubmitArgs};
 use crate::cli::{self, Given};
 use crate::control::protocol::{AgentAct, Hole, Written};
@@ -21,31 +22,26 @@ use crate::show::letter;
 /// # Errors
 /// When it cannot be asked, or, if it is waited for, when it is refused.
 pub fn form(acting: &Acting<'_>, args: &FormArgs) -> Ended {
-    let mut specs = match &args.file {
-        Some(file) => cli::read_fields(&cli::read_text(&file.to_string_lossy())?)?,
+    let mut fields = match &args.file {
+        Some(file) => fields_of(&file.to_string_lossy())?,
         None => vec![],
     };
     for text in &args.fields {
-        specs.push(cli::parse_hole(text)?);
+        let spec = cli::parse_hole(text)?;
+        fields.push(Field {
+            label: Untrusted::new(spec.label),
+            pattern: spec.pattern.to_value(),
+            name: spec.name,
+            default: None,
+            example: None,
+            secret: spec.secret,
+        });
     }
     let mut seen = BTreeSet::new();
-    let fields = specs
-        .into_iter()
-        .map(|spec| {
-            if !seen.insert(spec.name.clone()) {
-                return Err(Failure::new(Exit::Usage, format!("the field `{}` is there twice", spec.name))
-                    .help("name each once"));
-            }
-            Ok(Field {
-                label: Untrusted::new(spec.label),
-                pattern: spec.pattern.to_value(),
-                name: spec.name,
-                default: spec.default,
-                example: spec.example,
-                secret: spec.secret,
-            })
-        })
-        .collect::<Result<_, Failure>>()?;
+    if let Some(twice) = fields.iter().find(|field| !seen.insert(&field.name)) {
+        return Err(Failure::new(Exit::Usage, format!("the field `{}` is there twice", twice.name))
+            .help("name each once"));
+    }
     let act = MailAct::Form(Form {
         to: acting::path(&args.to)?,
         description: Untrusted::new(args.description.clone()),
@@ -54,6 +50,27 @@ pub fn form(acting: &Acting<'_>, args: &FormArgs) -> Ended {
         result_name: acting::maybe_path(args.ask.result.as_deref())?,
     });
     asked(acting, &acting.mail("form", act)?, &args.ask)
+}
+
+/// The fields that a file says. What is wrong with it is printed, each with its place.
+fn fields_of(file: &str) -> Result<Vec<Field>, Failure> {
+    let source = cli::read_text(file)?;
+    let (fields, problems) = definition::parse_fields(&source);
+    if !problems.is_empty() {
+        let (name, includes) = (String::new(), BTreeMap::new());
+        let bundle = Bundle { name, file: file.to_owned(), source, includes };
+        output::report(&run::picture(&Report::new(&bundle, problems)));
+        return Err(Failure::silent(Exit::Invalid));
+    }
+    let field = |field: FormField| Field {
+        label: Untrusted::new(field.label.unwrap_or_else(|| field.name.clone())),
+        pattern: field.pattern.to_value(),
+        name: field.name,
+        default: field.default,
+        example: field.example,
+        secret: field.secret,
+    };
+    Ok(fields.into_iter().map(field).collect())
 }
 
 /// `almoner submit`.

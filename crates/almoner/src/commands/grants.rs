@@ -1,14 +1,13 @@
 //! `almoner grants` and `almoner revoke`.
 
 use kernel::GrantNumber;
-use kernel::grant::Grant;
 
 use super::acting::{self, Acting, done};
 use super::output;
 use crate::cli::JsonArg;
 use crate::cli::agents::RevokeArgs;
 use crate::control::client::unexpected;
-use crate::control::protocol::{AgentAct, Look, Response};
+use crate::control::protocol::{AgentAct, GrantRow, Look, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::thing;
 
@@ -45,7 +44,7 @@ pub fn revoke(acting: &Acting<'_>, args: &RevokeArgs) -> Ended {
     done(&response, true)
 }
 
-fn look(acting: &Acting<'_>) -> Result<Vec<Grant>, Failure> {
+fn look(acting: &Acting<'_>) -> Result<Vec<GrantRow>, Failure> {
     match acting.look(Look::Grants)? {
         Response::Grants(grants) => Ok(grants),
         other => Err(unexpected(&other)),
@@ -55,12 +54,12 @@ fn look(acting: &Acting<'_>) -> Result<Vec<Grant>, Failure> {
 /// The one grant of what a name stands for.
 fn granted(acting: &Acting<'_>, name: &str) -> Result<GrantNumber, Failure> {
     let thing = acting.thing(acting::path(name)?)?;
-    let of_it = |grant: &Grant| thing.id == Some(grant.target) || thing.id == Some(grant.id);
-    let found: Vec<GrantNumber> = look(acting)?
-        .iter()
-        .filter(|grant| of_it(grant) && grant.revoked_ms.is_none())
-        .map(|grant| grant.number)
-        .collect();
+    let of_it = |row: &GrantRow| {
+        let grant = &row.grant;
+        grant.revoked_ms.is_none() && (thing.id == Some(grant.target) || thing.id == Some(grant.id))
+    };
+    let found: Vec<GrantNumber> =
+        look(acting)?.iter().filter(|row| of_it(row)).map(|row| row.grant.number).collect();
     match found.as_slice() {
         [one] => Ok(*one),
         [] => Err(Failure::new(Exit::NotFound, format!("`{name}` was granted to nobody"))

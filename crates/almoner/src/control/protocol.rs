@@ -313,6 +313,16 @@ pub enum Look {
     },
 }
 
+/// A grant, as whoever gave it sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GrantRow {
+    /// The grant.
+    #[serde(flatten)]
+    pub grant: Grant,
+    /// Who holds it: the giver's own name for it, or what it is.
+    pub held_by: Untrusted,
+}
+
 /// A name in a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameRow {
@@ -496,7 +506,7 @@ pub enum Response {
     /// What a name stands for.
     Thing(Box<Thing>),
     /// Grants.
-    Grants(Vec<Grant>),
+    Grants(Vec<GrantRow>),
     /// A message in full.
     Letter(Box<LetterView>),
     /// How a promise stands.

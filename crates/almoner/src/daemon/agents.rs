@@ -107,7 +107,10 @@ pub fn act(
     act: AgentAct,
 ) -> Result<Response, Failure> {
     let act = match act {
-        AgentAct::Name { act } => Act::Name(act),
+        AgentAct::Name { act } => {
+            expect_no_hash(&act)?;
+            Act::Name(act)
+        }
         AgentAct::StoreText { text, path } => {
             let bytes = text.len() as u64;
             let hash = start_run::put(desk, text.as_bytes())?;
@@ -177,6 +180,19 @@ pub fn act(
         AgentAct::Cancel { what, reason } => Act::Cancel { what, reason },
     };
     send(desk, agent, said, act)
+}
+
+/// Refuses the hash of bytes that did not come along: whoever knows it would reach what somebody else keeps. Bytes come
+/// with `store_text`, worker files with `define`, and the daemon computes their hashes.
+fn expect_no_hash(act: &NameAct) -> Result<(), Failure> {
+    match act {
+        NameAct::StoreBlob { .. } => {
+            Err(Failure::new(Exit::Usage, "bytes are kept by giving them, not by naming their hash")
+                .help("`store_text` takes text"))
+        }
+        NameAct::Within { act, .. } => expect_no_hash(act),
+        _ => Ok(()),
+    }
 }
 
 fn send(desk: &Desk, agent: FormulaId, said: Option<Said>, act: Act) -> Result<Response, Failure> {

@@ -1,5 +1,6 @@
 //! Looking as an agent: names, things, letters, promises, and why something is kept.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kernel::command::Fault;
@@ -15,7 +16,7 @@ use worker::World as _;
 
 use super::agents;
 use super::desk::Desk;
-use crate::control::protocol::{Hole, LetterView, Look, NameRow, PromiseState, Response, Thing};
+use crate::control::protocol::{GrantRow, Hole, LetterView, Look, NameRow, PromiseState, Response, Thing};
 use crate::exit::{Exit, Failure};
 
 /// How many letters one answer has at most.
@@ -37,7 +38,7 @@ pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failu
             let found = daemon.look(|txn| view.resolve(txn, &path))?;
             Response::Thing(Box::new(thing(desk, &view, found)?))
         }
-        Look::Grants => Response::Grants(daemon.read(|txn| query::grants(txn, &agent.number))?),
+        Look::Grants => Response::Grants(daemon.look(|txn| grants(txn, &view))?),
         Look::Letters { open, from } => {
             let from = from.unwrap_or(kernel::MessageNumber(0));
             Response::Letters(daemon.read(|txn| query::inbox_page(txn, &agent, open, from, PAGE))?)
@@ -169,21 +170,57 @@ fn promise(desk: &Desk, agent: FormulaId, promise: &FormulaId, wait: bool) -> Re
     }
 }
 
-/// What the agent calls a formula: the first of its names, or a few digits.
-fn called(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
-    for name in kernel::hub::SPECIAL {
-        if kernel::hub::special(txn, &view.agent, name)? == Some(*id) {
-            return Ok(name.to_owned());
+/// Every grant that the agent gave, with who holds it.
+fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault> {
+    let mut known = BTreeMap::new();
+    let mut rows = Vec::new();
+    for grant in query::grants(txn, &view.agent.number)? {
+        let held_by = match known.get(&grant.holder) {
+            Some(words) => String::clone(words),
+            None => {
+                let words = holder(txn, view, &grant.holder)?;
+                known.insert(grant.holder, words.clone());
+                words
+            }
+        };
+        rows.push(GrantRow { grant, held_by: Untrusted::new(held_by) });
+    }
+    Ok(rows)
+}
+
+/// Who holds something: what the agent calls it, else its type and a few digits. An agent goes by its mail address as
+/// a rule.
+fn holder(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
+    let Some(formula) = table::formula(txn, id)?.map(|row| row.formula) else {
+        return Ok(format!("someone who is gone ({})", id.short()));
+    };
+    for id in formula.agent().map(|agent| agent.handle).iter().chain([id]) {
+        if let Some(name) = name_of(txn, view, id)? {
+            return Ok(name);
         }
     }
-    let Hub::Directory { store, .. } = own_directory(txn, view)? else { return Ok(id.short()) };
+    Ok(format!("{} {}", formula.kind(), id.short()))
+}
+
+/// What the agent calls a formula: the first of its names, or a few digits.
+fn called(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
+    Ok(name_of(txn, view, id)?.unwrap_or_else(|| format!("someone ({})", id.short())))
+}
+
+/// The first of the agent's names for a formula.
+fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
+    for name in kernel::hub::SPECIAL {
+        if kernel::hub::special(txn, &view.agent, name)? == Some(*id) {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    let Hub::Directory { store, .. } = own_directory(txn, view)? else { return Ok(None) };
     let end = table::behind(&id.number);
     let edges: Vec<(Vec<u8>, EdgeRow)> =
         table::scan(txn, Table::Edge, &NOBODY, &id.number, &end, 1000, false)?;
-    let name = edges.iter().find_map(|(_, edge)| {
+    Ok(edges.iter().find_map(|(_, edge)| {
         (edge.from == store).then(|| edge.label.strip_prefix("name ").map(str::to_owned)).flatten()
-    });
-    Ok(name.unwrap_or_else(|| format!("someone ({})", id.short())))
+    }))
 }
 
 fn own_directory(txn: &mut dyn ReadTxn, view: &View) -> Result<Hub, Fault> {

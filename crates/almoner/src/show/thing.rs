@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 
 use kernel::Value;
-use kernel::grant::{EVERY_METHOD, Grant};
+use kernel::grant::EVERY_METHOD;
 use passable::{Untrusted, visible, visible_line};
 use serde_json::{Value as Json, json};
 
-use crate::control::protocol::{NameRow, PromiseState, Thing};
+use crate::control::protocol::{GrantRow, NameRow, PromiseState, Thing};
 
 /// Names, one in a line; with what they stand for if `long`.
 pub fn names(rows: &[NameRow], long: bool) -> String {
@@ -74,9 +74,9 @@ fn for_reader(text: &str) -> String {
 }
 
 /// Grants, one in a line.
-pub fn grants(grants: &[Grant]) -> String {
+pub fn grants(rows: &[GrantRow]) -> String {
     let mut out = String::new();
-    for grant in grants {
+    for GrantRow { grant, held_by } in rows {
         let methods = if grant.methods.contains(EVERY_METHOD) {
             "everything".to_owned()
         } else {
@@ -88,7 +88,7 @@ pub fn grants(grants: &[Grant]) -> String {
             grant.number.to_string(),
             visible_line(&grant.slot),
             visible_line(&grant.words),
-            grant.holder.short()
+            held_by.visible_line()
         );
         if let Some(message) = grant.source {
             let _ = write!(out, "; message {message}");

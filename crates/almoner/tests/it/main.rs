@@ -13,6 +13,7 @@ mod backup;
 mod bad_input;
 mod closing;
 mod crash;
+mod holding;
 mod home;
 mod hosts;
 mod journey;

@@ -3,7 +3,8 @@
 //!
 //! [`plan`] says what comes of a call; [`result`] says what the reply to its command means. The caller vouches that
 //! the agent of the [`View`] reaches the target: a reference is authority, an identifier is none. Nothing here changes
-//! anything, and a plan is made of the state as it is now: the command checks again.
+//! anything, and a plan is made of the state as it is now: the command checks again. References in an answer to what is
+//! still to come, and is no formula, are [`Live`].
 
 mod args;
 mod host;

@@ -11,6 +11,7 @@ mod bundle;
 mod diagnostic;
 mod fields;
 mod filters;
+mod form;
 mod front;
 mod parse;
 mod places;
@@ -31,6 +32,7 @@ use kernel::run::Limits;
 
 pub use bundle::{Bundle, LoadError, MAX_BYTES};
 pub use diagnostic::{Diagnostic, Report, Severity};
+pub use form::{FormField, parse_fields};
 pub use parse::parse;
 pub use render::{RenderError, Written, render_prompt, render_with, render_write};
 use template::Template;

@@ -36,7 +36,7 @@ const KEYS: [&str; 12] = [
 const OWN_TOOLS: [&str; 5] = ["create_worker", "define", "form", "request", "send"];
 
 /// How many problems are reported; who has so many wants to see the first.
-const MAX_PROBLEMS: usize = 50;
+pub(super) const MAX_PROBLEMS: usize = 50;
 
 /// Reads a definition. Everything that is wrong is reported, in the order of the file; the definition is there if
 /// none of it is an error.
@@ -57,7 +57,7 @@ pub fn parse(bundle: &Bundle) -> (Option<Definition>, Vec<Diagnostic>) {
 }
 
 /// The range, fitted to whole characters of the text: what parsers say of places in broken text is only nearly right.
-fn whole(text: &str, span: Range<usize>) -> Range<usize> {
+pub(super) fn whole(text: &str, span: Range<usize>) -> Range<usize> {
     let start = text.floor_char_boundary(span.start);
     start..text.ceil_char_boundary(span.end).max(start)
 }
@@ -393,6 +393,11 @@ fn usd(limits: &Node, problems: &mut Problems<'_>) -> Option<f64> {
 /// `mail|file` would otherwise hold one without anybody noticing.
 fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
     capability_words(node, problems);
+    shorthand(node, source, problems)
+}
+
+/// A pattern in shorthand, in a text of which this is the whole.
+pub(super) fn shorthand(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
     let mut places = Places::new(source);
     let plain = node.to_shorthand(&mut places);
     match Pattern::from_shorthand(&plain) {

@@ -1,0 +1,212 @@
+//! The fields of a form, as a file says them: names, each with a pattern, or with a pattern and more. YAML, read as
+//! front matter is; JSON is as good.
+
+use std::borrow::Cow;
+
+use kernel::{Pattern, Value};
+use passable::Widget;
+
+use super::bundle::MAX_BYTES;
+use super::diagnostic::Diagnostic;
+use super::fields::Problems;
+use super::parse::{MAX_PROBLEMS, shorthand, whole};
+use super::yaml::{self, Data, Key, Node};
+
+/// The keys of a field that says more than its pattern.
+const KEYS: [&str; 5] = ["pattern", "label", "default", "example", "secret"];
+
+const LIKE: &str = "write it like `age: 0..150`, or `age: { pattern: 0..150, label: How old? }`";
+
+/// One field of a form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FormField {
+    /// Its name.
+    pub name: String,
+    /// What fits it.
+    pub pattern: Pattern,
+    /// The text that a person reads.
+    pub label: Option<String>,
+    /// What stands there unless something else is said.
+    pub default: Option<Value>,
+    /// An example.
+    pub example: Option<Value>,
+    /// Whether what is written there is sealed.
+    pub secret: bool,
+}
+
+/// Reads the fields of a form, in the order of the file. All that is wrong is reported; the fields are good if nothing
+/// is.
+pub fn parse_fields(text: &str) -> (Vec<FormField>, Vec<Diagnostic>) {
+    let mut problems = Vec::new();
+    let fields = match text.len() > MAX_BYTES {
+        true => {
+            let message =
+                format!("a file of {} bytes is too large: at most {MAX_BYTES} are read", text.len());
+            problems.push(Diagnostic::error("form/too-large", message, 0..0));
+            vec![]
+        }
+        false => fields(text, &mut problems),
+    };
+    for problem in &mut problems {
+        problem.code = ours(problem.code);
+        problem.span = whole(text, problem.span.clone());
+    }
+    problems.sort_by_key(|problem| problem.span.start);
+    problems.truncate(MAX_PROBLEMS);
+    (fields, problems)
+}
+
+/// The readers of front matter say what is wrong with a worker.
+fn ours(code: &'static str) -> &'static str {
+    match code {
+        "worker/unknown-key" => "form/unknown-key",
+        "worker/wrong-type" => "form/wrong-type",
+        "worker/pattern" => "form/pattern",
+        "worker/line" => "form/line",
+        other => other,
+    }
+}
+
+fn fields(text: &str, problems: &mut Vec<Diagnostic>) -> Vec<FormField> {
+    // JSON is YAML, but for the tabs that may indent it. As many blanks leave everything in its place.
+    let is_json = text.trim_start().starts_with('{');
+    let text = if is_json { Cow::Owned(text.replace('\t', " ")) } else { Cow::Borrowed(text) };
+    let before = problems.len();
+    let root = yaml::read(&text, 0, problems);
+    match root.as_ref().map(|root| (&root.data, root)) {
+        Some((Data::Map(entries), _)) if !entries.is_empty() => entries
+            .iter()
+            .filter_map(|(key, node)| field(key, node, &text, &mut Problems(problems)))
+            .collect(),
+        None | Some((Data::Null | Data::Map(_), _)) => {
+            if problems.len() == before {
+                problems.push(Diagnostic::error("form/empty", "there are no fields here", 0..0).help(LIKE));
+            }
+            vec![]
+        }
+        Some((_, root)) => {
+            Problems(problems).wrong("a form", "a map of names and patterns", root, LIKE);
+            vec![]
+        }
+    }
+}
+
+fn field(key: &Key, node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<FormField> {
+    let name = key.text.clone();
+    if name.is_empty() {
+        problems.error("form/name", "a field needs a name", &key.span, LIKE);
+        return None;
+    }
+    let shown = format!("the field `{}`", name.escape_debug());
+    let Data::Map(_) = &node.data else {
+        let pattern = pattern(node, source, problems)?;
+        let secret = is_secret(&pattern);
+        return Some(FormField { name, pattern, label: None, default: None, example: None, secret });
+    };
+    // A record of its own is written as a pattern, so that a key that is mistyped is no field of it.
+    let parts = problems.fields(node, &shown, &KEYS)?;
+    let pattern = match parts.get("pattern") {
+        Some(node) => pattern(node, source, problems)?,
+        None => Pattern::string(),
+    };
+    let mut value = |part: &str| {
+        let node = parts.get(part)?;
+        match pattern.read_json(&node.to_json()) {
+            Ok(value) => Some(value),
+            Err(mismatch) => {
+                let message = format!("the {part} of `{}`: {}", name.escape_debug(), mismatch.teach());
+                let help = format!("the {part} must fit the field's pattern");
+                problems.error("form/value", message, &node.span, &help);
+                None
+            }
+        }
+    };
+    let (default, example) = (value("default"), value("example"));
+    let label = parts.get("label").and_then(|node| problems.line(node, "`label`", 300));
+    let secret = problems.flag(parts.get("secret"), "`secret`") || is_secret(&pattern);
+    Some(FormField { name, pattern, label, default, example, secret })
+}
+
+/// A pattern in shorthand, where text may be an `M.` expression or what an expression is made of.
+fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
+    match &node.data {
+        Data::Text(text) if text.trim_start().starts_with(['{', '[']) => match Pattern::parse(text) {
+            Ok(pattern) => Some(pattern),
+            Err(error) => {
+                problems.error(
+                    "form/pattern",
+                    error.message,
+                    &node.span,
+                    error.help.as_deref().unwrap_or(LIKE),
+                );
+                None
+            }
+        },
+        _ => shorthand(node, source, problems),
+    }
+}
+
+/// Whether the pattern itself says that its value is a secret.
+fn is_secret(pattern: &Pattern) -> bool {
+    matches!(pattern.controls().widget, Widget::Line { secret: true, .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fields in one line each, or what is wrong and where: line, column, what stands there.
+    fn read(text: &str) -> String {
+        let (fields, problems) = parse_fields(text);
+        let problems = problems.iter().map(|problem| {
+            let before = &text[..problem.span.start];
+            let line = before.matches('\n').count() + 1;
+            let column = before.len() - before.rfind('\n').map_or(0, |at| at + 1) + 1;
+            let there = &text[problem.span.clone()];
+            let help = problem.help.as_deref().unwrap_or_default();
+            format!("{line}:{column} {there:?} [{}] {}\n  {help}", problem.code, problem.message)
+        });
+        let shown: Vec<String> = problems.collect();
+        if !shown.is_empty() {
+            return shown.join("\n");
+        }
+        let field = |field: &FormField| {
+            let value = |value: &Option<Value>| value.as_ref().map(|value| format!("{value:?}"));
+            let FormField { name, pattern, label, default, example, secret } = field;
+            let label = label.as_deref().unwrap_or("-");
+            let (default, example) = (value(default), value(example));
+            let pattern = pattern.describe();
+            format!("{name}: {pattern} / {label} / {default:?} / {example:?} / {secret}")
+        };
+        fields.iter().map(field).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn yaml_and_json_say_the_same() {
+        let yaml = "z: string\nage:\n  pattern: 0..150\n  label: How old?\n  default: 30\n  example: 4\nmode: fast|slow\n\
+                    key: secret\npin: { secret: true }\nwhere: dir rw\nlist: [string]\nother: M.nat()\n";
+        let json = "{\"z\": \"string\",\n\t\"age\": {\"pattern\": \"0..150\", \"label\": \"How old?\", \"default\": 30,\n\
+                    \t\t\"example\": 4},\n\"mode\": \"fast|slow\", \"key\": \"secret\", \"pin\": {\"secret\": true}, \
+                    \"where\": \"dir rw\", \"list\": [\"string\"], \"other\": \"M.nat()\"}";
+        assert_eq!(read(yaml), read(json));
+        insta::assert_snapshot!(read(yaml));
+        let nested = "r:\n  pattern: { team: 1..5, note?: string }\n";
+        assert!(read(nested).starts_with("r: a record of team"), "{}", read(nested));
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_said_with_its_place() {
+        insta::assert_snapshot!(read(
+            "a: a|\n\nb: { patern: string }\nc: { pattern: 1..5, default: 9 }\nd: {label: [x]}\ne: M.nope()\n"
+        ));
+        insta::assert_snapshot!(read("{\n\t\"a\": {\"patern\": \"string\"}}"));
+        insta::assert_snapshot!(read("a: {\n"));
+        insta::assert_snapshot!(read("a: string\na: number\n"));
+        for empty in ["", "# nothing\n", "{}"] {
+            assert!(read(empty).contains("[form/empty]"), "{empty:?}");
+        }
+        for none in ["[]", "text", "[a, b]", "- a: string"] {
+            assert!(read(none).contains("[form/wrong-type]"), "{none:?}: {}", read(none));
+        }
+    }
+}
