@@ -68,9 +68,10 @@ fn ours(code: &'static str) -> &'static str {
 }
 
 fn fields(text: &str, problems: &mut Vec<Diagnostic>) -> Vec<FormField> {
-    // JSON is YAML, but for the tabs that may indent it. As many blanks leave everything in its place.
-    let is_json = text.trim_start().starts_with('{');
-    let text = if is_json { Cow::Owned(text.replace('\t', " ")) } else { Cow::Borrowed(text) };
+    let text = match text.trim_start().starts_with('{') {
+        true => Cow::Owned(as_yaml(text)),
+        false => Cow::Borrowed(text),
+    };
     let before = problems.len();
     let root = yaml::read(&text, 0, problems);
     match root.as_ref().map(|root| (&root.data, root)) {
@@ -89,6 +90,46 @@ fn fields(text: &str, problems: &mut Vec<Diagnostic>) -> Vec<FormField> {
             vec![]
         }
     }
+}
+
+/// JSON as YAML: it is YAML but for the tabs that may indent it, and for characters that are escaped in two halves.
+/// What stands behind such a character on its line moves, and nothing else does.
+fn as_yaml(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for line in json.split_inclusive('\n') {
+        let line = line.replace('\t', " ");
+        let mut whole = String::with_capacity(line.len());
+        let mut rest = line.as_str();
+        while let Some(at) = rest.find('\\') {
+            let (before, escape) = rest.split_at(at);
+            whole.push_str(before);
+            let (length, char) = match halves(escape) {
+                Some(char) => (12, Some(char)),
+                None => (1 + escape.chars().nth(1).map_or(0, char::len_utf8), None),
+            };
+            match char {
+                Some(char) => whole.push(char),
+                None => whole.push_str(escape.get(..length).unwrap_or_default()),
+            }
+            rest = escape.get(length..).unwrap_or_default();
+        }
+        whole.push_str(rest);
+        // The line is as long as it was: blanks between the parts of JSON say nothing.
+        let end = whole.trim_end_matches(['\r', '\n']).len();
+        let blanks = " ".repeat(line.len() - whole.len());
+        whole.insert_str(end, &blanks);
+        text.push_str(&whole);
+    }
+    text
+}
+
+/// The character that is escaped in two halves at the beginning of a text.
+fn halves(text: &str) -> Option<char> {
+    let half = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    char::decode_utf16([half(0)?, half(6)?]).next()?.ok().filter(|char| char.len_utf16() == 2)
 }
 
 fn field(key: &Key, node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<FormField> {
@@ -190,6 +231,11 @@ mod tests {
                     \"where\": \"dir rw\", \"list\": [\"string\"], \"other\": \"M.nat()\"}";
         assert_eq!(read(yaml), read(json));
         insta::assert_snapshot!(read(yaml));
+        // A character in two halves, as JSON writes it where only ASCII may stand.
+        let escaped = "{\"a\": {\"label\": \"\\ud83d\\ude00 \\/ \\\\u0041\"},\n\"b\": {\"patern\": 1}}";
+        assert!(read(escaped).starts_with("2:7 \"\\\"patern\\\"\""), "{}", read(escaped));
+        let escaped = &escaped[..escaped.find(",\n").unwrap()];
+        assert_eq!(read(&format!("{escaped}}}")), "a: text / \u{1f600} / \\u0041 / None / None / false");
         let nested = "r:\n  pattern: { team: 1..5, note?: string }\n";
         assert!(read(nested).starts_with("r: a record of team"), "{}", read(nested));
     }
