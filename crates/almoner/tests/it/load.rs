@@ -239,8 +239,14 @@ fn killed_in_the_middle_of_a_mixed_load_nothing_acknowledged_is_lost() {
                     })
                 })
                 .collect();
-            // Not always at the same point of a group of commits.
-            thread::sleep(Duration::from_millis(15 + kill * 7 % 40));
+            // In the middle of work, however slow the machine is, and not always at the same point of a group of
+            // commits.
+            let (begun, enough) = (Instant::now(), NEXT.load(Ordering::Relaxed) + 12 + kill * 7 % 40);
+            while NEXT.load(Ordering::Relaxed) < enough {
+                assert!(begun.elapsed() < Duration::from_secs(60), "the daemon does not answer");
+                thread::sleep(Duration::from_millis(1));
+            }
+            thread::sleep(Duration::from_micros(kill * 137 % 1000));
             running.kill().unwrap();
             running.wait().unwrap();
             workers.into_iter().map(|worker| worker.join().unwrap()).collect()
