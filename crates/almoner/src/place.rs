@@ -21,13 +21,29 @@ pub struct Place {
     home: Option<PathBuf>,
     /// Where model weights lie, if `ALMONER_MODELS` says so: several homes can share them.
     models: Option<PathBuf>,
+    /// Where Endo's clients look for a daemon.
+    pub endo: EndoPlace,
 }
+
+/// Where Endo's clients look for a daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndoPlace {
+    /// The socket.
+    pub socket: PathBuf,
+    /// Whether it was named for this daemon, and not only where any daemon of Endo's would listen.
+    pub is_ours: bool,
+}
+
+/// The name of Endo's socket in its directory.
+const ENDO_SOCKET: &str = "captp0.sock";
 
 impl Place {
     /// Everything under one directory, given by its absolute path.
     pub fn under(home: &Path) -> Place {
         let runtime = short_enough(home.join("run"));
+        let endo = EndoPlace { socket: runtime.join(ENDO_SOCKET), is_ours: true };
         Place {
+            endo,
             state: home.join("state"),
             cache: home.join("cache"),
             runtime,
@@ -54,6 +70,9 @@ impl Place {
         if let Some(home) = env("ALMONER_HOME").map(PathBuf::from) {
             return Ok(Place { models, ..Place::under(&std::path::absolute(&home).unwrap_or(home)) });
         }
+        if let Some(state) = env("ENDO_STATE_PATH").map(PathBuf::from) {
+            return Ok(Place::of_endo(&state, env));
+        }
         let home = env("HOME").map(PathBuf::from).ok_or_else(|| {
             Failure::new(
                 Exit::Failure,
@@ -70,12 +89,30 @@ impl Place {
             None => short_enough(state.join("run")),
         };
         Ok(Place {
+            endo: endo(env),
             state,
             cache: base("XDG_CACHE_HOME", ".cache").join("almoner"),
             runtime,
             home: None,
             models,
         })
+    }
+
+    /// Where a daemon of Endo's is told to be.
+    fn of_endo(state: &Path, env: &dyn Fn(&str) -> Option<OsString>) -> Place {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let named = |name: &str| env(name).map(|path| absolute(Path::new(&path)));
+        let state = absolute(state);
+        let runtime = named("ENDO_EPHEMERAL_STATE_PATH").unwrap_or_else(|| state.join("run"));
+        let socket = named("ENDO_SOCK_PATH").unwrap_or_else(|| runtime.join(ENDO_SOCKET));
+        Place {
+            endo: EndoPlace { socket, is_ours: true },
+            cache: named("ENDO_CACHE_PATH").unwrap_or_else(|| state.join("cache")),
+            runtime: short_enough(runtime),
+            state,
+            home: None,
+            models: env("ALMONER_MODELS").and_then(|dir| std::path::absolute(dir).ok()),
+        }
     }
 
     /// The socket on which the daemon takes commands.
@@ -92,6 +129,22 @@ impl Place {
     pub fn weights(&self) -> PathBuf {
         self.models.clone().unwrap_or_else(|| self.cache.join("models"))
     }
+}
+
+/// Where Endo's clients look when nothing is said.
+fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
+    if let Some(socket) = env("ENDO_SOCK_PATH").or_else(|| env("ENDO_SOCK")).map(PathBuf::from) {
+        return EndoPlace { socket, is_ours: true };
+    }
+    let socket = match env("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir()) {
+        Some(dir) => dir.join("endo").join(ENDO_SOCKET),
+        None => {
+            let user = env("USER").unwrap_or_else(|| "anonymous".into());
+            let user = user.to_string_lossy().into_owned();
+            std::env::temp_dir().join(format!("endo-{user}")).join(ENDO_SOCKET)
+        }
+    };
+    EndoPlace { socket, is_ours: false }
 }
 
 /// A socket's path has little room; a directory that leaves too little gets a stand-in named by its hash.

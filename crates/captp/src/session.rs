@@ -19,8 +19,9 @@ pub struct Options {
     pub limits: switchboard::Limits,
     /// How many questions of the peer's may be open; a question beyond is answered with an exception.
     pub questions: usize,
-    /// How many bytes must have been sent after an answer before it is forgotten. Whatever the peer sent before it
-    /// read the answer may still name the question; once it has taken so much more, it has read it.
+    /// How many bytes must have been sent after an answer was given, and used last, before it is forgotten; eight times
+    /// as many if it is an object. Whatever the peer said before it read the answer may still name the question; once
+    /// it has taken so much more, it has read it.
     pub memory: u64,
     /// Whether the peer is told what we no longer refer to. JavaScript's CapTP gives what it sends again no new name,
     /// and would not find it.
@@ -41,6 +42,9 @@ impl Default for Options {
 
 /// How many settled promises of the peer's are remembered although nobody refers to them.
 const REMEMBERED: usize = 10_000;
+
+/// How many times longer than data an object is remembered as an answer, less one.
+const OBJECTS: u64 = 7;
 
 /// The identifiers of errors begin behind this.
 const ERRORS: u64 = 20_000;
@@ -339,7 +343,8 @@ impl Session {
         let call = read_call(method)?;
         let mut seen = Seen::default();
         let target = match target {
-            Slot { kind: Kind::Question, own: false, number } => match self.answers.find(number) {
+            Slot { kind: Kind::Question, own: false, number } => match self.answers.use_at(number, self.sent)
+            {
                 Some(promise) => promise,
                 None => {
                     let message = format!("the answer to {target} is not remembered");
@@ -479,9 +484,7 @@ impl Session {
         self.sent += bytes;
         let Some(before) = self.sent.checked_sub(self.options.memory) else { return };
         while let Some(forgotten) = self.answers.pop_before(before) {
-            if let Some(promise) = forgotten {
-                board.release(self.side, promise);
-            }
+            board.release(self.side, forgotten);
         }
     }
 
@@ -515,7 +518,12 @@ impl Session {
             }
             Action::Settled { tag, outcome } => match Tag::of(tag) {
                 Tag::Return(question) => {
-                    match self.answers.close(question, self.sent) {
+                    // What can be called is remembered longer than data.
+                    let longer = if matches!(outcome, Ok(Value::Remotable(_))) { OBJECTS } else { 0 };
+                    match self
+                        .answers
+                        .close(question, self.sent.saturating_add(self.options.memory.saturating_mul(longer)))
+                    {
                         Closed::Told => {}
                         Closed::Dropped(promise) => board.release(self.side, promise),
                         Closed::Unknown => return Ok(()),

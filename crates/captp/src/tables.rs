@@ -1,6 +1,6 @@
 //! What the two ends of a session call things.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use switchboard::Ref;
 
@@ -126,14 +126,16 @@ impl Imports {
 #[derive(Default)]
 pub(crate) struct Answers {
     promises: HashMap<u64, Answer>,
-    /// Answered questions with the count of bytes at which they were, oldest first.
-    returned: std::collections::VecDeque<(u64, u64)>,
+    /// Answered questions by the count of bytes at which they were answered, or used last.
+    returned: BTreeSet<(u64, u64)>,
     open: usize,
 }
 
 struct Answer {
     promise: Ref,
     is_open: bool,
+    /// Where it stands among those that were answered.
+    at: u64,
     /// The peer wants no answer any more.
     is_dropped: bool,
 }
@@ -153,8 +155,19 @@ impl Answers {
         self.promises.get(&question).map(|answer| answer.promise)
     }
 
+    /// The same, for a call that names the question: whoever does so may do it again.
+    pub(crate) fn use_at(&mut self, question: u64, at: u64) -> Option<Ref> {
+        let answer = self.promises.get_mut(&question)?;
+        if !answer.is_open && answer.at < at {
+            self.returned.remove(&(answer.at, question));
+            self.returned.insert((at, question));
+            answer.at = at;
+        }
+        Some(answer.promise)
+    }
+
     pub(crate) fn add(&mut self, question: u64, promise: Ref) {
-        self.promises.insert(question, Answer { promise, is_open: true, is_dropped: false });
+        self.promises.insert(question, Answer { promise, is_open: true, at: 0, is_dropped: false });
         self.open += 1;
     }
 
@@ -169,13 +182,14 @@ impl Answers {
             return Closed::Unknown;
         };
         answer.is_open = false;
+        answer.at = at;
         self.open -= 1;
         if answer.is_dropped {
             let promise = answer.promise;
             self.promises.remove(&question);
             return Closed::Dropped(promise);
         }
-        self.returned.push_back((question, at));
+        self.returned.insert((at, question));
         Closed::Told
     }
 
@@ -186,17 +200,15 @@ impl Answers {
             answer.is_dropped = true;
             return None;
         }
-        self.promises.remove(&question).map(|answer| answer.promise)
+        let answer = self.promises.remove(&question)?;
+        self.returned.remove(&(answer.at, question));
+        Some(answer.promise)
     }
 
-    /// The oldest answer that was given before so many bytes.
-    pub(crate) fn pop_before(&mut self, at: u64) -> Option<Option<Ref>> {
-        let &(question, given) = self.returned.front()?;
-        if given >= at {
-            return None;
-        }
-        self.returned.pop_front();
-        Some(self.drop(question))
+    /// The oldest answer that was given, and used last, before so many bytes.
+    pub(crate) fn pop_before(&mut self, before: u64) -> Option<Ref> {
+        let &(at, question) = self.returned.first()?;
+        if at < before { self.drop(question) } else { None }
     }
 
     pub(crate) fn len(&self) -> usize {

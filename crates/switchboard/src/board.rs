@@ -278,6 +278,11 @@ impl Switchboard {
         self.entries.get(&of)?.owner
     }
 
+    /// Whether anybody still refers to the reference.
+    pub fn knows(&self, reference: Ref) -> bool {
+        self.entries.contains_key(&reference)
+    }
+
     /// Whether the reference is a promise that has not settled.
     pub fn is_pending(&self, promise: Ref) -> bool {
         let state = self.entries.get(&promise).map(|entry| &entry.state);

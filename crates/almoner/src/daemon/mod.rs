@@ -1,6 +1,7 @@
 //! The daemon: owns the store, drives runs, answers on `control.sock`.
 
 pub mod agents;
+pub mod endo;
 pub mod engine;
 pub mod gardener;
 pub mod keys;

@@ -13,6 +13,7 @@ mod backup;
 mod bad_input;
 mod closing;
 mod crash;
+mod endo;
 mod home;
 mod journey;
 mod load;

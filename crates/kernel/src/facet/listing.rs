@@ -52,7 +52,7 @@ impl Listed<'_> {
     }
 }
 
-fn message(txn: &mut dyn ReadTxn, own: &FormulaId, letter: &Letter) -> Result<Value, Refusal> {
+pub(super) fn message(txn: &mut dyn ReadTxn, own: &FormulaId, letter: &Letter) -> Result<Value, Refusal> {
     let (Some(message), Some(id)) = (&letter.message, letter.mail.message) else {
         return Ok(Value::undefined());
     };

@@ -6,6 +6,7 @@
 //! anything, and a plan is made of the state as it is now: the command checks again.
 
 mod args;
+mod follow;
 mod host;
 mod interface;
 mod listing;
@@ -26,9 +27,12 @@ use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
 
+pub use follow::{Follow, Names, added, messages, names, removed, settled_in};
 pub use interface::{Facet, Method, Param, Presence, Shape, Support, facet};
 pub use locator::{BadLocator, Locator};
-pub use plan::{Action, DrawToken, Need, ParseWorker, Plan, ReadAs, Seal, StartWorker, Then, result};
+pub use plan::{
+    Action, DrawToken, Need, ParseWorker, Plan, ReadAs, Seal, StartWorker, TakeBytes, Then, result,
+};
 pub use refusal::Refusal;
 
 use args::Args;
@@ -83,10 +87,12 @@ pub fn plan(
             hub(txn, *view, target, method, args)?
         }
         Formula::Endo { .. } => host::endo(txn, &reached.id, &reached.formula, method)?,
-        Formula::Blob { .. } => {
-            let read_as = if method == "json" { ReadAs::Json } else { ReadAs::Text };
-            names::blob(txn, *view, target, read_as)?
-        }
+        Formula::Blob { hash, bytes } => match method {
+            "sha256" => Some(Plan::need(Need::Digest { hash: *hash })),
+            "streamBase64" => Some(Plan::need(Need::Stream { hash: *hash, bytes: *bytes })),
+            "json" => names::blob(txn, *view, target, ReadAs::Json)?,
+            _ => names::blob(txn, *view, target, ReadAs::Text)?,
+        },
         _ => None,
     };
     // Every method that is said to be supported has its place above; a test holds that.

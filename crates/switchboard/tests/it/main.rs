@@ -1,4 +1,10 @@
 //! What the table promises to those who share it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stands where a user does, and says so by panicking when something is wrong"
+)]
 
 mod laws;
 
