@@ -1,6 +1,6 @@
 // Mail without questions.
 import { E } from '@endo/far';
-import { equal, fails, lastMessage, newGuest, ok, test } from './harness.mjs';
+import { equal, fails, isPending, lastMessage, newGuest, ok, test } from './harness.mjs';
 
 test('mail: a package arrives in both mailboxes', async client => {
   const { host } = await client();
@@ -51,8 +51,10 @@ test('mail: dismiss', async client => {
   await E(host).send(name, ['two'], [], []);
   await E(guest).dismiss(0n);
   equal((await E(guest).listMessages()).map(({ number }) => number), [1n]);
-  const { dismisser } = await lastMessage(E, guest);
+  const { dismisser, dismissed } = await lastMessage(E, guest);
+  ok(await isPending(dismissed), 'dismissed already');
   await E(dismisser).dismiss();
+  equal(await dismissed, undefined);
   equal(await E(guest).listMessages(), []);
   await fails(E(guest).dismiss(9n), '9');
 });

@@ -180,7 +180,8 @@ impl Desk {
     fn follow(&mut self, follow: Follow) -> Result<String, Refusal> {
         Ok(match follow {
             Follow::Names { agent, target } => {
-                let names = facet::names(&mut self.store, &self.view(agent), &target)?;
+                let view = self.view(agent);
+                let names = facet::names(&mut self.store, &view, &target)?;
                 let shown: Vec<&str> = names.entries.iter().map(|(name, _)| name.as_str()).collect();
                 let first = names.entries.first().map(|(name, id)| facet::added(name, id));
                 let events = names.events.is_some();

@@ -3,8 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use kernel::event::Change;
+use kernel::formula::Formula;
 use kernel::table::PromiseRow;
-use kernel::{FormulaId, table};
+use kernel::txn::{Owner, ReadTxn, StoreFault};
+use kernel::{FormulaId, MessageNumber, query, table};
 use passable::{Remote, Value};
 use switchboard::{Action, Call, Full, Key, Name, Outcome, Party, Ref, Side, Switchboard, To};
 
@@ -45,8 +48,33 @@ pub enum Thing {
         /// The promise.
         id: FormulaId,
     },
+    /// That a message was dismissed, once it is.
+    Dismissed {
+        /// In whose mailbox.
+        agent: FormulaId,
+        /// Its number there.
+        number: MessageNumber,
+    },
     /// An iterator.
     Iterator,
+}
+
+impl Thing {
+    /// What settles it, if it is a promise.
+    fn cause(&self) -> Option<Cause> {
+        match self {
+            Thing::Promise { id, .. } | Thing::Settled { id } => Some(Cause::Settled(*id)),
+            Thing::Dismissed { agent, number } => Some(Cause::Dismissed(*agent, *number)),
+            Thing::Object(_) | Thing::Iterator => None,
+        }
+    }
+}
+
+/// What settles a promise here, as events tell it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Cause {
+    Settled(FormulaId),
+    Dismissed(FormulaId, MessageNumber),
 }
 
 /// A formula as somebody reaches it.
@@ -67,8 +95,12 @@ pub struct Home {
     keys: HashMap<Thing, Key>,
     references: HashMap<Ref, Key>,
     next: Key,
-    /// Promises of the store's that had not settled when they were last looked at.
-    pending: BTreeSet<Key>,
+    /// Promises that must be looked at.
+    fresh: BTreeSet<Key>,
+    /// Promises that have not settled, by what settles them.
+    waiting: HashMap<Cause, BTreeSet<Key>>,
+    /// Under whom events about these are recorded, and up to which event they are known.
+    cursors: HashMap<Owner, u64>,
     pub(super) feeds: HashMap<Key, Feed>,
     pub(super) uploads: HashMap<u64, Upload>,
     pub(super) last_upload: u64,
@@ -97,7 +129,9 @@ impl Home {
             keys: HashMap::new(),
             references: HashMap::new(),
             next: 0,
-            pending: BTreeSet::new(),
+            fresh: BTreeSet::new(),
+            waiting: HashMap::new(),
+            cursors: HashMap::new(),
             feeds: HashMap::new(),
             uploads: HashMap::new(),
             last_upload: 0,
@@ -116,7 +150,7 @@ impl Home {
 
     /// Whether anything here waits for news.
     pub fn waits(&self) -> bool {
-        !self.pending.is_empty() || !self.feeds.is_empty()
+        !self.fresh.is_empty() || !self.waiting.is_empty() || !self.feeds.is_empty()
     }
 
     /// What the client refers to in the store.
@@ -129,7 +163,7 @@ impl Home {
                     pins.extend(&object.through);
                 }
                 Thing::Promise { id, .. } | Thing::Settled { id } => drop(pins.insert(*id)),
-                Thing::Iterator => {}
+                Thing::Dismissed { .. } | Thing::Iterator => {}
             }
         }
         pins
@@ -138,7 +172,8 @@ impl Home {
     /// The client is gone.
     pub fn close(&mut self, board: &mut Switchboard, reason: &str) {
         board.end(self.side, Value::error("Error", reason));
-        self.pending.clear();
+        self.fresh.clear();
+        self.waiting.clear();
         self.feeds.clear();
         self.uploads.clear();
     }
@@ -151,13 +186,13 @@ impl Home {
             return Ok(*known);
         }
         let key = self.next;
-        let new = match thing {
-            Thing::Object(_) | Thing::Iterator => board.object(self.side, key)?,
-            Thing::Promise { .. } | Thing::Settled { .. } => board.promise(self.side, Some(key))?,
+        let new = match thing.cause() {
+            Some(_) => board.promise(self.side, Some(key))?,
+            None => board.object(self.side, key)?,
         };
         self.next += 1;
-        if let Thing::Promise { .. } | Thing::Settled { .. } = thing {
-            self.pending.insert(key);
+        if thing.cause().is_some() {
+            self.fresh.insert(key);
         }
         self.references.insert(new, key);
         if thing != Thing::Iterator {
@@ -180,14 +215,21 @@ impl Home {
     }
 
     fn forget(&mut self, key: Key) {
-        if let Some((thing, reference)) = self.things.remove(&key) {
-            self.references.remove(&reference);
-            if self.keys.get(&thing) == Some(&key) {
-                self.keys.remove(&thing);
+        self.fresh.remove(&key);
+        self.feeds.remove(&key);
+        let Some((thing, reference)) = self.things.remove(&key) else { return };
+        self.references.remove(&reference);
+        if self.keys.get(&thing) == Some(&key) {
+            self.keys.remove(&thing);
+        }
+        if let Some(cause) = thing.cause()
+            && let Some(keys) = self.waiting.get_mut(&cause)
+        {
+            keys.remove(&key);
+            if keys.is_empty() {
+                self.waiting.remove(&cause);
             }
         }
-        self.pending.remove(&key);
-        self.feeds.remove(&key);
     }
 
     /// Promises that have settled are nobody's, so nobody says when they are no longer used.
@@ -236,12 +278,25 @@ impl Home {
         Ok(Value::promise(self.intern(board, Thing::Settled { id })?))
     }
 
+    /// A promise of when a message is dismissed.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn dismissed(
+        &mut self,
+        board: &mut Switchboard,
+        agent: FormulaId,
+        number: MessageNumber,
+    ) -> Result<Value<Ref>, Full> {
+        Ok(Value::promise(self.intern(board, Thing::Dismissed { agent, number })?))
+    }
+
     /// The formula that a live reference stands for; `None` if it is the client's own.
     pub fn formula(&self, reference: Ref) -> Option<FormulaId> {
         match &self.things.get(self.references.get(&reference)?)?.0 {
             Thing::Object(object) => Some(object.id),
             Thing::Promise { id, .. } => Some(*id),
-            Thing::Settled { .. } | Thing::Iterator => None,
+            Thing::Settled { .. } | Thing::Dismissed { .. } | Thing::Iterator => None,
         }
     }
 
@@ -294,59 +349,162 @@ impl Home {
 
     /// Settles promises and feeds iterators.
     pub fn look_around(&mut self, context: &Context<'_>) {
+        self.read_events(context);
         self.look_at_promises(context);
         self.feed_all(context);
     }
 
+    /// Which promises have to be looked at again, by what the events since the last time say.
+    fn read_events(&mut self, context: &Context<'_>) {
+        if self.waiting.is_empty() {
+            self.cursors.clear();
+            return;
+        }
+        let (cursors, causes) = (&mut self.cursors, &mut Vec::new());
+        // What cannot be read now is read at the next news.
+        let _ = context.server.daemon.read(|txn| {
+            for (owner, seen) in cursors.iter_mut() {
+                read_causes(txn, owner, seen, causes)?;
+            }
+            Ok(())
+        });
+        for cause in causes {
+            self.fresh.extend(self.waiting.remove(cause).unwrap_or_default());
+        }
+    }
+
     /// Settles what the store says has settled.
     fn look_at_promises(&mut self, context: &Context<'_>) {
-        let mut seen = BTreeSet::new();
-        // A promise's value may be another promise, which is looked at as well.
-        loop {
-            let fresh: Vec<Key> = self.pending.iter().filter(|key| !seen.contains(*key)).copied().collect();
-            if fresh.is_empty() {
-                return;
-            }
-            for key in fresh {
-                seen.insert(key);
-                self.look_at_promise(context, key);
+        // A promise's value may hold another promise, which is looked at as well.
+        while !self.fresh.is_empty() {
+            let keys = std::mem::take(&mut self.fresh);
+            let looked: Vec<(Key, Thing, Ref)> = keys
+                .into_iter()
+                .filter_map(|key| self.things.get(&key).map(|(thing, found)| (key, thing.clone(), *found)))
+                .collect();
+            let found = context.server.daemon.read(|txn| {
+                looked.iter().map(|(_, thing, _)| look(txn, thing)).collect::<Result<Vec<_>, _>>()
+            });
+            match found {
+                Ok(states) => {
+                    for ((key, _, reference), state) in looked.into_iter().zip(states) {
+                        self.learn(context, key, reference, state);
+                    }
+                }
+                // What cannot be read now fails: nobody would look again.
+                Err(failure) => {
+                    let mut board = context.board();
+                    for (_, _, reference) in looked {
+                        let error = Value::error("Error", failure.message.raw().to_owned());
+                        board.resolve(self.side, reference, Err(error));
+                    }
+                }
             }
         }
     }
 
-    fn look_at_promise(&mut self, context: &Context<'_>, key: Key) {
-        let Some((thing, reference)) = self.things.get(&key).cloned() else { return };
-        let (Thing::Promise { id, .. } | Thing::Settled { id }) = &thing else { return };
-        let found = context.server.daemon.read(|txn| {
-            let row = table::promise(txn, id)?;
-            let interfaces = match &row {
-                Some(PromiseRow::Fulfilled { value }) => convert::interfaces(txn, value)?,
-                _ => Interfaces::new(),
-            };
-            Ok((row, interfaces))
-        });
-        let mut board = context.board();
-        let outcome: Outcome = match (found, &thing) {
-            // What cannot be read now is read later.
-            (Err(_) | Ok((Some(PromiseRow::Pending), _)), _) => return,
-            (Ok((Some(PromiseRow::Fulfilled { .. }), _)), Thing::Settled { .. }) => {
-                Ok(Value::string("fulfilled"))
+    fn learn(&mut self, context: &Context<'_>, key: Key, reference: Ref, state: State) {
+        let outcome: Outcome = match state {
+            State::Pending { cause, owner, seen } => {
+                self.waiting.entry(cause).or_default().insert(key);
+                // Events that others have not seen yet are not passed over.
+                self.cursors.entry(owner).or_insert(seen);
+                return;
             }
-            (Ok((Some(PromiseRow::Rejected { .. }), _)), Thing::Settled { .. }) => {
-                Ok(Value::string("rejected"))
+            State::Word(word) => Ok(word.map_or(Value::undefined(), Value::string)),
+            State::Broken(reason) => Err(Value::error("Error", reason)),
+            State::Kept { value, interfaces, agent, id } => {
+                let reach = Object { id, agent, through: vec![] };
+                let shown = self.show(&mut context.board(), &value, &interfaces, &reach);
+                shown.map_err(|full| Value::error("Error", full.to_string()))
             }
-            (Ok((Some(PromiseRow::Fulfilled { value }), interfaces)), Thing::Promise { agent, .. }) => {
-                let reach = Object { id: *id, agent: *agent, through: vec![] };
-                match self.show(&mut board, &value, &interfaces, &reach) {
-                    Ok(value) => Ok(value),
-                    Err(full) => Err(Value::error("Error", full.to_string())),
-                }
-            }
-            (Ok((Some(PromiseRow::Rejected { reason }), _)), _) => Err(Value::error("Error", reason)),
-            (Ok(_), _) => Err(Value::error("Error", "the promise was collected")),
         };
-        self.pending.remove(&key);
-        board.resolve(self.side, reference, outcome);
+        context.board().resolve(self.side, reference, outcome);
+    }
+}
+
+/// What is known of a promise.
+enum State {
+    /// Nothing yet: what settles it, under whom that is recorded, and the last event before this was said.
+    Pending { cause: Cause, owner: Owner, seen: u64 },
+    /// A word, or nothing.
+    Word(Option<&'static str>),
+    /// It was broken.
+    Broken(String),
+    /// It has a value.
+    Kept { value: kernel::Value, interfaces: Interfaces, agent: FormulaId, id: FormulaId },
+}
+
+fn look(txn: &mut dyn ReadTxn, thing: &Thing) -> Result<State, StoreFault> {
+    let last = |txn: &mut dyn ReadTxn, owner: &Owner| {
+        Ok::<_, StoreFault>(table::last_event(txn, owner)?.map_or(0, |event| event.seq))
+    };
+    Ok(match thing {
+        Thing::Promise { id, .. } | Thing::Settled { id } => match table::promise(txn, id)? {
+            Some(PromiseRow::Pending) => {
+                let row = table::formula(txn, id)?;
+                let Some(Formula::Promise { asker, .. }) = row.map(|row| row.formula) else {
+                    return Ok(State::Broken("the promise was collected".to_owned()));
+                };
+                let seen = last(txn, &asker.0)?;
+                State::Pending { cause: Cause::Settled(*id), owner: asker.0, seen }
+            }
+            Some(PromiseRow::Fulfilled { value }) => match thing {
+                Thing::Promise { agent, .. } => {
+                    let interfaces = convert::interfaces(txn, &value)?;
+                    State::Kept { value, interfaces, agent: *agent, id: *id }
+                }
+                _ => State::Word(Some("fulfilled")),
+            },
+            Some(PromiseRow::Rejected { reason }) => match thing {
+                Thing::Promise { .. } => State::Broken(reason),
+                _ => State::Word(Some("rejected")),
+            },
+            None => State::Broken("the promise was collected".to_owned()),
+        },
+        Thing::Dismissed { agent, number } => {
+            let letter = query::message(txn, agent, *number)?;
+            match letter.is_some_and(|letter| letter.message.is_some()) {
+                true => {
+                    let cause = Cause::Dismissed(*agent, *number);
+                    State::Pending { cause, owner: agent.number, seen: last(txn, &agent.number)? }
+                }
+                false => State::Word(None),
+            }
+        }
+        Thing::Object(_) | Thing::Iterator => State::Word(None),
+    })
+}
+
+/// What the events of one agent since `seen` settle.
+fn read_causes(
+    txn: &mut dyn ReadTxn,
+    owner: &Owner,
+    seen: &mut u64,
+    causes: &mut Vec<Cause>,
+) -> Result<(), StoreFault> {
+    /// How many events are read at a time.
+    const BATCH: usize = 256;
+    loop {
+        let events = query::events(txn, owner, *seen, BATCH)?;
+        let full = events.len() == BATCH;
+        for event in events {
+            *seen = event.seq;
+            match event.change {
+                Change::Settled { promise, .. } => causes.push(Cause::Settled(promise)),
+                Change::Dismissed { number } => {
+                    // All agents of a store are of one node.
+                    if let Some(endo) = table::endo(txn)? {
+                        let agent = FormulaId { number: *owner, node: endo.node };
+                        causes.push(Cause::Dismissed(agent, number));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !full {
+            return Ok(());
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use kernel::command::Reply;
 use kernel::facet::{self, Action, Follow, Need, ParseWorker, Plan, Refusal, StartWorker, Then};
 use kernel::formula::Formula;
 use kernel::slot::Slot;
-use kernel::{FormulaId, Pattern, Value, table};
+use kernel::{FormulaId, MessageNumber, Pattern, Value, table};
 use passable::{Remote, Untrusted, to_base64};
 use switchboard::{Outcome, Ref};
 use worker::definition::Bundle;
@@ -162,14 +162,17 @@ impl Home {
         reach: &Object,
     ) -> Result<passable::Value<Ref>, switchboard::Full> {
         let mut board = context.board();
-        let settled = facet::settled_in(message);
         let shown = self.show(&mut board, message, interfaces, reach)?;
-        let (Some(promise), Some(record)) = (settled, shown.as_record()) else { return Ok(shown) };
-        let settled = self.settled(&mut board, promise)?;
-        let fields = record.iter().map(|(name, value)| {
-            let value = if *name == "settled" { settled.clone() } else { value.clone() };
-            (name.clone(), value)
-        });
+        let Some(record) = shown.as_record() else { return Ok(shown) };
+        let mut fields: Vec<_> = record.iter().filter(|(name, _)| *name != "settled").cloned().collect();
+        if let Some(promise) = facet::settled_in(message) {
+            fields.push(("settled".into(), self.settled(&mut board, promise)?));
+        }
+        let number = message.get("number").and_then(Value::as_bigint);
+        if let Some(number) = number.and_then(|number| u64::try_from(number).ok()) {
+            let dismissed = self.dismissed(&mut board, reach.agent, MessageNumber(number))?;
+            fields.push(("dismissed".into(), dismissed));
+        }
         Ok(passable::Value::record(fields).unwrap_or_else(|_| passable::Value::too_deep()))
     }
 
