@@ -60,7 +60,7 @@ pub fn names(txn: &mut dyn ReadTxn, view: &View, target: &FormulaId) -> Result<N
         true => Some(Hub::Agent(*target)),
         false => view.enter(txn, &Found::Formula(*target), "followNameChanges", 0)?,
     };
-    let hub = hub.ok_or_else(|| Fault::NotHeld(*target))?;
+    let hub = hub.ok_or(Fault::NotHeld(*target))?;
     let store = match &hub {
         Hub::Agent(agent) => hub::directory_of(txn, agent)?,
         other => Some(other.clone()),

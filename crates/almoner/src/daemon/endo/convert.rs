@@ -47,16 +47,30 @@ pub fn rebuild<C, D, E>(
 /// What the interfaces of the objects in a value are called.
 pub type Interfaces = BTreeMap<FormulaId, &'static str>;
 
-/// Looks up what the objects in a value can be asked to do.
+/// Looks up what the objects in a value can be asked to do, of those that do not say it themselves.
 ///
 /// # Errors
 /// When the store fails.
 pub fn interfaces(txn: &mut dyn ReadTxn, value: &kernel::Value) -> Result<Interfaces, StoreFault> {
+    let mut unsaid = Vec::new();
+    collect_unsaid(value, &mut unsaid);
     let mut found = Interfaces::new();
-    for id in value.references() {
-        if let Some(reached) = table::reach(txn, id)? {
-            found.insert(*id, facet::facet(reached.formula.kind()).name);
+    for id in unsaid {
+        if !found.contains_key(&id)
+            && let Some(reached) = table::reach(txn, &id)?
+        {
+            found.insert(id, facet::facet(reached.formula.kind()).name);
         }
     }
     Ok(found)
+}
+
+fn collect_unsaid(value: &kernel::Value, found: &mut Vec<FormulaId>) {
+    match value {
+        Value::Remotable(remote) if remote.iface.is_none() => found.push(remote.reference),
+        Value::Array(array) => array.iter().for_each(|value| collect_unsaid(value, found)),
+        Value::Record(record) => record.iter().for_each(|(_, value)| collect_unsaid(value, found)),
+        Value::Tagged(tagged) => collect_unsaid(tagged.payload(), found),
+        _ => {}
+    }
 }

@@ -36,10 +36,13 @@ pub struct Feed {
 }
 
 enum Source {
-    Names(Following, Option<Locator>),
+    Names(Box<Following>, Option<Box<Locator>>),
     Messages { next: MessageNumber },
     Bytes,
 }
+
+/// Names with what they stand for now, if they stand for anything.
+type Changes = Vec<(String, Option<FormulaId>)>;
 
 /// Names that are followed.
 struct Following {
@@ -61,7 +64,7 @@ impl Following {
         &mut self,
         txn: &mut dyn ReadTxn,
         now_ms: i64,
-    ) -> Result<Result<Vec<(String, Option<FormulaId>)>, facet::Refusal>, StoreFault> {
+    ) -> Result<Result<Changes, facet::Refusal>, StoreFault> {
         let mut changes = Vec::new();
         if let Some((owner, store)) = self.events {
             loop {
@@ -113,7 +116,7 @@ impl Feed {
     /// The names of a directory.
     pub fn names(agent: FormulaId, target: FormulaId, names: Names, reach: Object) -> Feed {
         let items = names.entries.iter().map(|(name, id)| facet::added(name, id)).collect();
-        Feed::new(Source::Names(Following::new(agent, target, &names), None), reach, items)
+        Feed::new(Source::Names(Box::new(Following::new(agent, target, &names)), None), reach, items)
     }
 
     /// The names of one thing in a directory.
@@ -126,8 +129,8 @@ impl Feed {
     ) -> Feed {
         let own = names.entries.iter().filter(|(_, id)| *id == locator.id).map(|(name, _)| name.as_str());
         let first = named("add", locator, own.collect());
-        let following = Following::new(agent, target, &names);
-        Feed::new(Source::Names(following, Some(locator.clone())), reach, vec![first])
+        let following = Box::new(Following::new(agent, target, &names));
+        Feed::new(Source::Names(following, Some(Box::new(locator.clone()))), reach, vec![first])
     }
 
     /// The messages of an agent's.
