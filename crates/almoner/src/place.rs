@@ -30,8 +30,19 @@ pub struct Place {
 pub struct EndoPlace {
     /// The socket.
     pub socket: PathBuf,
-    /// Whether it was named for this daemon, and not only where any daemon of Endo's would listen.
-    pub is_ours: bool,
+    /// Whose the socket is.
+    pub claim: Claim,
+}
+
+/// Whose a socket is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Somebody wants a daemon of Endo's there.
+    Asked,
+    /// It lies in a home of our own.
+    Own,
+    /// Any daemon of Endo's would listen there.
+    Shared,
 }
 
 /// The name of Endo's socket in its directory.
@@ -41,7 +52,7 @@ impl Place {
     /// Everything under one directory, given by its absolute path.
     pub fn under(home: &Path) -> Place {
         let runtime = short_enough(home.join("run"));
-        let endo = EndoPlace { socket: runtime.join(ENDO_SOCKET), is_ours: true };
+        let endo = EndoPlace { socket: runtime.join(ENDO_SOCKET), claim: Claim::Own };
         Place {
             endo,
             state: home.join("state"),
@@ -106,7 +117,7 @@ impl Place {
         let runtime = named("ENDO_EPHEMERAL_STATE_PATH").unwrap_or_else(|| state.join("run"));
         let socket = named("ENDO_SOCK_PATH").unwrap_or_else(|| runtime.join(ENDO_SOCKET));
         Place {
-            endo: EndoPlace { socket, is_ours: true },
+            endo: EndoPlace { socket, claim: Claim::Asked },
             cache: named("ENDO_CACHE_PATH").unwrap_or_else(|| state.join("cache")),
             runtime: short_enough(runtime),
             state,
@@ -134,7 +145,7 @@ impl Place {
 /// Where Endo's clients look when nothing is said.
 fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
     if let Some(socket) = env("ENDO_SOCK_PATH").or_else(|| env("ENDO_SOCK")).map(PathBuf::from) {
-        return EndoPlace { socket, is_ours: true };
+        return EndoPlace { socket, claim: Claim::Asked };
     }
     let socket = match env("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir()) {
         Some(dir) => dir.join("endo").join(ENDO_SOCKET),
@@ -144,7 +155,7 @@ fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
             std::env::temp_dir().join(format!("endo-{user}")).join(ENDO_SOCKET)
         }
     };
-    EndoPlace { socket, is_ours: false }
+    EndoPlace { socket, claim: Claim::Shared }
 }
 
 /// A socket's path has little room; a directory that leaves too little gets a stand-in named by its hash.
@@ -198,6 +209,35 @@ mod tests {
     #[test]
     fn without_a_home_there_is_advice() {
         assert!(place(&[]).unwrap_err().help.contains("ALMONER_HOME"));
+    }
+
+    #[test]
+    fn a_daemon_of_endos_is_where_it_is_told_to_be() {
+        let endo = [
+            ("HOME", "/h"),
+            ("ENDO_STATE_PATH", "/e/state"),
+            ("ENDO_EPHEMERAL_STATE_PATH", "/e/run"),
+            ("ENDO_CACHE_PATH", "/e/cache"),
+            ("ENDO_SOCK_PATH", "/e/captp.sock"),
+        ];
+        let told = place(&endo).unwrap();
+        assert_eq!(told.state, Path::new("/e/state"));
+        assert_eq!(told.socket(), Path::new("/e/run/control.sock"));
+        assert_eq!(told.weights(), Path::new("/e/cache/models"));
+        let socket = |socket: &str, claim| EndoPlace { socket: socket.into(), claim };
+        assert_eq!(told.endo, socket("/e/captp.sock", Claim::Asked));
+        let least = place(&[("HOME", "/h"), ("ENDO_STATE_PATH", "/e/state")]).unwrap();
+        assert_eq!(least.endo, socket("/e/state/run/captp0.sock", Claim::Asked));
+        // A home of one's own goes first.
+        let own = place(&[&endo[..], &[("ALMONER_HOME", "/a")]].concat()).unwrap();
+        assert_eq!(
+            (own.state.as_path(), own.endo),
+            (Path::new("/a/state"), socket("/a/run/captp0.sock", Claim::Own))
+        );
+        // Where any daemon of Endo's would be, another one may be.
+        let nobody = place(&[("HOME", "/h"), ("USER", "me")]).unwrap();
+        let shared = std::env::temp_dir().join("endo-me/captp0.sock");
+        assert_eq!(nobody.endo, EndoPlace { socket: shared, claim: Claim::Shared });
     }
 
     #[test]

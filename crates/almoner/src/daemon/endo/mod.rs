@@ -26,7 +26,7 @@ use worker::World as _;
 
 use super::serve::Server;
 use crate::exit::{Exit, Failure};
-use crate::place::Place;
+use crate::place::{Claim, Place};
 use link::Link;
 
 /// How many clients may be connected at a time.
@@ -69,14 +69,34 @@ impl Shared {
 /// When the socket cannot be made.
 pub fn start(server: &Arc<Server>, place: &Place) -> Result<Option<Endo>, Failure> {
     let endo = &place.endo;
-    if endo.is_ours {
-        return listen(server, place).map(Some);
+    match endo.claim {
+        Claim::Asked => {
+            let traces = write_down(server, place)?;
+            listen(server, place, traces).map(Some)
+        }
+        // Where none can be, on a full disk or under a path that is too long, nobody has asked for one.
+        Claim::Own => Ok(listen(server, place, vec![]).ok()),
+        // A live daemon of Endo's own keeps its socket.
+        Claim::Shared => match UnixStream::connect(&endo.socket) {
+            Ok(_) => Ok(None),
+            Err(_) => Ok(listen(server, place, vec![]).ok()),
+        },
     }
-    // A live daemon of Endo's own keeps its socket, and where none can be nobody has asked for one.
-    match UnixStream::connect(&endo.socket) {
-        Ok(_) => Ok(None),
-        Err(_) => Ok(listen(server, place).ok()),
+}
+
+/// Writes down what Endo's clients look for, before anybody can connect; what must go when the daemon does.
+fn write_down(server: &Server, place: &Place) -> Result<Vec<PathBuf>, Failure> {
+    let path = place.state.join("root");
+    let root = format!("{}\n", server.daemon.host);
+    // It is the same each time, and a full disk is no reason not to start.
+    if std::fs::read_to_string(&path).ok().as_deref() != Some(&root) {
+        std::fs::write(&path, root)
+            .map_err(|e| Failure::new(Exit::Failure, format!("{}: {e}", path.display())))?;
     }
+    crate::place::private_dir(&place.runtime)?;
+    let pid = place.runtime.join("endo.pid");
+    let _ = std::fs::write(&pid, format!("{}\n", std::process::id()));
+    Ok(vec![pid])
 }
 
 /// Listens. Whoever holds the store's lock owns the socket, so an old one is removed.
@@ -95,22 +115,8 @@ fn bind(socket: &Path) -> Result<UnixListener, Failure> {
     Ok(listener)
 }
 
-fn listen(server: &Arc<Server>, place: &Place) -> Result<Endo, Failure> {
+fn listen(server: &Arc<Server>, place: &Place, mut traces: Vec<PathBuf>) -> Result<Endo, Failure> {
     let endo = &place.endo;
-    let mut traces = Vec::new();
-    if endo.is_ours {
-        let fail = |path: &PathBuf| {
-            let path = path.display().to_string();
-            move |e: std::io::Error| Failure::new(Exit::Failure, format!("{path}: {e}"))
-        };
-        // Before anybody can connect: whoever waits for the socket finds both.
-        let root = place.state.join("root");
-        std::fs::write(&root, format!("{}\n", server.daemon.host)).map_err(fail(&root))?;
-        let pid = place.runtime.join("endo.pid");
-        crate::place::private_dir(&place.runtime)?;
-        std::fs::write(&pid, format!("{}\n", std::process::id())).map_err(fail(&pid))?;
-        traces.push(pid);
-    }
     let listener = bind(&endo.socket)?;
     traces.push(endo.socket.clone());
     let shared = Arc::new(Shared {
