@@ -58,12 +58,21 @@ const NEEDS: &[Need] = &[
         program: "npm",
         arguments: &["--version"],
         packages: &["nodejs", "npm"],
-        why: "the emulator of the model vendors is a Node program",
+        why: "the emulator of the model vendors and Endo's own client are Node programs",
     },
 ];
 
 /// Node programs for the tests, with their versions. `node` is a Node binary: Debian's own is too old for the rest.
-const NODE_TOOLS: &[&str] = &["node@22", "@copilotkit/aimock@1.43.0"];
+const NODE_TOOLS: &[&str] = &[
+    "node@22",
+    "@copilotkit/aimock@1.43.0",
+    // Endo's own client.
+    "@endo/captp@4.5.1",
+    "@endo/far@1.1.14",
+    "@endo/init@1.1.13",
+    "@endo/netstring@1.1.1",
+    "@endo/patterns@1.9.1",
+];
 
 /// Python packages for the tests, with their versions.
 const PYTHON_TOOLS: &[&str] = &["xllamacpp==2026.10.11549"];

@@ -21,13 +21,40 @@ pub struct Place {
     home: Option<PathBuf>,
     /// Where model weights lie, if `ALMONER_MODELS` says so: several homes can share them.
     models: Option<PathBuf>,
+    /// Where Endo's clients look for a daemon.
+    pub endo: EndoPlace,
 }
+
+/// Where Endo's clients look for a daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndoPlace {
+    /// The socket.
+    pub socket: PathBuf,
+    /// Whose the socket is.
+    pub claim: Claim,
+}
+
+/// Whose a socket is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Somebody wants a daemon of Endo's there.
+    Asked,
+    /// It lies in a home of our own.
+    Own,
+    /// Any daemon of Endo's would listen there.
+    Shared,
+}
+
+/// The name of Endo's socket in its directory.
+const ENDO_SOCKET: &str = "captp0.sock";
 
 impl Place {
     /// Everything under one directory, given by its absolute path.
     pub fn under(home: &Path) -> Place {
         let runtime = short_enough(home.join("run"));
+        let endo = EndoPlace { socket: runtime.join(ENDO_SOCKET), claim: Claim::Own };
         Place {
+            endo,
             state: home.join("state"),
             cache: home.join("cache"),
             runtime,
@@ -54,6 +81,9 @@ impl Place {
         if let Some(home) = env("ALMONER_HOME").map(PathBuf::from) {
             return Ok(Place { models, ..Place::under(&std::path::absolute(&home).unwrap_or(home)) });
         }
+        if let Some(state) = env("ENDO_STATE_PATH").map(PathBuf::from) {
+            return Ok(Place::of_endo(&state, env));
+        }
         let home = env("HOME").map(PathBuf::from).ok_or_else(|| {
             Failure::new(
                 Exit::Failure,
@@ -70,12 +100,30 @@ impl Place {
             None => short_enough(state.join("run")),
         };
         Ok(Place {
+            endo: endo(env),
             state,
             cache: base("XDG_CACHE_HOME", ".cache").join("almoner"),
             runtime,
             home: None,
             models,
         })
+    }
+
+    /// Where a daemon of Endo's is told to be.
+    fn of_endo(state: &Path, env: &dyn Fn(&str) -> Option<OsString>) -> Place {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let named = |name: &str| env(name).map(|path| absolute(Path::new(&path)));
+        let state = absolute(state);
+        let runtime = named("ENDO_EPHEMERAL_STATE_PATH").unwrap_or_else(|| state.join("run"));
+        let socket = named("ENDO_SOCK_PATH").unwrap_or_else(|| runtime.join(ENDO_SOCKET));
+        Place {
+            endo: EndoPlace { socket, claim: Claim::Asked },
+            cache: named("ENDO_CACHE_PATH").unwrap_or_else(|| state.join("cache")),
+            runtime: short_enough(runtime),
+            state,
+            home: None,
+            models: env("ALMONER_MODELS").and_then(|dir| std::path::absolute(dir).ok()),
+        }
     }
 
     /// The socket on which the daemon takes commands.
@@ -92,6 +140,22 @@ impl Place {
     pub fn weights(&self) -> PathBuf {
         self.models.clone().unwrap_or_else(|| self.cache.join("models"))
     }
+}
+
+/// Where Endo's clients look when nothing is said.
+fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
+    if let Some(socket) = env("ENDO_SOCK_PATH").or_else(|| env("ENDO_SOCK")).map(PathBuf::from) {
+        return EndoPlace { socket, claim: Claim::Asked };
+    }
+    let socket = match env("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir()) {
+        Some(dir) => dir.join("endo").join(ENDO_SOCKET),
+        None => {
+            let user = env("USER").unwrap_or_else(|| "anonymous".into());
+            let user = user.to_string_lossy().into_owned();
+            std::env::temp_dir().join(format!("endo-{user}")).join(ENDO_SOCKET)
+        }
+    };
+    EndoPlace { socket, claim: Claim::Shared }
 }
 
 /// A socket's path has little room; a directory that leaves too little gets a stand-in named by its hash.
@@ -145,6 +209,35 @@ mod tests {
     #[test]
     fn without_a_home_there_is_advice() {
         assert!(place(&[]).unwrap_err().help.contains("ALMONER_HOME"));
+    }
+
+    #[test]
+    fn a_daemon_of_endos_is_where_it_is_told_to_be() {
+        let endo = [
+            ("HOME", "/h"),
+            ("ENDO_STATE_PATH", "/e/state"),
+            ("ENDO_EPHEMERAL_STATE_PATH", "/e/run"),
+            ("ENDO_CACHE_PATH", "/e/cache"),
+            ("ENDO_SOCK_PATH", "/e/captp.sock"),
+        ];
+        let told = place(&endo).unwrap();
+        assert_eq!(told.state, Path::new("/e/state"));
+        assert_eq!(told.socket(), Path::new("/e/run/control.sock"));
+        assert_eq!(told.weights(), Path::new("/e/cache/models"));
+        let socket = |socket: &str, claim| EndoPlace { socket: socket.into(), claim };
+        assert_eq!(told.endo, socket("/e/captp.sock", Claim::Asked));
+        let least = place(&[("HOME", "/h"), ("ENDO_STATE_PATH", "/e/state")]).unwrap();
+        assert_eq!(least.endo, socket("/e/state/run/captp0.sock", Claim::Asked));
+        // A home of one's own goes first.
+        let own = place(&[&endo[..], &[("ALMONER_HOME", "/a")]].concat()).unwrap();
+        assert_eq!(
+            (own.state.as_path(), own.endo),
+            (Path::new("/a/state"), socket("/a/run/captp0.sock", Claim::Own))
+        );
+        // Where any daemon of Endo's would be, another one may be.
+        let nobody = place(&[("HOME", "/h"), ("USER", "me")]).unwrap();
+        let shared = std::env::temp_dir().join("endo-me/captp0.sock");
+        assert_eq!(nobody.endo, EndoPlace { socket: shared, claim: Claim::Shared });
     }
 
     #[test]

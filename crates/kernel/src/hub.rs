@@ -336,7 +336,7 @@ pub fn directory(txn: &mut dyn ReadTxn, store: FormulaId) -> Result<Option<Hub>,
     })
 }
 
-fn directory_of(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Option<Hub>, Fault> {
+pub(crate) fn directory_of(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Option<Hub>, Fault> {
     let Some(agent) = table::formula(txn, agent)?.and_then(|row| row.formula.agent().copied()) else {
         return Ok(None);
     };

@@ -99,7 +99,7 @@ mod visible;
 
 pub use codec::error::{DecodeError, Problem, Segment};
 pub use codec::json::Bounds;
-pub use codec::{CapData, MAX_DIGITS, capdata, ordered, plist, smallcaps};
+pub use codec::{CapData, MAX_DIGITS, capdata, from_base64, ordered, plist, smallcaps, to_base64};
 pub use explain::{
     Explanation, PatternCheckError, decode, pattern_check, pattern_check_line, pattern_from_argument,
 };

@@ -32,8 +32,13 @@ const BESIDE: &[(&str, &str, &str)] = &[
 ];
 
 /// Crates that may know these of ours and no others, however low.
-const ONLY: &[(&str, &[&str])] =
-    &[("passable", &[]), ("kernel", &["passable"]), ("store", &["kernel", "passable"])];
+const ONLY: &[(&str, &[&str])] = &[
+    ("passable", &[]),
+    ("kernel", &["passable"]),
+    ("switchboard", &["passable"]),
+    ("captp", &["passable", "switchboard"]),
+    ("store", &["kernel", "passable"]),
+];
 
 /// The project's own tool stands outside: it knows none of the crates, and none knows it.
 const OUTSIDE: &str = "xtask";

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use kernel::FormulaId;
 use kernel::collect;
 use kernel::command::{Act, Reply};
 
@@ -34,8 +35,9 @@ impl Gardener {
         Gardener { commits: 0, quiet_since: Instant::now(), last: Instant::now() }
     }
 
-    /// Called about once a second: works if the store has been quiet, or if it has been long enough.
-    pub fn look_around(&mut self, desk: &Desk) {
+    /// Called about once a second: works if the store has been quiet, or if it has been long enough. What `pins` says
+    /// must stay: somebody who is connected refers to it.
+    pub fn look_around(&mut self, desk: &Desk, pins: &dyn Fn() -> BTreeSet<FormulaId>) {
         let commits = desk.daemon.store.stats().commits;
         if commits != self.commits {
             self.commits = commits;
@@ -50,7 +52,7 @@ impl Gardener {
             return;
         }
         for _ in 0..COMMITS {
-            let act = Act::Collect { budget: BUDGET, pinned: BTreeSet::new() };
+            let act = Act::Collect { budget: BUDGET, pinned: pins() };
             match desk.daemon.apply(act).map(|outcome| outcome.reply) {
                 Ok(Reply::Collected { done: false, .. }) => {}
                 _ => break,

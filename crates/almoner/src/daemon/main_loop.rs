@@ -66,6 +66,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         }
     });
     server.desk.engine.recover()?;
+    let endo = super::endo::start(&server, place)?;
     let accepting = Arc::downgrade(&server);
     std::thread::spawn(move || Server::accept(&accepting, &listener));
     let mut busy = Instant::now();
@@ -74,16 +75,19 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     let mut tick = daemon.news.tick();
     while !daemon.is_stopping() {
         tick = daemon.news.wait(&daemon.host, tick, Duration::from_secs(1)).tick;
-        if server.has_clients() || !engine.at_work().is_empty() {
+        let has_clients = server.has_clients() || endo.as_ref().is_some_and(super::endo::Endo::has_clients);
+        if has_clients || !engine.at_work().is_empty() {
             busy = Instant::now();
         }
-        gardener.look_around(&server.desk);
+        gardener
+            .look_around(&server.desk, &|| endo.as_ref().map(super::endo::Endo::pins).unwrap_or_default());
         if manner.idle.is_some_and(|idle| busy.elapsed() >= idle) {
             daemon.stop();
         }
     }
     // Nobody new is let in; what is at work ends at its next step, and its journal says where.
     let _ = std::fs::remove_file(place.socket());
+    drop(endo);
     close(server, &closed);
     Ok(Exit::Ok)
 }

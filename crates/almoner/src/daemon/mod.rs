@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod desk;
+pub mod endo;
 pub mod engine;
 pub mod gardener;
 pub mod keys;

@@ -13,6 +13,7 @@ mod backup;
 mod bad_input;
 mod closing;
 mod crash;
+mod endo;
 mod holding;
 mod home;
 mod hosts;

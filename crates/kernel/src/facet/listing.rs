@@ -59,7 +59,7 @@ impl Listed<'_> {
     }
 }
 
-fn message(
+pub(super) fn message(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
     own: &FormulaId,

@@ -3,8 +3,9 @@
 use passable::Untrusted;
 
 use super::args::{self, Args};
+use super::follow::Follow;
 use super::listing;
-use super::plan::{Plan, Then};
+use super::plan::{Need, Plan, Then};
 use super::refusal::Refusal;
 use crate::command::{MailAct, Send};
 use crate::id::FormulaId;
@@ -24,6 +25,7 @@ pub(super) fn plan(
     let mut then = Then::Nothing;
     let act = match method {
         "listMessages" => return Ok(Some(Plan::Live(listing::messages(txn, &agent)?))),
+        "followMessages" => return Ok(Some(Plan::need(Need::Follow(Follow::Messages { agent })))),
         "resolve" => MailAct::Resolve { number: args.number(0)?, path: args.path(1)? },
         "reject" => MailAct::Reject {
             number: args.number(0)?,

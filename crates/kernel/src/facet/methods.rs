@@ -97,11 +97,11 @@ const NAMES: &[Method] = &[
     reads("identify", PATH, "The identifier of what has the name; undefined if nothing has."),
     reads("locate", PATH, "The locator of what has the name; undefined if nothing has."),
     reads("reverseLocate", LOCATOR, "The names here of what the locator stands for."),
-    reads("followLocatorNameChanges", LOCATOR, "Follows the names of what the locator stands for.").not_yet(),
+    reads("followLocatorNameChanges", LOCATOR, "Follows the names of what the locator stands for."),
     reads("list", PATH, "The names in this directory, or in the one at the path: special names first."),
     reads("listIdentifiers", PATH, "The identifiers of all that has a name, each once."),
     reads("listLocators", PATH, "A record from names to locators."),
-    reads("followNameChanges", &[], "Follows names as they come and go.").not_yet(),
+    reads("followNameChanges", &[], "Follows names as they come and go."),
     reads("lookup", NAME, "What has the name: the value itself, or a reference."),
     reads("maybeLookup", NAME, "What has the name; undefined if the first name is unknown."),
     reads("reverseLookup", &[req("presence", Any)], "The names here of something."),
@@ -147,8 +147,7 @@ const AGENT: &[Method] = &[
         "storeBlob",
         &[req("readerRef", Remotable), opt("petNameOrPath", NameOrPath)],
         "Keeps the bytes of a reader under the name.",
-    )
-    .not_yet(),
+    ),
     changes(
         "storeValue",
         &[req("value", Any), req("petNameOrPath", NameOrPath)],
@@ -189,7 +188,7 @@ const AGENT: &[Method] = &[
 
 const MAIL: &[Method] = &[
     reads("listMessages", &[], "All messages that were not dismissed, oldest first."),
-    reads("followMessages", &[], "Follows messages as they come.").not_yet(),
+    reads("followMessages", &[], "Follows messages as they come."),
     sends(
         "resolve",
         &[req("messageNumber", Number), req("petNameOrPath", NameOrPath)],
@@ -386,8 +385,8 @@ const MESSAGE: &[Method] =
     &[changes("dismiss", &[], "Hides the message in your own inbox and drops what it refers to.")];
 
 const BLOB: &[Method] = &[
-    reads("sha256", &[], "The SHA-256 hash of the bytes.").not_yet(),
-    reads("streamBase64", &[], "The bytes piece by piece.").not_yet(),
+    reads("sha256", &[], "The SHA-256 hash of the bytes."),
+    reads("streamBase64", &[], "The bytes piece by piece."),
     reads("text", &[], "The bytes as text."),
     reads("json", &[], "The bytes as the value that they say in JSON."),
 ];

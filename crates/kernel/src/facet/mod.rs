@@ -7,6 +7,7 @@
 //! still to come, and is no formula, are [`Live`].
 
 mod args;
+mod follow;
 mod host;
 mod interface;
 mod listing;
@@ -28,10 +29,13 @@ use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
 
+pub use follow::{Follow, Names, added, messages, names, removed};
 pub use interface::{Facet, Method, Param, Presence, Shape, Support, facet};
 pub use live::Live;
 pub use locator::{BadLocator, Locator};
-pub use plan::{Action, DrawToken, Need, ParseWorker, Plan, ReadAs, Seal, StartWorker, Then, result};
+pub use plan::{
+    Action, DrawToken, Need, ParseWorker, Plan, ReadAs, Seal, StartWorker, TakeBytes, Then, result,
+};
 pub use refusal::Refusal;
 
 use args::Args;
@@ -86,10 +90,12 @@ pub fn plan(
             hub(txn, *view, target, method, args)?
         }
         Formula::Endo { .. } => host::endo(txn, &reached.id, &reached.formula, method)?,
-        Formula::Blob { .. } => {
-            let read_as = if method == "json" { ReadAs::Json } else { ReadAs::Text };
-            names::blob(txn, *view, target, read_as)?
-        }
+        Formula::Blob { hash, bytes } => match method {
+            "sha256" => Some(Plan::need(Need::Digest { hash: *hash })),
+            "streamBase64" => Some(Plan::need(Need::Stream { hash: *hash, bytes: *bytes })),
+            "json" => names::blob(txn, *view, target, ReadAs::Json)?,
+            _ => names::blob(txn, *view, target, ReadAs::Text)?,
+        },
         _ => None,
     };
     // Every method that is said to be supported has its place above; a test holds that.

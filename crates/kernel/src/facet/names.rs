@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::args::{self, Args};
+use super::follow::Follow;
 use super::locator::Locator;
-use super::plan::{Action, Need, Plan, ReadAs, Then};
+use super::plan::{Action, Need, Plan, ReadAs, TakeBytes, Then};
 use super::present::{self, Here, behind, way};
 use super::refusal::Refusal;
 use crate::command::{Act, Fault, NameAct};
@@ -80,6 +81,19 @@ impl Place<'_> {
                 Some(id) => self.names_of(&id.clone())?,
                 None => Value::array([]),
             },
+            "followNameChanges" => {
+                let follow = Follow::Names { agent: self.view.agent, target: self.target };
+                return Ok(Some(Plan::need(Need::Follow(follow))));
+            }
+            "followLocatorNameChanges" => {
+                let given = args.text(0)?;
+                let locator = given.parse::<Locator>()?;
+                if entries(self.txn, &self.here)?.iter().all(|(_, id)| *id != locator.id) {
+                    return Err(Refusal::Argument(format!("nothing here has the locator {given:?}")));
+                }
+                let follow = Follow::Locator { agent: self.view.agent, target: self.target, locator };
+                return Ok(Some(Plan::need(Need::Follow(follow))));
+            }
             "readText" => return self.read(&args.path(0)?).map(Some),
             "maybeReadText" => {
                 let path = args.path(0)?;
@@ -100,6 +114,7 @@ impl Place<'_> {
             "storeIdentifier"
                 | "storeLocator"
                 | "storeValue"
+                | "storeBlob"
                 | "remove"
                 | "move"
                 | "copy"
@@ -137,6 +152,17 @@ impl Place<'_> {
                 value: args.get(0).cloned().unwrap_or(Value::Undefined),
                 path: behind(&before, &args.path(1)?)?,
             },
+            "storeBlob" => {
+                let Some(reader) = args.get(0).and_then(Value::as_reference).copied() else {
+                    return Ok(None);
+                };
+                let Some(path) = args.maybe_path(1)? else {
+                    let what = "bytes without a name are not kept: say the name as well";
+                    return Err(Refusal::Argument(what.to_owned()));
+                };
+                let take = TakeBytes { reader, actor: agent, base, path: behind(&before, &path)? };
+                return Ok(Some(Plan::need(Need::Take(take))));
+            }
             "remove" => NameAct::Remove { path: behind(&before, &whole(args.rest()?)?)? },
             "move" => {
                 NameAct::Move { from: behind(&before, &args.path(0)?)?, to: behind(&before, &args.path(1)?)? }
@@ -205,7 +231,7 @@ impl Place<'_> {
 }
 
 /// The names in a hub that stand for formulas.
-fn entries(txn: &mut dyn ReadTxn, here: &Here) -> Result<Vec<(String, FormulaId)>, Refusal> {
+pub(super) fn entries(txn: &mut dyn ReadTxn, here: &Here) -> Result<Vec<(String, FormulaId)>, Refusal> {
     let mut all = Vec::new();
     for name in here.view.list(txn, &here.hub)? {
         if let Some(Found::Formula(id)) = here.entry(txn, &name)? {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use passable::Untrusted;
 
+use super::follow::Follow;
 use super::live::Live;
 use super::locator::Locator;
 use super::refusal::Refusal;
-use crate::command::{Act, Define, Filled, GrantAct, MailAct, Reply, Start};
+use crate::command::{Act, Define, Filled, GrantAct, MailAct, NameAct, Reply, Start};
 use crate::formula::Sealed;
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
 use crate::name::NamePath;
@@ -118,6 +119,22 @@ pub enum Need {
         /// What they are read as.
         read_as: ReadAs,
     },
+    /// The SHA-256 of bytes beside the store must be taken: in hexadecimal digits, it is the answer.
+    Digest {
+        /// What the store knows the bytes by.
+        hash: BlobHash,
+    },
+    /// Bytes from beside the store must be handed out piece by piece, as text in Base64.
+    Stream {
+        /// Their hash.
+        hash: BlobHash,
+        /// How many there are.
+        bytes: u64,
+    },
+    /// Bytes must be taken piece by piece, as text in Base64, from an iterator that the caller has given.
+    Take(TakeBytes),
+    /// Something must be followed, by an iterator.
+    Follow(Follow),
     /// Secrets must be sealed.
     Seal(Seal),
     /// A random token must be drawn.
@@ -154,6 +171,29 @@ impl ReadAs {
                 Ok(value.widen())
             }
         }
+    }
+}
+
+/// Bytes that a caller hands over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakeBytes {
+    /// The iterator: what the caller has given, whatever that is.
+    pub reader: FormulaId,
+    pub(super) actor: FormulaId,
+    /// Where the path begins, if not in the actor's own directory.
+    pub(super) base: Option<FormulaId>,
+    pub(super) path: NamePath,
+}
+
+impl TakeBytes {
+    /// Goes on with the bytes, which must lie beside the store by then.
+    pub fn with(self, hash: BlobHash, bytes: u64) -> Action {
+        let act = NameAct::StoreBlob { hash, bytes, path: self.path };
+        let act = match self.base {
+            Some(base) => NameAct::Within { base, act: Box::new(act) },
+            None => act,
+        };
+        Action { actor: self.actor, act: Act::Name(act), then: Then::Object { interface: "EndoBlob" } }
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::command::{Binding, Command, Start, Target};
-use kernel::facet::{self, Facet, Live, Need, Plan, Refusal, Support};
+use kernel::facet::{self, Facet, Follow, Live, Need, Plan, Refusal, Support};
 use kernel::formula::Sealed;
 use kernel::hub::View;
 use kernel::run::{Input, Shape};
-use kernel::{BlobHash, FormulaId, NamePath, Pattern, Value, table};
+use kernel::{BlobHash, FormulaId, MessageNumber, NamePath, Pattern, Value, table};
 
 use crate::map_store::MapStore;
 use crate::world::{env, methods, program, text};
@@ -162,6 +162,10 @@ impl Desk {
                     };
                     (format!("start {}, ", need.worker.name), need.with(start))
                 }
+                Need::Digest { .. } => return Ok("digest".to_owned()),
+                Need::Stream { bytes, .. } => return Ok(format!("stream {bytes} bytes")),
+                Need::Take(take) => ("take, ".to_owned(), take.with(BlobHash::of(b"taken"), 5)),
+                Need::Follow(follow) => return self.follow(follow),
                 Need::Terminate => return Ok("terminate".to_owned()),
             },
         };
@@ -171,6 +175,25 @@ impl Desk {
         let outcome = kernel::apply(&mut after, &env(self.ticks), command)?;
         self.store = after;
         Ok(format!("{said}{:?}", facet::result(&action.then, &outcome.reply)))
+    }
+
+    /// What is there when following begins.
+    fn follow(&mut self, follow: Follow) -> Result<String, Refusal> {
+        Ok(match follow {
+            Follow::Names { agent, target } => {
+                let view = self.view(agent);
+                let names = facet::names(&mut self.store, &view, &target)?;
+                let shown: Vec<&str> = names.entries.iter().map(|(name, _)| name.as_str()).collect();
+                let first = names.entries.first().map(|(name, id)| facet::added(name, id));
+                let events = names.events.is_some();
+                format!("follow names {shown:?}, with events {events}, first {first:?}")
+            }
+            Follow::Locator { locator, .. } => format!("follow the names of {locator}"),
+            Follow::Messages { agent } => {
+                let (all, next) = facet::messages(&mut self.store, &agent, MessageNumber(0), 100)?;
+                format!("follow messages after {} of them, from {next}", all.len())
+            }
+        })
     }
 
     /// The same text with names for identifiers, which are numbered in the order in which they occur.

@@ -105,7 +105,7 @@ pub(crate) fn read_slot<'a, C>(digits: &str, slots: &'a [C]) -> Result<&'a C, Pr
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Bytes in padded base64.
-pub(crate) fn to_base64(bytes: &[u8]) -> String {
+pub fn to_base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
@@ -123,7 +123,10 @@ pub(crate) fn to_base64(bytes: &[u8]) -> String {
 }
 
 /// Bytes from padded base64; refuses every spelling but the one that [`to_base64`] writes.
-pub(crate) fn from_base64(text: &str) -> Result<Vec<u8>, Problem> {
+///
+/// # Errors
+/// [`Problem::Base64`].
+pub fn from_base64(text: &str) -> Result<Vec<u8>, Problem> {
     let digit = |byte: u8| match byte {
         b'A'..=b'Z' => Ok(byte - b'A'),
         b'a'..=b'z' => Ok(byte - b'a' + 26),

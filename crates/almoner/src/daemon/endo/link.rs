@@ -1,0 +1,158 @@
+//! One connection.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use captp::netstring::{Decoder, LONGEST};
+use captp::{Message, Options, Session};
+use kernel::FormulaId;
+use switchboard::{Full, Switchboard};
+
+use super::Shared;
+use super::home::{Context, Home};
+use super::out::Out;
+use crate::daemon::serve::Server;
+
+/// How long a client that is let go of gets to take what it was sent.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// One connection: the session with the client, and the objects that the client sees.
+pub struct Link {
+    state: Mutex<State>,
+    out: Out,
+}
+
+struct State {
+    session: Session,
+    home: Home,
+    /// How many of the written bytes the session knows of.
+    told: u64,
+}
+
+impl Link {
+    /// A connection whose root object is the store's, for its host.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn open(
+        board: &mut Switchboard,
+        stream: UnixStream,
+        root: FormulaId,
+        host: FormulaId,
+    ) -> Result<Link, Full> {
+        let (home, root) = Home::open(board, root, host)?;
+        let session = Session::open(board, root, Options::default())?;
+        Ok(Link { state: Mutex::new(State { session, home, told: 0 }), out: Out::new(stream) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what waits. Runs on a thread of its own.
+    pub fn write(&self) {
+        self.out.write();
+    }
+
+    /// Reads and does what is asked until the client goes. Runs on a thread of its own.
+    pub fn read(&self, shared: &Weak<Shared>, mut stream: UnixStream) {
+        let mut decoder = Decoder::new(LONGEST);
+        let mut buffer = vec![0; 64 << 10];
+        let reason = loop {
+            let count = match stream.read(&mut buffer) {
+                Ok(0) => break "the client has gone".to_owned(),
+                Ok(count) => count,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => break e.to_string(),
+            };
+            decoder.push(buffer.get(..count).unwrap_or_default());
+            // The store must be free to close while a client is silent.
+            let Some(shared) = shared.upgrade() else { break "the daemon ends".to_owned() };
+            let Some(server) = shared.server.upgrade() else { break "the daemon ends".to_owned() };
+            if let Some(reason) = self.take_in(&shared, &server, &mut decoder) {
+                break reason;
+            }
+        };
+        if let Some(shared) = shared.upgrade() {
+            self.end(&shared, &reason);
+        } else {
+            self.out.close(Duration::ZERO);
+        }
+    }
+
+    /// Does all that has come; a reason when the connection is over.
+    fn take_in(&self, shared: &Shared, server: &Server, decoder: &mut Decoder) -> Option<String> {
+        loop {
+            if !self.out.wait_for_room() {
+                return Some("the client takes nothing".to_owned());
+            }
+            let message = match decoder.next() {
+                Ok(Some(bytes)) => Message::read(bytes).map_err(|violation| violation.to_string()),
+                Ok(None) => return None,
+                Err(error) => Err(error.to_string()),
+            };
+            let mut state = self.lock();
+            let State { session, home, told } = &mut *state;
+            {
+                let mut board = shared.board();
+                let written = self.out.written();
+                session.wrote(&mut board, written - std::mem::replace(told, written));
+                match message {
+                    // What is wrong is told to the client.
+                    Ok(message) => drop(session.receive(&mut board, message)),
+                    Err(reason) => session.violated(&mut board, &reason),
+                }
+            }
+            let context = Context { desk: &server.desk, board: &shared.board };
+            home.work(&context);
+            self.flush(shared, session);
+            if home.ends_daemon() {
+                server.desk.daemon.stop();
+            }
+            if let Some(reason) = session.over() {
+                return Some(reason.to_owned());
+            }
+        }
+    }
+
+    fn flush(&self, shared: &Shared, session: &mut Session) {
+        let messages = session.flush(&mut shared.board());
+        let messages: Vec<String> = messages.iter().map(Message::to_json).collect();
+        self.out.push(&messages);
+    }
+
+    /// Something in the store is new: settles promises and feeds iterators.
+    pub fn look_around(&self, shared: &Shared, server: &Server) {
+        let mut state = self.lock();
+        let State { session, home, .. } = &mut *state;
+        if session.over().is_some() || !home.waits() {
+            return;
+        }
+        let context = Context { desk: &server.desk, board: &shared.board };
+        home.look_around(&context);
+        home.work(&context);
+        self.flush(shared, session);
+    }
+
+    /// What the client refers to.
+    pub fn pins(&self) -> BTreeSet<FormulaId> {
+        self.lock().home.pins()
+    }
+
+    /// Ends the connection, and tells the client why if it still listens.
+    pub fn end(&self, shared: &Shared, reason: &str) {
+        let mut state = self.lock();
+        let State { session, home, .. } = &mut *state;
+        {
+            let mut board = shared.board();
+            session.disconnect(&mut board, reason);
+            home.close(&mut board, reason);
+        }
+        self.flush(shared, session);
+        drop(state);
+        self.out.close(FAREWELL);
+    }
+}

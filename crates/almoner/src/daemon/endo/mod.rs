@@ -1,0 +1,226 @@
+//! The listener for Endo's clients: CapTP over a unix socket, where Endo's clients look for it.
+//!
+//! Each connection has two threads: one reads and does what is asked ([`link`]), one writes what the socket did not take
+//! at once. What clients see as objects is in [`home`]: agents, directories, messages through `kernel::facet`, promises
+//! that settle when the store says so, and iterators over what comes. One more thread looks at the news for all of them.
+
+mod convert;
+mod follow;
+mod home;
+mod link;
+mod out;
+mod perform;
+mod upload;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use kernel::{FormulaId, table};
+use switchboard::Switchboard;
+use worker::World as _;
+
+use super::serve::Server;
+use crate::exit::{Exit, Failure};
+use crate::place::{Claim, Place};
+use link::Link;
+
+/// How many clients may be connected at a time.
+const MOST: usize = 512;
+
+/// The listener. Dropping it ends every connection.
+pub struct Endo {
+    shared: Arc<Shared>,
+    /// What lies there only while the daemon runs.
+    traces: Vec<PathBuf>,
+}
+
+/// What all connections share.
+struct Shared {
+    server: Weak<Server>,
+    board: Mutex<Switchboard>,
+    links: Mutex<Links>,
+    ending: AtomicBool,
+}
+
+#[derive(Default)]
+struct Links {
+    next: u64,
+    open: BTreeMap<u64, Arc<Link>>,
+}
+
+impl Shared {
+    fn board(&self) -> MutexGuard<'_, Switchboard> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn links(&self) -> MutexGuard<'_, Links> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Begins to listen. `None` if somebody else does where Endo's daemon would, and nobody has said that we should.
+///
+/// # Errors
+/// When the socket cannot be made.
+pub fn start(server: &Arc<Server>, place: &Place) -> Result<Option<Endo>, Failure> {
+    let endo = &place.endo;
+    match endo.claim {
+        Claim::Asked => {
+            let traces = write_down(server, place)?;
+            listen(server, place, traces).map(Some)
+        }
+        // Where none can be, on a full disk or under a path that is too long, nobody has asked for one.
+        Claim::Own => Ok(listen(server, place, vec![]).ok()),
+        // A live daemon of Endo's own keeps its socket.
+        Claim::Shared => match UnixStream::connect(&endo.socket) {
+            Ok(_) => Ok(None),
+            Err(_) => Ok(listen(server, place, vec![]).ok()),
+        },
+    }
+}
+
+/// Writes down what Endo's clients look for, before anybody can connect; what must go when the daemon does.
+fn write_down(server: &Server, place: &Place) -> Result<Vec<PathBuf>, Failure> {
+    let path = place.state.join("root");
+    let root = format!("{}\n", server.desk.daemon.host);
+    // It is the same each time, and a full disk is no reason not to start.
+    if std::fs::read_to_string(&path).ok().as_deref() != Some(&root) {
+        std::fs::write(&path, root)
+            .map_err(|e| Failure::new(Exit::Failure, format!("{}: {e}", path.display())))?;
+    }
+    crate::place::private_dir(&place.runtime)?;
+    let pid = place.runtime.join("endo.pid");
+    let _ = std::fs::write(&pid, format!("{}\n", std::process::id()));
+    Ok(vec![pid])
+}
+
+/// Listens. Whoever holds the store's lock owns the socket, so an old one is removed.
+fn bind(socket: &Path) -> Result<UnixListener, Failure> {
+    let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{}: {e}", socket.display()));
+    if let Some(dir) = socket.parent() {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(fail)?;
+    }
+    match std::fs::remove_file(socket) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(fail(e)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(socket).map_err(fail)?;
+    // Whoever gets in between these two lines is asked who they are all the same.
+    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).map_err(fail)?;
+    Ok(listener)
+}
+
+fn listen(server: &Arc<Server>, place: &Place, mut traces: Vec<PathBuf>) -> Result<Endo, Failure> {
+    let endo = &place.endo;
+    let listener = bind(&endo.socket)?;
+    traces.push(endo.socket.clone());
+    let shared = Arc::new(Shared {
+        server: Arc::downgrade(server),
+        board: Mutex::new(Switchboard::new()),
+        links: Mutex::default(),
+        ending: AtomicBool::new(false),
+    });
+    let accepting = Arc::downgrade(&shared);
+    std::thread::spawn(move || accept(&accepting, &listener));
+    let looking = Arc::downgrade(&shared);
+    let looking = move || look_at_news(&looking);
+    let thread = std::thread::Builder::new().name("endo-news".to_owned()).stack_size(super::STACK);
+    thread.spawn(looking).map_err(|e| Failure::new(Exit::Failure, format!("no thread: {e}")))?;
+    Ok(Endo { shared, traces })
+}
+
+impl Endo {
+    /// Whether anybody is connected.
+    pub fn has_clients(&self) -> bool {
+        !self.shared.links().open.is_empty()
+    }
+
+    /// What clients refer to: it must not be collected.
+    pub fn pins(&self) -> BTreeSet<FormulaId> {
+        let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
+        links.iter().flat_map(|link| link.pins()).collect()
+    }
+}
+
+impl Drop for Endo {
+    fn drop(&mut self) {
+        self.shared.ending.store(true, Ordering::SeqCst);
+        for trace in &self.traces {
+            let _ = std::fs::remove_file(trace);
+        }
+        let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
+        for link in links {
+            link.end(&self.shared, "the daemon ends");
+        }
+    }
+}
+
+/// Takes connections until the listener fails or the daemon ends.
+fn accept(shared: &Weak<Shared>, listener: &UnixListener) {
+    for stream in listener.incoming() {
+        let Some(shared) = shared.upgrade() else { return };
+        let Ok(stream) = stream else { continue };
+        // Connections that cannot be had are dropped, and the client is told so by their end.
+        let _ = let_in(&shared, stream);
+    }
+}
+
+fn let_in(shared: &Arc<Shared>, stream: UnixStream) -> std::io::Result<()> {
+    let peer = rustix::net::sockopt::socket_peercred(&stream)?;
+    if peer.uid != rustix::process::getuid() {
+        return Ok(());
+    }
+    let Some(server) = shared.server.upgrade() else { return Ok(()) };
+    let mut links = shared.links();
+    if shared.ending.load(Ordering::SeqCst) || server.desk.daemon.is_stopping() || links.open.len() >= MOST {
+        return Ok(());
+    }
+    let Ok(Some(root)) = server.desk.daemon.read(|txn| table::endo(txn)) else { return Ok(()) };
+    let host = server.desk.daemon.host;
+    let opened = Link::open(&mut shared.board(), stream.try_clone()?, root, host);
+    let link = Arc::new(opened.map_err(std::io::Error::other)?);
+    links.next += 1;
+    let number = links.next;
+    links.open.insert(number, Arc::clone(&link));
+    drop(links);
+    let (reading, writing) = (Arc::clone(&link), Arc::clone(&link));
+    let (sharing, forgetting) = (Arc::clone(shared), Arc::downgrade(shared));
+    let writer = std::thread::Builder::new().name("endo-writer".to_owned()).stack_size(256 << 10);
+    let reader = std::thread::Builder::new().name("endo-client".to_owned()).stack_size(super::STACK);
+    let spawned = writer.spawn(move || writing.write()).and_then(|_| {
+        reader.spawn(move || {
+            reading.read(&forgetting, stream);
+            if let Some(shared) = forgetting.upgrade() {
+                shared.links().open.remove(&number);
+            }
+        })
+    });
+    if spawned.is_err() {
+        link.end(&sharing, "no thread to be had");
+        sharing.links().open.remove(&number);
+    }
+    Ok(())
+}
+
+/// Tells connections of what is new in the store.
+fn look_at_news(shared: &Weak<Shared>) {
+    let mut tick = 0;
+    loop {
+        let Some(server) = shared.upgrade().and_then(|shared| shared.server.upgrade()) else { return };
+        if server.desk.daemon.is_stopping() {
+            return;
+        }
+        let daemon = &server.desk.daemon;
+        tick = daemon.news.wait(&daemon.host, tick, Duration::from_millis(500)).tick;
+        let Some(shared) = shared.upgrade() else { return };
+        let links: Vec<Arc<Link>> = shared.links().open.values().cloned().collect();
+        for link in links {
+            link.look_around(&shared, &server);
+        }
+    }
+}

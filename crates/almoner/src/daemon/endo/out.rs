@@ -1,0 +1,129 @@
+//! What is to be written to a client: at once if its socket takes it, else by a thread that waits.
+
+use std::io::Write as _;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use captp::netstring;
+use rustix::net::SendFlags;
+
+/// When so many bytes wait to be written, nothing more is read from the client.
+const ENOUGH: usize = 4 << 20;
+
+/// The bytes that wait for a client to take them.
+pub struct Out {
+    stream: UnixStream,
+    state: Mutex<State>,
+    changed: Condvar,
+    written: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<u8>,
+    /// How many bytes the writing thread has in its hands.
+    in_hand: usize,
+    closed: bool,
+}
+
+impl Out {
+    pub fn new(stream: UnixStream) -> Out {
+        Out { stream, state: Mutex::default(), changed: Condvar::new(), written: AtomicU64::new(0) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes messages, now or as soon as the client takes them.
+    pub fn push(&self, messages: &[String]) {
+        if messages.is_empty() {
+            return;
+        }
+        let mut bytes = Vec::with_capacity(messages.iter().map(|message| message.len() + 12).sum());
+        messages.iter().for_each(|message| netstring::write(message.as_bytes(), &mut bytes));
+        let mut state = self.lock();
+        if state.closed {
+            return;
+        }
+        let mut rest = &bytes[..];
+        if state.waiting.is_empty() && state.in_hand == 0 {
+            // Most of the time the socket has room, and no thread needs to be woken.
+            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+            while !rest.is_empty() {
+                match rustix::net::send(&self.stream, rest, flags) {
+                    Ok(sent) => rest = rest.get(sent..).unwrap_or_default(),
+                    Err(rustix::io::Errno::INTR) => {}
+                    // Whatever is wrong, the thread will meet it.
+                    Err(_) => break,
+                }
+            }
+            self.written.fetch_add((bytes.len() - rest.len()) as u64, Ordering::Relaxed);
+        }
+        if !rest.is_empty() {
+            state.waiting.extend_from_slice(rest);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Writes what waits, until the connection is closed. Runs on a thread of its own.
+    pub fn write(&self) {
+        loop {
+            let bytes = {
+                let mut state = self.lock();
+                while state.waiting.is_empty() && !state.closed {
+                    state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+                if state.waiting.is_empty() {
+                    return;
+                }
+                let bytes = std::mem::take(&mut state.waiting);
+                state.in_hand = bytes.len();
+                bytes
+            };
+            let done = (&self.stream).write_all(&bytes).is_ok();
+            self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            let mut state = self.lock();
+            state.in_hand = 0;
+            self.changed.notify_all();
+            if !done {
+                state.closed = true;
+                state.waiting = vec![];
+                return;
+            }
+        }
+    }
+
+    /// Waits until the client has taken enough that more can be asked. False when the connection is closed.
+    pub fn wait_for_room(&self) -> bool {
+        let mut state = self.lock();
+        while !state.closed && state.waiting.len() + state.in_hand > ENOUGH {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        !state.closed
+    }
+
+    /// How many bytes have gone to the client.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Closes the connection, when the client has taken what waits, or after a while.
+    pub fn close(&self, patience: Duration) {
+        let end = Instant::now() + patience;
+        let mut state = self.lock();
+        while !state.closed && state.waiting.len() + state.in_hand > 0 {
+            let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else {
+                break;
+            };
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.closed = true;
+        self.changed.notify_all();
+        // One that has ended already is as good.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}

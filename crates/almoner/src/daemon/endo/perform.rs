@@ -1,0 +1,326 @@
+//! Calls of the store's objects: planned by `kernel::facet`, and carried out.
+
+use std::collections::BTreeMap;
+
+use kernel::command::Reply;
+use kernel::facet::{self, Action, Follow, Live, Need, ParseWorker, Plan, Refusal, StartWorker, Then};
+use kernel::formula::Formula;
+use kernel::slot::Slot;
+use kernel::{FormulaId, Pattern, Value, table};
+use passable::{Remote, Untrusted, to_base64};
+use switchboard::{Outcome, Ref};
+use worker::definition::Bundle;
+
+use super::convert::{self, Interfaces};
+use super::follow::Feed;
+use super::home::{Context, Home, Object};
+use crate::control::protocol::{Response, RunRequest};
+use crate::daemon::{agents, secrets, start_run, world};
+use crate::exit::{Exit, Failure};
+
+/// What came of a call.
+enum Done {
+    /// A value, and the grants through which its references were found.
+    Value(Value, Vec<FormulaId>),
+    /// It takes longer; the answer comes by itself.
+    Later,
+    /// A live value.
+    Live(passable::Value<Ref>),
+}
+
+/// Why a call fails.
+enum Trouble {
+    Refusal(Refusal),
+    Failure(Box<Failure>),
+    Full(switchboard::Full),
+    Plain(String),
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Trouble {
+        Trouble::Refusal(refusal)
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Trouble {
+        Trouble::Failure(Box::new(failure))
+    }
+}
+
+impl From<switchboard::Full> for Trouble {
+    fn from(full: switchboard::Full) -> Trouble {
+        Trouble::Full(full)
+    }
+}
+
+impl Trouble {
+    fn to_value(&self) -> passable::Value<Ref> {
+        match self {
+            Trouble::Refusal(refusal) => passable::Value::error(refusal.class(), refusal.to_string()),
+            Trouble::Failure(failure) => passable::Value::error("Error", failure.message.raw().to_owned()),
+            Trouble::Full(full) => passable::Value::error("Error", full.to_string()),
+            Trouble::Plain(message) => passable::Value::error("Error", message.clone()),
+        }
+    }
+}
+
+/// What a client's own object stands for where a formula must stand: nothing that exists.
+const FOREIGN: [u8; 32] = [0; 32];
+
+impl Home {
+    /// Calls a method. `None` if the answer comes later.
+    pub fn perform(
+        &mut self,
+        context: &Context<'_>,
+        object: &Object,
+        method: &str,
+        args: &[passable::Value<Ref>],
+        answer: Ref,
+    ) -> Option<Outcome> {
+        match self.try_perform(context, object, method, args, answer) {
+            Ok(outcome) => outcome.map(Ok),
+            Err(trouble) => Some(Err(trouble.to_value())),
+        }
+    }
+
+    fn try_perform(
+        &mut self,
+        context: &Context<'_>,
+        object: &Object,
+        method: &str,
+        args: &[passable::Value<Ref>],
+        answer: Ref,
+    ) -> Result<Option<passable::Value<Ref>>, Trouble> {
+        let foreign = self.foreign_reference(args);
+        // An object of the client's own has no place in the store, but some methods use it at once.
+        if foreign.is_some() && !matches!(method, "storeBlob" | "storeTree" | "reverseLookup") {
+            return Err(Trouble::Plain("not durable: give it a name first".to_owned()));
+        }
+        let args = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
+        let daemon = &context.desk.daemon;
+        let view = daemon.view(object.agent);
+        let (plan, acting) = daemon.read(|txn| {
+            for grant in &object.through {
+                if let Some(finding) =
+                    table::reach(txn, grant)?.and_then(|reached| reached.ended(view.now_ms))
+                {
+                    let refusal = kernel::command::Fault::Revoked(finding.message);
+                    return Ok((Err(refusal.into()), object.agent));
+                }
+            }
+            // Whoever reaches an agent acts as the agent, and what it finds is the agent's.
+            let acting = match table::reach(txn, &object.id)? {
+                Some(reached) => match reached.formula {
+                    Formula::Host { .. } | Formula::Guest { .. } => reached.id,
+                    Formula::Endo { host, .. } => host,
+                    _ => object.agent,
+                },
+                None => object.agent,
+            };
+            Ok((facet::plan(txn, &view, &object.id, method, &args), acting))
+        })?;
+        let reach = Object { id: object.id, agent: acting, through: object.through.clone() };
+        let (value, through) = match self.carry_out(context, &reach, plan?, foreign, answer)? {
+            Done::Value(value, through) => (value, through),
+            Done::Later => return Ok(None),
+            Done::Live(value) => return Ok(Some(value)),
+        };
+        let reach = Object { through: reach.through.into_iter().chain(through).collect(), ..reach };
+        self.hand_over(context, &convert::live(&value), &reach).map(Some)
+    }
+
+    /// Makes a value of the store's live.
+    fn hand_over(
+        &mut self,
+        context: &Context<'_>,
+        value: &passable::Value<Live>,
+        reach: &Object,
+    ) -> Result<passable::Value<Ref>, Trouble> {
+        let interfaces = match value.references().is_empty() {
+            true => Interfaces::new(),
+            false => context.desk.daemon.read(|txn| convert::interfaces(txn, value))?,
+        };
+        Ok(self.show(&mut context.board(), value, &interfaces, reach)?)
+    }
+
+    /// The first reference in the arguments that is none of ours.
+    fn foreign_reference(&self, args: &[passable::Value<Ref>]) -> Option<Ref> {
+        let mut all = args.iter().flat_map(passable::Value::references);
+        all.find(|reference| self.formula(**reference).is_none()).copied()
+    }
+
+    /// What a client says, as the store takes it.
+    fn tell(&self, value: &passable::Value<Ref>) -> Value {
+        let told = convert::rebuild(value, &mut |remote: &Remote<Ref>, _| {
+            let foreign = FormulaId { number: FOREIGN, node: FOREIGN };
+            // What a client says of an interface is no news.
+            let reference = self.formula(remote.reference).unwrap_or(foreign);
+            Ok::<_, std::convert::Infallible>(Remote { reference, iface: None })
+        });
+        match told {
+            Ok(value) => value,
+            Err(never) => match never {},
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        context: &Context<'_>,
+        reach: &Object,
+        plan: Plan,
+        foreign: Option<Ref>,
+        answer: Ref,
+    ) -> Result<Done, Trouble> {
+        let desk = context.desk;
+        let plain = |value| Ok(Done::Value(value, vec![]));
+        let need = match plan {
+            Plan::Value(value) => return plain(value),
+            Plan::Live(value) => return Ok(Done::Live(self.hand_over(context, &value, reach)?)),
+            Plan::Through { value, through } => return Ok(Done::Value(value, through)),
+            Plan::Act(action) => return plain(act(context, *action)?),
+            Plan::Need(need) => *need,
+        };
+        match need {
+            Need::Bytes { bytes, next } => {
+                start_run::put(desk, &bytes)?;
+                plain(act(context, *next)?)
+            }
+            Need::Read { hash, read_as, .. } => plain(read_as.value(&blob(context, &hash)?)?),
+            Need::Digest { hash } => {
+                use sha2::Digest as _;
+                let digest = sha2::Sha256::digest(blob(context, &hash)?);
+                plain(Value::string(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+            }
+            Need::Stream { hash, .. } => {
+                let feed = Feed::bytes(blob(context, &hash)?);
+                Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
+            }
+            Need::Take(take) => match foreign {
+                Some(reader) => {
+                    self.upload(context, reader, take, reach.clone(), answer)?;
+                    Ok(Done::Later)
+                }
+                None => Err(Trouble::Plain("the reader must be an object of the caller's".to_owned())),
+            },
+            Need::Follow(follow) => {
+                let feed = start_feed(context, follow, reach)?;
+                Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
+            }
+            Need::Seal(seal) => {
+                let mut sealed = BTreeMap::new();
+                for (name, secret) in &seal.secrets {
+                    sealed.insert(name.clone(), secrets::seal(&desk.state, secret.raw())?);
+                }
+                plain(act(context, seal.with(sealed)?)?)
+            }
+            Need::Token(draw) => {
+                let mut token = [0; 32];
+                world::random(&mut token)?;
+                plain(act(context, draw.with(token))?)
+            }
+            Need::ParseWorker(parse) => plain(act(context, parse_worker(context, parse)?)?),
+            Need::StartWorker(start) => plain(start_worker(context, start)?),
+            Need::Terminate => {
+                self.ends_daemon = true;
+                plain(Value::undefined())
+            }
+        }
+    }
+}
+
+/// Applies a command; what its reply means.
+pub fn apply(context: &Context<'_>, action: Action) -> Result<Value, Failure> {
+    let outcome = context.desk.apply_as(action.actor, None, action.act)?;
+    Ok(facet::result(&action.then, &outcome.reply))
+}
+
+fn act(context: &Context<'_>, action: Action) -> Result<Value, Trouble> {
+    // What a message is not says so by itself.
+    Ok(apply(context, action)?)
+}
+
+/// Bytes from beside the store.
+pub fn blob(context: &Context<'_>, hash: &kernel::BlobHash) -> Result<Vec<u8>, Failure> {
+    let blobs = context.desk.daemon.store.blobs();
+    blobs.get(hash).map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))
+}
+
+fn start_feed(context: &Context<'_>, follow: Follow, reach: &Object) -> Result<Feed, Trouble> {
+    let daemon = &context.desk.daemon;
+    Ok(match follow {
+        Follow::Names { agent, target } => {
+            let view = daemon.view(agent);
+            let names = daemon.read(|txn| Ok(facet::names(txn, &view, &target)))??;
+            Feed::names(agent, target, names, reach.clone())
+        }
+        Follow::Locator { agent, target, locator } => {
+            let view = daemon.view(agent);
+            let names = daemon.read(|txn| Ok(facet::names(txn, &view, &target)))??;
+            Feed::locator(agent, target, names, &locator, reach.clone())
+        }
+        Follow::Messages { agent } => Feed::messages(Object { agent, ..reach.clone() }),
+    })
+}
+
+fn parse_worker(context: &Context<'_>, parse: ParseWorker) -> Result<Action, Failure> {
+    let source = parse.source().raw().to_owned();
+    let name = "worker".to_owned();
+    let bundle = Bundle { file: format!("{name}.worker"), name, source, includes: BTreeMap::new() };
+    let definition = start_run::parse(&bundle)?;
+    let worker = start_run::keep(context.desk, &bundle, definition.limits)?;
+    let slots = definition.slots.iter().map(|slot| {
+        let pattern = Pattern::remotable(slot.kind.to_string()).to_value();
+        let label = Untrusted::new(slot.label.clone().unwrap_or_default());
+        (slot.name.clone(), Slot { label, pattern })
+    });
+    Ok(parse.with(worker, slots.collect()))
+}
+
+/// Runs a worker that was proposed. Which model it gets is for whoever started the daemon to say.
+fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trouble> {
+    let desk = context.desk;
+    let no_model = || {
+        Trouble::Plain(
+            "no model is known here: set ALMONER_MODEL for the daemon, or endow on the command line"
+                .to_owned(),
+        )
+    };
+    let model = std::env::var("ALMONER_MODEL").map_err(|_| no_model())?;
+    // Each host has runs of its own.
+    let desk = &desk.of(start.actor, None)?;
+    let (bundle, _) = agents::proposed(desk, start.actor, start.number)?;
+    let Some(bundle) = bundle else {
+        return Err(Trouble::Plain("the message proposes no worker".to_owned()));
+    };
+    let request = RunRequest {
+        text: Untrusted::new("endow"),
+        name: bundle.name,
+        source: bundle.source,
+        includes: bundle.includes,
+        beside: None,
+        values: serde_json::Map::new(),
+        read_from: vec![],
+        documents: vec![],
+        each: None,
+        endow: vec![],
+        allow: vec![],
+        model,
+        dry_run: false,
+    };
+    let endowed = start_run::Endowed {
+        number: start.number,
+        names: start.bindings,
+        goes_to: start.goes_to,
+        result_name: start.result_name,
+    };
+    match start_run::start_as(desk, request, Some(endowed))? {
+        Response::Reply(reply @ Reply::Started { .. }) => Ok(facet::result(&Then::Promise, &reply)),
+        _ => Err(Trouble::Plain("the run was not started".to_owned())),
+    }
+}
+
+/// A piece of a stream.
+pub fn piece(bytes: &[u8]) -> Value {
+    Value::string(to_base64(bytes))
+}

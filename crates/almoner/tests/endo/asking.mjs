@@ -1,0 +1,244 @@
+// Questions: requests, forms, definitions, evaluations. Each gives a promise; nothing is held up by it.
+import { E } from '@endo/far';
+import { M } from '@endo/patterns';
+import { equal, fails, isPending, lastMessage, newGuest, ok, place, start, stop, test } from './harness.mjs';
+
+test('request: resolved with a value', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const answer = E(guest).request('@host', 'a number, please');
+  ok(await isPending(answer), 'answered at once');
+  const message = await lastMessage(E, host);
+  equal(message.type, 'request');
+  equal(message.description, 'a number, please');
+  ok(/type=promise$/.test(message.promiseId), message.promiseId);
+  await E(host).storeValue(42, 'answer');
+  await E(host).resolve(message.number, 'answer');
+  equal(await answer, 42);
+  equal(await message.settled, 'fulfilled');
+});
+
+test('request: resolved with an object', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const answer = E(guest).request('@host', 'a directory, please', 'directory');
+  // Pipelined: asked of what is not there yet.
+  const names = E(answer).list();
+  await E(host).makeDirectory('requested');
+  await E(host).storeValue(1, ['requested', 'x']);
+  await E(host).resolve((await lastMessage(E, host)).number, 'requested');
+  equal(await names, ['x']);
+  equal(await E(E(guest).lookup('directory')).list(), ['x']);
+});
+
+test('request: rejected with a reason', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const answer = E(guest).request('@host', 'everything, please');
+  await isPending(answer.catch(() => {}));
+  const message = await lastMessage(E, host);
+  await E(host).reject(message.number, 'certainly not');
+  await fails(answer, 'certainly not', 'Error');
+  equal(await message.settled, 'rejected');
+});
+
+test('request: rejected without a reason', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const answer = E(guest).request('@host', 'x');
+  answer.catch(() => {});
+  await isPending(answer.catch(() => 0));
+  await E(host).reject((await lastMessage(E, host)).number);
+  await fails(answer, 'Declined');
+});
+
+test('request: the same call under the same name attaches', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const one = E(guest).request('@host', 'once', 'kept');
+  const two = E(guest).request('@host', 'once', 'kept');
+  ok(await isPending(one), 'answered');
+  equal((await E(guest).listMessages()).length, 1);
+  await E(host).storeValue('both', 'for-both');
+  await E(host).resolve((await lastMessage(E, host)).number, 'for-both');
+  equal([await one, await two], ['both', 'both']);
+  equal(await E(guest).request('@host', 'once', 'kept'), 'both');
+  await fails(E(guest).request('@host', 'something else', 'kept'), '');
+});
+
+test('request: looking up its name waits for the answer', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  E(guest).request('@host', 'later', 'later').catch(() => {});
+  await isPending(E(guest).list());
+  const found = E(guest).lookup('later');
+  ok(await isPending(found), 'there already');
+  await E(host).storeValue('now', 'now');
+  await E(host).resolve((await lastMessage(E, host)).number, 'now');
+  equal(await found, 'now');
+});
+
+test('request: a second answer changes nothing', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const answer = E(guest).request('@host', 'x');
+  await isPending(answer);
+  const { number } = await lastMessage(E, host);
+  await E(host).storeValue('first', 'first');
+  await E(host).storeValue('second', 'second');
+  await E(host).resolve(number, 'first');
+  await E(host).resolve(number, 'second').catch(() => {});
+  equal(await answer, 'first');
+});
+
+test('request: what is no request cannot be resolved', async client => {
+  const { host } = await client();
+  const { name, guest } = await newGuest(E, host);
+  await E(host).send(name, ['hello'], [], []);
+  await fails(E(guest).resolve(0n, '@self'), '');
+  await fails(E(guest).reject(0n), '');
+  await fails(E(guest).resolve(5n, '@self'), '5');
+});
+
+test('form: filled in', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const fields = [
+    { name: 'title', label: 'Title' },
+    { name: 'count', label: 'How many', pattern: M.number(), default: 3 },
+  ];
+  const record = E(guest).form('@host', 'Fill this in', fields);
+  ok(await isPending(record), 'filled in already');
+  const message = await lastMessage(E, host);
+  equal(message.type, 'form');
+  equal(message.description, 'Fill this in');
+  equal(message.fields.map(({ name }) => name), ['title', 'count']);
+  await E(host).submit(message.number, { title: 'Report' });
+  equal(await record, { count: 3, title: 'Report' });
+  const value = await lastMessage(E, guest);
+  equal(value.type, 'value');
+  await E(guest).adopt(value.number, 'value', 'form-value');
+  equal(await E(guest).lookup('form-value'), { count: 3, title: 'Report' });
+});
+
+test('form: what does not fit is refused field by field', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const fields = [{ name: 'count', label: 'How many', pattern: M.gte(1) }];
+  E(guest).form('@host', 'How many?', fields).catch(() => {});
+  await isPending(E(guest).list());
+  const { number } = await lastMessage(E, host);
+  await fails(E(host).submit(number, { count: 'three' }), 'field "count"');
+  await fails(E(host).submit(number, { count: 0 }), 'field "count"');
+  await fails(E(host).submit(number, {}), 'count');
+  await fails(E(host).submit(number, { count: 1, more: 2 }), 'more');
+  await E(host).submit(number, { count: 1 });
+});
+
+test('form: a capability by its pet name', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const fields = { where: { label: 'Where', pattern: M.remotable('directory') } };
+  const record = E(guest).form('@host', { description: 'Where to?', fields });
+  record.catch(() => {});
+  await isPending(E(guest).list());
+  await E(host).makeDirectory('chosen');
+  await E(host).storeValue('here', ['chosen', 'x']);
+  await E(host).submit((await lastMessage(E, host)).number, { where: 'chosen' });
+  const { where } = await record;
+  equal(await E(where).lookup('x'), 'here');
+});
+
+test('form: a secret is sealed', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const record = E(guest).form('@host', 'Your key', [{ name: 'key', label: 'Key', secret: true }]);
+  await isPending(record.catch(() => {}));
+  await E(host).submit((await lastMessage(E, host)).number, { key: 'hunter2' });
+  const { key } = await record;
+  ok(typeof key === 'object', `the secret is ${JSON.stringify(key)}`);
+});
+
+test('define: endowed code waits, and the promise survives', async client => {
+  const { host } = await client();
+  const { guest, agent } = await newGuest(E, host);
+  const slots = { counter: { label: 'A counter', pattern: M.remotable('directory') } };
+  const result = E(guest).define('E(counter).list()', slots, 'result');
+  ok(await isPending(result), 'there already');
+  const message = await lastMessage(E, host);
+  equal(message.type, 'definition');
+  equal(message.source, 'E(counter).list()');
+  equal(message.slots.counter.label, 'A counter');
+  await fails(E(host).endow(message.number, {}), 'counter');
+  await E(host).makeDirectory('counter');
+  await fails(E(host).endow(message.number, { counter: 'counter', more: 'counter' }), 'more');
+  const endowed = E(host).endow(message.number, { counter: 'counter' });
+  ok(await isPending(endowed), 'there is no place to run yet');
+  await stop();
+  await start();
+  const again = await client();
+  const same = await E(again.host).lookup(agent);
+  const attached = E(same).define('E(counter).list()', slots, 'result');
+  ok(await isPending(attached), 'settled by a restart');
+  equal((await E(same).listMessages()).filter(({ type }) => type === 'definition').length, 1);
+});
+
+test('define: rejected', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const result = E(guest).define('1 + 1', {});
+  await isPending(result.catch(() => {}));
+  await E(host).reject((await lastMessage(E, host)).number, 'not my style');
+  await fails(result, 'not my style');
+});
+
+test('define: a slot bound to what does not fit', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  E(guest).define('d', { d: { label: 'D', pattern: M.number() } }).catch(() => {});
+  await isPending(E(guest).list());
+  await E(host).storeValue('text', 'no-number');
+  await fails(E(host).endow((await lastMessage(E, host)).number, { d: 'no-number' }), '');
+});
+
+test('evaluate: waits for a place to run', async client => {
+  const { host } = await client();
+  await E(host).storeValue(20, 'twenty');
+  const result = E(host).evaluate(undefined, 'n + 1', ['n'], ['twenty'], 'sum');
+  ok(await isPending(result), 'it ran');
+  ok(await isPending(E(host).lookup('sum')), 'it ran');
+  await fails(E(host).evaluate('twenty', '1', [], []), 'Cannot evaluate using non-worker');
+  await fails(E(host).evaluate(undefined, 'n', ['n'], ['nobody']), 'Unknown pet name: "nobody"');
+});
+
+test('evaluate: cancelled', async client => {
+  const { host } = await client();
+  const result = E(host).evaluate(undefined, 'for (;;);', [], [], 'endless');
+  await isPending(result.catch(() => {}));
+  await E(host).cancel('endless', Error('enough'));
+  await fails(result, '');
+});
+
+test('an evaluation is asked for and refused', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  await E(guest).storeValue(1, 'one');
+  const result = E(guest).requestEvaluation('n', ['n'], ['one']);
+  await isPending(result.catch(() => {}));
+  const message = await lastMessage(E, host);
+  equal(message.type, 'eval-request');
+  await E(host).reject(message.number, 'no');
+  await fails(result, 'no');
+  ok(place.socket, 'a socket');
+});
+
+test('questions of many hold nobody up', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const asked = Array.from({ length: 50 }, (_, i) => E(guest).request('@host', `question ${i}`));
+  equal(await E(guest).has('nobody'), false);
+  const messages = (await E(host).listMessages()).slice(-50);
+  await E(host).storeValue('yes', 'yes');
+  await Promise.all(messages.reverse().map(({ number }) => E(host).resolve(number, 'yes')));
+  equal((await Promise.all(asked)).every(answer => answer === 'yes'), true);
+});

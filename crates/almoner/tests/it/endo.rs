@@ -1,0 +1,49 @@
+//! Endo's own client against the daemon: the Node suite in `tests/endo`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How many cases there must be: a suite that does not run holds nothing.
+const CASES: usize = 80;
+
+/// The folder of tools that tests need, when it was installed.
+fn tools() -> Option<PathBuf> {
+    std::env::var_os("ALMONER_TEST_TOOLS").map(PathBuf::from)
+}
+
+/// The suite, copied to where Node finds the packages that it uses.
+fn suite(tools: &Path) -> tempfile::TempDir {
+    assert!(tools.join("node_modules/@endo/captp").is_dir(), "the tools are there without @endo/captp");
+    let folder = tempfile::Builder::new().prefix("endo-suite-").tempdir_in(tools).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/endo");
+    for file in std::fs::read_dir(source).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn endos_own_client_finds_a_daemon_of_endos() {
+    let Some(tools) = tools() else {
+        eprintln!("skipped: ALMONER_TEST_TOOLS is not set (`cargo xtask test` sets it)");
+        return;
+    };
+    let suite = suite(&tools);
+    // Short, for the sake of the socket's path.
+    let place = tempfile::Builder::new().prefix("endo-").tempdir().unwrap();
+    let output = Command::new("node")
+        .arg(suite.path().join("suite.mjs"))
+        .env("ALMONER", env!("CARGO_BIN_EXE_almoner"))
+        .env("ENDO_SUITE_FOLDER", place.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let passed = said.lines().filter(|line| line.starts_with("ok ")).count();
+    let log = std::fs::read_to_string(place.path().join("daemon.log")).unwrap_or_default();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && passed >= CASES,
+        "{passed} passed\n{said}\n{errors}\nthe daemon's log:\n{log}"
+    );
+}

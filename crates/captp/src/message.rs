@@ -1,0 +1,289 @@
+//! Messages, as JSON says them.
+
+use std::borrow::Cow;
+
+use passable::{CapData, capdata, smallcaps};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::session::Violation;
+use crate::slot::{Kind, Slot};
+
+/// A value whose references are slot names.
+pub type Body = passable::Value<Slot>;
+
+/// What of a reason is repeated.
+const LONGEST_REASON: usize = 4096;
+
+/// One message. Slots are named as whoever writes the message names them.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// Asks for the root object.
+    Bootstrap {
+        /// What the asker calls the answer.
+        question: u64,
+    },
+    /// Asks something of an object, a promise, or an answer that is not there yet.
+    Call {
+        /// What the asker calls the answer.
+        question: u64,
+        /// Of what.
+        target: Slot,
+        /// `[name]`, `[null, arguments]`, or `[name, arguments]`.
+        method: Body,
+        /// Whether it is a synchronous call.
+        trap: bool,
+    },
+    /// Answers a question.
+    Return {
+        /// What the asker calls the answer.
+        question: u64,
+        /// The result, or the exception.
+        outcome: Result<Body, Body>,
+    },
+    /// Settles a promise that was mentioned before.
+    Resolve {
+        /// The promise, in the reader's terms.
+        promise: Slot,
+        /// What it has become, or why it was broken.
+        outcome: Result<Body, Body>,
+    },
+    /// Lets go of something that the reader has.
+    Drop {
+        /// What the writer calls it.
+        slot: Slot,
+        /// How many mentions of it the writer has seen.
+        references: u64,
+    },
+    /// Ends the session.
+    Disconnect {
+        /// Why, as JSON.
+        reason: Option<Box<RawValue>>,
+    },
+    /// A step of the synchronous protocol.
+    TrapIterate,
+}
+
+/// All that a message can have.
+#[derive(Deserialize)]
+struct Read<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(rename = "questionID", borrow, default)]
+    question: Option<Cow<'a, str>>,
+    #[serde(rename = "answerID", borrow, default)]
+    answer: Option<Cow<'a, str>>,
+    #[serde(rename = "promiseID", borrow, default)]
+    promise: Option<Cow<'a, str>>,
+    #[serde(rename = "slotID", borrow, default)]
+    slot: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    target: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    method: Option<ReadBody<'a>>,
+    #[serde(borrow, default)]
+    result: Option<ReadBody<'a>>,
+    #[serde(borrow, default)]
+    exception: Option<ReadBody<'a>>,
+    #[serde(borrow, default)]
+    res: Option<ReadBody<'a>>,
+    #[serde(borrow, default)]
+    rej: Option<ReadBody<'a>>,
+    #[serde(rename = "decRefs", default)]
+    references: Option<f64>,
+    #[serde(borrow, default)]
+    trap: Option<&'a RawValue>,
+    #[serde(default)]
+    reason: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct ReadBody<'a> {
+    #[serde(borrow)]
+    body: Cow<'a, str>,
+    #[serde(borrow)]
+    slots: Vec<Cow<'a, str>>,
+}
+
+#[derive(Default, Serialize)]
+struct Written<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<u8>,
+    #[serde(rename = "questionID", skip_serializing_if = "Option::is_none")]
+    question: Option<String>,
+    #[serde(rename = "answerID", skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+    #[serde(rename = "promiseID", skip_serializing_if = "Option::is_none")]
+    promise: Option<String>,
+    #[serde(rename = "slotID", skip_serializing_if = "Option::is_none")]
+    slot: Option<String>,
+    #[serde(rename = "decRefs", skip_serializing_if = "Option::is_none")]
+    references: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<WrittenBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<WrittenBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exception: Option<WrittenBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    res: Option<WrittenBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rej: Option<WrittenBody>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    trap: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct WrittenBody {
+    body: String,
+    slots: Vec<String>,
+}
+
+impl WrittenBody {
+    fn of(value: &Body) -> Option<WrittenBody> {
+        let data = capdata::encode(value);
+        Some(WrittenBody { body: data.body, slots: data.slots.iter().map(Slot::to_string).collect() })
+    }
+}
+
+impl ReadBody<'_> {
+    fn value(self) -> Result<Body, Violation> {
+        let slots = self.slots.iter().map(|slot| slot.parse()).collect::<Result<Vec<Slot>, _>>()?;
+        let data = CapData { body: self.body.into_owned(), slots };
+        let bounds = passable::Bounds { bytes: crate::netstring::LONGEST };
+        let value = match data.body.starts_with('#') {
+            true => smallcaps::decode(&data),
+            false => capdata::decode_with(&data, bounds, |slot| match slot.kind {
+                Kind::Promise | Kind::Question => capdata::SlotKind::Promise,
+                Kind::Object | Kind::Trap => capdata::SlotKind::Remotable,
+            }),
+        };
+        value.map_err(|error| Violation::Body(error.to_string()))
+    }
+}
+
+impl Message {
+    /// Reads a message from its bytes.
+    ///
+    /// # Errors
+    /// [`Violation`] when they are none.
+    pub fn read(bytes: &[u8]) -> Result<Message, Violation> {
+        let read: Read<'_> =
+            serde_json::from_slice(bytes).map_err(|error| Violation::Json(error.to_string()))?;
+        let kind = read.kind;
+        Ok(match &*kind {
+            "CTP_BOOTSTRAP" => Message::Bootstrap { question: question(read.question, "questionID")? },
+            "CTP_CALL" => Message::Call {
+                question: question(read.question, "questionID")?,
+                target: slot(read.target, "target")?,
+                method: read.method.ok_or(Violation::Missing("method"))?.value()?,
+                trap: read.trap.is_some_and(|trap| !matches!(trap.get(), "false" | "null" | "0")),
+            },
+            "CTP_RETURN" => Message::Return {
+                question: question(read.answer, "answerID")?,
+                outcome: outcome(read.result, read.exception, "result")?,
+            },
+            "CTP_RESOLVE" => Message::Resolve {
+                promise: slot(read.promise, "promiseID")?,
+                outcome: outcome(read.res, read.rej, "res")?,
+            },
+            "CTP_DROP" => Message::Drop {
+                slot: slot(read.slot, "slotID")?,
+                // As upstream, which takes whatever is no number for none.
+                references: read.references.map_or(0, |references| references.max(0.0) as u64),
+            },
+            "CTP_DISCONNECT" => Message::Disconnect {
+                reason: read.reason.filter(|reason| reason.get().len() <= LONGEST_REASON),
+            },
+            "CTP_TRAP_ITERATE" => Message::TrapIterate,
+            _ => return Err(Violation::Type(kind.chars().take(40).collect())),
+        })
+    }
+
+    /// The message as JSON.
+    pub fn to_json(&self) -> String {
+        let name = |number: &u64| Some(Slot::theirs(Kind::Question, *number).to_string());
+        let blank = Written { epoch: Some(0), ..Written::default() };
+        let written = match self {
+            Message::Bootstrap { question } => {
+                Written { kind: "CTP_BOOTSTRAP", question: name(question), ..blank }
+            }
+            Message::Call { question, target, method, trap } => Written {
+                kind: "CTP_CALL",
+                question: name(question),
+                target: Some(target.to_string()),
+                method: WrittenBody::of(method),
+                trap: *trap,
+                ..blank
+            },
+            Message::Return { question, outcome } => {
+                let (result, exception) = sides(outcome);
+                Written { kind: "CTP_RETURN", answer: name(question), result, exception, ..blank }
+            }
+            Message::Resolve { promise, outcome } => {
+                let (res, rej) = sides(outcome);
+                Written {
+                    kind: "CTP_RESOLVE",
+                    epoch: None,
+                    promise: Some(promise.to_string()),
+                    res,
+                    rej,
+                    ..blank
+                }
+            }
+            Message::Drop { slot, references } => Written {
+                kind: "CTP_DROP",
+                slot: Some(slot.to_string()),
+                references: Some(*references),
+                ..blank
+            },
+            Message::Disconnect { reason } => {
+                Written { kind: "CTP_DISCONNECT", reason: reason.as_deref(), ..blank }
+            }
+            Message::TrapIterate => Written { kind: "CTP_TRAP_ITERATE", ..blank },
+        };
+        // All its parts are text and numbers.
+        serde_json::to_string(&written).unwrap_or_default()
+    }
+
+    /// The end of a session, with a reason in words.
+    pub fn disconnect(reason: &str) -> Message {
+        Message::Disconnect { reason: serde_json::value::to_raw_value(reason).ok() }
+    }
+}
+
+fn question(text: Option<Cow<'_, str>>, name: &'static str) -> Result<u64, Violation> {
+    match slot(text, name)? {
+        Slot { kind: Kind::Question, own: false, number } => Ok(number),
+        slot => Err(Violation::Slot { slot, name }),
+    }
+}
+
+fn slot(text: Option<Cow<'_, str>>, name: &'static str) -> Result<Slot, Violation> {
+    Ok(text.ok_or(Violation::Missing(name))?.parse()?)
+}
+
+fn outcome(
+    good: Option<ReadBody<'_>>,
+    bad: Option<ReadBody<'_>>,
+    name: &'static str,
+) -> Result<Result<Body, Body>, Violation> {
+    match (good, bad) {
+        (_, Some(bad)) => bad.value().map(Err),
+        (Some(good), None) => good.value().map(Ok),
+        (None, None) => Err(Violation::Missing(name)),
+    }
+}
+
+fn sides(outcome: &Result<Body, Body>) -> (Option<WrittenBody>, Option<WrittenBody>) {
+    match outcome {
+        Ok(good) => (WrittenBody::of(good), None),
+        Err(bad) => (None, WrittenBody::of(bad)),
+    }
+}

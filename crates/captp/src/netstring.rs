@@ -1,0 +1,110 @@
+//! Netstrings: a decimal length in bytes, `:`, the bytes, `,`.
+
+/// How long a message may be unless something else is said, in bytes.
+pub const LONGEST: usize = 16 << 20;
+
+/// Bytes that are no netstrings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// Something other than digits and a colon where a length should be.
+    #[error("a message must begin with its length and a colon")]
+    Length,
+    /// A message that is too long.
+    #[error("a message may have {limit} bytes, and this one has {length}")]
+    TooLong {
+        /// How long it is.
+        length: u64,
+        /// How long it may be.
+        limit: usize,
+    },
+    /// No comma behind the message.
+    #[error("there must be a comma behind a message")]
+    Comma,
+    /// The stream ends within a message.
+    #[error("the stream ends within a message")]
+    Dangling,
+}
+
+/// Finds messages in a stream.
+///
+/// It keeps what has come of one message, and nothing for what is only announced.
+#[derive(Debug)]
+pub struct Decoder {
+    bytes: Vec<u8>,
+    /// Where the next message begins.
+    at: usize,
+    limit: usize,
+}
+
+impl Decoder {
+    /// A decoder that refuses messages of more than `limit` bytes.
+    pub fn new(limit: usize) -> Decoder {
+        Decoder { bytes: vec![], at: 0, limit }
+    }
+
+    /// Takes what has come.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.at > 0 && self.at >= self.bytes.len() / 2 {
+            self.bytes.drain(..self.at);
+            self.at = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
+        // A large message is no reason to keep its room for ever.
+        if self.bytes.capacity() > 1 << 20 && self.bytes.len() < 1 << 16 {
+            self.bytes.shrink_to(1 << 16);
+        }
+    }
+
+    /// The next message, if all of it has come.
+    ///
+    /// # Errors
+    /// [`FrameError`]; nothing can be found behind it.
+    #[expect(clippy::should_implement_trait, reason = "an iterator would end where this one waits")]
+    pub fn next(&mut self) -> Result<Option<&[u8]>, FrameError> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let Some((length, digits)) = length(rest, self.limit)? else { return Ok(None) };
+        let (from, to) = (self.at + digits + 1, self.at + digits + 1 + length);
+        match self.bytes.get(to) {
+            None => Ok(None),
+            Some(b',') => {
+                self.at = to + 1;
+                Ok(self.bytes.get(from..to))
+            }
+            Some(_) => Err(FrameError::Comma),
+        }
+    }
+
+    /// Whether the stream may end here.
+    ///
+    /// # Errors
+    /// [`FrameError::Dangling`] if something of a message has come, and not all.
+    pub fn finish(&self) -> Result<(), FrameError> {
+        if self.at == self.bytes.len() { Ok(()) } else { Err(FrameError::Dangling) }
+    }
+}
+
+/// The length that is announced, and with how many digits.
+fn length(bytes: &[u8], limit: usize) -> Result<Option<(usize, usize)>, FrameError> {
+    let mut length: u64 = 0;
+    for (digits, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' if digits < 20 => {
+                length = length.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
+            }
+            b':' if digits > 0 => {
+                let fits = usize::try_from(length).ok().filter(|length| *length <= limit);
+                return Ok(Some((fits.ok_or(FrameError::TooLong { length, limit })?, digits)));
+            }
+            _ => return Err(FrameError::Length),
+        }
+    }
+    if length > limit as u64 { Err(FrameError::TooLong { length, limit }) } else { Ok(None) }
+}
+
+/// Writes a message behind what is there.
+pub fn write(message: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(message.len().to_string().as_bytes());
+    out.push(b':');
+    out.extend_from_slice(message);
+    out.push(b',');
+}

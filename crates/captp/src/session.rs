@@ -1,0 +1,690 @@
+//! A session: one connection between two tables of references.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use passable::{DecodeError, ErrorData, Text, Value};
+use switchboard::{Action, Call, Full, Key, Name, Outcome, Party, Ref, Side, Switchboard, To};
+
+use crate::message::{Body, Message};
+use crate::slot::{BadSlot, Kind, Slot};
+use crate::tables::{Answers, Closed, Exports, Imports};
+
+/// How a session is held.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What this end is called in the identifiers of errors.
+    pub name: String,
+    /// How much the peer may have in the switchboard.
+    pub limits: switchboard::Limits,
+    /// How many questions of the peer's may be open; a question beyond is answered with an exception.
+    pub questions: usize,
+    /// How many bytes must have been sent after an answer was given, and used last, before it is forgotten; eight times
+    /// as many if it is an object. Whatever the peer said before it read the answer may still name the question; once
+    /// it has taken so much more, it has read it.
+    pub memory: u64,
+    /// Whether the peer is told what we no longer refer to. JavaScript's CapTP gives what it sends again no new name,
+    /// and would not find it.
+    pub drops: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            name: "Endo".to_owned(),
+            limits: switchboard::Limits::default(),
+            questions: 10_000,
+            memory: 512 << 10,
+            drops: false,
+        }
+    }
+}
+
+/// How many settled promises of the peer's are remembered although nobody refers to them.
+const REMEMBERED: usize = 10_000;
+
+/// How many times longer than data an object is remembered as an answer, less one.
+const OBJECTS: u64 = 7;
+
+/// The identifiers of errors begin behind this.
+const ERRORS: u64 = 20_000;
+
+/// What a peer must not do. The session is over then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// Not JSON, or not the JSON of a message.
+    #[error("this is no message: {0}")]
+    Json(String),
+    /// An unknown kind of message.
+    #[error("unknown message type {0:?}")]
+    Type(String),
+    /// Something that a message of this kind must have.
+    #[error("a message must have {0}")]
+    Missing(&'static str),
+    /// A text that is no slot.
+    #[error(transparent)]
+    BadSlot(#[from] BadSlot),
+    /// A slot that cannot stand there.
+    #[error("{slot} cannot be a {name}")]
+    Slot {
+        /// The slot.
+        slot: Slot,
+        /// Where it stood.
+        name: &'static str,
+    },
+    /// A body that says no value.
+    #[error("a body says no value: {0}")]
+    Body(String),
+    /// A body that says a value, but no call.
+    #[error("a method must be [name], [null, arguments] or [name, arguments]")]
+    Method,
+    /// Something that we have never sent.
+    #[error("Unknown export {0}")]
+    UnknownExport(Slot),
+    /// Something that we have never asked.
+    #[error("Got an answer to a question we have not asked. (answerID = {0} )")]
+    UnknownQuestion(Slot),
+    /// A promise that the peer has never sent, or has settled before.
+    #[error("Got a resolvement of a promise we have not imported. (promiseID = {0} )")]
+    UnknownPromise(Slot),
+    /// A question that is open, or whose answer is still remembered.
+    #[error("the question {0} was asked before")]
+    AskedTwice(Slot),
+    /// The synchronous protocol.
+    #[error("CTP_TRAP_ITERATE is impossible without a trapHost")]
+    Trap,
+    /// The peer has more than it may have.
+    #[error(transparent)]
+    Full(#[from] Full),
+}
+
+impl From<DecodeError> for Violation {
+    fn from(error: DecodeError) -> Violation {
+        Violation::Body(error.to_string())
+    }
+}
+
+/// One connection.
+pub struct Session {
+    side: Side,
+    options: Options,
+    exports: Exports,
+    imports: Imports,
+    answers: Answers,
+    /// What we have asked: the promise for the answer by our number, and the other way round.
+    questions: HashMap<u64, Ref>,
+    question_names: HashMap<Ref, u64>,
+    last_question: u64,
+    /// Promises of the peer's that have settled, oldest first.
+    settled_imports: VecDeque<u64>,
+    root: Value<Ref>,
+    out: Vec<Message>,
+    sent: u64,
+    errors: u64,
+    /// Why it is over.
+    over: Option<String>,
+}
+
+/// What a watched promise is watched for.
+enum Tag {
+    Return(u64),
+    Resolve(u64),
+}
+
+impl Tag {
+    fn to_number(&self) -> u64 {
+        match self {
+            Tag::Return(question) => question << 1,
+            Tag::Resolve(promise) => promise << 1 | 1,
+        }
+    }
+
+    fn of(number: u64) -> Tag {
+        match number & 1 {
+            0 => Tag::Return(number >> 1),
+            _ => Tag::Resolve(number >> 1),
+        }
+    }
+}
+
+fn key(kind: Kind, number: u64) -> Key {
+    number << 1 | u64::from(kind == Kind::Promise)
+}
+
+fn of_key(key: Key) -> (Kind, u64) {
+    (if key & 1 == 1 { Kind::Promise } else { Kind::Object }, key >> 1)
+}
+
+impl Session {
+    /// A session with a peer that gets `root` when it asks for the root object.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn open(board: &mut Switchboard, root: Value<Ref>, options: Options) -> Result<Session, Full> {
+        let side = board.add(Party { limits: options.limits, pipelines: true });
+        for reference in root.references() {
+            board.hold(side, *reference)?;
+        }
+        Ok(Session {
+            side,
+            options,
+            exports: Exports::default(),
+            imports: Imports::default(),
+            answers: Answers::default(),
+            questions: HashMap::new(),
+            question_names: HashMap::new(),
+            last_question: 0,
+            settled_imports: VecDeque::new(),
+            root,
+            out: vec![],
+            sent: 0,
+            errors: ERRORS,
+            over: None,
+        })
+    }
+
+    /// The side of the switchboard that stands for the peer.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// Why the session is over, if it is.
+    pub fn over(&self) -> Option<&str> {
+        self.over.as_deref()
+    }
+
+    /// How much is remembered: exports, imports, answers, questions.
+    pub fn sizes(&self) -> [usize; 4] {
+        [self.exports.len(), self.imports.len(), self.answers.len(), self.questions.len()]
+    }
+
+    /// Asks the peer for its root object. The promise is held by `asker`.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn ask_root(&mut self, board: &mut Switchboard, asker: Side) -> Result<Ref, Full> {
+        let promise = board.promise(self.side, None)?;
+        board.hold(asker, promise)?;
+        let question = self.ask(promise);
+        self.out.push(Message::Bootstrap { question });
+        Ok(promise)
+    }
+
+    fn ask(&mut self, promise: Ref) -> u64 {
+        self.last_question += 1;
+        self.questions.insert(self.last_question, promise);
+        self.question_names.insert(promise, self.last_question);
+        self.last_question
+    }
+
+    /// Does what a message says.
+    ///
+    /// # Errors
+    /// [`Violation`]: the session is over, and the next [`Session::flush`] tells the peer why.
+    pub fn receive(&mut self, board: &mut Switchboard, message: Message) -> Result<(), Violation> {
+        if self.over.is_some() {
+            return Ok(());
+        }
+        let done = self.take_in(board, message);
+        if let Err(violation) = &done {
+            self.violated(board, violation);
+        }
+        done
+    }
+
+    /// Ends the session because of something that is no message.
+    pub fn violated(&mut self, board: &mut Switchboard, violation: &dyn std::fmt::Display) {
+        let reason = violation.to_string();
+        if self.over.is_none() {
+            self.out.push(Message::disconnect(&reason));
+            self.close(board, reason);
+        }
+    }
+
+    /// Ends the session and tells the peer why.
+    pub fn disconnect(&mut self, board: &mut Switchboard, reason: &str) {
+        self.violated(board, &reason);
+    }
+
+    /// The connection is gone.
+    pub fn lost(&mut self, board: &mut Switchboard, reason: &str) {
+        self.close(board, reason.to_owned());
+    }
+
+    fn close(&mut self, board: &mut Switchboard, reason: String) {
+        if self.over.is_none() {
+            board.end(self.side, Value::error("Error", reason.clone()));
+            self.over = Some(reason);
+        }
+    }
+
+    fn take_in(&mut self, board: &mut Switchboard, message: Message) -> Result<(), Violation> {
+        match message {
+            Message::Bootstrap { question } => {
+                self.check_new(question)?;
+                let promise = self.answer_at_once(board, question)?;
+                board.resolve(self.side, promise, Ok(self.root.clone()));
+                Ok(())
+            }
+            Message::Call { question, target, method, trap } => {
+                self.call(board, question, target, &method, trap)
+            }
+            Message::Return { question, outcome } => {
+                let promise = self
+                    .questions
+                    .get(&question)
+                    .copied()
+                    .ok_or(Violation::UnknownQuestion(Slot::theirs(Kind::Question, question)))?;
+                self.settle(board, promise, &outcome)?;
+                self.questions.remove(&question);
+                self.question_names.remove(&promise);
+                if self.options.drops {
+                    // Calls from now on go to what the answer is.
+                    let slot = Slot::theirs(Kind::Question, question);
+                    self.out.push(Message::Drop { slot, references: 1 });
+                }
+                Ok(())
+            }
+            Message::Resolve { promise, outcome } => self.resolved(board, promise, &outcome),
+            Message::Drop { slot, references } => self.dropped(board, slot, references),
+            Message::Disconnect { reason } => {
+                let words = match &reason {
+                    Some(reason) => {
+                        serde_json::from_str(reason.get()).unwrap_or_else(|_| reason.get().to_owned())
+                    }
+                    None => format!("{:?} connection closed", self.options.name),
+                };
+                // Once: whoever has said that it is over does not answer to the echo.
+                self.out.push(Message::Disconnect { reason });
+                self.close(board, words);
+                Ok(())
+            }
+            Message::TrapIterate => Err(Violation::Trap),
+        }
+    }
+
+    fn check_new(&self, question: u64) -> Result<(), Violation> {
+        match self.answers.find(question) {
+            None => Ok(()),
+            Some(_) => Err(Violation::AskedTwice(Slot::theirs(Kind::Question, question))),
+        }
+    }
+
+    /// A question whose answer this session gives itself: the promise for it.
+    fn answer_at_once(&mut self, board: &mut Switchboard, question: u64) -> Result<Ref, Violation> {
+        let promise = board.promise(self.side, None)?;
+        board.hold(self.side, promise)?;
+        self.answers.add(question, promise);
+        board.watch(self.side, promise, Tag::Return(question).to_number());
+        Ok(promise)
+    }
+
+    fn refuse(
+        &mut self,
+        board: &mut Switchboard,
+        question: u64,
+        name: &str,
+        message: String,
+    ) -> Result<(), Violation> {
+        let promise = self.answer_at_once(board, question)?;
+        board.resolve(self.side, promise, Err(Value::error(name, message)));
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        board: &mut Switchboard,
+        question: u64,
+        target: Slot,
+        method: &Body,
+        trap: bool,
+    ) -> Result<(), Violation> {
+        self.check_new(question)?;
+        let call = read_call(method)?;
+        let mut seen = Seen::default();
+        let target = match target {
+            Slot { kind: Kind::Question, own: false, number } => match self.answers.use_at(number, self.sent)
+            {
+                Some(promise) => promise,
+                None => {
+                    let message = format!("the answer to {target} is not remembered");
+                    return self.refuse(board, question, "Error", message);
+                }
+            },
+            slot => self.import(board, slot, &mut seen)?,
+        };
+        let call = call.try_map_references(&mut |slot| self.import(board, *slot, &mut seen))?;
+        if self.answers.open() >= self.options.questions {
+            let message = format!("too many questions: {} can be open at a time", self.options.questions);
+            self.refuse(board, question, "Error", message)?;
+        } else if trap {
+            let message = "Refused Trap because target was not registered with makeTrapHandler".to_owned();
+            self.refuse(board, question, "Error", message)?;
+        } else {
+            let answer = board.send(self.side, target, call)?;
+            self.answers.add(question, answer);
+            board.watch(self.side, answer, Tag::Return(question).to_number());
+        }
+        seen.done(board);
+        Ok(())
+    }
+
+    fn settle(
+        &mut self,
+        board: &mut Switchboard,
+        promise: Ref,
+        outcome: &Result<Body, Body>,
+    ) -> Result<(), Violation> {
+        let mut seen = Seen::default();
+        let (Ok(value) | Err(value)) = outcome;
+        let value = value.try_map_references(&mut |slot| self.import(board, *slot, &mut seen))?;
+        board.resolve(self.side, promise, if outcome.is_ok() { Ok(value) } else { Err(value) });
+        seen.done(board);
+        Ok(())
+    }
+
+    fn resolved(
+        &mut self,
+        board: &mut Switchboard,
+        promise: Slot,
+        outcome: &Result<Body, Body>,
+    ) -> Result<(), Violation> {
+        // In our terms: the peer has chosen the number.
+        let known = match promise {
+            Slot { kind: Kind::Promise, own: false, number } => {
+                let import = self.imports.find(Kind::Promise, number);
+                import
+                    .filter(|import| board.owner(import.reference).is_some_and(|(side, _)| side == self.side))
+            }
+            _ => None,
+        };
+        let import = known.ok_or(Violation::UnknownPromise(promise))?;
+        self.settle(board, import.reference, outcome)?;
+        self.settled_imports.push_back(promise.number);
+        while self.settled_imports.len() > REMEMBERED {
+            let Some(oldest) = self.settled_imports.pop_front() else { break };
+            if let Some(import) = self.imports.remove(Kind::Promise, oldest) {
+                board.release(self.side, import.reference);
+            }
+        }
+        Ok(())
+    }
+
+    fn dropped(&mut self, board: &mut Switchboard, slot: Slot, references: u64) -> Result<(), Violation> {
+        let dropped = match slot {
+            Slot { kind: Kind::Question, own: false, number } => self.answers.drop(number),
+            Slot { kind: Kind::Object | Kind::Promise, own: false, number } => {
+                self.exports.drop(slot.kind, number, references)
+            }
+            _ => return Err(Violation::Slot { slot, name: "slotID" }),
+        };
+        if let Some(dropped) = dropped {
+            board.release(self.side, dropped);
+        }
+        Ok(())
+    }
+
+    /// What a slot in a message of the peer's stands for.
+    fn import(&mut self, board: &mut Switchboard, slot: Slot, seen: &mut Seen) -> Result<Ref, Violation> {
+        let Slot { kind, own, number } = slot;
+        match (kind, own) {
+            (Kind::Object | Kind::Promise, false) => {
+                self.exports.find(kind, number).ok_or(Violation::UnknownExport(slot.flipped()))
+            }
+            (Kind::Object | Kind::Promise, true) => {
+                let known = self.imports.find(kind, number).map(|import| import.reference);
+                // An object that nobody referred to any more may have been forgotten just now.
+                let alive = known.filter(|known| kind == Kind::Promise || board.owner(*known).is_some());
+                let reference = match alive {
+                    Some(reference) => reference,
+                    None => {
+                        let new = match kind {
+                            Kind::Promise => board.promise(self.side, None)?,
+                            _ => board.object(self.side, key(kind, number))?,
+                        };
+                        if kind == Kind::Promise {
+                            // A settled promise may be mentioned again, and is not settled again.
+                            board.hold(self.side, new)?;
+                        }
+                        self.imports.put(kind, number, new);
+                        new
+                    }
+                };
+                if seen.slots.insert((kind, number)) {
+                    self.imports.mention(kind, number);
+                    seen.references.push(reference);
+                }
+                Ok(reference)
+            }
+            (Kind::Question | Kind::Trap, _) => Err(Violation::Slot { slot, name: "reference" }),
+        }
+    }
+
+    /// What is to be sent, in order. Call it whenever the switchboard says that the side is ready, and after
+    /// everything that was received.
+    pub fn flush(&mut self, board: &mut Switchboard) -> Vec<Message> {
+        while self.over.is_none() {
+            let actions = board.take(self.side);
+            if actions.is_empty() {
+                break;
+            }
+            for action in actions {
+                if let Err(full) = self.act(board, action) {
+                    self.violated(board, &full);
+                    break;
+                }
+            }
+            board.give_back(self.side);
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    /// So many bytes have gone to the peer since this was last said: answers that it must have read are forgotten.
+    pub fn wrote(&mut self, board: &mut Switchboard, bytes: u64) {
+        self.sent += bytes;
+        let Some(before) = self.sent.checked_sub(self.options.memory) else { return };
+        while let Some(forgotten) = self.answers.pop_before(before) {
+            board.release(self.side, forgotten);
+        }
+    }
+
+    fn act(&mut self, board: &mut Switchboard, action: Action) -> Result<(), Full> {
+        match action {
+            Action::Deliver { to, call, answer } => {
+                let target = match to {
+                    To::Object(key) => {
+                        let (kind, number) = of_key(key);
+                        Slot::theirs(kind, number)
+                    }
+                    // It has settled meanwhile, and may be something else than the peer's.
+                    To::Promise(promise) if !board.is_pending(promise) => {
+                        board.forward(self.side, promise, call, answer);
+                        return Ok(());
+                    }
+                    To::Promise(promise) => match self.question_names.get(&promise) {
+                        Some(question) => Slot::theirs(Kind::Question, *question),
+                        None => match self.imports.name(promise) {
+                            Some(slot) => slot,
+                            None => {
+                                board.forward(self.side, promise, call, answer);
+                                return Ok(());
+                            }
+                        },
+                    },
+                };
+                let method = self.export_call(board, &call)?;
+                let question = self.ask(answer);
+                self.out.push(Message::Call { question, target, method, trap: false });
+            }
+            Action::Settled { tag, outcome } => match Tag::of(tag) {
+                Tag::Return(question) => {
+                    // What can be called is remembered longer than data.
+                    let longer = if matches!(outcome, Ok(Value::Remotable(_))) { OBJECTS } else { 0 };
+                    match self
+                        .answers
+                        .close(question, self.sent.saturating_add(self.options.memory.saturating_mul(longer)))
+                    {
+                        Closed::Told => {}
+                        Closed::Dropped(promise) => board.release(self.side, promise),
+                        Closed::Unknown => return Ok(()),
+                    }
+                    let outcome = self.export_outcome(board, &outcome)?;
+                    self.out.push(Message::Return { question, outcome });
+                }
+                Tag::Resolve(number) => {
+                    if self.exports.find(Kind::Promise, number).is_some() {
+                        let promise = Slot::theirs(Kind::Promise, number);
+                        let outcome = self.export_outcome(board, &outcome)?;
+                        self.out.push(Message::Resolve { promise, outcome });
+                    }
+                }
+            },
+            Action::Released { key } => {
+                let (kind, number) = of_key(key);
+                let import = self.imports.find(kind, number);
+                // It may have been mentioned again since.
+                if let Some(import) = import.filter(|import| board.owner(import.reference).is_none()) {
+                    self.imports.remove(kind, number);
+                    if self.options.drops {
+                        let slot = Slot::theirs(kind, number);
+                        self.out.push(Message::Drop { slot, references: import.mentions });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn export_call(&mut self, board: &mut Switchboard, call: &Call<Ref>) -> Result<Body, Full> {
+        let mut mentioned = BTreeSet::new();
+        let name = |name: &Name| match name {
+            Name::Text(text) => Value::string(text.clone()),
+            Name::Symbol(symbol) => Value::Symbol(symbol.clone()),
+        };
+        let mut args = |args: &[Value<Ref>]| {
+            let all = args.iter().map(|value| self.export(board, value, &mut mentioned));
+            Ok::<_, Full>(Value::array(all.collect::<Result<Vec<_>, Full>>()?))
+        };
+        let method = match call {
+            Call::Get(property) => Value::array([name(property)]),
+            Call::Apply(all) => Value::array([Value::null(), args(all)?]),
+            Call::Method(method, all) => Value::array([name(method), args(all)?]),
+        };
+        self.mention(&mentioned);
+        Ok(method)
+    }
+
+    fn export_outcome(
+        &mut self,
+        board: &mut Switchboard,
+        outcome: &Outcome,
+    ) -> Result<Result<Body, Body>, Full> {
+        let mut mentioned = BTreeSet::new();
+        let exported = match outcome {
+            Ok(value) => Ok(self.export(board, value, &mut mentioned)?),
+            Err(error) => Err(match self.export(board, error, &mut mentioned)? {
+                Value::Error(error) => self.tagged(&error),
+                other => other,
+            }),
+        };
+        self.mention(&mentioned);
+        Ok(exported)
+    }
+
+    /// The error with an identifier, as upstream gives one to each that it sends.
+    fn tagged(&mut self, error: &ErrorData) -> Body {
+        self.errors += 1;
+        let id = Text::from(format!("error:captp:{}#{}", self.options.name, self.errors));
+        Value::Error(Arc::new(ErrorData { id: Some(id), ..error.clone() }))
+    }
+
+    fn mention(&mut self, mentioned: &BTreeSet<Ref>) {
+        for each in mentioned {
+            self.exports.mention(*each);
+        }
+    }
+
+    /// The value as the peer is told it; what it did not know gets a name.
+    fn export(
+        &mut self,
+        board: &mut Switchboard,
+        value: &Value<Ref>,
+        mentioned: &mut BTreeSet<Ref>,
+    ) -> Result<Body, Full> {
+        let promises = promises(value);
+        value.try_map_references(&mut |reference| {
+            let reference = *reference;
+            if let Some(theirs) = self.imports.name(reference) {
+                return Ok(theirs);
+            }
+            mentioned.insert(reference);
+            if let Some(known) = self.exports.name(reference) {
+                return Ok(known);
+            }
+            board.hold(self.side, reference)?;
+            let kind = if promises.contains(&reference) { Kind::Promise } else { Kind::Object };
+            let slot = self.exports.add(reference, kind);
+            if kind == Kind::Promise {
+                board.watch(self.side, reference, Tag::Resolve(slot.number).to_number());
+            }
+            Ok(slot)
+        })
+    }
+}
+
+/// What one message has mentioned of the peer's.
+#[derive(Default)]
+struct Seen {
+    slots: HashSet<(Kind, u64)>,
+    references: Vec<Ref>,
+}
+
+impl Seen {
+    /// What came to be used by nobody is forgotten.
+    fn done(self, board: &mut Switchboard) {
+        for reference in self.references {
+            board.release_unheld(reference);
+        }
+    }
+}
+
+fn promises(value: &Value<Ref>) -> HashSet<Ref> {
+    fn collect(value: &Value<Ref>, found: &mut HashSet<Ref>) {
+        match value {
+            Value::Promise(remote) => drop(found.insert(remote.reference)),
+            Value::Array(array) => array.iter().for_each(|value| collect(value, found)),
+            Value::Record(record) => record.iter().for_each(|(_, value)| collect(value, found)),
+            Value::Tagged(tagged) => collect(tagged.payload(), found),
+            _ => {}
+        }
+    }
+    let mut found = HashSet::new();
+    collect(value, &mut found);
+    found
+}
+
+fn read_call(method: &Body) -> Result<Call<Slot>, Violation> {
+    let (name, args) = match method.as_array() {
+        Some([name]) => (name, None),
+        Some([name, args]) => (name, Some(args)),
+        _ => return Err(Violation::Method),
+    };
+    let name = match name {
+        Value::String(text) => Some(Name::Text(text.clone())),
+        Value::Symbol(symbol) => Some(Name::Symbol(symbol.clone())),
+        Value::Number(number) => Some(Name::Text(Text::from(number.to_string()))),
+        Value::Null | Value::Undefined => None,
+        _ => return Err(Violation::Method),
+    };
+    let args = match args {
+        None | Some(Value::Undefined | Value::Null) => None,
+        Some(Value::Array(args)) => Some(args.as_slice().to_vec()),
+        Some(_) => return Err(Violation::Method),
+    };
+    match (name, args) {
+        (Some(name), Some(args)) => Ok(Call::Method(name, args)),
+        (Some(name), None) => Ok(Call::Get(name)),
+        (None, Some(args)) => Ok(Call::Apply(args)),
+        (None, None) => Err(Violation::Method),
+    }
+}

@@ -1,0 +1,120 @@
+//! Slot names: what a message calls a reference.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a slot stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// An object.
+    Object,
+    /// A promise.
+    Promise,
+    /// The answer to a question.
+    Question,
+    /// The target of a synchronous call, which nobody here takes.
+    Trap,
+}
+
+impl Kind {
+    fn letter(self) -> char {
+        match self {
+            Kind::Object => 'o',
+            Kind::Promise => 'p',
+            Kind::Question => 'q',
+            Kind::Trap => 't',
+        }
+    }
+}
+
+/// A slot name such as `o+4`: what it stands for, who chose the number, the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot {
+    /// What it stands for.
+    pub kind: Kind,
+    /// Whether whoever writes it has chosen the number (`+`), and not whoever reads it (`-`).
+    pub own: bool,
+    /// The number, from 1.
+    pub number: u64,
+}
+
+/// A text that is no slot name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no slot")]
+pub struct BadSlot(pub String);
+
+/// The greatest number that JavaScript counts to.
+const GREATEST: u64 = (1 << 53) - 1;
+
+impl Slot {
+    /// A slot whose number the writer has chosen.
+    pub fn own(kind: Kind, number: u64) -> Slot {
+        Slot { kind, own: true, number }
+    }
+
+    /// A slot whose number the reader has chosen.
+    pub fn theirs(kind: Kind, number: u64) -> Slot {
+        Slot { kind, own: false, number }
+    }
+
+    /// The name of the same thing in the messages of the other end.
+    pub fn flipped(self) -> Slot {
+        Slot { own: !self.own, ..self }
+    }
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{}", self.kind.letter(), if self.own { '+' } else { '-' }, self.number)
+    }
+}
+
+impl FromStr for Slot {
+    type Err = BadSlot;
+
+    fn from_str(text: &str) -> Result<Slot, BadSlot> {
+        read(text).ok_or_else(|| BadSlot(text.chars().take(40).collect()))
+    }
+}
+
+fn read(text: &str) -> Option<Slot> {
+    let (kind, own, digits) = match text.as_bytes() {
+        [kind, sign, digits @ ..] => (*kind, *sign, digits),
+        _ => return None,
+    };
+    let kind = match kind {
+        b'o' => Kind::Object,
+        b'p' => Kind::Promise,
+        b'q' => Kind::Question,
+        b't' => Kind::Trap,
+        _ => return None,
+    };
+    let own = match own {
+        b'+' => true,
+        b'-' => false,
+        _ => return None,
+    };
+    // One spelling for each: a name is also a key.
+    if digits.first() == Some(&b'0') && digits.len() > 1 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number = std::str::from_utf8(digits).ok()?.parse().ok().filter(|number| *number <= GREATEST)?;
+    Some(Slot { kind, own, number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for text in ["o+1", "o-4", "p+20", "p-1", "q-7", "t+2", "o+0", "o+9007199254740991"] {
+            assert_eq!(text.parse::<Slot>().unwrap().to_string(), text);
+        }
+        let bad =
+            ["", "o", "o+", "o1", "x+1", "o*1", "o+01", "o+1 ", "o+-1", "o+9007199254740992", "ö+1", "o+١"];
+        for text in bad {
+            assert!(text.parse::<Slot>().is_err(), "{text}");
+        }
+    }
+}

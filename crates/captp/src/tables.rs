@@ -1,0 +1,217 @@
+//! What the two ends of a session call things.
+
+use std::collections::{BTreeSet, HashMap};
+
+use switchboard::Ref;
+
+use crate::slot::{Kind, Slot};
+
+/// What we have told the peer of: by reference, and by the name that we chose.
+#[derive(Default)]
+pub(crate) struct Exports {
+    names: HashMap<Ref, Export>,
+    references: HashMap<(Kind, u64), Ref>,
+    objects: u64,
+    promises: u64,
+}
+
+pub(crate) struct Export {
+    pub(crate) kind: Kind,
+    pub(crate) number: u64,
+    /// How many messages have mentioned it.
+    mentions: u64,
+}
+
+impl Exports {
+    /// The name of a reference, if it has one.
+    pub(crate) fn name(&self, of: Ref) -> Option<Slot> {
+        self.names.get(&of).map(|export| Slot::own(export.kind, export.number))
+    }
+
+    /// A new name.
+    pub(crate) fn add(&mut self, reference: Ref, kind: Kind) -> Slot {
+        let counter = if kind == Kind::Promise { &mut self.promises } else { &mut self.objects };
+        *counter += 1;
+        let number = *counter;
+        self.names.insert(reference, Export { kind, number, mentions: 0 });
+        self.references.insert((kind, number), reference);
+        Slot::own(kind, number)
+    }
+
+    /// What has the name.
+    pub(crate) fn find(&self, kind: Kind, number: u64) -> Option<Ref> {
+        self.references.get(&(kind, number)).copied()
+    }
+
+    /// One more message mentions it.
+    pub(crate) fn mention(&mut self, reference: Ref) {
+        if let Some(export) = self.names.get_mut(&reference) {
+            export.mentions += 1;
+        }
+    }
+
+    /// The peer lets go of so many mentions; what it let go of altogether.
+    pub(crate) fn drop(&mut self, kind: Kind, number: u64, mentions: u64) -> Option<Ref> {
+        let reference = self.find(kind, number)?;
+        let export = self.names.get_mut(&reference)?;
+        if export.mentions > mentions {
+            export.mentions -= mentions;
+            return None;
+        }
+        self.names.remove(&reference);
+        self.references.remove(&(kind, number))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+}
+
+/// What the peer has told us of: by the name that it chose, and by reference.
+#[derive(Default)]
+pub(crate) struct Imports {
+    references: HashMap<(Kind, u64), Import>,
+    names: HashMap<Ref, (Kind, u64)>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Import {
+    pub(crate) reference: Ref,
+    /// How many messages have mentioned it since it was let go of last.
+    pub(crate) mentions: u64,
+}
+
+impl Imports {
+    pub(crate) fn find(&self, kind: Kind, number: u64) -> Option<Import> {
+        self.references.get(&(kind, number)).copied()
+    }
+
+    /// The name that the peer chose for the reference.
+    pub(crate) fn name(&self, of: Ref) -> Option<Slot> {
+        self.names.get(&of).map(|(kind, number)| Slot::theirs(*kind, *number))
+    }
+
+    /// Notes what a name stands for now; mentions so far are kept.
+    pub(crate) fn put(&mut self, kind: Kind, number: u64, reference: Ref) {
+        let mentions = match self.references.get(&(kind, number)) {
+            Some(before) => {
+                self.names.remove(&before.reference);
+                before.mentions
+            }
+            None => 0,
+        };
+        self.references.insert((kind, number), Import { reference, mentions });
+        self.names.insert(reference, (kind, number));
+    }
+
+    pub(crate) fn mention(&mut self, kind: Kind, number: u64) {
+        if let Some(import) = self.references.get_mut(&(kind, number)) {
+            import.mentions += 1;
+        }
+    }
+
+    /// Forgets a name.
+    pub(crate) fn remove(&mut self, kind: Kind, number: u64) -> Option<Import> {
+        let import = self.references.remove(&(kind, number))?;
+        self.names.remove(&import.reference);
+        Some(import)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.references.len()
+    }
+}
+
+/// What the peer has asked of us.
+#[derive(Default)]
+pub(crate) struct Answers {
+    promises: HashMap<u64, Answer>,
+    /// Answered questions by the count of bytes at which they were answered, or used last.
+    returned: BTreeSet<(u64, u64)>,
+    open: usize,
+}
+
+struct Answer {
+    promise: Ref,
+    is_open: bool,
+    /// Where it stands among those that were answered.
+    at: u64,
+    /// The peer wants no answer any more.
+    is_dropped: bool,
+}
+
+/// What became of a question that was answered.
+pub(crate) enum Closed {
+    /// The peer is told.
+    Told,
+    /// The peer is told, and has let go of the answer: it is not remembered.
+    Dropped(Ref),
+    /// It was answered before, or never asked.
+    Unknown,
+}
+
+impl Answers {
+    pub(crate) fn find(&self, question: u64) -> Option<Ref> {
+        self.promises.get(&question).map(|answer| answer.promise)
+    }
+
+    /// The same, for a call that names the question: whoever does so may do it again.
+    pub(crate) fn use_at(&mut self, question: u64, at: u64) -> Option<Ref> {
+        let answer = self.promises.get_mut(&question)?;
+        if !answer.is_open && answer.at < at {
+            self.returned.remove(&(answer.at, question));
+            self.returned.insert((at, question));
+            answer.at = at;
+        }
+        Some(answer.promise)
+    }
+
+    pub(crate) fn add(&mut self, question: u64, promise: Ref) {
+        self.promises.insert(question, Answer { promise, is_open: true, at: 0, is_dropped: false });
+        self.open += 1;
+    }
+
+    /// How many are not answered yet.
+    pub(crate) fn open(&self) -> usize {
+        self.open
+    }
+
+    /// Notes that a question has been answered, after so many bytes.
+    pub(crate) fn close(&mut self, question: u64, at: u64) -> Closed {
+        let Some(answer) = self.promises.get_mut(&question).filter(|answer| answer.is_open) else {
+            return Closed::Unknown;
+        };
+        answer.is_open = false;
+        answer.at = at;
+        self.open -= 1;
+        if answer.is_dropped {
+            let promise = answer.promise;
+            self.promises.remove(&question);
+            return Closed::Dropped(promise);
+        }
+        self.returned.insert((at, question));
+        Closed::Told
+    }
+
+    /// The peer lets go of an answer; what is no longer remembered.
+    pub(crate) fn drop(&mut self, question: u64) -> Option<Ref> {
+        let answer = self.promises.get_mut(&question)?;
+        if answer.is_open {
+            answer.is_dropped = true;
+            return None;
+        }
+        let answer = self.promises.remove(&question)?;
+        self.returned.remove(&(answer.at, question));
+        Some(answer.promise)
+    }
+
+    /// The oldest answer that was given, and used last, before so many bytes.
+    pub(crate) fn pop_before(&mut self, before: u64) -> Option<Ref> {
+        let &(at, question) = self.returned.first()?;
+        if at < before { self.drop(question) } else { None }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.promises.len()
+    }
+}

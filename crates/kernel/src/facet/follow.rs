@@ -1,0 +1,116 @@
+//! What can be followed: names and messages, now and from some event on.
+
+use super::listing;
+use super::live::Live;
+use super::locator::Locator;
+use super::present::Here;
+use super::refusal::Refusal;
+use crate::command::Fault;
+use crate::hub::{self, Found, Hub, View};
+use crate::id::{FormulaId, MessageNumber, Number};
+use crate::proposal::Value;
+use crate::query;
+use crate::table;
+use crate::txn::{Owner, ReadTxn};
+
+/// What somebody wants to be told of as it changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Follow {
+    /// The names in a directory: all that are there, then each as it comes and goes.
+    Names {
+        /// Who looks.
+        agent: FormulaId,
+        /// The directory, or whatever else has names.
+        target: FormulaId,
+    },
+    /// The names of one thing.
+    Locator {
+        /// Who looks.
+        agent: FormulaId,
+        /// The directory.
+        target: FormulaId,
+        /// The thing.
+        locator: Locator,
+    },
+    /// The messages of an agent's: all that are there, then each as it comes.
+    Messages {
+        /// Whose.
+        agent: FormulaId,
+    },
+}
+
+/// The names that there are, and which events change them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Names {
+    /// The names, with what they stand for.
+    pub entries: Vec<(String, FormulaId)>,
+    /// Under whom events about them are recorded, and the pet store that these name. `None` if there are no events of
+    /// their own: then whatever happens may change them.
+    pub events: Option<(Owner, FormulaId)>,
+    /// The last event that the names already show.
+    pub seen: u64,
+}
+
+/// The names in a place that somebody reaches.
+///
+/// # Errors
+/// When it is no such place, or no longer reached.
+pub fn names(txn: &mut dyn ReadTxn, view: &View, target: &FormulaId) -> Result<Names, Refusal> {
+    let hub = match view.agent == *target {
+        true => Some(Hub::Agent(*target)),
+        false => view.enter(txn, &Found::Formula(*target), "followNameChanges", 0)?,
+    };
+    let hub = hub.ok_or(Fault::NotHeld(*target))?;
+    let store = match &hub {
+        Hub::Agent(agent) => hub::directory_of(txn, agent)?,
+        other => Some(other.clone()),
+    };
+    let events = match store {
+        Some(Hub::Directory { store, owner }) => Some((owner, store)),
+        _ => None,
+    };
+    let here = Here::at(*view, hub);
+    let owner = events.map_or(here.view.agent.number, |(owner, _)| owner);
+    let seen = table::last_event(txn, &owner)?.map_or(0, |event| event.seq);
+    Ok(Names { entries: super::names::entries(txn, &here)?, events, seen })
+}
+
+/// An agent's messages from a number on, as they are listed, and the number behind them.
+///
+/// # Errors
+/// When the store fails.
+pub fn messages(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    from: MessageNumber,
+    limit: usize,
+) -> Result<(Vec<passable::Value<Live>>, MessageNumber), Refusal> {
+    let row = table::formula(txn, agent)?.ok_or(Fault::Dangling(*agent))?;
+    let own = row.formula.agent().ok_or(Fault::Dangling(*agent))?.handle;
+    let letters = query::inbox_page(txn, agent, false, from, limit)?;
+    let mut next = from;
+    let mut all = Vec::new();
+    for letter in &letters {
+        next = MessageNumber(letter.number.0.saturating_add(1));
+        if letter.message.is_some() {
+            all.push(listing::message(txn, agent, &own, letter)?);
+        }
+    }
+    Ok((all, next))
+}
+
+/// A name that was given, as upstream tells it.
+pub fn added(name: &str, id: &FormulaId) -> Value {
+    let text = |number: [u8; 32]| Value::string(Number(number).to_string());
+    let value = [("number".to_owned(), text(id.number)), ("node".to_owned(), text(id.node))];
+    let item = [
+        ("add".to_owned(), Value::string(name.to_owned())),
+        ("value".to_owned(), Value::record_from_map(value.into())),
+    ];
+    Value::record_from_map(item.into())
+}
+
+/// A name that was taken away.
+pub fn removed(name: &str) -> Value {
+    Value::record_from_map([("remove".to_owned(), Value::string(name.to_owned()))].into())
+}

@@ -1,0 +1,558 @@
+//! The table itself.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+use passable::Value;
+
+use crate::call::{Action, Call, Key, Outcome, Ref, Side, To, mentions};
+use crate::data;
+use crate::entry::{Entry, Queued, State, Waiting};
+
+/// How much one side may have at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Objects and promises of its own.
+    pub owned: usize,
+    /// Different references that it holds.
+    pub held: usize,
+    /// Calls of its own that wait for promises.
+    pub waiting: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { owned: 100_000, held: 100_000, waiting: 10_000 }
+    }
+}
+
+/// What a side is like.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Party {
+    /// How much it may have.
+    pub limits: Limits,
+    /// Whether it takes calls to promises that it has not settled yet.
+    pub pipelines: bool,
+}
+
+/// A side has as much as it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many {what}: there can be {limit} at a time")]
+pub struct Full {
+    /// Of what.
+    pub what: &'static str,
+    /// How many there can be.
+    pub limit: usize,
+}
+
+/// How much is in the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sides.
+    pub sides: usize,
+    /// Objects and promises.
+    pub references: usize,
+    /// Actions that nobody has taken yet.
+    pub actions: usize,
+}
+
+/// The one table of live references.
+#[derive(Default)]
+pub struct Switchboard {
+    sides: HashMap<Side, Seat>,
+    entries: HashMap<Ref, Entry>,
+    next: u64,
+    ready: BTreeSet<Side>,
+    work: VecDeque<Work>,
+}
+
+/// One side, as the table knows it.
+struct Seat {
+    party: Party,
+    owned: HashSet<Ref>,
+    held: HashMap<Ref, u64>,
+    /// What was mentioned in actions that the side has taken.
+    lent: Vec<Ref>,
+    actions: VecDeque<Action>,
+    waiting: usize,
+}
+
+/// What is still to be done before a method returns. All that it mentions is counted.
+enum Work {
+    Route { from: Side, target: Ref, call: Call<Ref>, answer: Ref },
+    Settle { promise: Ref, outcome: Outcome },
+}
+
+impl Switchboard {
+    /// An empty table.
+    pub fn new() -> Switchboard {
+        Switchboard::default()
+    }
+
+    /// Lets a side in.
+    pub fn add(&mut self, party: Party) -> Side {
+        self.next += 1;
+        let side = Side(self.next);
+        let seat = Seat {
+            party,
+            owned: HashSet::new(),
+            held: HashMap::new(),
+            lent: vec![],
+            actions: VecDeque::new(),
+            waiting: 0,
+        };
+        self.sides.insert(side, seat);
+        side
+    }
+
+    /// A new object of the side's.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn object(&mut self, side: Side, key: Key) -> Result<Ref, Full> {
+        self.own(side, Some(key), State::Object)
+    }
+
+    /// A new promise that the side decides. Without a key, the side is not told when nobody waits for it any more.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn promise(&mut self, side: Side, key: Option<Key>) -> Result<Ref, Full> {
+        self.own(side, key, State::Open(Waiting::default()))
+    }
+
+    fn own(&mut self, side: Side, key: Option<Key>, state: State) -> Result<Ref, Full> {
+        let Some(seat) = self.sides.get_mut(&side) else {
+            return Err(Full { what: "references of a side that is gone", limit: 0 });
+        };
+        let limit = seat.party.limits.owned;
+        if seat.owned.len() >= limit {
+            return Err(Full { what: "objects and promises", limit });
+        }
+        self.next += 1;
+        let new = Ref(self.next);
+        seat.owned.insert(new);
+        self.entries.insert(new, Entry::new(Some((side, key)), state));
+        Ok(new)
+    }
+
+    /// Keeps a reference for the side, once more.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn hold(&mut self, side: Side, held: Ref) -> Result<(), Full> {
+        let (Some(seat), Some(entry)) = (self.sides.get_mut(&side), self.entries.get_mut(&held)) else {
+            return Ok(());
+        };
+        let limit = seat.party.limits.held;
+        if seat.held.len() >= limit && !seat.held.contains_key(&held) {
+            return Err(Full { what: "references", limit });
+        }
+        *seat.held.entry(held).or_default() += 1;
+        entry.count += 1;
+        Ok(())
+    }
+
+    /// Lets go of a reference that the side holds, once.
+    pub fn release(&mut self, side: Side, held: Ref) {
+        let Some(seat) = self.sides.get_mut(&side) else { return };
+        let Some(times) = seat.held.get_mut(&held) else { return };
+        *times -= 1;
+        if *times == 0 {
+            seat.held.remove(&held);
+        }
+        self.uncount(vec![held]);
+    }
+
+    /// Forgets a reference that was made and came to be used by nobody.
+    pub fn release_unheld(&mut self, made: Ref) {
+        self.sweep(vec![made]);
+    }
+
+    /// Sends a call on behalf of a side, which holds the promise for the answer from now on.
+    ///
+    /// # Errors
+    /// [`Full`]: nothing was sent.
+    pub fn send(&mut self, from: Side, target: Ref, call: Call<Ref>) -> Result<Ref, Full> {
+        self.next += 1;
+        let answer = Ref(self.next);
+        self.entries.insert(answer, Entry::new(None, State::Open(Waiting::default())));
+        if let Err(full) = self.hold(from, answer) {
+            self.entries.remove(&answer);
+            return Err(full);
+        }
+        self.count(&call.mentions());
+        self.work.push_back(Work::Route { from, target, call, answer });
+        self.run();
+        Ok(answer)
+    }
+
+    /// Sends on a call that came to the side for a promise that has been settled meanwhile.
+    pub fn forward(&mut self, by: Side, target: Ref, call: Call<Ref>, answer: Ref) {
+        self.disown(answer);
+        self.count(&call.mentions());
+        self.work.push_back(Work::Route { from: by, target, call, answer });
+        self.run();
+    }
+
+    /// Settles a promise that the side decides; nothing happens if it does not, or if nobody waits for it any more.
+    pub fn resolve(&mut self, by: Side, promise: Ref, outcome: Outcome) {
+        let owner = self.entries.get(&promise).and_then(|entry| entry.owner);
+        if owner.is_none_or(|(side, _)| side != by) {
+            return;
+        }
+        self.count(&mentions(&outcome));
+        self.work.push_back(Work::Settle { promise, outcome });
+        self.run();
+    }
+
+    /// Tells the side, with the tag, when the promise settles: at once if it has.
+    pub fn watch(&mut self, side: Side, promise: Ref, tag: u64) {
+        let outcome = match self.entries.get_mut(&promise).map(|entry| &mut entry.state) {
+            Some(State::Open(waiting) | State::Following(_, waiting)) => {
+                waiting.watchers.push((side, tag));
+                return;
+            }
+            Some(State::Settled(outcome)) => outcome.clone(),
+            Some(State::Object) => Ok(Value::remotable(promise)),
+            Some(State::Gone(reason)) => Err(reason.clone()),
+            None => Err(gone()),
+        };
+        self.count(&mentions(&outcome));
+        self.tell(side, Action::Settled { tag, outcome });
+    }
+
+    /// What the side must do, in order. What is mentioned is kept until [`Switchboard::give_back`].
+    pub fn take(&mut self, side: Side) -> Vec<Action> {
+        self.ready.remove(&side);
+        let Some(seat) = self.sides.get_mut(&side) else { return vec![] };
+        let actions: Vec<Action> = seat.actions.drain(..).collect();
+        for action in &actions {
+            seat.lent.extend(action.mentions());
+        }
+        actions
+    }
+
+    /// The side is done with all actions that it has taken.
+    pub fn give_back(&mut self, side: Side) {
+        if let Some(seat) = self.sides.get_mut(&side) {
+            let lent = std::mem::take(&mut seat.lent);
+            self.uncount(lent);
+        }
+    }
+
+    /// A side goes away: its objects are gone, and what it should have settled is broken with the reason.
+    pub fn end(&mut self, side: Side, reason: Value<Ref>) {
+        let Some(seat) = self.sides.remove(&side) else { return };
+        self.ready.remove(&side);
+        let mut loose: Vec<Ref> = seat.lent;
+        for action in &seat.actions {
+            loose.extend(action.mentions());
+        }
+        for (held, times) in seat.held {
+            loose.extend(std::iter::repeat_n(held, usize::try_from(times).unwrap_or(0)));
+        }
+        for own in &seat.owned {
+            let Some(entry) = self.entries.get_mut(own) else { continue };
+            entry.owner = None;
+            match entry.state {
+                State::Object => entry.state = State::Gone(reason.clone()),
+                State::Open(_) => {
+                    self.work.push_back(Work::Settle { promise: *own, outcome: Err(reason.clone()) });
+                }
+                State::Gone(_) | State::Following(..) | State::Settled(_) => {}
+            }
+        }
+        self.run();
+        self.uncount(loose);
+        self.sweep(seat.owned.into_iter().collect());
+        self.forget_circles();
+    }
+
+    /// The sides that have something to do, since this was last asked.
+    pub fn take_ready(&mut self) -> BTreeSet<Side> {
+        std::mem::take(&mut self.ready)
+    }
+
+    /// Who has the object or decides the promise, and what that side calls it.
+    pub fn owner(&self, of: Ref) -> Option<(Side, Option<Key>)> {
+        self.entries.get(&of)?.owner
+    }
+
+    /// Whether anybody still refers to the reference.
+    pub fn knows(&self, reference: Ref) -> bool {
+        self.entries.contains_key(&reference)
+    }
+
+    /// Whether the reference is a promise that has not settled.
+    pub fn is_pending(&self, promise: Ref) -> bool {
+        let state = self.entries.get(&promise).map(|entry| &entry.state);
+        matches!(state, Some(State::Open(_) | State::Following(..)))
+    }
+
+    /// How much is in the table.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            sides: self.sides.len(),
+            references: self.entries.len(),
+            actions: self.sides.values().map(|seat| seat.actions.len()).sum(),
+        }
+    }
+
+    fn tell(&mut self, side: Side, action: Action) {
+        match self.sides.get_mut(&side) {
+            Some(seat) => {
+                seat.actions.push_back(action);
+                self.ready.insert(side);
+            }
+            None => self.uncount(action.mentions()),
+        }
+    }
+
+    fn count(&mut self, all: &[Ref]) {
+        for mentioned in all {
+            if let Some(entry) = self.entries.get_mut(mentioned) {
+                entry.count += 1;
+            }
+        }
+    }
+
+    fn uncount(&mut self, all: Vec<Ref>) {
+        let mut unheld = Vec::new();
+        for mentioned in all {
+            if let Some(entry) = self.entries.get_mut(&mentioned) {
+                entry.count = entry.count.saturating_sub(1);
+                if entry.count == 0 {
+                    unheld.push(mentioned);
+                }
+            }
+        }
+        self.sweep(unheld);
+    }
+
+    /// Forgets those that nobody needs, and what only they mentioned.
+    fn sweep(&mut self, mut suspects: Vec<Ref>) {
+        while let Some(suspect) = suspects.pop() {
+            if self.entries.get(&suspect).is_none_or(Entry::is_needed) {
+                continue;
+            }
+            let Some(entry) = self.entries.remove(&suspect) else { continue };
+            if let Some((side, key)) = entry.owner
+                && let Some(seat) = self.sides.get_mut(&side)
+            {
+                seat.owned.remove(&suspect);
+                if let Some(key) = key {
+                    seat.actions.push_back(Action::Released { key });
+                    self.ready.insert(side);
+                }
+            }
+            let mut mentioned = Vec::new();
+            entry.state.mentions(&mut mentioned);
+            for each in mentioned {
+                if let Some(entry) = self.entries.get_mut(&each) {
+                    entry.count = entry.count.saturating_sub(1);
+                    suspects.push(each);
+                }
+            }
+        }
+    }
+
+    fn is_object(&self, reference: Ref) -> bool {
+        let state = self.entries.get(&reference).map(|entry| &entry.state);
+        matches!(state, Some(State::Object | State::Gone(_)))
+    }
+
+    /// Forgets what is kept by nothing but itself: values that mention the promises that became them. Counting does not
+    /// find these, and they would outlive whoever made them.
+    fn forget_circles(&mut self) {
+        let mut queue: Vec<Ref> = Vec::new();
+        for seat in self.sides.values() {
+            queue.extend(seat.owned.iter().chain(seat.held.keys()).chain(&seat.lent));
+            queue.extend(seat.actions.iter().flat_map(Action::mentions));
+        }
+        let mut seen = HashSet::new();
+        while let Some(next) = queue.pop() {
+            if !seen.insert(next) {
+                continue;
+            }
+            if let Some(entry) = self.entries.get(&next) {
+                entry.state.leads_to(&mut queue);
+            }
+        }
+        let dead: Vec<Ref> = self.entries.keys().filter(|each| !seen.contains(each)).copied().collect();
+        let mut loose = Vec::new();
+        for each in dead {
+            if let Some(entry) = self.entries.remove(&each) {
+                entry.state.mentions(&mut loose);
+            }
+        }
+        self.uncount(loose);
+    }
+
+    /// The side is no longer the one that decides the promise.
+    fn disown(&mut self, promise: Ref) {
+        let Some(entry) = self.entries.get_mut(&promise) else { return };
+        if let Some((side, _)) = entry.owner.take()
+            && let Some(seat) = self.sides.get_mut(&side)
+        {
+            seat.owned.remove(&promise);
+        }
+    }
+
+    fn run(&mut self) {
+        // A list, not recursion: promises that follow promises can form chains of any length.
+        while let Some(work) = self.work.pop_front() {
+            match work {
+                Work::Route { from, target, call, answer } => self.route(from, target, call, answer),
+                Work::Settle { promise, outcome } => self.settle(promise, outcome),
+            }
+        }
+    }
+
+    fn route(&mut self, from: Side, mut target: Ref, call: Call<Ref>, answer: Ref) {
+        let outcome = loop {
+            let Some(entry) = self.entries.get_mut(&target) else { break Err(gone()) };
+            let owner = entry.owner;
+            match &mut entry.state {
+                State::Object => match owner {
+                    Some((side, Some(key))) => return self.deliver(side, To::Object(key), call, answer),
+                    _ => break Err(gone()),
+                },
+                State::Gone(reason) => break Err(reason.clone()),
+                State::Settled(Ok(Value::Remotable(next) | Value::Promise(next))) => target = next.reference,
+                State::Following(next, _) => target = *next,
+                State::Settled(Ok(data)) => break data::answer(data, &call),
+                State::Settled(Err(error)) => break Err(error.clone()),
+                State::Open(waiting) => {
+                    if let Some((side, _)) = owner
+                        && self.sides.get(&side).is_some_and(|seat| seat.party.pipelines)
+                    {
+                        entry.count += 1;
+                        return self.deliver(side, To::Promise(target), call, answer);
+                    }
+                    if let Some(seat) = self.sides.get_mut(&from) {
+                        let limit = seat.party.limits.waiting;
+                        if seat.waiting >= limit {
+                            let full = Full { what: "calls that wait for promises", limit };
+                            break Err(Value::error("Error", full.to_string()));
+                        }
+                        seat.waiting += 1;
+                    }
+                    return waiting.calls.push_back(Queued { from, call, answer });
+                }
+            }
+        };
+        self.count(&mentions(&outcome));
+        self.work.push_back(Work::Settle { promise: answer, outcome });
+        self.uncount(call.mentions());
+    }
+
+    fn deliver(&mut self, side: Side, to: To, call: Call<Ref>, answer: Ref) {
+        let Some(seat) = self.sides.get_mut(&side) else { return };
+        if let Some(entry) = self.entries.get_mut(&answer) {
+            entry.owner = Some((side, None));
+            seat.owned.insert(answer);
+        }
+        self.tell(side, Action::Deliver { to, call, answer });
+    }
+
+    fn settle(&mut self, promise: Ref, outcome: Outcome) {
+        let next = match &outcome {
+            Ok(Value::Promise(next)) => Some(next.reference),
+            // Whoever calls a promise an object does not make it one.
+            Ok(Value::Remotable(next)) if !self.is_object(next.reference) => Some(next.reference),
+            _ => None,
+        };
+        let outcome = match next {
+            Some(next) => match self.follow(promise, next) {
+                Some(outcome) => outcome,
+                None => return,
+            },
+            None => outcome,
+        };
+        let Some(entry) = self.entries.get_mut(&promise) else { return self.uncount(mentions(&outcome)) };
+        let waiting = match &mut entry.state {
+            State::Open(waiting) => std::mem::take(waiting),
+            State::Following(end, waiting) => {
+                let (end, waiting) = (*end, std::mem::take(waiting));
+                entry.state = State::Settled(outcome.clone());
+                self.disown(promise);
+                self.spread(promise, &outcome, waiting);
+                self.uncount(vec![end]);
+                return self.sweep(vec![promise]);
+            }
+            // Only the first outcome counts.
+            State::Object | State::Gone(_) | State::Settled(_) => return self.uncount(mentions(&outcome)),
+        };
+        entry.state = State::Settled(outcome.clone());
+        self.disown(promise);
+        self.spread(promise, &outcome, waiting);
+        self.sweep(vec![promise]);
+    }
+
+    /// Tells all who wait.
+    fn spread(&mut self, promise: Ref, outcome: &Outcome, waiting: Waiting) {
+        for (side, tag) in waiting.watchers {
+            self.count(&mentions(outcome));
+            self.tell(side, Action::Settled { tag, outcome: outcome.clone() });
+        }
+        for follower in waiting.followers {
+            self.count(&mentions(outcome));
+            self.work.push_back(Work::Settle { promise: follower, outcome: outcome.clone() });
+        }
+        self.reroute(promise, waiting.calls);
+    }
+
+    /// Sends on what has waited. The first call must find the outcome, so the promise stays until then.
+    fn reroute(&mut self, target: Ref, calls: VecDeque<Queued>) {
+        for Queued { from, call, answer } in calls {
+            if let Some(seat) = self.sides.get_mut(&from) {
+                seat.waiting = seat.waiting.saturating_sub(1);
+            }
+            self.route(from, target, call, answer);
+        }
+    }
+
+    /// Lets a promise become what another one becomes. An outcome if that is known at once; the mention of the other
+    /// one has been used up then, and its outcome is counted.
+    fn follow(&mut self, promise: Ref, other: Ref) -> Option<Outcome> {
+        let mut end = other;
+        let outcome = loop {
+            if end == promise {
+                break Err(Value::error("TypeError", "a promise cannot become itself"));
+            }
+            match self.entries.get(&end).map(|entry| &entry.state) {
+                None => break Err(gone()),
+                Some(State::Following(next, _)) => end = *next,
+                Some(State::Object | State::Gone(_)) => break Ok(Value::remotable(end)),
+                Some(State::Settled(outcome)) => break outcome.clone(),
+                Some(State::Open(_)) => {
+                    self.follow_open(promise, other, end);
+                    return None;
+                }
+            }
+        };
+        self.count(&mentions(&outcome));
+        self.uncount(vec![other]);
+        Some(outcome)
+    }
+
+    fn follow_open(&mut self, promise: Ref, other: Ref, end: Ref) {
+        // The mention of `other` becomes one of `end`.
+        self.count(&[end]);
+        self.uncount(vec![other]);
+        let Some(entry) = self.entries.get_mut(&promise) else { return self.uncount(vec![end]) };
+        let State::Open(waiting) = &mut entry.state else { return self.uncount(vec![end]) };
+        let mut waiting = std::mem::take(waiting);
+        let calls = std::mem::take(&mut waiting.calls);
+        entry.state = State::Following(end, waiting);
+        self.disown(promise);
+        if let Some(State::Open(waiting)) = self.entries.get_mut(&end).map(|entry| &mut entry.state) {
+            waiting.followers.push(promise);
+        }
+        self.reroute(promise, calls);
+    }
+}
+
+fn gone() -> Value<Ref> {
+    Value::error("Error", "the reference is gone")
+}

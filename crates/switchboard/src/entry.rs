@@ -1,0 +1,96 @@
+//! One row of the table.
+
+use std::collections::VecDeque;
+
+use passable::Value;
+
+use crate::call::{self, Call, Key, Outcome, Ref, Side};
+
+/// What is known of one reference.
+pub(crate) struct Entry {
+    /// How often it is held or mentioned.
+    pub(crate) count: u64,
+    /// Who has the object or decides the promise, and what that side calls it.
+    pub(crate) owner: Option<(Side, Option<Key>)>,
+    pub(crate) state: State,
+}
+
+pub(crate) enum State {
+    /// An object, with its side.
+    Object,
+    /// An object whose side went away.
+    Gone(Value<Ref>),
+    /// A promise of which nothing is known.
+    Open(Waiting),
+    /// A promise that will be what another one becomes. Calls go to that one.
+    Following(Ref, Waiting),
+    /// A promise that has become something: never another promise.
+    Settled(Outcome),
+}
+
+impl State {
+    /// What is counted because of this entry.
+    pub(crate) fn mentions(&self, found: &mut Vec<Ref>) {
+        match self {
+            State::Object | State::Gone(_) => {}
+            State::Settled(outcome) => found.extend(call::mentions(outcome)),
+            State::Open(waiting) => waiting.mentions(found),
+            State::Following(end, waiting) => {
+                found.push(*end);
+                waiting.mentions(found);
+            }
+        }
+    }
+
+    /// What must stay while this entry does.
+    pub(crate) fn leads_to(&self, found: &mut Vec<Ref>) {
+        self.mentions(found);
+        if let State::Open(waiting) | State::Following(_, waiting) = self {
+            found.extend(waiting.calls.iter().map(|queued| queued.answer));
+            found.extend(&waiting.followers);
+        }
+    }
+}
+
+/// Who waits for a promise.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    /// Calls, in order.
+    pub(crate) calls: VecDeque<Queued>,
+    /// Sides that want to know, and what they call it.
+    pub(crate) watchers: Vec<(Side, u64)>,
+    /// Promises that become the same.
+    pub(crate) followers: Vec<Ref>,
+}
+
+impl Waiting {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.watchers.is_empty() && self.followers.is_empty()
+    }
+
+    fn mentions(&self, found: &mut Vec<Ref>) {
+        found.extend(self.calls.iter().flat_map(|queued| queued.call.mentions()));
+    }
+}
+
+/// A call that waits for its target to be known.
+pub(crate) struct Queued {
+    pub(crate) from: Side,
+    pub(crate) call: Call<Ref>,
+    pub(crate) answer: Ref,
+}
+
+impl Entry {
+    pub(crate) fn new(owner: Option<(Side, Option<Key>)>, state: State) -> Entry {
+        Entry { count: 0, owner, state }
+    }
+
+    /// Whether the entry must stay.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.count > 0
+            || match &self.state {
+                State::Open(waiting) | State::Following(_, waiting) => !waiting.is_empty(),
+                State::Object | State::Gone(_) | State::Settled(_) => false,
+            }
+    }
+}
