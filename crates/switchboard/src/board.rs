@@ -298,6 +298,41 @@ impl Switchboard {
         }
     }
 
+    /// Whether each reference is counted as often as it is held or mentioned; what is wrong if not. Slow: for tests.
+    pub fn audit(&self) -> Result<(), String> {
+        let mut expected: HashMap<Ref, u64> = HashMap::new();
+        let mut all = Vec::new();
+        for seat in self.sides.values() {
+            seat.held.iter().for_each(|(held, times)| *expected.entry(*held).or_default() += times);
+            all.extend(&seat.lent);
+            all.extend(seat.actions.iter().flat_map(Action::mentions));
+        }
+        self.entries.values().for_each(|entry| entry.state.mentions(&mut all));
+        all.into_iter().for_each(|mentioned| *expected.entry(mentioned).or_default() += 1);
+        for (reference, entry) in &self.entries {
+            let right = expected.get(reference).copied().unwrap_or(0);
+            if entry.count != right {
+                return Err(format!(
+                    "{reference:?} is counted {} times, and mentioned {right} times",
+                    entry.count
+                ));
+            }
+            if !entry.is_needed() && entry.owner.is_none() {
+                return Err(format!("{reference:?} is kept, and nobody needs it"));
+            }
+            if let Some((side, _)) = entry.owner
+                && self.sides.get(&side).is_none_or(|seat| !seat.owned.contains(reference))
+            {
+                return Err(format!("{reference:?} belongs to {side:?}, which does not know it"));
+            }
+        }
+        let mut owned = self.sides.values().flat_map(|seat| &seat.owned);
+        match owned.find(|own| !self.entries.contains_key(own)) {
+            Some(lost) => Err(format!("{lost:?} is owned, and not there")),
+            None => Ok(()),
+        }
+    }
+
     fn tell(&mut self, side: Side, action: Action) {
         match self.sides.get_mut(&side) {
             Some(seat) => {
@@ -550,6 +585,7 @@ impl Switchboard {
             waiting.followers.push(promise);
         }
         self.reroute(promise, calls);
+        self.sweep(vec![promise]);
     }
 }
 

@@ -84,6 +84,7 @@ impl Victim {
             Err(violation) => self.session.violated(&mut self.board, &violation),
         }
         self.work();
+        assert_eq!(self.board.audit(), Ok(()));
     }
 
     /// Answers, and calls what it was given, now and then.

@@ -149,6 +149,7 @@ proptest! {
         let mut world = World::new();
         for (who, step) in steps {
             world.step(who, step);
+            prop_assert_eq!(world.board.audit(), Ok(()));
         }
         for who in 0..3 {
             world.step(who, Step::Leave);
