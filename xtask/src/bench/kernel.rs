@@ -29,6 +29,16 @@ const OPERATIONS: usize = 4000;
 /// How many clients send at once.
 const WIDTHS: [usize; 3] = [1, 16, 64];
 
+/// What should be reached on a quiet machine: what, at which width, and how many a second at least.
+const AIMS: [(&str, usize, f64); 2] = [("storeValue", 64, 10_000.0), ("send, guest to host", 16, 2_000.0)];
+
+/// Says beside a figure what it should have been, and whether it was.
+fn against(row: Row, reached: bool, aim: &str) -> Row {
+    let verdict = if reached { "aim" } else { "MISSED: aim" };
+    let gap = if row.note.is_empty() { "" } else { "; " };
+    Row { note: format!("{}{gap}{verdict} {aim}", row.note), ..row }
+}
+
 /// Stores of these sizes are opened again. The larger one takes minutes to fill: only with samples to spare.
 const SIZES: [usize; 2] = [10_000, 1_000_000];
 
@@ -198,7 +208,16 @@ impl Bench {
                 Err(_) => bail!("a client broke down"),
             })
         })?;
-        Ok(self.told(what, width, count, begun.elapsed(), self.syncs()? - before))
+        let took = begun.elapsed();
+        let row = self.told(what, width, count, took, self.syncs()? - before);
+        let aim = AIMS.iter().find(|(of, at, _)| *of == what && *at == width);
+        Ok(match aim {
+            Some((_, _, least)) => {
+                let rate = count as f64 / took.as_secs_f64();
+                against(row, rate > *least, &format!("{least}/s"))
+            }
+            None => row,
+        })
     }
 
     fn told(&self, what: &str, width: usize, count: usize, took: Duration, syncs: u64) -> Row {
@@ -263,7 +282,9 @@ impl Bench {
                 Ok(begun.elapsed())
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(measure::times("listing 1,000 messages", &times))
+        let (_, median, _) = measure::spread(&times);
+        let row = measure::times("listing 1,000 messages", &times);
+        Ok(against(row, median < Duration::from_millis(8), "8 ms"))
     }
 
     /// Stores values until there are so many.
@@ -293,6 +314,12 @@ impl Bench {
             peak = peak.max(machine::processes_of(&self.home).1.peak);
         }
         let row = measure::row(&format!("restart with {size} formulas"), &found);
-        Ok(Row { memory: measure::size(peak), ..row })
+        let row = Row { memory: measure::size(peak), ..row };
+        let times: Vec<Duration> = found.iter().map(|run| run.wall).collect();
+        let (_, median, _) = measure::spread(&times);
+        Ok(match size {
+            10_000 => against(row, median < Duration::from_millis(70), "70 ms"),
+            _ => row,
+        })
     }
 }

@@ -44,7 +44,10 @@ impl<C: Reference> MethodMaker<C> {
                 };
                 if name == "rest" {
                     let Some(guard) = guard else { return refuse("expected a pattern") };
-                    self.rest = Some(guard);
+                    // As it travels, so it is read: `undefined` says that there is none.
+                    let is_none = matches!(&guard, ArgGuard::Pattern(pattern)
+                        if matches!(pattern.as_literal(), Some(Value::Undefined)));
+                    self.rest = (!is_none).then_some(guard);
                     return Ok(Item::Maker(self));
                 }
                 let MethodMaker { kind, args, optional, rest } = self;

@@ -198,7 +198,9 @@ fn method_guard() -> impl Strategy<Value = MethodGuard<String>> {
     ];
     let optional = prop::option::of(prop::collection::vec(sync(), 0..2));
     (args, optional, prop::option::of(sync()), sync()).prop_map(|((kind, args), optional, rest, returns)| {
-        MethodGuard { kind, args, optional, rest, returns }
+        // `undefined` is how no guard for the rest is written.
+        let none = |guard: &ArgGuard<String>| matches!(guard, ArgGuard::Pattern(p) if p.as_literal() == Some(&Value::Undefined));
+        MethodGuard { kind, args, optional, rest: rest.filter(|guard| !none(guard)), returns }
     })
 }
 
