@@ -13,6 +13,9 @@ use crate::process::{cargo, run, shown, tee, works};
 use crate::workspace::Workspace;
 use crate::{End, fuzz, setup, tidy};
 
+/// From what the cases of property tests are drawn.
+const LAWS_SEED: &str = "PROPTEST_RNG_SEED";
+
 /// The demo that needs no key, no network and no weights.
 const SCRIPTED_DEMO: &[&str] = &["demo", "--scripted"];
 
@@ -196,6 +199,10 @@ fn prepared(mut command: Command, workspace: &Workspace) -> Result<Command> {
     }
     fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
     command.env("ALMONER_HOME", &home);
+    // Of the same code the full check says the same; `cargo test` draws new cases each time.
+    if std::env::var_os(LAWS_SEED).is_none() {
+        command.env(LAWS_SEED, "20261121");
+    }
     let tools = setup::tools_folder(&workspace.target);
     if tools.is_dir() {
         command.env(setup::TOOLS_VARIABLE, &tools).env("PATH", setup::tools_path(&workspace.target)?);

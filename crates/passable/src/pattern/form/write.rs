@@ -21,6 +21,24 @@ pub(super) fn write<C: Reference>(
     writer.pairs
 }
 
+/// Whether a set, bag or map holds a record with a field that is `undefined`: left out, as forms do, two of its keys
+/// could be one.
+fn could_collapse<C: Reference>(value: &Value<C>) -> bool {
+    matches!(value, Value::Tagged(tagged) if has_undefined_field(tagged.payload()))
+        && value.references().is_empty()
+}
+
+fn has_undefined_field<C: Reference>(value: &Value<C>) -> bool {
+    match value {
+        Value::Record(record) => {
+            record.iter().any(|(_, value)| matches!(value, Value::Undefined) || has_undefined_field(value))
+        }
+        Value::Array(array) => array.iter().any(has_undefined_field),
+        Value::Tagged(tagged) => has_undefined_field(tagged.payload()),
+        _ => false,
+    }
+}
+
 struct Writer<'a, C> {
     refer: &'a mut dyn FnMut(&C) -> String,
     pairs: Vec<(String, String)>,
@@ -34,7 +52,7 @@ impl<C: Reference> Writer<'_, C> {
     /// `shown`: whether something must show that the value is there.
     fn write(&mut self, pattern: &Pattern<C>, value: &Value<C>, name: &str, shown: bool) {
         let before = self.pairs.len();
-        if !self.fill(pattern, value, name) {
+        if could_collapse(value) || !self.fill(pattern, value, name) {
             let json = plain::write(value, &mut |_| Json::Null);
             self.push(&format!("{name}:json"), json.to_string());
         }
