@@ -30,6 +30,7 @@ Usage: cargo xtask COMMAND
 
   test [--quick]       everything that must hold: tools, format, tidy, lints, tests, doc tests, fuzz, scripted demo
                        (--quick leaves out installing tools, the fuzz targets and the demo)
+  tools                install what the tests need beside Rust (also part of `test`)
   fuzz [SECONDS] [TARGET]
                        every fuzz target for so long, two at a time (20 unless said), or those named like TARGET
   demo [ARGS…]         build almoner for release and run `almoner demo ARGS…`
@@ -72,6 +73,7 @@ fn dispatch(arguments: &[String]) -> Result<End> {
     match command {
         "test" => test::main(rest),
         "demo" => demo::main(rest),
+        "tools" => setup::main(rest),
         "fuzz" => fuzz::main(rest),
         "tidy" => tidy::main(rest),
         "bench" => bench::main(rest),

@@ -7,7 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::End;
 use crate::process::{run, works};
+use crate::workspace::Workspace;
 
 /// A thing that the machine must have.
 struct Need {
@@ -77,8 +79,8 @@ const NODE_TOOLS: &[&str] = &[
 /// Python packages for the tests, with their versions.
 const PYTHON_TOOLS: &[&str] = &["xllamacpp==2026.10.11549"];
 
-/// Where the tests find the tools, when `cargo xtask test` has installed them. A test that needs one skips, and says
-/// so, without this variable, and fails when it is set and the tool is not there.
+/// Where the tests find the tools. Without it they look where `cargo xtask tools` installs them; a test that does not
+/// find the tool that it needs fails, and says this command.
 pub(crate) const TOOLS_VARIABLE: &str = "ALMONER_TEST_TOOLS";
 
 /// The folder of test tools of a target directory.
@@ -98,6 +100,17 @@ pub(crate) fn tools_path(target: &Path) -> Result<OsString> {
 /// Makes sure of a C compiler and of nothing else.
 pub(crate) fn compiler() -> Result<()> {
     install(&[&COMPILER])
+}
+
+/// `cargo xtask tools`: installs what the tests need, and nothing that is there already.
+pub(crate) fn main(arguments: &[String]) -> Result<End> {
+    if let [first, ..] = arguments {
+        return Ok(End::Usage(format!("`tools` takes no arguments, not `{first}`")));
+    }
+    let workspace = Workspace::read()?;
+    everything(&workspace.root, &workspace.target)?;
+    println!("test tools   {}", tools_folder(&workspace.target).display());
+    Ok(End::Good)
 }
 
 /// Makes sure of everything that the tests need.

@@ -330,6 +330,7 @@ const HOST: &[Method] = &[
     ),
     changes("provideWorker", NAME, "Makes an isolated heap for code.").not_yet(),
     sends("makeUnconfined", CAPLET, "Runs a program with all powers of this machine.").not_yet(),
+    sends("makeBundle", CAPLET, "Runs a program from a bundle.").not_yet(),
     sends("makeArchive", CAPLET, "Runs a program from an archive.").not_yet(),
     sends("makeFromTree", CAPLET, "Runs a program from a tree of files.").not_yet(),
     changes(

@@ -42,22 +42,41 @@ fn tried(w: &mut World, run: kernel::RunNumber, method: &str) -> String {
     }
 }
 
+/// Gives `cap` to one guest, which passes it on to another, which sends it back: the host has it as `back`. The number
+/// of the grant with which that began.
+fn passed_on(w: &mut World) -> u64 {
+    let (fae, eve) = (w.guest("fae"), w.guest("eve"));
+    let host = w.host;
+    w.as_agent(host, send("fae", &[("g", "cap"), ("eve", "eve")]));
+    let given = w.id(fae, "@mail/0/g");
+    let number = table::grant(&mut w.store, &given).unwrap().unwrap().number;
+    w.as_agent(fae, copy("@mail/0/eve", "eve"));
+    w.as_agent(fae, send("eve", &[("g", "@mail/0/g")]));
+    w.as_agent(eve, copy("@mail/0/g", "g"));
+    w.as_agent(eve, send("@host", &[("g", "g")]));
+    let letter = w.last(host).number;
+    w.as_agent(host, copy(&format!("@mail/{letter}/g"), "back"));
+    number.0
+}
+
 #[test]
 fn revoked_in_the_middle_of_a_run_what_had_begun_completes_and_nothing_else_begins() {
-    for restart in [false, true] {
+    // What the run was given itself, and what came to it by way of two others; with and without a restart.
+    for (restart, by_way_of_others) in [(false, false), (true, false), (false, true), (true, true)] {
         let mut w = World::new();
         w.mount("cap");
-        let run = run_with(&mut w, "cap");
+        let first = by_way_of_others.then(|| passed_on(&mut w));
+        let run = run_with(&mut w, if by_way_of_others { "back" } else { "cap" });
         let (begun, _) = w.propose(run, "out", "write", Decision::Allow);
         let (asked, _) = w.propose(run, "out", "write", Decision::Ask);
-        let message = w.open_mail()[0];
+        let message = *w.open_mail().last().unwrap();
         w.answer(message, kernel::command::Choice::Approve { for_run: false });
-        let grant = w.last_grant(w.host).number;
-        assert_eq!(w.revoke(grant.0), Reply::Done);
+        let grant = first.unwrap_or_else(|| w.last_grant(w.host).number.0);
+        assert_eq!(w.revoke(grant), Reply::Done);
         if restart {
             w.apply(Act::Recover);
         }
-        assert_eq!(w.revoke(grant.0), Reply::AlreadySettled);
+        assert_eq!(w.revoke(grant), Reply::AlreadySettled);
         // The approved call does not begin any more; the model reads why.
         w.advance(run, vec![Move::Begin { proposal: asked }]);
         let Some(Completion::Refused(findings)) = completion(&w.journal(run), asked) else {
@@ -67,7 +86,8 @@ fn revoked_in_the_middle_of_a_run_what_had_begun_completes_and_nothing_else_begi
         assert_eq!(tried(&mut w, run, "read"), "grant/revoked");
         w.advance(run, vec![Move::Complete { proposal: begun, completion: done() }]);
         w.advance(run, vec![Move::Finish { outcome: RunOutcome::Done(Value::null()) }]);
-        assert!(matches!(w.run(run).state, State::Finished { .. }), "restart: {restart}");
+        let what = format!("restart: {restart}, by way of others: {by_way_of_others}");
+        assert!(matches!(w.run(run).state, State::Finished { .. }), "{what}");
     }
 }
 

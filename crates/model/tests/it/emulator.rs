@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::tools::{Running, tool};
 
-fn start(fixtures: &serde_json::Value, arguments: &[&str]) -> Option<(Running, tempfile::TempDir)> {
-    let program = tool("node_modules/.bin/llmock")?;
+fn start(fixtures: &serde_json::Value, arguments: &[&str]) -> (Running, tempfile::TempDir) {
+    let program = tool("node_modules/.bin/llmock");
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("fixtures.json"), fixtures.to_string()).unwrap();
     let running = Running::start(|port| {
@@ -19,7 +19,7 @@ fn start(fixtures: &serde_json::Value, arguments: &[&str]) -> Option<(Running, t
         command.arg("--fixtures").arg(dir.path()).args(arguments);
         command
     });
-    Some((running, dir))
+    (running, dir)
 }
 
 fn ask(server: &Running, request: &Request) -> Result<Reply, ModelError> {
@@ -42,7 +42,7 @@ fn a_conversation_with_tools_and_a_schema() {
         {"match": {"userMessage": "who"},
          "response": {"error": {"message": "bad key", "type": "authentication_error"}, "status": 401}}
     ]});
-    let Some((server, _dir)) = start(&fixtures, &[]) else { return };
+    let (server, _dir) = start(&fixtures, &[]);
     let user = |text: &str| Request { messages: vec![Message::user(text)], ..Request::default() };
 
     let reply = ask(&server, &user("hello")).unwrap();
@@ -87,7 +87,7 @@ fn its_chaos_becomes_errors() {
         ("--chaos-disconnect", &["cut_off", "unreachable"]),
         ("--chaos-ratelimit", &["rate_limited"]),
     ] {
-        let Some((server, _dir)) = start(&fixtures, &[flag, "1"]) else { return };
+        let (server, _dir) = start(&fixtures, &[flag, "1"]);
         let error = ask(&server, &request).unwrap_err();
         let kind = serde_json::to_value(&error).unwrap()["kind"].as_str().unwrap().to_owned();
         assert!(kinds.contains(&kind.as_str()), "{flag}: {error:?}");

@@ -31,8 +31,8 @@ struct Llama {
     dir: tempfile::TempDir,
 }
 
-fn start() -> Option<Llama> {
-    let python = tool("venv/bin/python")?;
+fn start() -> Llama {
+    let python = tool("venv/bin/python");
     let dir = tempfile::tempdir().unwrap();
     let weights = dir.path().join("tiny.gguf");
     tiny::write(&weights, true);
@@ -41,7 +41,7 @@ fn start() -> Option<Llama> {
         command.args(["-c", SERVER]).arg(&weights).arg(port.to_string());
         command
     });
-    Some(Llama { server, dir })
+    Llama { server, dir }
 }
 
 fn ask(llama: &Llama, request: &Request) -> Reply {
@@ -62,7 +62,7 @@ fn user(text: &str) -> Request {
 
 #[test]
 fn a_real_server_streams_text_holds_to_a_schema_and_may_ignore_tools() {
-    let Some(llama) = start() else { return };
+    let llama = start();
     let reply = ask(&llama, &user("Tell me something."));
     assert_eq!((reply.stop, reply.usage.output_tokens), (Stop::Length, 40));
     assert!(!reply.text.is_empty() && reply.usage.input_tokens > 20);
@@ -82,7 +82,7 @@ fn a_real_server_streams_text_holds_to_a_schema_and_may_ignore_tools() {
 #[cfg(feature = "local")]
 #[test]
 fn the_engine_writes_what_llama_cpp_writes() {
-    let Some(llama) = start() else { return };
+    let llama = start();
     let local = crate::local::client(&llama.dir.path().join("tiny.gguf"), &[]);
     for text in [
         "Tell me something.",

@@ -1,14 +1,6 @@
 //! Tests of the model crate from outside. All of them in one binary, because linking is what takes time.
 //!
-//! Some talk to other people's programs, which `cargo xtask test` installs in the directory that it names in
-//! `ALMONER_TEST_TOOLS`. Without that variable these tests are skipped. By hand:
-//!
-//! ```text
-//! export ALMONER_TEST_TOOLS=$PWD/target/test-tools
-//! npm install --prefix $ALMONER_TEST_TOOLS --no-save @copilotkit/aimock@1.43.0
-//! python3 -m venv $ALMONER_TEST_TOOLS/venv
-//! $ALMONER_TEST_TOOLS/venv/bin/pip install xllamacpp==2026.10.11549
-//! ```
+//! Some talk to other people's programs, which `cargo xtask tools` installs; without them these tests fail.
 
 #![allow(
     clippy::disallowed_methods,

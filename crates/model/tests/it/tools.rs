@@ -2,20 +2,17 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A file under the directory of test tools. `None`, and the test is over, when no directory is named; a failure when
-/// one is named and the file is not in it.
-pub(crate) fn tool(path: &str) -> Option<PathBuf> {
-    let Some(dir) = std::env::var_os("ALMONER_TEST_TOOLS") else {
-        eprintln!("skipped: ALMONER_TEST_TOOLS names no directory with {path}; `cargo xtask test` sets it");
-        return None;
-    };
-    let tool = PathBuf::from(dir).join(path);
-    assert!(tool.exists(), "{} is missing: `cargo xtask test` installs it", tool.display());
-    Some(tool)
+/// A file under the directory of test tools: `test-tools` in the target directory, unless `ALMONER_TEST_TOOLS` names
+/// another. The test fails where it is not there.
+pub(crate) fn tool(path: &str) -> PathBuf {
+    let beside = || Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-tools");
+    let tool = std::env::var_os("ALMONER_TEST_TOOLS").map_or_else(beside, PathBuf::from).join(path);
+    assert!(tool.exists(), "{} is missing: `cargo xtask tools` installs it", tool.display());
+    tool
 }
 
 /// A running program, ended with the test.
