@@ -89,6 +89,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Status(args) => commands::daemon::status(&acting, *args),
         Verb::Daemon(args) => commands::daemon::daemon(&place, args),
         Verb::Backup(args) => commands::backup::backup(&place, args),
+        Verb::Gateway(args) => commands::gateway::gateway(&acting, *args),
         Verb::Stop => commands::daemon::stop(&place),
         Verb::ModelHost { .. } => Ok(Exit::Ok),
     }

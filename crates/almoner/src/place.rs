@@ -144,8 +144,12 @@ impl Place {
 
 /// Where Endo's clients look when nothing is said.
 fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
-    if let Some(socket) = env("ENDO_SOCK_PATH").or_else(|| env("ENDO_SOCK")).map(PathBuf::from) {
+    if let Some(socket) = env("ENDO_SOCK_PATH").map(PathBuf::from) {
         return EndoPlace { socket, claim: Claim::Asked };
+    }
+    // By this one a client says where it looks; whoever has set it need not mean a daemon of ours.
+    if let Some(socket) = env("ENDO_SOCK").map(PathBuf::from) {
+        return EndoPlace { socket, claim: Claim::Shared };
     }
     let socket = match env("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir()) {
         Some(dir) => dir.join("endo").join(ENDO_SOCKET),
@@ -234,6 +238,10 @@ mod tests {
             (own.state.as_path(), own.endo),
             (Path::new("/a/state"), socket("/a/run/captp0.sock", Claim::Own))
         );
+        let looked_for = place(&[("HOME", "/h"), ("ENDO_SOCK", "/e/sock")]).unwrap();
+        assert_eq!(looked_for.endo, socket("/e/sock", Claim::Shared));
+        let told = place(&[("HOME", "/h"), ("ENDO_SOCK_PATH", "/e/sock"), ("ENDO_SOCK", "/f")]).unwrap();
+        assert_eq!(told.endo, socket("/e/sock", Claim::Asked));
         // Where any daemon of Endo's would be, another one may be.
         let nobody = place(&[("HOME", "/h"), ("USER", "me")]).unwrap();
         let shared = std::env::temp_dir().join("endo-me/captp0.sock");

@@ -64,6 +64,8 @@ pub enum Verb {
     Backup(BackupArgs),
     /// Run the daemon here (commands start it by themselves)
     Daemon(DaemonArgs),
+    /// Let a program or a page of this machine in: a one-use token (needs ENDO_ADDR)
+    Gateway(JsonArg),
     /// End the daemon; runs go on when it starts again
     Stop,
     /// Agents, names and mail.

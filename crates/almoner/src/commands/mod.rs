@@ -14,6 +14,7 @@ pub mod demo;
 pub mod doctor;
 pub mod endow;
 pub mod form;
+pub mod gateway;
 pub mod grants;
 pub mod inbox;
 pub mod interrupt;

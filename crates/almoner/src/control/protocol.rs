@@ -16,7 +16,7 @@ use crate::show::card::Card;
 use crate::show::reason::Reason;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// What a client's environment has of the variables that models need, by name.
 pub type Brought = BTreeMap<String, String>;
@@ -154,6 +154,8 @@ pub enum Request {
         /// At what.
         look: Look,
     },
+    /// Give out a one-use token with which a client of the gateway becomes this agent.
+    Pass,
     /// Examine the store.
     Check,
     /// Copy the store.
@@ -311,6 +313,17 @@ pub enum Look {
         /// A name or an identifier.
         thing: String,
     },
+}
+
+/// A one-use token for the gateway. It is shown once and kept nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    /// Where clients connect.
+    pub url: String,
+    /// The token.
+    pub token: String,
+    /// How long it can be used, in seconds.
+    pub seconds: u64,
 }
 
 /// A grant, as whoever gave it sees it.
@@ -515,6 +528,8 @@ pub enum Response {
     Kept(Vec<Vec<String>>),
     /// A sharing token. It is shown once and kept nowhere.
     Token(String),
+    /// A token for the gateway.
+    Pass(Pass),
     /// Where something comes from.
     Why(Vec<Reason>),
     /// Bytes, as text; `None` if they are not text.

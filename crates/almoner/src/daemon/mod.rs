@@ -10,6 +10,7 @@ pub mod listing;
 pub mod look;
 pub mod main_loop;
 pub mod news;
+pub mod passes;
 pub mod request;
 pub mod secrets;
 pub mod serve;

@@ -2,20 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Instant;
 
 use kernel::command::{Act, AnswerApproval, Choice, Reply};
 use kernel::message::Body;
 use kernel::proposal::{Finding, Proposal};
 use kernel::run::{Entry, State};
-use kernel::{HostRun, MessageNumber, RunNumber, StepRef, query, table};
+use kernel::{FormulaId, HostRun, MessageNumber, RunNumber, StepRef, query, table};
 use passable::{Untrusted, visible_line};
 use store::BackupError;
 use worker::World as _;
 
 use super::desk::Desk;
 use super::world::Daemon;
-use super::{agents, listing, look, start_run, why};
-use crate::control::protocol::{Brought, Family, OnBehalf, Request, Response, Status};
+use super::{agents, listing, look, passes, start_run, why, world};
+use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
 use crate::show::card::{Card, CardEntry};
 use crate::show::value;
@@ -31,6 +32,7 @@ pub fn answer(desk: &Desk, brought: &Brought, asked: OnBehalf) -> Result<Respons
     match request {
         Request::Act { said, act } => agents::act(desk, agent, name, said, *act),
         Request::Look { look } => look::look(desk, agent, look),
+        Request::Pass => pass(desk, agent),
         Request::Check | Request::Backup { .. } | Request::Stop if agent != desk.daemon.host => {
             Err(Failure::new(Exit::Denied, "this concerns the whole store, and so its own host alone")
                 .help("leave `--as` out"))
@@ -79,10 +81,24 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Check => Response::Checked(check(desk)?),
         Request::Backup { path } => backup(desk, &path)?,
         Request::Stop => Response::Reply(Reply::Done),
-        Request::Follow { .. } | Request::Act { .. } | Request::Look { .. } => {
+        Request::Follow { .. } | Request::Act { .. } | Request::Look { .. } | Request::Pass => {
             return Err(Failure::new(Exit::Usage, "this is asked in another way"));
         }
     })
+}
+
+/// Gives out a token for the gateway.
+fn pass(desk: &Desk, agent: FormulaId) -> Result<Response, Failure> {
+    let passes = &desk.daemon.passes;
+    let Some(gateway) = passes.gateway() else {
+        return Err(Failure::new(Exit::Conflict, "the daemon has no gateway").help(
+            "`almoner stop`, then start it with an address of this machine: ENDO_ADDR=127.0.0.1:8920 almoner daemon",
+        ));
+    };
+    let mut random = [0; 32];
+    world::random(&mut random)?;
+    let token = passes.issue(agent, random, Instant::now());
+    Ok(Response::Pass(Pass { url: format!("ws://{gateway}/"), token, seconds: passes::LASTS.as_secs() }))
 }
 
 fn status(desk: &Desk) -> Result<Status, Failure> {

@@ -23,6 +23,7 @@ use worker::World;
 
 use super::keys::Keys;
 use super::news::News;
+use super::passes::Passes;
 use crate::exit::{Exit, Failure};
 
 /// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
@@ -35,6 +36,8 @@ pub struct Shared {
     pub keys: Keys,
     /// What followers wait for.
     pub news: News,
+    /// Tokens for clients of the gateway.
+    pub passes: Passes,
     /// Stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
@@ -117,6 +120,7 @@ impl Daemon {
             opener,
             keys: Keys::default(),
             news: News::default(),
+            passes: Passes::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
             stuck: Mutex::default(),

@@ -1,6 +1,7 @@
 // Tests, what they expect, and the daemon that they talk to.
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import { connect } from './client.mjs';
 
@@ -70,6 +71,15 @@ export const place = {
   socket: path.join(folder, 'captp0.sock'),
 };
 
+/** A port that nobody has. */
+export const gatewayPort = await new Promise(resolve => {
+  const probe = net.createServer();
+  probe.listen(0, '127.0.0.1', () => {
+    const { port } = probe.address();
+    probe.close(() => resolve(port));
+  });
+});
+
 const environment = {
   PATH: process.env.PATH,
   HOME: folder,
@@ -77,6 +87,7 @@ const environment = {
   ENDO_EPHEMERAL_STATE_PATH: place.ephemeral,
   ENDO_CACHE_PATH: place.cache,
   ENDO_SOCK_PATH: place.socket,
+  ENDO_ADDR: `127.0.0.1:${gatewayPort}`,
 };
 
 /** What the command line says, as whoever sits at the machine. */

@@ -7,6 +7,7 @@ import './asking.mjs';
 import './bytes.mjs';
 import './follow.mjs';
 import './wire.mjs';
+import './gateway.mjs';
 import './life.mjs';
 import './crash.mjs';
 

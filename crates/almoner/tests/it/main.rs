@@ -14,6 +14,7 @@ mod bad_input;
 mod closing;
 mod crash;
 mod endo;
+mod gateway;
 mod holding;
 mod home;
 mod hosts;

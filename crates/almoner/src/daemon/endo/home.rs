@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use kernel::event::Change;
 use kernel::facet::Live;
@@ -14,6 +15,7 @@ use switchboard::{Action, Call, Full, Key, Name, Outcome, Party, Ref, Side, Swit
 
 use super::convert::{self, Interfaces};
 use super::follow::Feed;
+use super::gateway::Entrance;
 use super::upload::Upload;
 use crate::daemon::desk::Desk;
 
@@ -58,6 +60,8 @@ pub enum Thing {
     },
     /// An iterator.
     Iterator,
+    /// What a client of the gateway sees first.
+    Entrance,
 }
 
 impl Thing {
@@ -66,7 +70,7 @@ impl Thing {
         match self {
             Thing::Promise { id, .. } | Thing::Settled { id } => Some(Cause::Settled(*id)),
             Thing::Dismissed { agent, number } => Some(Cause::Dismissed(*agent, *number)),
-            Thing::Object(_) | Thing::Iterator => None,
+            Thing::Object(_) | Thing::Iterator | Thing::Entrance => None,
         }
     }
 }
@@ -106,6 +110,8 @@ pub struct Home {
     pub(super) uploads: HashMap<u64, Upload>,
     pub(super) last_upload: u64,
     pub(super) ends_daemon: bool,
+    /// How far a client of the gateway has come.
+    pub(super) entrance: Option<Entrance>,
     /// When so many references are known, those that nobody uses are looked for.
     sweep_at: usize,
 }
@@ -123,9 +129,25 @@ impl Home {
         root: FormulaId,
         host: FormulaId,
     ) -> Result<(Home, Value<Ref>), Full> {
-        let side = board.add(Party::default());
-        let mut home = Home {
-            side,
+        let mut home = Home::empty(board);
+        let object = Thing::Object(Object { id: root, agent: host, through: vec![] });
+        let reference = home.intern(board, object)?;
+        Ok((home, Value::remotable_alleged(reference, "Alleged: Endo")))
+    }
+
+    /// A home whose first object takes tokens; and that object.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn behind_gateway(board: &mut Switchboard, now: Instant) -> Result<(Home, Value<Ref>), Full> {
+        let mut home = Home { entrance: Some(Entrance::new(now)), ..Home::empty(board) };
+        let reference = home.intern(board, Thing::Entrance)?;
+        Ok((home, Value::remotable_alleged(reference, "Alleged: Gateway")))
+    }
+
+    fn empty(board: &mut Switchboard) -> Home {
+        Home {
+            side: board.add(Party::default()),
             things: HashMap::new(),
             keys: HashMap::new(),
             references: HashMap::new(),
@@ -137,16 +159,24 @@ impl Home {
             uploads: HashMap::new(),
             last_upload: 0,
             ends_daemon: false,
+            entrance: None,
             sweep_at: SWEEP,
-        };
-        let object = Thing::Object(Object { id: root, agent: host, through: vec![] });
-        let reference = home.intern(board, object)?;
-        Ok((home, Value::remotable_alleged(reference, "Alleged: Endo")))
+        }
     }
 
     /// Whether the client has asked that the daemon ends.
     pub fn ends_daemon(&self) -> bool {
         self.ends_daemon
+    }
+
+    /// Whether the client came by the gateway and has shown no good token yet.
+    pub fn is_outside(&self) -> bool {
+        self.entrance.as_ref().is_some_and(Entrance::is_outside)
+    }
+
+    /// Why a client of the gateway is let go of, if it is.
+    pub fn is_over(&self, now: Instant) -> Option<&'static str> {
+        self.entrance.as_ref().and_then(|entrance| entrance.is_over(now))
     }
 
     /// Whether anything here waits for news.
@@ -164,7 +194,7 @@ impl Home {
                     pins.extend(&object.through);
                 }
                 Thing::Promise { id, .. } | Thing::Settled { id } => drop(pins.insert(*id)),
-                Thing::Dismissed { .. } | Thing::Iterator => {}
+                Thing::Dismissed { .. } | Thing::Iterator | Thing::Entrance => {}
             }
         }
         pins
@@ -276,7 +306,7 @@ impl Home {
         match &self.things.get(self.references.get(&reference)?)?.0 {
             Thing::Object(object) => Some(object.id),
             Thing::Promise { id, .. } => Some(*id),
-            Thing::Settled { .. } | Thing::Dismissed { .. } | Thing::Iterator => None,
+            Thing::Settled { .. } | Thing::Dismissed { .. } | Thing::Iterator | Thing::Entrance => None,
         }
     }
 
@@ -314,6 +344,7 @@ impl Home {
             (Some((_, Thing::Object(object))), Call::Method(Name::Text(name), args)) => {
                 self.perform(context, &object, &name.to_str_lossy(), args, answer)
             }
+            (Some((_, Thing::Entrance)), Call::Method(name, args)) => Some(self.enter(context, name, args)),
             (Some((key, Thing::Iterator)), Call::Method(Name::Text(name), args)) => {
                 self.iterate(context, key, &name.to_str_lossy(), args, answer)
             }
@@ -452,7 +483,7 @@ fn look(txn: &mut dyn ReadTxn, thing: &Thing) -> Result<State, StoreFault> {
                 false => State::Word(None),
             }
         }
-        Thing::Object(_) | Thing::Iterator => State::Word(None),
+        Thing::Object(_) | Thing::Iterator | Thing::Entrance => State::Word(None),
     })
 }
 

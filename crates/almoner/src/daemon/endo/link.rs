@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use captp::netstring::{Decoder, LONGEST};
 use captp::{Message, Options, Session};
 use kernel::FormulaId;
-use switchboard::{Full, Switchboard};
+use passable::Value;
+use switchboard::{Full, Ref, Switchboard};
 
 use super::Shared;
 use super::home::{Context, Home};
@@ -23,6 +25,8 @@ const FAREWELL: Duration = Duration::from_millis(200);
 pub struct Link {
     state: Mutex<State>,
     out: Out,
+    /// Whether it came by the gateway and has shown no good token yet.
+    outside: AtomicBool,
 }
 
 struct State {
@@ -44,8 +48,39 @@ impl Link {
         host: FormulaId,
     ) -> Result<Link, Full> {
         let (home, root) = Home::open(board, root, host)?;
+        Link::of(board, stream, home, root)
+    }
+
+    /// A connection whose root object takes tokens.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn behind_gateway(board: &mut Switchboard, stream: UnixStream) -> Result<Link, Full> {
+        let (home, root) = Home::behind_gateway(board, Instant::now())?;
+        let link = Link::of(board, stream, home, root)?;
+        link.outside.store(true, Ordering::SeqCst);
+        Ok(link)
+    }
+
+    fn of(board: &mut Switchboard, stream: UnixStream, home: Home, root: Value<Ref>) -> Result<Link, Full> {
         let session = Session::open(board, root, Options::default())?;
-        Ok(Link { state: Mutex::new(State { session, home, told: 0 }), out: Out::new(stream) })
+        let state = Mutex::new(State { session, home, told: 0 });
+        Ok(Link { state, out: Out::new(stream), outside: AtomicBool::new(false) })
+    }
+
+    /// Whether it came by the gateway and has shown no good token yet.
+    pub fn is_outside(&self) -> bool {
+        self.outside.load(Ordering::SeqCst)
+    }
+
+    /// Lets go of a client that has shown no token in time.
+    pub fn look_at_clock(&self, shared: &Shared) {
+        if self.is_outside() {
+            let over = self.lock().home.is_over(Instant::now());
+            if let Some(reason) = over {
+                self.end(shared, reason);
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -111,6 +146,12 @@ impl Link {
             self.flush(shared, session);
             if home.ends_daemon() {
                 server.desk.daemon.stop();
+            }
+            if self.is_outside() {
+                self.outside.store(home.is_outside(), Ordering::SeqCst);
+                if let Some(reason) = home.is_over(Instant::now()) {
+                    return Some(reason.to_owned());
+                }
             }
             if let Some(reason) = session.over() {
                 return Some(reason.to_owned());

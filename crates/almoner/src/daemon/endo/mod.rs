@@ -6,6 +6,7 @@
 
 mod convert;
 mod follow;
+mod gateway;
 mod home;
 mod link;
 mod out;
@@ -39,6 +40,15 @@ pub struct Endo {
     traces: Vec<PathBuf>,
 }
 
+/// By which way a client comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The unix socket: it is the user, and gets the root of the store.
+    Socket,
+    /// The gateway: it has to show a token.
+    Gateway,
+}
+
 /// What all connections share.
 struct Shared {
     server: Weak<Server>,
@@ -61,27 +71,49 @@ impl Shared {
     fn links(&self) -> MutexGuard<'_, Links> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// How many clients of the gateway have shown no good token yet.
+    fn outside(&self) -> usize {
+        self.links().open.values().filter(|link| link.is_outside()).count()
+    }
 }
 
 /// Begins to listen. `None` if somebody else does where Endo's daemon would, and nobody has said that we should.
 ///
 /// # Errors
-/// When the socket cannot be made.
+/// When the socket cannot be made, or the gateway not be where `ENDO_ADDR` says.
 pub fn start(server: &Arc<Server>, place: &Place) -> Result<Option<Endo>, Failure> {
-    let endo = &place.endo;
-    match endo.claim {
+    let gateway = gateway::address()?;
+    let shared = Arc::new(Shared {
+        server: Arc::downgrade(server),
+        board: Mutex::new(Switchboard::new()),
+        links: Mutex::default(),
+        ending: AtomicBool::new(false),
+    });
+    let traces = match place.endo.claim {
         Claim::Asked => {
-            let traces = write_down(server, place)?;
-            listen(server, place, traces).map(Some)
+            let mut traces = write_down(server, place)?;
+            traces.push(listen(&shared, place)?);
+            traces
         }
         // Where none can be, on a full disk or under a path that is too long, nobody has asked for one.
-        Claim::Own => Ok(listen(server, place, vec![]).ok()),
+        Claim::Own => listen(&shared, place).ok().into_iter().collect(),
         // A live daemon of Endo's own keeps its socket.
-        Claim::Shared => match UnixStream::connect(&endo.socket) {
-            Ok(_) => Ok(None),
-            Err(_) => Ok(listen(server, place, vec![]).ok()),
+        Claim::Shared => match UnixStream::connect(&place.endo.socket) {
+            Ok(_) => vec![],
+            Err(_) => listen(&shared, place).ok().into_iter().collect(),
         },
+    };
+    if let Some(address) = gateway {
+        server.desk.daemon.passes.opened(gateway::start(&shared, address)?);
+    } else if traces.is_empty() {
+        return Ok(None);
     }
+    let looking = Arc::downgrade(&shared);
+    let looking = move || look_at_news(&looking);
+    let thread = std::thread::Builder::new().name("endo-news".to_owned()).stack_size(super::STACK);
+    thread.spawn(looking).map_err(|e| Failure::new(Exit::Failure, format!("no thread: {e}")))?;
+    Ok(Some(Endo { shared, traces }))
 }
 
 /// Writes down what Endo's clients look for, before anybody can connect; what must go when the daemon does.
@@ -99,8 +131,12 @@ fn write_down(server: &Server, place: &Place) -> Result<Vec<PathBuf>, Failure> {
     Ok(vec![pid])
 }
 
-/// Listens. Whoever holds the store's lock owns the socket, so an old one is removed.
+/// Listens. A socket on which nobody listens any more is removed; one that is alive is another daemon's.
 fn bind(socket: &Path) -> Result<UnixListener, Failure> {
+    if UnixStream::connect(socket).is_ok() {
+        let said = format!("{}: another daemon listens there", socket.display());
+        return Err(Failure::new(Exit::Conflict, said).help("end it, or set ENDO_SOCK_PATH to another path"));
+    }
     let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{}: {e}", socket.display()));
     if let Some(dir) = socket.parent() {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(fail)?;
@@ -115,23 +151,13 @@ fn bind(socket: &Path) -> Result<UnixListener, Failure> {
     Ok(listener)
 }
 
-fn listen(server: &Arc<Server>, place: &Place, mut traces: Vec<PathBuf>) -> Result<Endo, Failure> {
-    let endo = &place.endo;
-    let listener = bind(&endo.socket)?;
-    traces.push(endo.socket.clone());
-    let shared = Arc::new(Shared {
-        server: Arc::downgrade(server),
-        board: Mutex::new(Switchboard::new()),
-        links: Mutex::default(),
-        ending: AtomicBool::new(false),
-    });
-    let accepting = Arc::downgrade(&shared);
+/// Listens on the unix socket: its path.
+fn listen(shared: &Arc<Shared>, place: &Place) -> Result<PathBuf, Failure> {
+    let socket = place.endo.socket.clone();
+    let listener = bind(&socket)?;
+    let accepting = Arc::downgrade(shared);
     std::thread::spawn(move || accept(&accepting, &listener));
-    let looking = Arc::downgrade(&shared);
-    let looking = move || look_at_news(&looking);
-    let thread = std::thread::Builder::new().name("endo-news".to_owned()).stack_size(super::STACK);
-    thread.spawn(looking).map_err(|e| Failure::new(Exit::Failure, format!("no thread: {e}")))?;
-    Ok(Endo { shared, traces })
+    Ok(socket)
 }
 
 impl Endo {
@@ -166,11 +192,11 @@ fn accept(shared: &Weak<Shared>, listener: &UnixListener) {
         let Some(shared) = shared.upgrade() else { return };
         let Ok(stream) = stream else { continue };
         // Connections that cannot be had are dropped, and the client is told so by their end.
-        let _ = let_in(&shared, stream);
+        let _ = let_in(&shared, stream, Way::Socket);
     }
 }
 
-fn let_in(shared: &Arc<Shared>, stream: UnixStream) -> std::io::Result<()> {
+fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result<()> {
     let peer = rustix::net::sockopt::socket_peercred(&stream)?;
     if peer.uid != rustix::process::getuid() {
         return Ok(());
@@ -182,7 +208,10 @@ fn let_in(shared: &Arc<Shared>, stream: UnixStream) -> std::io::Result<()> {
     }
     let Ok(Some(root)) = server.desk.daemon.read(|txn| table::endo(txn)) else { return Ok(()) };
     let host = server.desk.daemon.host;
-    let opened = Link::open(&mut shared.board(), stream.try_clone()?, root, host);
+    let opened = match way {
+        Way::Socket => Link::open(&mut shared.board(), stream.try_clone()?, root, host),
+        Way::Gateway => Link::behind_gateway(&mut shared.board(), stream.try_clone()?),
+    };
     let link = Arc::new(opened.map_err(std::io::Error::other)?);
     links.next += 1;
     let number = links.next;
@@ -221,6 +250,7 @@ fn look_at_news(shared: &Weak<Shared>) {
         let links: Vec<Arc<Link>> = shared.links().open.values().cloned().collect();
         for link in links {
             link.look_around(&shared, &server);
+            link.look_at_clock(&shared);
         }
     }
 }

@@ -1,0 +1,107 @@
+//! Who may open a WebSocket here, by what its request says.
+
+use std::net::SocketAddr;
+
+use tungstenite::http::HeaderMap;
+use tungstenite::http::header::{HOST, HeaderName, ORIGIN};
+
+/// Whether a request with these headers is let in at this address.
+///
+/// A page elsewhere can make a browser connect to this machine, also by a name of its own that leads here. The browser
+/// says both: the name in `Host`, the page in `Origin`. Programs that are no browsers send no `Origin`.
+///
+/// # Errors
+/// Why not.
+pub(super) fn admit(headers: &HeaderMap, address: SocketAddr) -> Result<(), String> {
+    let host = only(headers, HOST)?.ok_or("the request says no Host")?;
+    if !is_here(&host, Some(address.port())) {
+        return Err(format!("the Host must be this machine, like 127.0.0.1:{}", address.port()));
+    }
+    let Some(origin) = only(headers, ORIGIN)? else { return Ok(()) };
+    let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    match page.is_some_and(|host| is_here(host, None)) {
+        true => Ok(()),
+        false => Err("the Origin must be a page of this machine".to_owned()),
+    }
+}
+
+/// What the one header of a name says.
+fn only(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>, String> {
+    let mut all = headers.get_all(&name).iter();
+    match (all.next(), all.next()) {
+        (None, _) => Ok(None),
+        (Some(one), None) => {
+            let text = one.to_str().map_err(|_| format!("the header {name} is no text"))?;
+            Ok(Some(text.to_ascii_lowercase()))
+        }
+        (Some(_), Some(_)) => Err(format!("the header {name} stands there twice")),
+    }
+}
+
+/// Whether this is a name of this machine with the port, or with any if none is given.
+fn is_here(host: &str, port: Option<u16>) -> bool {
+    let names = ["localhost", "127.0.0.1", "[::1]"];
+    names.iter().filter_map(|name| host.strip_prefix(name)).any(|rest| match (rest.strip_prefix(':'), port) {
+        // The port of the web, when none is said.
+        (None, Some(port)) => rest.is_empty() && port == 80,
+        (None, None) => rest.is_empty(),
+        (Some(said), Some(port)) => said == port.to_string(),
+        (Some(said), None) => !said.is_empty() && said.bytes().all(|byte| byte.is_ascii_digit()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_come_in() {
+        let check = |headers: &[(&str, &str)], expected: Result<(), &str>| {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.append(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
+            }
+            match (admit(&map, "127.0.0.1:8920".parse().unwrap()), expected) {
+                (Ok(()), Ok(())) => {}
+                (Err(reason), Err(says)) => assert!(reason.contains(says), "{headers:?}: {reason}"),
+                (got, _) => panic!("{headers:?}: {got:?}, not {expected:?}"),
+            }
+        };
+        for host in ["127.0.0.1:8920", "localhost:8920", "LocalHost:8920", "[::1]:8920"] {
+            check(&[("host", host)], Ok(()));
+        }
+        for host in [
+            "example.org:8920",
+            "localhost",
+            "localhost:1",
+            "localhost:8920.example.org",
+            "localhost.example.org:8920",
+            "127.0.0.1.example.org:8920",
+            "127.0.0.1:08920",
+            "",
+        ] {
+            check(&[("host", host)], Err("the Host must be this machine"));
+        }
+        check(&[], Err("says no Host"));
+        check(&[("host", "localhost:8920"), ("host", "localhost:8920")], Err("twice"));
+        let host = ("host", "127.0.0.1:8920");
+        for origin in ["http://localhost:5173", "http://127.0.0.1", "https://localhost:443", "http://[::1]:1"]
+        {
+            check(&[host, ("origin", origin)], Ok(()));
+        }
+        for origin in [
+            "http://example.org",
+            "http://localhost.example.org",
+            "http://localhost:80@example.org",
+            "http://localhost:",
+            "https://127.0.0.1.example.org:8920",
+            "null",
+            "file://",
+            "localhost",
+            "",
+        ] {
+            check(&[host, ("origin", origin)], Err("the Origin must be a page of this machine"));
+        }
+        check(&[host, ("origin", "http://localhost"), ("origin", "http://example.org")], Err("twice"));
+    }
+}

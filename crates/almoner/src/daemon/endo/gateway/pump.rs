@@ -1,0 +1,164 @@
+//! Messages between a WebSocket and the client's side of a connection, which is a unix socket with netstrings.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use captp::netstring::{self, Decoder, LONGEST};
+use rustix::event::{PollFd, PollFlags, poll};
+use tungstenite::protocol::frame::coding::CloseCode;
+use tungstenite::protocol::{CloseFrame, WebSocket};
+use tungstenite::{Error, Message};
+
+/// A WebSocket after its handshake.
+pub(super) type Socket = WebSocket<TcpStream>;
+
+/// When so many bytes wait for the daemon to take them, nothing more is read from the client.
+const ENOUGH: usize = 1 << 20;
+
+/// How long a client gets to take the end of its connection.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Moves messages until one of the two ends.
+pub(super) fn run(socket: Socket, inner: &UnixStream) {
+    let mut pump = Pump { socket, inner, incoming: vec![], decoder: Decoder::new(LONGEST), stuck: false };
+    let code = match pump.serve() {
+        Ok(()) => CloseCode::Normal,
+        Err(Error::Capacity(_)) => CloseCode::Size,
+        Err(Error::Protocol(_) | Error::Utf8(_)) => CloseCode::Protocol,
+        Err(_) => CloseCode::Away,
+    };
+    // Whoever is at the other end of either hears that it is over.
+    let _ = inner.shutdown(Shutdown::Both);
+    pump.farewell(code);
+}
+
+struct Pump<'a> {
+    socket: Socket,
+    inner: &'a UnixStream,
+    /// From the client, for the daemon.
+    incoming: Vec<u8>,
+    /// From the daemon, for the client.
+    decoder: Decoder,
+    /// Whether the client has not taken all that was written.
+    stuck: bool,
+}
+
+impl Pump<'_> {
+    /// Until the daemon ends the connection, or the client does.
+    fn serve(&mut self) -> Result<(), Error> {
+        self.socket.get_ref().set_nonblocking(true)?;
+        self.inner.set_nonblocking(true)?;
+        loop {
+            // What was read ahead in the handshake is there without any event.
+            self.hear_client()?;
+            self.tell_daemon()?;
+            if !self.stuck && !self.hear_daemon()? {
+                return Ok(());
+            }
+            self.flush()?;
+            self.wait()?;
+        }
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let wanted = |reads: bool, writes: bool| {
+            let reads = if reads { PollFlags::IN } else { PollFlags::empty() };
+            reads | if writes { PollFlags::OUT } else { PollFlags::empty() }
+        };
+        let client = wanted(self.incoming.len() < ENOUGH, self.stuck);
+        let daemon = wanted(!self.stuck, !self.incoming.is_empty());
+        // One of which nothing is wanted is left out: its end would be told again and again.
+        let mut all = Vec::with_capacity(2);
+        if !client.is_empty() {
+            all.push(PollFd::new(self.socket.get_ref(), client));
+        }
+        if !daemon.is_empty() {
+            all.push(PollFd::new(self.inner, daemon));
+        }
+        match poll(&mut all, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn hear_client(&mut self) -> Result<(), Error> {
+        while self.incoming.len() < ENOUGH {
+            match self.socket.read() {
+                Ok(Message::Binary(bytes)) => netstring::write(&bytes, &mut self.incoming),
+                Ok(Message::Text(text)) => netstring::write(text.as_bytes(), &mut self.incoming),
+                // Pings are answered by themselves, and a close frame ends the reading.
+                Ok(_) => {}
+                Err(Error::Io(error)) if is_for_later(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_daemon(&mut self) -> io::Result<()> {
+        let mut done = 0;
+        while let Some(rest) = self.incoming.get(done..).filter(|rest| !rest.is_empty()) {
+            match self.inner.write(rest) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => done += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_for_later(&error) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.incoming.drain(..done);
+        Ok(())
+    }
+
+    /// Takes what the daemon has to say; false when it has nothing more to say, ever.
+    fn hear_daemon(&mut self) -> Result<bool, Error> {
+        let mut buffer = [0; 32 << 10];
+        while !self.stuck {
+            let count = match self.inner.read(&mut buffer) {
+                Ok(0) => return Ok(false),
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if is_for_later(&error) => return Ok(true),
+                Err(error) => return Err(error.into()),
+            };
+            self.decoder.push(buffer.get(..count).unwrap_or_default());
+            // The daemon frames what it says as it should.
+            while let Ok(Some(message)) = self.decoder.next() {
+                let message = Message::Binary(message.to_vec().into());
+                match self.socket.write(message) {
+                    Ok(()) => {}
+                    // It is in the buffer all the same.
+                    Err(Error::Io(error)) if is_for_later(&error) => self.stuck = true,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        match self.socket.flush() {
+            Ok(()) => self.stuck = false,
+            Err(Error::Io(error)) if is_for_later(&error) => self.stuck = true,
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn farewell(&mut self, code: CloseCode) {
+        let stream = self.socket.get_ref();
+        let timely = stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(FAREWELL)));
+        if timely.is_ok() {
+            // A client that has gone needs no farewell.
+            let _ = self.socket.close(Some(CloseFrame { code, reason: "".into() }));
+            let _ = self.socket.flush();
+        }
+        let _ = self.socket.get_ref().shutdown(Shutdown::Both);
+    }
+}
+
+fn is_for_later(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock
+}

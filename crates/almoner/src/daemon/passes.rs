@@ -1,0 +1,104 @@
+//! One-use tokens with which somebody at this machine lets a client of the gateway in.
+//!
+//! They lie in memory alone and end by themselves: whoever finds one too old asks for another.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use kernel::FormulaId;
+
+/// How long a token can be used.
+pub const LASTS: Duration = Duration::from_secs(300);
+
+/// How many tokens may wait to be used. The oldest goes when there are more.
+const MOST: usize = 64;
+
+/// How many bytes a token has.
+const BYTES: usize = 32;
+
+/// The tokens that were given out, and where they can be used.
+#[derive(Default)]
+pub struct Passes {
+    /// Where the gateway listens, if there is one.
+    gateway: OnceLock<SocketAddr>,
+    waiting: Mutex<Vec<Pass>>,
+}
+
+/// One token that was given out. Only its hash is kept.
+struct Pass {
+    hash: blake3::Hash,
+    agent: FormulaId,
+    until: Instant,
+}
+
+impl Passes {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Pass>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says where the gateway listens. Only the first time counts.
+    pub fn opened(&self, gateway: SocketAddr) {
+        let _ = self.gateway.set(gateway);
+    }
+
+    /// Where the gateway listens, if there is one.
+    pub fn gateway(&self) -> Option<SocketAddr> {
+        self.gateway.get().copied()
+    }
+
+    /// Gives out a token for an agent: of these random bytes, in hexadecimal digits.
+    pub fn issue(&self, agent: FormulaId, random: [u8; BYTES], now: Instant) -> String {
+        let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut waiting = self.waiting();
+        waiting.retain(|pass| pass.until > now);
+        if waiting.len() >= MOST {
+            waiting.remove(0);
+        }
+        waiting.push(Pass { hash: blake3::hash(token.as_bytes()), agent, until: now + LASTS });
+        token
+    }
+
+    /// Takes a token, which nobody can use again: the agent that it is for.
+    pub fn redeem(&self, token: &str, now: Instant) -> Option<FormulaId> {
+        // Hashes are compared in constant time, and say nothing of how much of a token was right.
+        let hash = blake3::hash(token.as_bytes());
+        let mut waiting = self.waiting();
+        waiting.retain(|pass| pass.until > now);
+        let at = waiting.iter().position(|pass| pass.hash == hash)?;
+        Some(waiting.remove(at).agent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(n: u8) -> FormulaId {
+        FormulaId { number: [n; 32], node: [0; 32] }
+    }
+
+    #[test]
+    fn a_token_is_used_once_and_in_time() {
+        let (passes, now) = (Passes::default(), Instant::now());
+        let token = passes.issue(agent(1), [7; 32], now);
+        assert_eq!(token.len(), 64);
+        for wrong in ["", "07", &token[..63], &token.to_uppercase().replace('0', "1"), &format!("{token} ")] {
+            assert_eq!(passes.redeem(wrong, now), None, "{wrong}");
+        }
+        assert_eq!(passes.redeem(&token, now), Some(agent(1)));
+        assert_eq!(passes.redeem(&token, now), None);
+        let late = passes.issue(agent(2), [8; 32], now);
+        assert_eq!(passes.redeem(&late, now + LASTS), None);
+    }
+
+    #[test]
+    fn the_oldest_goes_when_there_are_too_many() {
+        let (passes, now) = (Passes::default(), Instant::now());
+        let tokens: Vec<String> =
+            (0..=MOST).map(|n| passes.issue(agent(n as u8), [n as u8; 32], now)).collect();
+        assert_eq!(passes.redeem(&tokens[0], now), None);
+        assert_eq!(passes.redeem(&tokens[1], now), Some(agent(1)));
+        assert_eq!(passes.redeem(&tokens[MOST], now), Some(agent(MOST as u8)));
+    }
+}

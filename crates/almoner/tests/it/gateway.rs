@@ -1,0 +1,52 @@
+//! `almoner gateway`, and what `ENDO_ADDR` may say. What goes on behind it is in the suite of Endo's client.
+
+use std::net::TcpListener;
+
+use crate::home::{Home, Said};
+
+fn daemon(home: &Home, address: &str) -> Said {
+    Said::of(home.command(&["daemon", "--idle", "1"]).env("ENDO_ADDR", address).output().unwrap())
+}
+
+#[test]
+fn the_gateway_is_off_unless_it_is_asked_for() {
+    let home = Home::new();
+    let said = home.almoner(&["gateway"]).expect(8);
+    assert!(said.err.contains("the daemon has no gateway"), "{}", said.err);
+    assert!(said.err.contains("help: ") && said.err.contains("ENDO_ADDR=127.0.0.1:8920"), "{}", said.err);
+}
+
+#[test]
+fn a_token_is_given_out_for_an_agent_that_there_is() {
+    let home = Home::new();
+    // Whoever starts the daemon says where its gateway is, also when a command starts it.
+    let status = home.command(&["status"]).env("ENDO_ADDR", "127.0.0.1:0").output().unwrap();
+    Said::of(status).expect(0);
+    let said = home.almoner(&["gateway"]).expect(0);
+    let [url, token] = said.out.lines().collect::<Vec<_>>()[..] else { panic!("{}", said.out) };
+    assert!(url.starts_with("ws://127.0.0.1:") && !url.ends_with(":0/"), "{url}");
+    assert!(token.len() == 64 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
+    assert!(said.err.contains("becomes you; it works once"), "{}", said.err);
+    let json = home.almoner(&["gateway", "--json"]).expect(0).json();
+    assert_eq!((json["url"].as_str(), json["seconds"].as_u64()), (Some(url), Some(300)));
+    assert_ne!(json["token"].as_str(), Some(token));
+    home.almoner(&["mkguest", "fae"]).expect(0);
+    let said = home.almoner(&["gateway", "--as", "fae"]).expect(0);
+    assert!(said.err.contains("becomes fae"), "{}", said.err);
+    home.almoner(&["gateway", "--as", "nobody"]).expect(4);
+}
+
+#[test]
+fn an_address_that_is_none_of_this_machine_is_refused() {
+    let home = Home::new();
+    for address in ["0.0.0.0:8920", "192.168.0.1:8920", "8920", "127.0.0.1:99999", "\u{1b}[2J"] {
+        let said = daemon(&home, address).expect(2);
+        assert!(said.err.contains("ENDO_ADDR="), "{}", said.err);
+        assert!(said.err.contains("help: ") && !said.err.contains("\u{1b}[2J"), "{:?}", said.err);
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let said = daemon(&home, &taken.local_addr().unwrap().to_string()).expect(1);
+    assert!(said.err.contains("help: set ENDO_ADDR to another port"), "{}", said.err);
+    // None of it has left a daemon or a lock behind.
+    home.almoner(&["status"]).expect(0);
+}
