@@ -220,7 +220,7 @@ pub fn clock() -> i64 {
     i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn store_failure(what: String) -> Failure {
+pub fn store_failure(what: String) -> Failure {
     Failure::new(Exit::Failure, what)
         .help("nothing that was acknowledged is lost; `almoner doctor` examines the store")
 }

@@ -3,17 +3,21 @@ import { E } from '@endo/far';
 import { connect } from './client.mjs';
 import { equal, newGuest, ok, place, sleep, start, stop, test } from './harness.mjs';
 
-const rounds = Number(process.env.ENDO_SUITE_CRASHES ?? 10);
+const rounds = Number(process.env.ENDO_SUITE_CRASHES ?? 50);
 
-/** Sends until the connection breaks; what was acknowledged. */
-const sendUntilCut = async (agent, sender, acknowledged) => {
+/** Sends until the connection breaks, so many at once; what was acknowledged. */
+const sendUntilCut = async (agent, sender, acknowledged, atOnce) => {
   const client = await connect(place.socket);
   const guest = E(client.host).lookup(agent);
   try {
     for (let i = 0; ; i += 1) {
-      const text = `${sender}-${acknowledged.length}-${i}`;
-      await E(guest).send('@host', [text], [], []);
-      acknowledged.push(text);
+      const burst = Array.from({ length: atOnce }, (_, n) => `${sender}-${acknowledged.length}-${i}-${n}`);
+      const sent = burst.map(text => E(guest).send('@host', [text], [], []).then(() => acknowledged.push(text)));
+      const came = await Promise.allSettled(sent);
+      const cut = came.find(({ status }) => status === 'rejected');
+      if (cut) {
+        throw cut.reason;
+      }
     }
   } catch (_) {
     // The daemon was killed.
@@ -31,7 +35,7 @@ test('crash: killed while four clients send', async client => {
   }
   const acknowledged = guests.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
-    const senders = guests.map(({ agent }, i) => sendUntilCut(agent, `c${round}-${i}`, acknowledged[i]));
+    const senders = guests.map(({ agent }, i) => sendUntilCut(agent, `c${round}-${i}`, acknowledged[i], i % 2 ? 8 : 1));
     await sleep(40 + (round * 37) % 160);
     await stop('SIGKILL');
     await Promise.all(senders);

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { E } from '@endo/far';
 import { connect, dial } from './client.mjs';
-import { ended, equal, fails, isPending, newGuest, ok, pid, place, sleep, start, stop, test } from './harness.mjs';
+import { almoner, ended, equal, fails, isPending, newGuest, ok, pid, place, sleep, start, stop, test } from './harness.mjs';
 
 test('life: the root and the process are written down', async client => {
   const { host } = await client();
@@ -124,4 +124,49 @@ test('life: many connections come and go', async client => {
   const threads = fs.readdirSync(`/proc/${pid()}/task`).length;
   ok(threads < 20, `${threads} threads are left`);
   equal(await E(bootstrap).ping(), 'pong');
+});
+
+test('life: calls that nobody waits for happen in their order, and each is answered', async client => {
+  const { host } = await client();
+  const all = [
+    E(host).storeValue('first', 'order-a'),
+    E(host).copy(['order-a'], ['order-b']),
+    E(host).copy(['nothing-there'], ['order-c']),
+    E(host).storeValue('second', 'order-a'),
+    E(host).makeDirectory('order-dir'),
+    E(host).move(['order-b'], ['order-dir', 'b']),
+    E(host).lookup(['order-dir', 'b']),
+    E(host).remove('order-a'),
+    E(host).lookup('order-a'),
+    E(host).writeText('order-text', 'a text'),
+    E(host).copy(['order-text'], ['order-copy']),
+    E(host).readText('order-copy'),
+  ];
+  const came = (await Promise.allSettled(all)).map(({ status, value, reason }) =>
+    status === 'fulfilled' ? value : reason.message,
+  );
+  equal([came[0], came[1], came[3], came[5], came[7], came[9], came[10]], Array(7).fill(undefined));
+  ok(came[2].includes('nothing-there'), came[2]);
+  equal(came[6], 'first');
+  ok(came[8].includes('order-a'), came[8]);
+  equal(came[11], 'a text');
+});
+
+test('life: calls that nobody waits for share syncs', async client => {
+  const { host } = await client();
+  const { name, guest } = await newGuest(E, host);
+  const syncs = () => JSON.parse(almoner('status', '--json')).syncs;
+  const before = syncs();
+  await Promise.all(Array.from({ length: 512 }, (_, n) => E(host).send(name, [`number ${n}`], [], [])));
+  const shared = syncs() - before;
+  ok(shared < 128, `512 messages took ${shared} syncs`);
+  const said = (await E(guest).listMessages()).map(({ strings }) => strings?.[0]).filter(each => each?.startsWith('number '));
+  equal(said, Array.from({ length: 512 }, (_, n) => `number ${n}`));
+});
+
+test('life: what a call makes can be called before it is there', async client => {
+  const { host } = await client();
+  const made = E(host).makeDirectory('ahead');
+  await E(E(made).makeDirectory('inner')).storeIdentifier('self', await E(host).identify('@self'));
+  equal(await E(host).identify('ahead', 'inner', 'self'), await E(host).identify('@self'));
 });

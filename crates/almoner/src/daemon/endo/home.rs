@@ -17,6 +17,7 @@ use super::convert::{self, Interfaces};
 use super::follow::Feed;
 use super::gateway::Entrance;
 use super::upload::Upload;
+use super::writes::Underway;
 use crate::daemon::desk::Desk;
 
 /// What doing something needs.
@@ -108,6 +109,8 @@ pub struct Home {
     cursors: HashMap<Owner, u64>,
     pub(super) feeds: HashMap<Key, Feed>,
     pub(super) uploads: HashMap<u64, Upload>,
+    /// Calls that wait for the disk, in their order.
+    pub(super) underway: Vec<Underway>,
     pub(super) last_upload: u64,
     pub(super) ends_daemon: bool,
     /// How far a client of the gateway has come.
@@ -157,6 +160,7 @@ impl Home {
             cursors: HashMap::new(),
             feeds: HashMap::new(),
             uploads: HashMap::new(),
+            underway: vec![],
             last_upload: 0,
             ends_daemon: false,
             entrance: None,
@@ -207,6 +211,7 @@ impl Home {
         self.waiting.clear();
         self.feeds.clear();
         self.uploads.clear();
+        self.underway.clear();
     }
 
     /// The live reference of a thing: the same as long as the client has it.
@@ -310,7 +315,17 @@ impl Home {
         }
     }
 
-    /// Does everything that has come for this side.
+    /// Does everything that has come for this side, until nothing of it waits for the disk any more.
+    pub fn work_through(&mut self, context: &Context<'_>) {
+        self.work(context);
+        while !self.underway.is_empty() {
+            self.settle(context);
+            self.look_at_promises(context);
+            self.work(context);
+        }
+    }
+
+    /// Does everything that has come for this side. What waits for the disk may stay under way.
     pub fn work(&mut self, context: &Context<'_>) {
         loop {
             let actions = context.board().take(self.side);

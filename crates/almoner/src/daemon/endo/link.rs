@@ -125,12 +125,19 @@ impl Link {
                 return Some("the client takes nothing".to_owned());
             }
             let message = match decoder.next() {
-                Ok(Some(bytes)) => Message::read(bytes).map_err(|violation| violation.to_string()),
-                Ok(None) => return None,
-                Err(error) => Err(error.to_string()),
+                Ok(Some(bytes)) => Some(Message::read(bytes).map_err(|violation| violation.to_string())),
+                Ok(None) => None,
+                Err(error) => Some(Err(error.to_string())),
             };
             let mut state = self.lock();
             let State { session, home, told } = &mut *state;
+            let context = Context { desk: &server.desk, board: &shared.board };
+            let Some(message) = message else {
+                // All that has come is under way: now it is waited for.
+                home.work_through(&context);
+                self.flush(shared, session);
+                return None;
+            };
             {
                 let mut board = shared.board();
                 let written = self.out.written();
@@ -141,7 +148,6 @@ impl Link {
                     Err(reason) => session.violated(&mut board, &reason),
                 }
             }
-            let context = Context { desk: &server.desk, board: &shared.board };
             home.work(&context);
             self.flush(shared, session);
             if home.ends_daemon() {
@@ -174,7 +180,7 @@ impl Link {
         }
         let context = Context { desk: &server.desk, board: &shared.board };
         home.look_around(&context);
-        home.work(&context);
+        home.work_through(&context);
         self.flush(shared, session);
     }
 

@@ -12,6 +12,7 @@ mod link;
 mod out;
 mod perform;
 mod upload;
+mod writes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use kernel::command::Reply;
 use kernel::facet::{self, Action, Follow, Live, Need, ParseWorker, Plan, Refusal, StartWorker, Then};
 use kernel::formula::Formula;
+use kernel::hub::View;
 use kernel::slot::Slot;
+use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{FormulaId, Pattern, Value, table};
 use passable::{Remote, Untrusted, to_base64};
 use switchboard::{Outcome, Ref};
@@ -14,6 +16,7 @@ use worker::definition::Bundle;
 use super::convert::{self, Interfaces};
 use super::follow::Feed;
 use super::home::{Context, Home, Object};
+use super::writes;
 use crate::control::protocol::{Response, RunRequest};
 use crate::daemon::{agents, secrets, start_run, world};
 use crate::exit::{Exit, Failure};
@@ -29,7 +32,7 @@ enum Done {
 }
 
 /// Why a call fails.
-enum Trouble {
+pub(super) enum Trouble {
     Refusal(Refusal),
     Failure(Box<Failure>),
     Full(switchboard::Full),
@@ -55,7 +58,8 @@ impl From<switchboard::Full> for Trouble {
 }
 
 impl Trouble {
-    fn to_value(&self) -> passable::Value<Ref> {
+    /// The error as the client gets it.
+    pub(super) fn to_value(&self) -> passable::Value<Ref> {
         match self {
             Trouble::Refusal(refusal) => passable::Value::error(refusal.class(), refusal.to_string()),
             Trouble::Failure(failure) => passable::Value::error("Error", failure.message.raw().to_owned()),
@@ -98,36 +102,48 @@ impl Home {
             return Err(Trouble::Plain("not durable: give it a name first".to_owned()));
         }
         let args = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
+        if writes::is_command(method) {
+            if self.is_full() {
+                self.settle(context);
+            }
+            self.begin(context, object, method, args, answer)?;
+            return Ok(None);
+        }
+        // It sees what those before it have done.
+        self.settle(context);
         let daemon = &context.desk.daemon;
         let view = daemon.view(object.agent);
-        let (plan, acting) = daemon.read(|txn| {
-            for grant in &object.through {
-                if let Some(finding) =
-                    table::reach(txn, grant)?.and_then(|reached| reached.ended(view.now_ms))
-                {
-                    let refusal = kernel::command::Fault::Revoked(finding.message);
-                    return Ok((Err(refusal.into()), object.agent));
-                }
-            }
-            // Whoever reaches an agent acts as the agent, and what it finds is the agent's.
-            let acting = match table::reach(txn, &object.id)? {
-                Some(reached) => match reached.formula {
-                    Formula::Host { .. } | Formula::Guest { .. } => reached.id,
-                    Formula::Endo { host, .. } => host,
-                    _ => object.agent,
-                },
-                None => object.agent,
-            };
-            Ok((facet::plan(txn, &view, &object.id, method, &args), acting))
-        })?;
-        let reach = Object { id: object.id, agent: acting, through: object.through.clone() };
-        let (value, through) = match self.carry_out(context, &reach, plan?, foreign, answer)? {
-            Done::Value(value, through) => (value, through),
-            Done::Later => return Ok(None),
-            Done::Live(value) => return Ok(Some(value)),
-        };
+        let (plan, acting) = daemon.read(|txn| plan(txn, &view, object, method, &args))?;
+        let reach = Object { agent: acting, ..object.clone() };
+        self.go_on(context, reach, plan?, foreign, answer)
+    }
+
+    /// Does what was planned. `None` if the answer comes later.
+    pub(super) fn go_on(
+        &mut self,
+        context: &Context<'_>,
+        reach: Object,
+        plan: Plan,
+        foreign: Option<Ref>,
+        answer: Ref,
+    ) -> Result<Option<passable::Value<Ref>>, Trouble> {
+        match self.carry_out(context, &reach, plan, foreign, answer)? {
+            Done::Value(value, through) => self.conclude(context, reach, value, through).map(Some),
+            Done::Later => Ok(None),
+            Done::Live(value) => Ok(Some(value)),
+        }
+    }
+
+    /// Makes the answer of a call live; its references were found through these grants, too.
+    pub(super) fn conclude(
+        &mut self,
+        context: &Context<'_>,
+        reach: Object,
+        value: Value,
+        through: Vec<FormulaId>,
+    ) -> Result<passable::Value<Ref>, Trouble> {
         let reach = Object { through: reach.through.into_iter().chain(through).collect(), ..reach };
-        self.hand_over(context, &convert::live(&value), &reach).map(Some)
+        self.hand_over(context, &convert::live(&value), &reach)
     }
 
     /// Makes a value of the store's live.
@@ -227,6 +243,35 @@ impl Home {
             }
         }
     }
+}
+
+/// What comes of a call, and the agent who acts. What was reached through a grant that has ended is refused.
+///
+/// # Errors
+/// When the store fails.
+pub(super) fn plan(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    object: &Object,
+    method: &str,
+    args: &[Value],
+) -> Result<(Result<Plan, Refusal>, FormulaId), StoreFault> {
+    for grant in &object.through {
+        if let Some(finding) = table::reach(txn, grant)?.and_then(|reached| reached.ended(view.now_ms)) {
+            let refusal = kernel::command::Fault::Revoked(finding.message);
+            return Ok((Err(refusal.into()), object.agent));
+        }
+    }
+    // Whoever reaches an agent acts as the agent, and what it finds is the agent's.
+    let acting = match table::reach(txn, &object.id)? {
+        Some(reached) => match reached.formula {
+            Formula::Host { .. } | Formula::Guest { .. } => reached.id,
+            Formula::Endo { host, .. } => host,
+            _ => object.agent,
+        },
+        None => object.agent,
+    };
+    Ok((facet::plan(txn, view, &object.id, method, args), acting))
 }
 
 /// Applies a command; what its reply means.

@@ -1,0 +1,175 @@
+//! Calls that change the store and nothing else: those of one connection go to the disk together.
+//!
+//! A client that does not wait for each answer has many such calls under way. Each is planned and applied in the writer's
+//! own transaction, in the order in which they came, so each sees what those before it did; they share syncs, and each is
+//! answered when it is durable. Every other call waits until these are done.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use kernel::FormulaId;
+use kernel::command::{Command, Fault};
+use kernel::facet::{self, Plan, Refusal};
+use kernel::txn::{StoreFault, Txn};
+use store::WriteError;
+use switchboard::Ref;
+
+use super::home::{Context, Home, Object};
+use super::perform::{self, Trouble};
+use crate::daemon::world::{self, environment};
+
+/// How many calls of one connection are under way at most.
+pub const MOST: usize = 256;
+
+/// Methods that come to a command, whatever they are given.
+const COMMANDS: [&str; 18] = [
+    "adopt",
+    "cancel",
+    "copy",
+    "dismiss",
+    "dismissAll",
+    "form",
+    "makeDirectory",
+    "move",
+    "reject",
+    "remove",
+    "reply",
+    "request",
+    "resolve",
+    "send",
+    "sendValue",
+    "storeIdentifier",
+    "storeLocator",
+    "storeValue",
+];
+
+/// Whether a method comes to a command, so that the call can be made beside others.
+pub fn is_command(method: &str) -> bool {
+    COMMANDS.binary_search(&method).is_ok()
+}
+
+/// A call that is under way.
+pub struct Underway {
+    answer: Ref,
+    /// What is called, and through what it was reached.
+    object: Object,
+    came: Receiver<Result<Came, WriteError<Stopped>>>,
+}
+
+/// What came of a call in the writer's transaction.
+enum Came {
+    /// It was done: the answer, and the agent who acted.
+    Applied(kernel::Value, FormulaId),
+    /// It was no command after all, and nothing was changed; the agent who acts.
+    Planned(Box<Plan>, FormulaId),
+}
+
+/// Why a call changed nothing.
+#[derive(Debug, thiserror::Error)]
+enum Stopped {
+    #[error(transparent)]
+    Refused(Refusal),
+    #[error(transparent)]
+    Fault(Fault),
+}
+
+impl From<StoreFault> for Stopped {
+    fn from(fault: StoreFault) -> Stopped {
+        Stopped::Fault(fault.into())
+    }
+}
+
+impl Home {
+    /// Begins a call. Its answer comes with [`Home::settle`].
+    ///
+    /// # Errors
+    /// When there is no clock or no randomness.
+    pub(super) fn begin(
+        &mut self,
+        context: &Context<'_>,
+        object: &Object,
+        method: &str,
+        args: Vec<kernel::Value>,
+        answer: Ref,
+    ) -> Result<(), Trouble> {
+        let daemon = &context.desk.daemon;
+        let (env, view) = (environment()?, daemon.view(object.agent));
+        let (target, method) = (object.clone(), method.to_owned());
+        let (shared, engine) = (daemon.shared(), Arc::downgrade(&context.desk.engine));
+        let (send, came) = sync_channel(1);
+        let call = move |txn: &mut dyn Txn| {
+            let (plan, acting) = perform::plan(txn, &view, &target, &method, &args)?;
+            match plan.map_err(Stopped::Refused)? {
+                Plan::Act(action) => {
+                    let command = Command { actor: action.actor, act: action.act, said: None };
+                    let outcome = kernel::apply(txn, &env, command).map_err(Stopped::Fault)?;
+                    let answer = facet::result(&action.then, &outcome.reply);
+                    Ok((Came::Applied(answer, acting), outcome.ready))
+                }
+                other => Ok((Came::Planned(Box::new(other), acting), vec![])),
+            }
+        };
+        // Whether or not the client is still there when it is durable, others hear of it and runs go on.
+        daemon.store.submit(call, move |result| {
+            let result = result.map(|(came, ready)| {
+                if let Some(engine) = engine.upgrade() {
+                    ready.iter().for_each(|run| engine.drive(*run));
+                }
+                if let Some(shared) = shared.upgrade() {
+                    shared.news.wake();
+                }
+                came
+            });
+            drop(send.send(result));
+        });
+        self.underway.push(Underway { answer, object: object.clone(), came });
+        Ok(())
+    }
+
+    /// Whether so many calls are under way that no more should be begun.
+    pub fn is_full(&self) -> bool {
+        self.underway.len() >= MOST
+    }
+
+    /// Waits until every call that is under way is durable, and answers each.
+    pub(super) fn settle(&mut self, context: &Context<'_>) {
+        for Underway { answer, object, came } in std::mem::take(&mut self.underway) {
+            let outcome = match came.recv().unwrap_or(Err(WriteError::Store(StoreFault::Closed))) {
+                Ok(Came::Applied(value, acting)) => {
+                    let reach = Object { agent: acting, ..object };
+                    self.conclude(context, reach, value, vec![]).map(Some)
+                }
+                Ok(Came::Planned(plan, acting)) => {
+                    let reach = Object { agent: acting, ..object };
+                    self.go_on(context, reach, *plan, None, answer)
+                }
+                Err(WriteError::Refused(Stopped::Refused(refusal))) => Err(refusal.into()),
+                Err(WriteError::Refused(Stopped::Fault(fault))) => Err(world::fault_failure(&fault).into()),
+                Err(other) => Err(world::store_failure(other.to_string()).into()),
+            };
+            let outcome = match outcome {
+                Ok(Some(value)) => Ok(value),
+                // The answer comes by itself.
+                Ok(None) => continue,
+                Err(trouble) => Err(trouble.to_value()),
+            };
+            context.board().resolve(self.side, answer, outcome);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_in_order_and_names_methods_that_there_are() {
+        assert!(COMMANDS.is_sorted());
+        let facets = ["host", "guest", "directory"].map(facet::facet);
+        for method in COMMANDS {
+            assert!(is_command(method));
+            assert!(facets.iter().any(|facet| facet.methods.contains_key(method)), "{method}");
+        }
+        assert!(!is_command("lookup") && !is_command(""));
+    }
+}
