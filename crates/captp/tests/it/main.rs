@@ -1,4 +1,4 @@
-//! CapTP without a network: frames, sessions by the message, two sessions with each other, and hostile input.
+//! CapTP without a network: frames, sessions by the message, and two sessions with each other.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,6 +7,5 @@
 )]
 
 mod frames;
-mod fuzz;
 mod pair;
 mod talk;

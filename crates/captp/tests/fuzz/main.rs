@@ -1,4 +1,14 @@
-//! Hostile bytes. Each target runs for half a second; `BOLERO_RANDOM_TEST_TIME_MS=20000` makes it 20 seconds.
+//! Hostile bytes on the wire, with a fuzzer that runs on the stable toolchain.
+//!
+//! A target runs for half a second in `cargo test`, for 20 seconds in `cargo xtask test`, and for as long as is asked
+//! for in `cargo xtask fuzz SECONDS`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stands where a peer does, and says so by panicking when something is wrong"
+)]
 
 use std::time::Duration;
 
