@@ -35,7 +35,7 @@ Usage: cargo xtask COMMAND
                        every fuzz target for so long, two at a time (20 unless said), or those named like TARGET
   demo [ARGS…]         build almoner for release and run `almoner demo ARGS…`
   tidy                 the rules that the compiler does not know (also part of `cargo test -p xtask`)
-  bench WHAT [N]       one table of measurements; WHAT is run, or the name of a crate that has benches
+  bench WHAT [N]       one table of measurements; WHAT is run, kernel, captp, or the name of a crate that has benches
   deny                 licences, advisories and sources, if cargo-deny is installed
 ";
 

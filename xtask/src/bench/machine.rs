@@ -41,6 +41,8 @@ pub(super) fn syncs(folder: &Path, samples: usize) -> Result<Vec<Duration>> {
 pub(super) struct Used {
     /// Bytes of memory at its peak.
     pub(super) peak: u64,
+    /// Bytes of memory now.
+    pub(super) resident: u64,
     /// User and system time.
     pub(super) cpu: Duration,
 }
@@ -75,6 +77,7 @@ pub(super) fn processes_of(home: &Path) -> (usize, Used) {
     for id in &ours {
         let used = used(*id).unwrap_or_default();
         total.peak += used.peak;
+        total.resident += used.resident;
         total.cpu += used.cpu;
     }
     (ours.len(), total)
@@ -82,15 +85,19 @@ pub(super) fn processes_of(home: &Path) -> (usize, Used) {
 
 fn used(id: u32) -> Option<Used> {
     let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().ok()?;
+    let bytes = |field: &str| {
+        let said = status.lines().find_map(|line| line.strip_prefix(field))?;
+        let kibibytes: u64 = said.trim().trim_end_matches(" kB").parse().ok()?;
+        Some(kibibytes * 1024)
+    };
     // All threads: nanoseconds on a processor, where `stat` counts in hundredths of a second.
     let threads = fs::read_dir(format!("/proc/{id}/task")).ok()?.flatten();
     let nanoseconds = threads.filter_map(|thread| {
         let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
         text.split(' ').next()?.parse::<u64>().ok()
     });
-    Some(Used { peak: kibibytes * 1024, cpu: Duration::from_nanos(nanoseconds.sum()) })
+    let cpu = Duration::from_nanos(nanoseconds.sum());
+    Some(Used { peak: bytes("VmHWM:")?, resident: bytes("VmRSS:")?, cpu })
 }
 
 /// The fields of `/proc/ID/stat` behind the name, which may hold blanks and brackets: state, parent, …

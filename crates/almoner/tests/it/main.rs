@@ -20,4 +20,5 @@ mod home;
 mod hosts;
 mod journey;
 mod load;
+mod starting;
 mod terminal;

@@ -1,0 +1,366 @@
+//! `cargo xtask bench captp`: calls, mail and values over CapTP, from a client here and from Endo's own in Node.
+//!
+//! The client here writes the messages as they stand on the wire and counts what comes back, so that it costs next to
+//! nothing and measures the daemon. The other is `crates/almoner/benches/endo.mjs`, with npm's `@endo/captp`.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value as Json, json};
+
+use super::table::Row;
+use super::{machine, measure};
+use crate::process::{cargo, output, run};
+use crate::setup;
+use crate::workspace::Workspace;
+
+/// How many calls are measured, if they change nothing.
+const CALLS: usize = 40_000;
+
+/// How many calls are measured, if each is to be durable.
+const WRITES: usize = 4_000;
+
+/// How many clients follow the same directory.
+const FOLLOWERS: usize = 100;
+
+/// What should be reached on a quiet machine: what, and how many a second at least.
+const AIMS: [(&str, f64); 1] = [("Rust: ping, 64 at once", 20_000.0)];
+
+/// What Endo's own daemon did, from the same client on two quiet cores: what, and how many a second.
+const ENDO: [(&str, f64); 6] = [
+    ("Node: ping, 1 at once", 2_436.0),
+    ("Node: storeValue, 1 at once", 817.0),
+    ("Node: storeValue, 16 at once", 1_261.0),
+    ("Node: send, 1 at once", 97.0),
+    ("Node: send, 16 at once", 184.0),
+    ("Node: request and resolve, 1 at once", 79.0),
+];
+
+/// How many times as fast as Endo's `send` and `storeValue` should be.
+const FASTER: f64 = 10.0;
+
+pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
+    if !run(&mut cargo(&workspace.root, &["build", "--release", "--package", "almoner"]))? {
+        bail!("almoner did not build; the compiler's message is above");
+    }
+    setup::everything(&workspace.root, &workspace.target)?;
+    let home = workspace.target.join("bench-captp");
+    if home.exists() {
+        fs::remove_dir_all(&home).with_context(|| format!("cannot empty {}", home.display()))?;
+    }
+    fs::create_dir_all(&home)?;
+    let bench = Bench { binary: workspace.target.join("release/almoner"), home };
+    let rows = bench.all(workspace, samples);
+    // Whatever happened, no daemon stays behind.
+    let _ = output(&mut bench.almoner(&["stop"]));
+    rows
+}
+
+/// Binary and home of one measurement.
+struct Bench {
+    binary: PathBuf,
+    home: PathBuf,
+}
+
+impl Bench {
+    fn almoner(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).env("ALMONER_HOME", &self.home);
+        command
+    }
+
+    fn client(&self) -> Result<Client> {
+        Client::connect(&self.home.join("run/captp0.sock"))
+    }
+
+    fn all(&self, workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
+        output(&mut self.almoner(&["status"]))?;
+        let rate = machine::syncs(&self.home, 200)?;
+        let (_, sync, _) = measure::spread(&rate);
+        let mut rows = self.rust()?;
+        rows.extend(self.node(workspace)?);
+        rows.push(self.growth()?);
+        rows.push(self.fan_out(samples)?);
+        rows.push(Row {
+            what: "the machine's sync rate".to_owned(),
+            figure: format!("{:.0}/s", 1.0 / sync.as_secs_f64().max(1e-9)),
+            note: "append and fdatasync of 4 KiB".to_owned(),
+            ..Row::default()
+        });
+        Ok(rows)
+    }
+
+    fn rust(&self) -> Result<Vec<Row>> {
+        let mut client = self.client()?;
+        let host = client.object("o-1", "host", &json!([]))?;
+        let guest = client.object(&host, "provideGuest", &json!(["bench-fae"]))?;
+        let mut rows = Vec::new();
+        for width in [1, 64] {
+            let took = client.many(CALLS, width, |_| ("o-1", json!(["ping", []])))?;
+            rows.push(told(&format!("Rust: ping, {width} at once"), CALLS, took));
+        }
+        for width in [1, 16, 64] {
+            let store =
+                |i: usize| (host.as_str(), json!(["storeValue", ["a text", format!("b{width}-{i}")]]));
+            let took = client.many(WRITES, width, store)?;
+            rows.push(told(&format!("Rust: storeValue, {width} at once"), WRITES, took));
+        }
+        for width in [1, 16, 64] {
+            let send = |_| (guest.as_str(), json!(["send", ["@host", ["a line of text"], [], []]]));
+            let took = client.many(WRITES, width, send)?;
+            rows.push(told(&format!("Rust: send, {width} at once"), WRITES, took));
+        }
+        Ok(rows)
+    }
+
+    /// The same from Endo's own client.
+    fn node(&self, workspace: &Workspace) -> Result<Vec<Row>> {
+        let tools = setup::tools_folder(&workspace.target);
+        // Node looks for packages beside the file that wants them.
+        let folder = tools.join("bench");
+        fs::create_dir_all(&folder)?;
+        for file in ["benches/endo.mjs", "tests/endo/client.mjs"] {
+            let from = workspace.root.join("crates/almoner").join(file);
+            let name = from.file_name().context("a file has a name")?.to_owned();
+            fs::copy(&from, folder.join(name)).with_context(|| format!("cannot copy {}", from.display()))?;
+        }
+        let mut node = Command::new(tools.join("node_modules/.bin/node"));
+        node.arg(folder.join("endo.mjs")).arg(self.home.join("run/captp0.sock"));
+        let said = output(&mut node)?;
+        let mut rows = Vec::new();
+        for line in said.lines() {
+            let line: Json = serde_json::from_str(line).with_context(|| format!("no figure: {line}"))?;
+            let what = line["what"].as_str().context("a figure says what it is of")?;
+            let (count, seconds) = (line["count"].as_f64(), line["seconds"].as_f64());
+            let (Some(count), Some(seconds)) = (count, seconds) else { bail!("no figure: {line}") };
+            rows.push(told(&format!("Node: {what}"), count as usize, Duration::from_secs_f64(seconds)));
+        }
+        Ok(rows)
+    }
+
+    /// What the daemon grows by between the ten thousandth and the hundred thousandth call of one connection.
+    fn growth(&self) -> Result<Row> {
+        let mut client = self.client()?;
+        let resident = || machine::processes_of(&self.home).1.resident;
+        client.many(10_000, 64, |_| ("o-1", json!(["ping", []])))?;
+        let before = resident();
+        client.many(90_000, 64, |_| ("o-1", json!(["ping", []])))?;
+        let grown = resident().saturating_sub(before);
+        let row = Row {
+            what: "growth over 90,000 calls".to_owned(),
+            figure: measure::size(grown),
+            note: format!("{:.1} bytes a call", grown as f64 / 90_000.0),
+            ..Row::default()
+        };
+        Ok(against(row, grown < 1 << 20, "1 MiB"))
+    }
+
+    /// From a name given to the last of a hundred clients that hear of it.
+    fn fan_out(&self, samples: usize) -> Result<Row> {
+        let mut writer = self.client()?;
+        let host = writer.object("o-1", "host", &json!([]))?;
+        writer.ask(&host, "makeDirectory", &json!(["bench-fan"]))?;
+        let mut followers = Vec::new();
+        for _ in 0..FOLLOWERS {
+            let mut client = self.client()?;
+            let host = client.object("o-1", "host", &json!([]))?;
+            let directory = client.object(&host, "lookup", &json!(["bench-fan"]))?;
+            let iterator = client.object(&directory, "followNameChanges", &json!([]))?;
+            followers.push((client, iterator));
+        }
+        let mut times = Vec::new();
+        for sample in 0..samples.max(1) {
+            for (client, iterator) in &mut followers {
+                client.call(iterator, &json!(["next", []]))?;
+            }
+            let begun = Instant::now();
+            writer.ask(&host, "storeValue", &json!([1, ["bench-fan", format!("n{sample}")]]))?;
+            for (client, _) in &mut followers {
+                client.hear_answers(1)?;
+            }
+            times.push(begun.elapsed());
+        }
+        Ok(measure::times(&format!("a name reaches {FOLLOWERS} followers"), &times))
+    }
+}
+
+/// A rate, beside what it should be or what Endo's is.
+fn told(what: &str, count: usize, took: Duration) -> Row {
+    let rate = count as f64 / took.as_secs_f64();
+    let row = Row { what: what.to_owned(), figure: format!("{rate:.0}/s"), ..Row::default() };
+    if let Some((_, least)) = AIMS.iter().find(|(of, _)| *of == what) {
+        return against(row, rate > *least, &format!("{least}/s"));
+    }
+    let Some((_, theirs)) = ENDO.iter().find(|(of, _)| *of == what) else { return row };
+    let row = Row { note: format!("{:.1} times Endo's {theirs}/s", rate / theirs), ..row };
+    match what.contains("send") || what.contains("storeValue") {
+        true => against(row, rate > FASTER * theirs, &format!("{FASTER} times")),
+        false => row,
+    }
+}
+
+/// Says beside a figure what it should have been, and whether it was.
+fn against(row: Row, reached: bool, aim: &str) -> Row {
+    let verdict = if reached { "aim" } else { "MISSED: aim" };
+    let gap = if row.note.is_empty() { "" } else { "; " };
+    Row { note: format!("{}{gap}{verdict} {aim}", row.note), ..row }
+}
+
+/// One connection: netstrings that hold messages.
+struct Client {
+    stream: UnixStream,
+    questions: u64,
+    /// What has come and was not looked at.
+    bytes: Vec<u8>,
+}
+
+impl Client {
+    fn connect(socket: &Path) -> Result<Client> {
+        let stream =
+            UnixStream::connect(socket).with_context(|| format!("cannot reach {}", socket.display()))?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        let mut client = Client { stream, questions: 1, bytes: vec![] };
+        client.write(&[json!({ "type": "CTP_BOOTSTRAP", "epoch": 0, "questionID": "q-1" })])?;
+        client.hear_answers(1)?;
+        Ok(client)
+    }
+
+    fn write(&mut self, messages: &[Json]) -> Result<()> {
+        let framed: String = messages
+            .iter()
+            .map(|message| message.to_string())
+            .map(|text| format!("{}:{text},", text.len()))
+            .collect();
+        Ok(self.stream.write_all(framed.as_bytes())?)
+    }
+
+    fn question(&mut self, target: &str, method: &Json) -> Json {
+        self.questions += 1;
+        json!({ "type": "CTP_CALL", "epoch": 0, "questionID": format!("q-{}", self.questions), "target": target,
+            "method": { "body": method.to_string(), "slots": [] } })
+    }
+
+    /// Asks, and does not wait.
+    fn call(&mut self, target: &str, method: &Json) -> Result<()> {
+        let message = self.question(target, method);
+        self.write(&[message])
+    }
+
+    /// Asks and waits: the result.
+    fn ask(&mut self, target: &str, method: &str, args: &Json) -> Result<Json> {
+        self.call(target, &json!([method, args]))?;
+        self.hear_answers(1)?.pop().context("one answer")
+    }
+
+    /// Asks for an object: what it is called from here.
+    fn object(&mut self, target: &str, method: &str, args: &Json) -> Result<String> {
+        let result = self.ask(target, method, args)?;
+        let slot = result["slots"][0].as_str().context("the answer is an object")?;
+        Ok(slot.replacen('+', "-", 1))
+    }
+
+    /// Waits for so many answers, which must be good ones: their results.
+    fn hear_answers(&mut self, count: usize) -> Result<Vec<Json>> {
+        let mut results = Vec::new();
+        while results.len() < count {
+            let message: Json = serde_json::from_slice(&self.hear()?)?;
+            match message["type"].as_str() {
+                Some("CTP_RETURN") if message.get("exception").is_none() => {
+                    results.push(message["result"].clone());
+                }
+                Some("CTP_RESOLVE" | "CTP_DROP") => {}
+                _ => bail!("the daemon says {message}"),
+            }
+        }
+        Ok(results)
+    }
+
+    /// The next message.
+    fn hear(&mut self) -> Result<Vec<u8>> {
+        loop {
+            if let Some((from, to)) = frame(&self.bytes)? {
+                let message = self.bytes.get(from..to).unwrap_or_default().to_vec();
+                self.bytes.drain(..=to);
+                return Ok(message);
+            }
+            self.read()?;
+        }
+    }
+
+    fn read(&mut self) -> Result<()> {
+        let mut buffer = [0; 64 << 10];
+        let count = self.stream.read(&mut buffer)?;
+        if count == 0 {
+            bail!("the daemon has ended the connection");
+        }
+        self.bytes.extend_from_slice(buffer.get(..count).unwrap_or_default());
+        Ok(())
+    }
+
+    /// Makes many calls, so many of them at once, and waits for all answers, which must be good ones.
+    fn many<'a>(
+        &mut self,
+        count: usize,
+        width: usize,
+        call: impl Fn(usize) -> (&'a str, Json),
+    ) -> Result<Duration> {
+        // What is written is made before the clock starts.
+        let groups: Vec<(usize, String)> = (0..count)
+            .step_by(width)
+            .map(|from| {
+                let some = from..count.min(from + width);
+                let group = some.len();
+                let framed = some
+                    .map(|i| {
+                        let (target, method) = call(i);
+                        let text = self.question(target, &method).to_string();
+                        format!("{}:{text},", text.len())
+                    })
+                    .collect();
+                (group, framed)
+            })
+            .collect();
+        let begun = Instant::now();
+        for (group, framed) in groups {
+            self.stream.write_all(framed.as_bytes())?;
+            let mut at = 0;
+            let mut left = group;
+            while left > 0 {
+                let Some((from, to)) = frame(self.bytes.get(at..).unwrap_or_default())? else {
+                    self.bytes.drain(..at);
+                    at = 0;
+                    self.read()?;
+                    continue;
+                };
+                let message = self.bytes.get(at + from..at + to).unwrap_or_default();
+                // Drops come in between.
+                if message.starts_with(b"{\"type\":\"CTP_RETURN\"") {
+                    left -= 1;
+                    if contains(message, b"\"exception\"") {
+                        bail!("the daemon says {}", String::from_utf8_lossy(message));
+                    }
+                }
+                at += to + 1;
+            }
+            self.bytes.drain(..at);
+        }
+        Ok(begun.elapsed())
+    }
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// Where the first message lies, if all of it and the comma behind it are there.
+fn frame(bytes: &[u8]) -> Result<Option<(usize, usize)>> {
+    let Some(colon) = bytes.iter().take(12).position(|byte| *byte == b':') else { return Ok(None) };
+    let length: usize = std::str::from_utf8(bytes.get(..colon).unwrap_or_default())?.parse()?;
+    let to = colon + 1 + length;
+    Ok((bytes.len() > to).then_some((colon + 1, to)))
+}
