@@ -113,8 +113,7 @@ fn rows(
         table::scan(txn, Table::Message, &agent.number, &start, &end, usize::MAX, false)?;
     rows.into_iter()
         .map(|(key, mail)| {
-            let number = crate::hub::number_in(&key)
-                .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))?;
+            let number = number(&key)?;
             Ok((number, mail))
         })
         .collect()
@@ -123,11 +122,51 @@ fn rows(
 /// All messages in an agent's mailbox, oldest first, dismissed ones as envelopes; only those that need an answer if
 /// `open`.
 pub fn inbox(txn: &mut dyn ReadTxn, agent: &FormulaId, open: bool) -> Result<Vec<Letter>, StoreFault> {
-    rows(txn, agent, None)?
-        .into_iter()
-        .filter(|(_, mail)| mail.needs_you || !open)
-        .map(|(number, mail)| letter(txn, number, mail))
-        .collect()
+    inbox_page(txn, agent, open, MessageNumber(0), usize::MAX)
+}
+
+/// The numbers of messages in an agent's mailbox that need an answer, oldest first, at most `limit`: from number `from`
+/// on.
+pub fn awaiting(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    from: MessageNumber,
+    limit: usize,
+) -> Result<Vec<MessageNumber>, StoreFault> {
+    let mailbox = mailbox(txn, agent)?;
+    let start = table::inner_key(&mailbox, &table::number_key(from.0));
+    let end = table::behind(&mailbox.number);
+    numbers(txn, agent, (&start, &end), limit, false)
+}
+
+/// The same newest first: below number `below`, if it is given.
+pub fn awaiting_below(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    below: Option<MessageNumber>,
+    limit: usize,
+) -> Result<Vec<MessageNumber>, StoreFault> {
+    let mailbox = mailbox(txn, agent)?;
+    let end = match below {
+        Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
+        None => table::behind(&mailbox.number),
+    };
+    numbers(txn, agent, (&mailbox.number, &end), limit, true)
+}
+
+fn numbers(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    (start, end): (&[u8], &[u8]),
+    limit: usize,
+    reverse: bool,
+) -> Result<Vec<MessageNumber>, StoreFault> {
+    let rows = txn.range(Table::Awaiting, &agent.number, start, end, limit, reverse)?;
+    rows.into_iter().map(|(key, _)| number(&key)).collect()
+}
+
+fn number(key: &[u8]) -> Result<MessageNumber, StoreFault> {
+    crate::hub::number_in(key).ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
 }
 
 /// What a formula is, in a few words that a person reads.
@@ -231,7 +270,7 @@ pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<V
     Ok(found)
 }
 
-/// The same from number `from` on, at most `limit`.
+/// The messages of [`inbox`] from number `from` on, at most `limit`.
 pub fn inbox_page(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -241,6 +280,10 @@ pub fn inbox_page(
 ) -> Result<Vec<Letter>, StoreFault> {
     /// How many rows are read at a time.
     const STRIDE: usize = 256;
+    if open {
+        let numbers = awaiting(txn, agent, from, limit)?;
+        return numbers.into_iter().filter_map(|number| message(txn, agent, number).transpose()).collect();
+    }
     let mailbox = mailbox(txn, agent)?;
     let end = table::behind(&mailbox.number);
     let (mut found, mut next) = (Vec::new(), from.0);
@@ -250,12 +293,9 @@ pub fn inbox_page(
             table::scan(txn, Table::Message, &agent.number, &start, &end, STRIDE, false)?;
         let full = rows.len() == STRIDE;
         for (key, mail) in rows {
-            let number = crate::hub::number_in(&key)
-                .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))?;
+            let number = number(&key)?;
             next = number.0.saturating_add(1);
-            if mail.needs_you || !open {
-                found.push(letter(txn, number, mail)?);
-            }
+            found.push(letter(txn, number, mail)?);
             if found.len() == limit {
                 return Ok(found);
             }

@@ -117,7 +117,11 @@ impl State<'_> {
             run: message.body.run(),
             needs_you: mail.needs_you,
         };
-        self.put_mail_of(&owner, &agent.mailbox, number, &mail)?;
+        let key = table::inner_key(&agent.mailbox, &table::number_key(number.0));
+        table::save(self.txn, Table::Message, &owner, &key, &mail, None)?;
+        if mail.needs_you {
+            table::save(self.txn, Table::Awaiting, &owner, &key, &true, None)?;
+        }
         let seq = self.event_for(&owner, change)?;
         if owner == self.owner() {
             self.outcome.last_event = seq;
@@ -125,6 +129,7 @@ impl State<'_> {
         Ok(number)
     }
 
+    /// Changes how a message lies there, and whether it is among those that wait.
     fn put_mail_of(
         &mut self,
         owner: &crate::txn::Owner,
@@ -134,6 +139,11 @@ impl State<'_> {
     ) -> Result<(), Fault> {
         let key = table::inner_key(mailbox, &table::number_key(number.0));
         table::save(self.txn, Table::Message, owner, &key, mail, None)?;
+        if mail.needs_you {
+            table::save(self.txn, Table::Awaiting, owner, &key, &true, None)?;
+        } else if !planted!(self.env, AnsweredStaysOpen) {
+            self.txn.delete(Table::Awaiting, owner, &key)?;
+        }
         Ok(())
     }
 
