@@ -3,6 +3,7 @@
 use crate::event::Event;
 use crate::formula::Formula;
 use crate::grant::Grant;
+use crate::head::{self, head};
 use crate::id::{FormulaId, MessageNumber, RunNumber, StepRef};
 use crate::message::{Body, Mail, Message};
 use crate::run::{Run, Step};
@@ -54,7 +55,7 @@ impl Letter {
 }
 
 fn mailbox(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<FormulaId, StoreFault> {
-    match table::formula(txn, agent)?.and_then(|row| row.formula.agent().copied()) {
+    match head(txn, agent)?.and_then(|head| head.agent()) {
         Some(agent) => Ok(agent.mailbox),
         _ => Err(StoreFault::Corrupt("an agent's formula is missing".to_owned())),
     }
@@ -62,9 +63,9 @@ fn mailbox(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<FormulaId, StoreF
 
 fn letter(txn: &mut dyn ReadTxn, number: MessageNumber, mail: Mail) -> Result<Letter, StoreFault> {
     let Some(id) = mail.message else { return Ok(Letter { number, message: None, mail }) };
-    match table::formula(txn, &id)?.map(|row| row.formula) {
-        Some(Formula::Message { message }) => Ok(Letter { number, message: Some(*message), mail }),
-        _ => Err(StoreFault::Corrupt(format!("the formula of message {number} is missing"))),
+    match head::message(txn, &id)? {
+        Some(message) => Ok(Letter { number, message: Some(message), mail }),
+        None => Err(StoreFault::Corrupt(format!("the formula of message {number} is missing"))),
     }
 }
 

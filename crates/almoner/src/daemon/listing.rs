@@ -205,7 +205,7 @@ fn numbers(
     daemon: &Daemon,
     below: Option<MessageNumber>,
 ) -> Result<Vec<MessageNumber>, StoreFault> {
-    let host = table::formula(txn, &daemon.host)?.and_then(|row| row.formula.agent().copied());
+    let host = kernel::head::head(txn, &daemon.host)?.and_then(|head| head.agent());
     let mailbox =
         host.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox;
     let from = table::inner_key(&mailbox, &[]);
