@@ -95,7 +95,7 @@ impl Shared {
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         self.cancel.cancel();
-        self.news.wake();
+        self.news.end();
     }
 
     /// Whether it is about to end.
