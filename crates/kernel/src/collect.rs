@@ -296,6 +296,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
             let done = rows.len() < ROWS;
             for (key, mail) in rows {
                 state.txn.delete(Table::Message, &owner.0, &key)?;
+                state.txn.delete(Table::Awaiting, &owner.0, &key)?;
                 let index = table::inner_key(id, &mail.envelope.id.0);
                 state.txn.delete(Table::Mailbox, &owner.0, &index)?;
                 if let (Some(message), Some(number)) = (mail.message, crate::hub::number_in(&key)) {

@@ -5,6 +5,7 @@
 
 use crate::command::Fault;
 use crate::formula::Formula;
+use crate::head::head;
 use crate::id::{FormulaId, MessageNumber};
 use crate::message::{Body, Mail, Message};
 use crate::name::{NamePath, is_special_name};
@@ -313,10 +314,7 @@ impl View {
         id: FormulaId,
         message: &Message,
     ) -> Result<Option<Hub>, Fault> {
-        let Some(agent) = table::formula(txn, &self.agent)?.and_then(|row| row.formula.agent().copied())
-        else {
-            return Ok(None);
-        };
+        let Some(agent) = head(txn, &self.agent)?.and_then(|head| head.agent()) else { return Ok(None) };
         let number =
             table::mail_number(txn, &self.agent.number, &agent.mailbox, &crate::id::Number(id.number))?;
         let received = message.to == agent.handle;
@@ -330,19 +328,15 @@ impl View {
 
 /// The directory behind a pet store.
 pub fn directory(txn: &mut dyn ReadTxn, store: FormulaId) -> Result<Option<Hub>, Fault> {
-    Ok(match table::formula(txn, &store)?.map(|row| row.formula) {
-        Some(Formula::PetStore { owner }) => Some(Hub::Directory { store, owner: owner.0 }),
-        _ => None,
-    })
+    let owner = head(txn, &store)?.and_then(|head| head.owner());
+    Ok(owner.map(|owner| Hub::Directory { store, owner: owner.0 }))
 }
 
 pub(crate) fn directory_of(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Option<Hub>, Fault> {
-    let Some(agent) = table::formula(txn, agent)?.and_then(|row| row.formula.agent().copied()) else {
-        return Ok(None);
-    };
-    match table::formula(txn, &agent.directory)?.map(|row| row.formula) {
-        Some(Formula::Directory { store }) => directory(txn, store),
-        _ => Ok(None),
+    let Some(agent) = head(txn, agent)?.and_then(|head| head.agent()) else { return Ok(None) };
+    match head(txn, &agent.directory)?.and_then(|head| head.store()) {
+        Some(store) => directory(txn, store),
+        None => Ok(None),
     }
 }
 
@@ -355,22 +349,10 @@ pub fn special(txn: &mut dyn ReadTxn, agent: &FormulaId, name: &str) -> Result<O
     if !is_special_name(name) {
         return Ok(None);
     }
-    let Some(row) = table::formula(txn, agent)? else { return Ok(None) };
-    let Some(own) = row.formula.agent().copied() else { return Ok(None) };
-    let host_only = |id: fn(&Formula) -> Option<FormulaId>| id(&row.formula);
+    let Some(agent_head) = head(txn, agent)? else { return Ok(None) };
     Ok(match name {
-        "@agent" => Some(*agent),
-        "@self" => Some(own.handle),
-        "@mail" => Some(own.mail_hub),
-        "@host" => match &row.formula {
-            Formula::Host { host, .. } | Formula::Guest { host, .. } => Some(*host),
-            _ => None,
-        },
-        "@main" => host_only(|f| if let Formula::Host { main, .. } = f { Some(*main) } else { None }),
-        "@endo" => host_only(|f| if let Formula::Host { endo, .. } = f { Some(*endo) } else { None }),
-        "@pins" => host_only(|f| if let Formula::Host { pins, .. } = f { Some(*pins) } else { None }),
-        "@none" => host_only(|f| if let Formula::Host { none, .. } = f { Some(*none) } else { None }),
-        _ => None,
+        "@agent" => agent_head.agent().map(|_| *agent),
+        name => agent_head.special(name),
     })
 }
 

@@ -61,8 +61,9 @@ fn from_hex(text: &str) -> Option<[u8; 32]> {
     (any < 16).then_some(out)
 }
 
-/// The identity of a formula: a random 256-bit number and the node that made it. Written
-/// `number:node`, 64 lower-case hex digits each, as Endo writes it. Knowing one is not authority.
+/// The identity of a formula: a number of 256 bits and the node that made it. Written `number:node`, 64 lower-case hex
+/// digits each, as Endo writes it. The number begins with the time at which it was made and is random otherwise
+/// ([`Env::number`](crate::env::Env::number)). Knowing one is not authority.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FormulaId {
     /// The formula's own number.
@@ -86,9 +87,10 @@ impl FormulaId {
         Some(FormulaId { number: number.try_into().ok()?, node: node.try_into().ok()? })
     }
 
-    /// The first eight digits of the number: enough for a person to tell two formulas apart, never used to find one.
+    /// The last eight digits of the number: enough for a person to tell two formulas apart, never used to find one. The
+    /// first ones are the time, which many have in common.
     pub fn short(&self) -> String {
-        to_hex(&self.number).as_str()[..8].to_owned()
+        to_hex(&self.number).as_str()[56..].to_owned()
     }
 }
 
@@ -242,7 +244,7 @@ impl fmt::Display for Number {
 
 impl fmt::Debug for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Number({})", &to_hex(&self.0).as_str()[..8])
+        write!(f, "Number({})", &to_hex(&self.0).as_str()[56..])
     }
 }
 

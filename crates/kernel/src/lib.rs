@@ -18,6 +18,7 @@ pub mod event;
 pub mod facet;
 pub mod formula;
 pub mod grant;
+pub mod head;
 pub mod hub;
 pub mod id;
 mod line;

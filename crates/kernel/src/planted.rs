@@ -35,11 +35,13 @@ pub enum Bug {
     IdentifierAsAuthority,
     /// A token that nobody used stays after it has ended.
     EndedTokenStays,
+    /// A message that was answered stays among those that wait.
+    AnsweredStaysOpen,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 16] = [
+    pub const ALL: [Bug; 17] = [
         Bug::LostOutboxRow,
         Bug::NameResolvedLate,
         Bug::DoubleSettle,
@@ -56,5 +58,6 @@ impl Bug {
         Bug::SecondSubmit,
         Bug::IdentifierAsAuthority,
         Bug::EndedTokenStays,
+        Bug::AnsweredStaysOpen,
     ];
 }

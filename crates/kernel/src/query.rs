@@ -3,6 +3,7 @@
 use crate::event::Event;
 use crate::formula::Formula;
 use crate::grant::Grant;
+use crate::head::{self, head};
 use crate::id::{FormulaId, MessageNumber, RunNumber, StepRef};
 use crate::message::{Body, Mail, Message};
 use crate::run::{Run, Step};
@@ -54,7 +55,7 @@ impl Letter {
 }
 
 fn mailbox(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<FormulaId, StoreFault> {
-    match table::formula(txn, agent)?.and_then(|row| row.formula.agent().copied()) {
+    match head(txn, agent)?.and_then(|head| head.agent()) {
         Some(agent) => Ok(agent.mailbox),
         _ => Err(StoreFault::Corrupt("an agent's formula is missing".to_owned())),
     }
@@ -62,9 +63,9 @@ fn mailbox(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<FormulaId, StoreF
 
 fn letter(txn: &mut dyn ReadTxn, number: MessageNumber, mail: Mail) -> Result<Letter, StoreFault> {
     let Some(id) = mail.message else { return Ok(Letter { number, message: None, mail }) };
-    match table::formula(txn, &id)?.map(|row| row.formula) {
-        Some(Formula::Message { message }) => Ok(Letter { number, message: Some(*message), mail }),
-        _ => Err(StoreFault::Corrupt(format!("the formula of message {number} is missing"))),
+    match head::message(txn, &id)? {
+        Some(message) => Ok(Letter { number, message: Some(message), mail }),
+        None => Err(StoreFault::Corrupt(format!("the formula of message {number} is missing"))),
     }
 }
 
@@ -113,8 +114,7 @@ fn rows(
         table::scan(txn, Table::Message, &agent.number, &start, &end, usize::MAX, false)?;
     rows.into_iter()
         .map(|(key, mail)| {
-            let number = crate::hub::number_in(&key)
-                .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))?;
+            let number = number(&key)?;
             Ok((number, mail))
         })
         .collect()
@@ -123,11 +123,51 @@ fn rows(
 /// All messages in an agent's mailbox, oldest first, dismissed ones as envelopes; only those that need an answer if
 /// `open`.
 pub fn inbox(txn: &mut dyn ReadTxn, agent: &FormulaId, open: bool) -> Result<Vec<Letter>, StoreFault> {
-    rows(txn, agent, None)?
-        .into_iter()
-        .filter(|(_, mail)| mail.needs_you || !open)
-        .map(|(number, mail)| letter(txn, number, mail))
-        .collect()
+    inbox_page(txn, agent, open, MessageNumber(0), usize::MAX)
+}
+
+/// The numbers of messages in an agent's mailbox that need an answer, oldest first, at most `limit`: from number `from`
+/// on.
+pub fn awaiting(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    from: MessageNumber,
+    limit: usize,
+) -> Result<Vec<MessageNumber>, StoreFault> {
+    let mailbox = mailbox(txn, agent)?;
+    let start = table::inner_key(&mailbox, &table::number_key(from.0));
+    let end = table::behind(&mailbox.number);
+    numbers(txn, agent, (&start, &end), limit, false)
+}
+
+/// The same newest first: below number `below`, if it is given.
+pub fn awaiting_below(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    below: Option<MessageNumber>,
+    limit: usize,
+) -> Result<Vec<MessageNumber>, StoreFault> {
+    let mailbox = mailbox(txn, agent)?;
+    let end = match below {
+        Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
+        None => table::behind(&mailbox.number),
+    };
+    numbers(txn, agent, (&mailbox.number, &end), limit, true)
+}
+
+fn numbers(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    (start, end): (&[u8], &[u8]),
+    limit: usize,
+    reverse: bool,
+) -> Result<Vec<MessageNumber>, StoreFault> {
+    let rows = txn.range(Table::Awaiting, &agent.number, start, end, limit, reverse)?;
+    rows.into_iter().map(|(key, _)| number(&key)).collect()
+}
+
+fn number(key: &[u8]) -> Result<MessageNumber, StoreFault> {
+    crate::hub::number_in(key).ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
 }
 
 /// What a formula is, in a few words that a person reads.
@@ -231,7 +271,7 @@ pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<V
     Ok(found)
 }
 
-/// The same from number `from` on, at most `limit`.
+/// The messages of [`inbox`] from number `from` on, at most `limit`.
 pub fn inbox_page(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -241,6 +281,10 @@ pub fn inbox_page(
 ) -> Result<Vec<Letter>, StoreFault> {
     /// How many rows are read at a time.
     const STRIDE: usize = 256;
+    if open {
+        let numbers = awaiting(txn, agent, from, limit)?;
+        return numbers.into_iter().filter_map(|number| message(txn, agent, number).transpose()).collect();
+    }
     let mailbox = mailbox(txn, agent)?;
     let end = table::behind(&mailbox.number);
     let (mut found, mut next) = (Vec::new(), from.0);
@@ -250,12 +294,9 @@ pub fn inbox_page(
             table::scan(txn, Table::Message, &agent.number, &start, &end, STRIDE, false)?;
         let full = rows.len() == STRIDE;
         for (key, mail) in rows {
-            let number = crate::hub::number_in(&key)
-                .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))?;
+            let number = number(&key)?;
             next = number.0.saturating_add(1);
-            if mail.needs_you || !open {
-                found.push(letter(txn, number, mail)?);
-            }
+            found.push(letter(txn, number, mail)?);
             if found.len() == limit {
                 return Ok(found);
             }

@@ -2,7 +2,6 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::event::Event;
 use crate::formula::Formula;
 use crate::grant::Grant;
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number, RunNumber, StepRef};
@@ -335,11 +334,6 @@ pub fn mail_number(
     message: &Number,
 ) -> Result<Option<MessageNumber>, StoreFault> {
     load(txn, Table::Mailbox, owner, &inner_key(mailbox, &message.0))
-}
-
-/// The last event of an owner.
-pub fn last_event(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Option<Event>, StoreFault> {
-    Ok(scan(txn, Table::Event, owner, &[], &[], 1, true)?.pop().map(|(_, event)| event))
 }
 
 /// What is known of a blob.

@@ -64,6 +64,9 @@ tables! {
     Token = "token",
     /// What the collector must look at, and how far it has come.
     Collector = "collector",
+    /// Messages that wait for an answer, by mailbox and number as the messages themselves: nobody looks at all mail to
+    /// find them.
+    Awaiting = "awaiting",
 }
 
 /// The owner of a row: the number of an agent's formula.

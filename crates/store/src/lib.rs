@@ -9,8 +9,9 @@
 //! tmp/              half-written blobs; emptied when the store opens
 //! ```
 //!
-//! One thread writes. Closures that wait for it are run one after the other in one transaction, each in a
-//! savepoint of its own, and are answered only after COMMIT has returned: one sync to disk pays for all of them.
+//! One thread writes. Closures that wait for it are run one after the other over what those before them have changed;
+//! what they leave is written in one transaction, and they are answered only after COMMIT has returned: one sync to
+//! disk pays for all of them.
 //! Readers have connections of their own and see the last committed state.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "the store owns its files, and times its own patience")]
@@ -24,6 +25,7 @@ mod error;
 pub mod failpoint;
 mod fault;
 mod migration;
+mod overlay;
 mod place;
 mod probe;
 mod reader;

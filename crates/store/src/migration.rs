@@ -8,8 +8,11 @@ use rusqlite::Connection;
 use crate::fault;
 
 /// The steps, in order; step `i` leads from version `i` to `i + 1`.
-const STEPS: [&str; 2] =
-    [include_str!("migrations/0001_tables.sql"), include_str!("migrations/0002_mail_and_retention.sql")];
+const STEPS: [&str; 3] = [
+    include_str!("migrations/0001_tables.sql"),
+    include_str!("migrations/0002_mail_and_retention.sql"),
+    include_str!("migrations/0003_awaiting.sql"),
+];
 
 /// The schema version that this program writes, kept in `PRAGMA user_version`.
 pub const VERSION: u32 = STEPS.len() as u32;
@@ -55,6 +58,25 @@ mod tests {
             let sql = format!("SELECT owner, key, body, provenance FROM {}", table.name());
             assert!(conn.prepare(&sql).is_ok(), "a new table needs a new migration: {}", table.name());
         }
+    }
+
+    #[test]
+    fn mail_of_an_older_store_still_waits() {
+        let conn = Connection::open_in_memory().unwrap();
+        apply(&conn, &STEPS[..2]).unwrap();
+        for (key, row) in [("a", r#"{"needs_you":true}"#), ("b", r#"{"needs_you":false}"#), ("c", "{}")] {
+            let put = "INSERT INTO message (owner, key, body) VALUES (x'01', ?1, ?2)";
+            conn.execute(put, (key.as_bytes(), row.as_bytes())).unwrap();
+        }
+        migrate(&conn).unwrap();
+        let found: (Vec<u8>, Vec<u8>, Vec<u8>) = conn
+            .query_row("SELECT owner, key, body FROM awaiting", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+            .unwrap();
+        assert_eq!(found, (vec![1], b"a".to_vec(), b"true".to_vec()));
+        let count: u32 = conn.query_row("SELECT count(*) FROM awaiting", [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 1);
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! The kernel's transaction over one SQLite connection.
 
-use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table, Txn};
+use std::collections::BTreeMap;
+
+use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::fault;
+use crate::overlay::Change;
 
 /// The statements of one table, written once per process so that preparing is a look-up in a cache.
 struct Statements {
@@ -51,15 +54,13 @@ pub(crate) const CACHED: usize = Table::ALL.len() * 7 + 16;
 /// A transaction that the caller has begun and will end.
 pub(crate) struct SqlTxn<'a> {
     conn: &'a Connection,
-    /// Whether a row was written or removed.
-    pub(crate) wrote: bool,
     /// The first fault. Once there is one, the closure must not be committed, whatever it says.
     pub(crate) fault: Option<StoreFault>,
 }
 
 impl<'a> SqlTxn<'a> {
     pub(crate) fn new(conn: &'a Connection) -> Self {
-        SqlTxn { conn, wrote: false, fault: None }
+        SqlTxn { conn, fault: None }
     }
 
     fn note<T>(&mut self, outcome: Result<T, rusqlite::Error>) -> Result<T, StoreFault> {
@@ -68,6 +69,28 @@ impl<'a> SqlTxn<'a> {
             self.fault.get_or_insert_with(|| fault.clone());
             fault
         })
+    }
+}
+
+impl SqlTxn<'_> {
+    /// Writes changed rows of one owner: a body and its provenance, or nothing for a row that was removed.
+    pub(crate) fn write(
+        &mut self,
+        table: Table,
+        owner: &Owner,
+        changes: &BTreeMap<Vec<u8>, Change>,
+    ) -> Result<(), StoreFault> {
+        let conn = self.conn;
+        let outcome = conn.prepare_cached(&statements(table).put).and_then(|mut put| {
+            for (key, change) in changes {
+                match change {
+                    Some((body, provenance)) => put.execute(params![owner, key, body, provenance])?,
+                    None => conn.prepare_cached(&statements(table).delete)?.execute(params![owner, key])?,
+                };
+            }
+            Ok(())
+        });
+        self.note(outcome)
     }
 }
 
@@ -104,7 +127,9 @@ impl ReadTxn for SqlTxn<'_> {
     }
 }
 
-impl Txn for SqlTxn<'_> {
+/// What the changes of a group are compared with.
+#[cfg(test)]
+impl kernel::txn::Txn for SqlTxn<'_> {
     fn put(
         &mut self,
         table: Table,
@@ -114,7 +139,6 @@ impl Txn for SqlTxn<'_> {
         provenance: Option<&[u8]>,
     ) -> Result<(), StoreFault> {
         let conn = self.conn;
-        self.wrote = true;
         let outcome = conn
             .prepare_cached(&statements(table).put)
             .and_then(|mut statement| statement.execute(params![owner, key, row, provenance]));
@@ -126,8 +150,6 @@ impl Txn for SqlTxn<'_> {
         let outcome = conn
             .prepare_cached(&statements(table).delete)
             .and_then(|mut statement| statement.execute(params![owner, key]));
-        let removed = self.note(outcome)?;
-        self.wrote |= removed > 0;
-        Ok(())
+        self.note(outcome).map(drop)
     }
 }

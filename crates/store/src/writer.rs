@@ -20,6 +20,7 @@ use crate::database;
 use crate::error::WriteError;
 use crate::failpoint;
 use crate::fault;
+use crate::overlay::{Overlay, OverlayTxn};
 use crate::place::Place;
 use crate::sql::SqlTxn;
 use crate::stats::{Counters, add};
@@ -27,7 +28,7 @@ use crate::stats::{Counters, add};
 /// A closure on its way through the writer.
 trait Job: Send {
     /// Runs the closure and keeps its result; false if it must be rolled back.
-    fn run(&mut self, txn: &mut SqlTxn<'_>) -> bool;
+    fn run(&mut self, txn: &mut OverlayTxn<'_>) -> bool;
     /// Hands out the result, or the fault that befell the group.
     fn finish(self: Box<Self>, fault: Option<&StoreFault>);
 }
@@ -45,11 +46,11 @@ where
     F: FnOnce(&mut dyn Txn) -> Result<T, E> + Send,
     D: FnOnce(Result<T, WriteError<E>>) + Send,
 {
-    fn run(&mut self, txn: &mut SqlTxn<'_>) -> bool {
+    fn run(&mut self, txn: &mut OverlayTxn<'_>) -> bool {
         let Some(closure) = self.closure.take() else { return false };
         let result = match catch_unwind(AssertUnwindSafe(|| closure(txn))) {
             // A fault outweighs what the closure made of it: it may have overlooked it.
-            Ok(_) if txn.fault.is_some() => Err(WriteError::Store(StoreFault::Closed)),
+            Ok(_) if txn.has_failed() => Err(WriteError::Store(StoreFault::Closed)),
             Ok(Ok(value)) => Ok(value),
             Ok(Err(refusal)) => Err(WriteError::Refused(refusal)),
             Err(payload) => Err(WriteError::Panicked(message(&*payload))),
@@ -86,6 +87,10 @@ pub(crate) struct Limits {
 
 /// After this long a group is committed even if more are waiting, so that slow closures do not hold up answers.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A group that has put so many bytes is committed. It is kept in memory until then; and when the disk is full, it is
+/// found out for the whole group: who stands behind a large write should not fail with it.
+const LARGEST: usize = 1 << 20;
 
 /// The handle to the thread. Dropping it finishes what is queued, then ends the thread.
 pub(crate) struct Writer {
@@ -224,16 +229,13 @@ impl State {
             return Err(fault);
         }
         let mut kept = 0;
-        let mut wrote = false;
+        let mut overlay = Overlay::default();
         let mut next = Some(first);
         while let Some(mut job) = next.take() {
-            let ran = self.run(&mut *job);
+            let ran = self.run(&mut *job, &mut overlay);
             group.push((job, None));
             match ran {
-                Ran::Kept { wrote: this } => {
-                    wrote |= this;
-                    kept += u64::from(this);
-                }
+                Ran::Kept { wrote } => kept += u64::from(wrote),
                 Ran::RolledBack => add(&self.counters.refused, 1),
                 Ran::Faulted(fault) => {
                     add(&self.counters.refused, 1);
@@ -243,14 +245,16 @@ impl State {
                 }
                 Ran::Lost(fault) => return Err(fault),
             }
-            if group.len() < self.limits.group && begun.elapsed() < PATIENCE {
+            let has_room = group.len() < self.limits.group && overlay.bytes() < LARGEST;
+            if has_room && begun.elapsed() < PATIENCE {
                 next = jobs.try_recv().ok();
             }
         }
-        if !wrote {
+        if overlay.is_empty() {
             // Nothing to make durable: no sync, and not a commit in the sense of the fail points.
             return self.execute("COMMIT");
         }
+        overlay.write(&mut SqlTxn::new(&self.conn)).map_err(|fault| fault::refine(&self.dir, fault))?;
         failpoint::reach("store.before_commit");
         self.commit()?;
         failpoint::reach("store.after_commit");
@@ -260,28 +264,21 @@ impl State {
         Ok(())
     }
 
-    fn run(&self, job: &mut dyn Job) -> Ran {
-        if let Err(fault) = self.execute("SAVEPOINT one") {
-            return Ran::Lost(fault);
-        }
-        let mut txn = SqlTxn::new(&self.conn);
+    fn run(&self, job: &mut dyn Job, overlay: &mut Overlay) -> Ran {
+        let mut txn = OverlayTxn::new(&self.conn, overlay);
         let keep = job.run(&mut txn);
-        let SqlTxn { wrote, fault, .. } = txn;
+        let (wrote, fault) = txn.end();
         let fault = fault.map(|fault| fault::refine(&self.dir, fault));
         if self.conn.is_autocommit() {
             // SQLite rolls the whole transaction back on some faults, a full disk among them.
             return Ran::Lost(fault.unwrap_or_else(|| StoreFault::Io("the transaction was lost".into())));
         }
-        let ended = match keep {
-            true => self.execute("RELEASE one"),
-            false => self.execute("ROLLBACK TO one").and_then(|()| self.execute("RELEASE one")),
-        };
-        match (ended, keep, fault) {
-            (Err(fault), ..) => Ran::Lost(fault),
-            (Ok(()), true, _) => Ran::Kept { wrote },
-            (Ok(()), false, Some(fault)) => Ran::Faulted(fault),
-            (Ok(()), false, None) => Ran::RolledBack,
+        if keep {
+            overlay.keep();
+            return Ran::Kept { wrote };
         }
+        overlay.take_back();
+        fault.map_or(Ran::RolledBack, Ran::Faulted)
     }
 
     fn commit(&mut self) -> Result<(), StoreFault> {

@@ -8,17 +8,24 @@ use serde::de::DeserializeOwned;
 /// The longest frame that is read or written, in bytes.
 pub const MAX_FRAME: usize = 64 << 20;
 
+/// How many bytes say how long it is.
+const HEAD: usize = 4;
+
 /// Writes one frame.
 ///
 /// # Errors
 /// When the other side is gone, or the frame would be too long to be read.
 pub fn write<T: Serialize>(to: &mut impl Write, frame: &T) -> io::Result<()> {
-    let bytes = serde_json::to_vec(frame)?;
-    if bytes.len() > MAX_FRAME {
+    // Room for the length, which is known afterwards.
+    let mut bytes = vec![0; HEAD];
+    serde_json::to_writer(&mut bytes, frame)?;
+    let length = bytes.len() - HEAD;
+    if length > MAX_FRAME {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is too long for one frame"));
     }
-    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-    to.write_all(&[&length.to_le_bytes()[..], &bytes].concat())?;
+    let length = u32::try_from(length).map_err(io::Error::other)?;
+    bytes[..HEAD].copy_from_slice(&length.to_le_bytes());
+    to.write_all(&bytes)?;
     to.flush()
 }
 
@@ -27,7 +34,7 @@ pub fn write<T: Serialize>(to: &mut impl Write, frame: &T) -> io::Result<()> {
 /// # Errors
 /// When it ended inside a frame, or sent something else.
 pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> {
-    let mut length = [0; 4];
+    let mut length = [0; HEAD];
     let mut filled = 0;
     while filled < length.len() {
         match from.read(&mut length[filled..]) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use kernel::message::{Body, Mail};
+use kernel::message::Body;
 use kernel::query::{self, Letter};
 use kernel::run::{Input, Run, RunOutcome, State, Step};
 use kernel::txn::{ReadTxn, StoreFault, Table};
@@ -120,13 +120,17 @@ pub fn letters(
 ) -> Result<Vec<Letter>, Failure> {
     let limit = limit.min(PAGE);
     let mut found = Vec::new();
-    for_each_mail(daemon, below, |number, mail| {
+    if open {
+        for number in daemon.read(|txn| query::awaiting_below(txn, &daemon.host, below, limit))? {
+            found.extend(daemon.read(|txn| query::message(txn, &daemon.host, number))?);
+        }
+        return Ok(found);
+    }
+    for_each_mail(daemon, below, |number| {
         if found.len() == limit {
             return Ok(false);
         }
-        if !open || mail.needs_you {
-            found.extend(daemon.read(|txn| query::message(txn, &daemon.host, number))?);
-        }
+        found.extend(daemon.read(|txn| query::message(txn, &daemon.host, number))?);
         Ok(true)
     })?;
     Ok(found)
@@ -135,9 +139,9 @@ pub fn letters(
 /// How many messages need an answer.
 pub fn needs_you(daemon: &Daemon) -> Result<usize, Failure> {
     let mut count = 0;
-    for_each_mail(daemon, None, |_, mail| {
-        count += usize::from(mail.needs_you);
-        Ok(true)
+    for_each_awaiting(daemon, |_| {
+        count += 1;
+        Ok(())
     })?;
     Ok(count)
 }
@@ -145,31 +149,48 @@ pub fn needs_you(daemon: &Daemon) -> Result<usize, Failure> {
 /// The open approvals of these runs, oldest first.
 pub fn asked_by(daemon: &Daemon, family: &BTreeSet<RunNumber>) -> Result<Vec<MessageNumber>, Failure> {
     let mut found = Vec::new();
-    for_each_mail(daemon, None, |number, mail| {
-        if mail.needs_you
-            && let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
+    for_each_awaiting(daemon, |number| {
+        if let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
             && let Some(Body::Approval { run, .. }) = letter.body()
             && family.contains(run)
         {
             found.push(number);
         }
-        Ok(true)
+        Ok(())
     })?;
-    found.reverse();
     Ok(found)
+}
+
+/// Goes through the messages that need an answer, oldest first.
+fn for_each_awaiting(
+    daemon: &Daemon,
+    mut each: impl FnMut(MessageNumber) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut from = MessageNumber(0);
+    loop {
+        let page = daemon.read(|txn| query::awaiting(txn, &daemon.host, from, PAGE))?;
+        let full = page.len() == PAGE;
+        for number in page {
+            from = MessageNumber(number.0.saturating_add(1));
+            each(number)?;
+        }
+        if !full {
+            return Ok(());
+        }
+    }
 }
 
 fn for_each_mail(
     daemon: &Daemon,
     mut below: Option<MessageNumber>,
-    mut each: impl FnMut(MessageNumber, &Mail) -> Result<bool, Failure>,
+    mut each: impl FnMut(MessageNumber) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
     loop {
-        let page = daemon.read(|txn| mail(txn, daemon, below))?;
+        let page = daemon.read(|txn| numbers(txn, daemon, below))?;
         let full = page.len() == STRIDE;
-        for (number, mail) in page {
+        for number in page {
             below = Some(number);
-            if !each(number, &mail)? {
+            if !each(number)? {
                 return Ok(());
             }
         }
@@ -179,12 +200,12 @@ fn for_each_mail(
     }
 }
 
-fn mail(
+fn numbers(
     txn: &mut dyn ReadTxn,
     daemon: &Daemon,
     below: Option<MessageNumber>,
-) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
-    let host = table::formula(txn, &daemon.host)?.and_then(|row| row.formula.agent().copied());
+) -> Result<Vec<MessageNumber>, StoreFault> {
+    let host = kernel::head::head(txn, &daemon.host)?.and_then(|head| head.agent());
     let mailbox =
         host.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox;
     let from = table::inner_key(&mailbox, &[]);
@@ -193,14 +214,13 @@ fn mail(
         Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
         None => table::inner_key(&mailbox, &[0xff; 9]),
     };
-    let rows: Vec<(Vec<u8>, Mail)> =
-        table::scan(txn, Table::Message, &daemon.host.number, &from, &to, STRIDE, true)?;
+    let rows = txn.range(Table::Message, &daemon.host.number, &from, &to, STRIDE, true)?;
     rows.into_iter()
-        .map(|(key, mail)| {
+        .map(|(key, _)| {
             let number = key.get(from.len()..).and_then(|number| number.try_into().ok());
-            let number = number.map(u64::from_be_bytes).map(MessageNumber);
             number
-                .map(|number| (number, mail))
+                .map(u64::from_be_bytes)
+                .map(MessageNumber)
                 .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
         })
         .collect()

@@ -71,11 +71,12 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     std::thread::spawn(move || Server::accept(&accepting, &listener));
     let mut busy = Instant::now();
     let mut gardener = Gardener::new();
+    let mut seen = 0;
     let Desk { daemon, engine, .. } = &server.desk;
-    let mut tick = daemon.news.tick();
     while !daemon.is_stopping() {
-        tick = daemon.news.wait(&daemon.host, tick, Duration::from_secs(1)).tick;
-        let has_clients = server.has_clients() || endo.as_ref().is_some_and(super::endo::Endo::has_clients);
+        daemon.news.rest(Duration::from_secs(1));
+        let has_clients =
+            server.has_had_clients(&mut seen) || endo.as_ref().is_some_and(super::endo::Endo::has_clients);
         if has_clients || !engine.at_work().is_empty() {
             busy = Instant::now();
         }

@@ -12,11 +12,14 @@ use kernel::{FormulaId, HostRun, RunNumber};
 pub struct News {
     state: Mutex<State>,
     changed: Condvar,
+    ended: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     tick: u64,
+    /// Whether the daemon is about to end.
+    ended: bool,
     /// The last line of progress of each run that waits for a model, with the tick at which it changed.
     progress: BTreeMap<HostRun, (u64, String)>,
     /// Runs that got stuck, with the tick.
@@ -54,6 +57,22 @@ impl News {
     /// Wakes every follower.
     pub fn wake(&self) {
         self.change(|_| {});
+    }
+
+    /// Wakes everybody for the last time: the daemon is about to end.
+    pub fn end(&self) {
+        self.change(|state| state.ended = true);
+        self.ended.notify_all();
+    }
+
+    /// Waits until the daemon is about to end, at most `patience`: for those who look around now and then, and need not
+    /// be woken by each change.
+    pub fn rest(&self, patience: Duration) {
+        let state = self.lock();
+        // Whoever is woken without a reason looks around a little early.
+        if !state.ended {
+            let _ = self.ended.wait_timeout(state, patience);
+        }
     }
 
     /// Tells how far the model of a run has come.
@@ -100,6 +119,16 @@ fn unseen<T: Clone>(said: &BTreeMap<HostRun, (u64, T)>, host: &FormulaId, tick: 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_rests_is_woken_by_the_end() {
+        let news = News::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| news.rest(Duration::from_secs(600)));
+            news.end();
+        });
+        news.rest(Duration::from_secs(600));
+    }
 
     #[test]
     fn runs_of_one_number_are_told_to_their_own_followers() {

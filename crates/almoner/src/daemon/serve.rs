@@ -67,9 +67,11 @@ impl Server {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody is connected.
-    pub fn has_clients(&self) -> bool {
-        !self.clients().streams.is_empty()
+    /// Whether anybody is connected, or was since this was last asked. `seen` is what it was told then; 0 at first.
+    pub fn has_had_clients(&self, seen: &mut u64) -> bool {
+        let clients = self.clients();
+        let before = std::mem::replace(seen, clients.next);
+        before != clients.next || !clients.streams.is_empty()
     }
 
     /// Ends every connection, for reading or altogether.

@@ -98,7 +98,7 @@ impl Shared {
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         self.cancel.cancel();
-        self.news.wake();
+        self.news.end();
     }
 
     /// Whether it is about to end.
@@ -156,7 +156,7 @@ impl Daemon {
 
     /// The number of the last event; 0 if there is none.
     pub fn last_event(&self) -> Result<u64, Failure> {
-        Ok(self.read(|txn| table::last_event(txn, &self.host.number))?.map_or(0, |event| event.seq))
+        Ok(self.read(|txn| kernel::head::log_end(txn, &self.host.number))?.map_or(0, |end| end.seq))
     }
 
     /// How an agent sees names now.

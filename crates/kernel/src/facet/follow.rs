@@ -71,7 +71,7 @@ pub fn names(txn: &mut dyn ReadTxn, view: &View, target: &FormulaId) -> Result<N
     };
     let here = Here::at(*view, hub);
     let owner = events.map_or(here.view.agent.number, |(owner, _)| owner);
-    let seen = table::last_event(txn, &owner)?.map_or(0, |event| event.seq);
+    let seen = crate::head::log_end(txn, &owner)?.map_or(0, |end| end.seq);
     Ok(Names { entries: super::names::entries(txn, &here)?, events, seen })
 }
 

@@ -89,6 +89,7 @@ impl State<'_> {
             self.untie(id, &label, &to)?;
         }
         self.txn.delete(Table::Formula, &NOBODY, &id.number)?;
+        self.heads.remove(id);
         Ok(())
     }
 

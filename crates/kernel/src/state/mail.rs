@@ -5,6 +5,7 @@ use passable::Untrusted;
 use crate::command::Fault;
 use crate::event::Change;
 use crate::formula::{Agent, Formula};
+use crate::head;
 use crate::id::{FormulaId, MessageNumber, Number};
 use crate::message::{Answer, Body, Envelope, Mail, Message};
 use crate::provenance::Provenance;
@@ -117,7 +118,11 @@ impl State<'_> {
             run: message.body.run(),
             needs_you: mail.needs_you,
         };
-        self.put_mail_of(&owner, &agent.mailbox, number, &mail)?;
+        let key = table::inner_key(&agent.mailbox, &table::number_key(number.0));
+        table::save(self.txn, Table::Message, &owner, &key, &mail, None)?;
+        if mail.needs_you {
+            table::save(self.txn, Table::Awaiting, &owner, &key, &true, None)?;
+        }
         let seq = self.event_for(&owner, change)?;
         if owner == self.owner() {
             self.outcome.last_event = seq;
@@ -125,6 +130,7 @@ impl State<'_> {
         Ok(number)
     }
 
+    /// Changes how a message lies there, and whether it is among those that wait.
     fn put_mail_of(
         &mut self,
         owner: &crate::txn::Owner,
@@ -134,6 +140,11 @@ impl State<'_> {
     ) -> Result<(), Fault> {
         let key = table::inner_key(mailbox, &table::number_key(number.0));
         table::save(self.txn, Table::Message, owner, &key, mail, None)?;
+        if mail.needs_you {
+            table::save(self.txn, Table::Awaiting, owner, &key, &true, None)?;
+        } else if !planted!(self.env, AnsweredStaysOpen) {
+            self.txn.delete(Table::Awaiting, owner, &key)?;
+        }
         Ok(())
     }
 
@@ -147,9 +158,9 @@ impl State<'_> {
         let (owner, mailbox) = (self.owner(), self.self_agent()?.mailbox);
         let mail = table::mail(self.txn, &owner, &mailbox, number)?.ok_or(Fault::NoMessage(number))?;
         let id = mail.message.ok_or(Fault::NoMessage(number))?;
-        match self.formula(&id)? {
-            Formula::Message { message } => Ok(Letter { number, id, message: *message, mail }),
-            _ => Err(Fault::Dangling(id)),
+        match head::message(self.txn, &id)? {
+            Some(message) => Ok(Letter { number, id, message, mail }),
+            None => Err(Fault::Dangling(id)),
         }
     }
 
@@ -232,10 +243,7 @@ impl State<'_> {
         else {
             return Ok(());
         };
-        let Some(parts) = table::formula(self.txn, &agent)?.and_then(|row| row.formula.agent().copied())
-        else {
-            return Ok(());
-        };
+        let Some(parts) = head::head(self.txn, &agent)?.and_then(|head| head.agent()) else { return Ok(()) };
         let owner = agent.number;
         let Some(number) = table::mail_number(self.txn, &owner, &parts.mailbox, &Number(id.number))? else {
             return Ok(());
@@ -252,8 +260,14 @@ impl State<'_> {
 
 /// What an agent holds because a message lies in its mailbox. The recipient holds what was handed over; but what a
 /// request for evaluation names stays the sender's, to whose use the recipient only agrees. The sender holds what it
-/// waits for; not what it gave away, nor the right to answer itself.
+/// waits for; not what it gave away, nor the right to answer itself. Its own mail address every agent has anyway.
 fn handed_over(message: &Message, whose: &Agent) -> Vec<FormulaId> {
+    let mut all = all_handed_over(message, whose);
+    all.retain(|id| *id != whose.handle);
+    all
+}
+
+fn all_handed_over(message: &Message, whose: &Agent) -> Vec<FormulaId> {
     let asked = message.body.asks();
     let mut all = vec![message.from, message.to];
     match &message.body {

@@ -13,6 +13,7 @@ use crate::command::{Command, Fault, Outcome};
 use crate::env::Env;
 use crate::event::{Change, Event};
 use crate::formula::{Agent, Formula};
+use crate::head::{self, Head};
 use crate::id::{BlobHash, FormulaId, Number};
 use crate::provenance::{Provenance, Source};
 use crate::table::{self, FormulaRow};
@@ -31,6 +32,8 @@ pub(crate) struct State<'a> {
     endo: FormulaId,
     /// Formulas that this command made.
     made: BTreeSet<FormulaId>,
+    /// Heads of formulas that this command looked at: formulas do not change.
+    heads: BTreeMap<FormulaId, Head>,
     /// References that this command added: who refers to what.
     tied: Vec<(FormulaId, FormulaId)>,
     /// Formulas to which this command dropped a reference.
@@ -51,13 +54,14 @@ impl<'a> State<'a> {
         if crate::collect::is_going(txn, &command.actor)? {
             return Err(Fault::Dangling(command.actor));
         }
-        let state = State::with(txn, env, command.actor, node, endo);
-        match table::formula(state.txn, &state.actor)?.map(|row| row.formula) {
-            Some(Formula::Host { .. } | Formula::Guest { .. }) => Ok(state),
+        let mut state = State::with(txn, env, command.actor, node, endo);
+        let actor = state.actor;
+        if state.head(&actor)?.agent().is_none() {
             // What stands for no authority has none, and what is no agent acts for nobody.
-            Some(other) => Err(Fault::NotAllowed(format!("a {} does nothing of its own", other.kind()))),
-            None => Err(Fault::Dangling(state.actor)),
+            let kind = state.formula(&actor)?.kind();
+            return Err(Fault::NotAllowed(format!("a {kind} does nothing of its own")));
         }
+        Ok(state)
     }
 
     /// The state before there is any: for genesis alone.
@@ -82,6 +86,7 @@ impl<'a> State<'a> {
             node,
             endo,
             made: BTreeSet::new(),
+            heads: BTreeMap::new(),
             tied: Vec::new(),
             loosened: BTreeSet::new(),
             given: BTreeMap::new(),
@@ -140,9 +145,19 @@ impl<'a> State<'a> {
         Ok(table::formula(self.txn, id)?.ok_or(Fault::Dangling(*id))?.formula)
     }
 
+    /// What the head of a formula says. It is read once.
+    pub(crate) fn head(&mut self, id: &FormulaId) -> Result<Head, Fault> {
+        if let Some(head) = self.heads.get(id) {
+            return Ok(*head);
+        }
+        let head = head::head(self.txn, id)?.ok_or(Fault::Dangling(*id))?;
+        self.heads.insert(*id, head);
+        Ok(head)
+    }
+
     /// What the agent has; a fault if it is none.
     pub(crate) fn agent(&mut self, id: &FormulaId) -> Result<Agent, Fault> {
-        self.formula(id)?.agent().copied().ok_or_else(|| Fault::NotAllowed("this is no agent".to_owned()))
+        self.head(id)?.agent().ok_or_else(|| Fault::NotAllowed("this is no agent".to_owned()))
     }
 
     /// What the actor has.
@@ -154,7 +169,7 @@ impl<'a> State<'a> {
     /// Whether the actor acts for a person.
     pub(crate) fn is_host(&mut self) -> Result<bool, Fault> {
         let actor = self.actor;
-        Ok(matches!(self.formula(&actor)?, Formula::Host { .. }))
+        Ok(self.head(&actor)?.is_host())
     }
 
     /// Refuses what only a host may do.
@@ -198,7 +213,7 @@ impl<'a> State<'a> {
 
     /// Appends an event to the log of any agent and returns its number.
     pub(crate) fn event_for(&mut self, owner: &Owner, change: Change) -> Result<u64, Fault> {
-        let last = table::last_event(self.txn, owner)?;
+        let last = head::log_end(self.txn, owner)?;
         let (seq, prev) = last.map_or((1, BlobHash([0; 32])), |e| (e.seq + 1, e.hash));
         let prev = if planted!(self.env, ChainBroken) && seq % 50 == 0 { BlobHash([0; 32]) } else { prev };
         let event = Event::chained(seq, self.env.now_ms(), change, prev);

@@ -2,7 +2,6 @@
 
 use crate::command::Fault;
 use crate::event::Change;
-use crate::formula::Formula;
 use crate::hub::Hub;
 use crate::id::{FormulaId, Number};
 use crate::name::NamePath;
@@ -48,11 +47,8 @@ impl State<'_> {
             Hub::Directory { store, owner } => Some((*store, *owner)),
             Hub::Agent(agent) => {
                 let directory = self.agent(agent)?.directory;
-                let Formula::Directory { store } = self.formula(&directory)? else { return Ok(None) };
-                match self.formula(&store)? {
-                    Formula::PetStore { owner } => Some((store, owner.0)),
-                    _ => None,
-                }
+                let Some(store) = self.head(&directory)?.store() else { return Ok(None) };
+                self.head(&store)?.owner().map(|owner| (store, owner.0))
             }
             Hub::Mailbox { .. } | Hub::Message { .. } => None,
         })

@@ -211,7 +211,7 @@ impl Desk {
             let digits = rest.find(|c: char| !matches!(c, '0'..='9' | 'a'..='f')).unwrap_or(rest.len());
             if digits == 64 || digits == 8 {
                 let (digits, tail) = rest.split_at(digits);
-                out.push_str(&self.label(&digits[..8]));
+                out.push_str(&self.label(&digits[digits.len() - 8..]));
                 rest = tail;
             } else {
                 let step = digits.max(c.len_utf8());

@@ -463,7 +463,7 @@ enum State {
 
 fn look(txn: &mut dyn ReadTxn, thing: &Thing) -> Result<State, StoreFault> {
     let last = |txn: &mut dyn ReadTxn, owner: &Owner| {
-        Ok::<_, StoreFault>(table::last_event(txn, owner)?.map_or(0, |event| event.seq))
+        Ok::<_, StoreFault>(kernel::head::log_end(txn, owner)?.map_or(0, |end| end.seq))
     };
     Ok(match thing {
         Thing::Promise { id, .. } | Thing::Settled { id } => match table::promise(txn, id)? {

@@ -19,7 +19,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use kernel::{FormulaId, table};
@@ -33,6 +33,9 @@ use link::Link;
 
 /// How many clients may be connected at a time.
 const MOST: usize = 512;
+
+/// How long nobody looks at the news when there are none.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The listener. Dropping it ends every connection.
 pub struct Endo {
@@ -55,6 +58,8 @@ struct Shared {
     server: Weak<Server>,
     board: Mutex<Switchboard>,
     links: Mutex<Links>,
+    /// Somebody has connected, or the daemon ends.
+    arrived: Condvar,
     ending: AtomicBool,
 }
 
@@ -89,6 +94,7 @@ pub fn start(server: &Arc<Server>, place: &Place) -> Result<Option<Endo>, Failur
         server: Arc::downgrade(server),
         board: Mutex::new(Switchboard::new()),
         links: Mutex::default(),
+        arrived: Condvar::new(),
         ending: AtomicBool::new(false),
     });
     let traces = match place.endo.claim {
@@ -177,6 +183,7 @@ impl Endo {
 impl Drop for Endo {
     fn drop(&mut self) {
         self.shared.ending.store(true, Ordering::SeqCst);
+        self.shared.arrived.notify_all();
         for trace in &self.traces {
             let _ = std::fs::remove_file(trace);
         }
@@ -217,6 +224,7 @@ fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result
     links.next += 1;
     let number = links.next;
     links.open.insert(number, Arc::clone(&link));
+    shared.arrived.notify_all();
     drop(links);
     let (reading, writing) = (Arc::clone(&link), Arc::clone(&link));
     let (sharing, forgetting) = (Arc::clone(shared), Arc::downgrade(shared));
@@ -241,13 +249,20 @@ fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result
 fn look_at_news(shared: &Weak<Shared>) {
     let mut tick = 0;
     loop {
-        let Some(server) = shared.upgrade().and_then(|shared| shared.server.upgrade()) else { return };
+        let Some(shared) = shared.upgrade() else { return };
+        // While nobody is connected, nothing is news to anybody.
+        let links = shared.links();
+        if links.open.is_empty() && !shared.ending.load(Ordering::SeqCst) {
+            drop(shared.arrived.wait_timeout(links, PATIENCE));
+            continue;
+        }
+        drop(links);
+        let Some(server) = shared.server.upgrade() else { return };
         if server.desk.daemon.is_stopping() {
             return;
         }
         let daemon = &server.desk.daemon;
-        tick = daemon.news.wait(&daemon.host, tick, Duration::from_millis(500)).tick;
-        let Some(shared) = shared.upgrade() else { return };
+        tick = daemon.news.wait(&daemon.host, tick, PATIENCE).tick;
         let links: Vec<Arc<Link>> = shared.links().open.values().cloned().collect();
         for link in links {
             link.look_around(&shared, &server);

@@ -72,7 +72,7 @@ const TABLES: &[&[Row]] = &[
         ("host", "", "reverseLookup", r##"["$ref d"]"##, r##"["d"]"##),
         ("host", "", "reverseLookup", r##"["$ref @self"]"##, r##"["@host", "@self"]"##),
         ("host", "", "reverseLookup", r##"["text"]"##, r##"[]"##),
-        ("host", "", "listIdentifiers", r##"["d"]"##, r##"["#4:NODE", "#1:NODE"]"##),
+        ("host", "", "listIdentifiers", r##"["d"]"##, r##"["#1:NODE", "#4:NODE"]"##),
         ("host", "", "listLocators", r##"["d"]"##, r##"{"e": "endo://NODE/?id=#1&type=directory", "t": "endo://NODE/?id=#4&type=marshal"}"##),
         ("host", "", "lookupById", r##"["$id d"]"##, r##"remotable(#0)"##),
         ("host", "", "storeIdentifier", r##"["d2", "$id d"]"##, r##"undefined"##),

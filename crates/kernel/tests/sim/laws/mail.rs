@@ -1,6 +1,6 @@
 //! Mailboxes: numbers without gaps, and both copies of a message or neither.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use kernel::formula::Formula;
 use kernel::message::Answer;
@@ -63,6 +63,14 @@ pub(crate) fn check(snapshot: &Snapshot) -> Law {
             }
         }
     }
+    let open = snapshot.mail.iter().flat_map(|((owner, mailbox), letters)| {
+        let open = letters.iter().filter(|(_, mail)| mail.needs_you);
+        open.map(|(n, _)| (*owner, *mailbox, *n))
+    });
+    let open: BTreeSet<_> = open.collect();
+    expect(open == snapshot.awaiting, "what-waits-is-listed-and-nothing-else", || {
+        format!("{} wait, {} are listed", open.len(), snapshot.awaiting.len())
+    })?;
     for (promise, formula) in &snapshot.formulas {
         if matches!(formula, Formula::Promise { .. }) {
             let has_row = snapshot.promises.contains_key(promise) || snapshot.going.contains(promise);

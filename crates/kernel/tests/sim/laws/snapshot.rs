@@ -1,6 +1,6 @@
 //! A store's rows, read once for all laws.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use kernel::FormulaId;
 use kernel::formula::Formula;
@@ -25,6 +25,8 @@ pub(crate) struct Snapshot {
     pub(crate) names: Vec<(Owner, Number, String, FormulaId)>,
     /// By owner and mailbox.
     pub(crate) mail: BTreeMap<(Owner, Number), BTreeMap<u64, Mail>>,
+    /// Owner, mailbox and number of what is listed as waiting.
+    pub(crate) awaiting: BTreeSet<(Owner, Number, u64)>,
     pub(crate) promises: HashMap<Number, PromiseRow>,
 }
 
@@ -57,11 +59,18 @@ impl Snapshot {
             let row = decode_row(Table::Message, row).unwrap();
             mail.entry((number(place), number(&place[32..]))).or_default().insert(n, row);
         }
+        let awaiting = store
+            .rows(Table::Awaiting)
+            .map(|(place, _)| {
+                let n = u64::from_be_bytes(place[64..].try_into().unwrap());
+                (number(place), number(&place[32..]), n)
+            })
+            .collect();
         let promises = store
             .rows(Table::Promise)
             .map(|(place, row)| (number(&place[32..]), decode_row(Table::Promise, row).unwrap()))
             .collect();
-        Snapshot { formulas, going, names, mail, promises }
+        Snapshot { formulas, going, names, mail, awaiting, promises }
     }
 
     /// Whether the formula is there and not about to go.
