@@ -13,8 +13,8 @@ use crate::process::{cargo, run, shown, tee, works};
 use crate::workspace::Workspace;
 use crate::{End, fuzz, setup, tidy};
 
-/// From what the cases of property tests are drawn.
-const LAWS_SEED: &str = "PROPTEST_RNG_SEED";
+/// From what the cases of property tests and the inputs of fuzz targets are drawn.
+const SEEDS: [&str; 2] = ["PROPTEST_RNG_SEED", "BOLERO_RANDOM_SEED"];
 
 /// The demo that needs no key, no network and no weights.
 const SCRIPTED_DEMO: &[&str] = &["demo", "--scripted"];
@@ -165,6 +165,7 @@ fn doc_tests(workspace: &Workspace) -> Result<Outcome> {
 fn fuzz_targets(workspace: &Workspace) -> Result<Outcome> {
     let mut command = fuzz::targets(workspace, fuzz::SECONDS);
     with_test_features(&mut command, workspace);
+    draw_the_same(&mut command);
     counted(&mut command)
 }
 
@@ -199,15 +200,21 @@ fn prepared(mut command: Command, workspace: &Workspace) -> Result<Command> {
     }
     fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
     command.env("ALMONER_HOME", &home);
-    // Of the same code the full check says the same; `cargo test` draws new cases each time.
-    if std::env::var_os(LAWS_SEED).is_none() {
-        command.env(LAWS_SEED, "20261121");
-    }
+    draw_the_same(&mut command);
     let tools = setup::tools_folder(&workspace.target);
     if tools.is_dir() {
         command.env(setup::TOOLS_VARIABLE, &tools).env("PATH", setup::tools_path(&workspace.target)?);
     }
     Ok(command)
+}
+
+/// Of the same code the full check says the same; `cargo test` and `cargo xtask fuzz` draw new cases each time.
+fn draw_the_same(command: &mut Command) {
+    for seed in SEEDS {
+        if std::env::var_os(seed).is_none() {
+            command.env(seed, "20261121");
+        }
+    }
 }
 
 fn announced(command: &mut Command) -> Result<bool> {

@@ -22,10 +22,13 @@ const store = () => {
   return E(here).storeValue('a text', `node-${made}`);
 };
 const send = () => E(guest).send('@host', ['a line of text'], [], []);
+const bob = await E(host).provideHost('node-bob');
+const messages = await E(bob).followMessages();
+await E(bob).storeValue('a text', 'answer');
 const ask = async () => {
-  const answer = E(here).request('@self', 'a value');
-  const { number } = (await E(here).listMessages()).at(-1);
-  await E(here).resolve(number, 'node-1');
+  const answer = E(bob).request('@self', 'a value');
+  const { value } = await E(messages).next();
+  await E(bob).resolve(value.number, 'answer');
   await answer;
 };
 
@@ -41,7 +44,6 @@ for (const width of [1, 16, 64]) {
 for (const width of [1, 16, 64]) {
   await measure('send', 2000, width, send);
 }
-await E(here).dismissAll();
 await measure('request and resolve', 300, 1, ask);
 await close();
 process.exit(0);

@@ -88,8 +88,19 @@ impl Terminal {
     }
 
     /// Waits for the end; the exit code and all that was shown.
+    #[track_caller]
     pub(crate) fn end(mut self) -> (i32, String) {
-        let status = self.child.wait().unwrap();
+        let begun = std::time::Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if begun.elapsed().as_secs() > 60 {
+                let _ = self.child.kill();
+                panic!("it does not end:\n{}", self.screen());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        };
         self.reader.join().unwrap();
         let screen = self.screen.lock().unwrap().replace('\r', "");
         (status.code().unwrap_or(-1), screen)
