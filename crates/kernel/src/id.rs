@@ -15,24 +15,30 @@ pub struct BadId {
     pub wanted: &'static str,
 }
 
-/// Thirty-two bytes as hexadecimal digits. Identifiers are most of what rows consist of, so this must be cheap.
-struct Hex([u8; 64]);
+/// The text of an identifier. Identifiers are most of what rows consist of, so this must be cheap: written in one piece,
+/// and nothing is allocated.
+struct Digits<const N: usize>([u8; N]);
 
-impl Hex {
+impl<const N: usize> Digits<N> {
     fn as_str(&self) -> &str {
         // Digits are text.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
-fn to_hex(bytes: &[u8; 32]) -> Hex {
+/// Writes bytes as hexadecimal digits.
+fn write_hex(out: &mut [u8], bytes: &[u8; 32]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut out = [0; 64];
     for (pair, byte) in out.chunks_exact_mut(2).zip(bytes) {
         pair[0] = DIGITS[usize::from(byte >> 4)];
         pair[1] = DIGITS[usize::from(byte & 0xf)];
     }
-    Hex(out)
+}
+
+fn to_hex(bytes: &[u8; 32]) -> Digits<64> {
+    let mut out = [0; 64];
+    write_hex(&mut out, bytes);
+    Digits(out)
 }
 
 /// What each byte stands for as a lower-case hexadecimal digit; above 15 if it is none.
@@ -46,8 +52,7 @@ const VALUES: [u8; 256] = {
     values
 };
 
-fn from_hex(text: &str) -> Option<[u8; 32]> {
-    let digits = text.as_bytes();
+fn from_hex(digits: &[u8]) -> Option<[u8; 32]> {
     if digits.len() != 64 {
         return None;
     }
@@ -94,11 +99,18 @@ impl FormulaId {
     }
 }
 
+impl FormulaId {
+    fn digits(&self) -> Digits<129> {
+        let mut out = [b':'; 129];
+        write_hex(&mut out[..64], &self.number);
+        write_hex(&mut out[65..], &self.node);
+        Digits(out)
+    }
+}
+
 impl fmt::Display for FormulaId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(to_hex(&self.number).as_str())?;
-        f.write_str(":")?;
-        f.write_str(to_hex(&self.node).as_str())
+        f.write_str(self.digits().as_str())
     }
 }
 
@@ -112,10 +124,13 @@ impl FromStr for FormulaId {
     type Err = BadId;
 
     fn from_str(text: &str) -> Result<FormulaId, BadId> {
-        let bad =
-            || BadId { text: text.to_owned(), wanted: "a formula identifier (64 hex digits, `:`, 64 more)" };
-        let (number, node) = text.split_once(':').ok_or_else(bad)?;
-        Ok(FormulaId { number: from_hex(number).ok_or_else(bad)?, node: from_hex(node).ok_or_else(bad)? })
+        let read = || {
+            let (number, rest) = text.as_bytes().split_at_checked(64)?;
+            let node = rest.strip_prefix(b":")?;
+            Some(FormulaId { number: from_hex(number)?, node: from_hex(node)? })
+        };
+        let wanted = "a formula identifier (64 hex digits, `:`, 64 more)";
+        read().ok_or_else(|| BadId { text: text.to_owned(), wanted })
     }
 }
 
@@ -151,7 +166,15 @@ impl FromStr for BlobHash {
     type Err = BadId;
 
     fn from_str(text: &str) -> Result<BlobHash, BadId> {
-        from_hex(text).map(BlobHash).ok_or_else(|| BadId { text: text.to_owned(), wanted: "64 hex digits" })
+        from_hex(text.as_bytes())
+            .map(BlobHash)
+            .ok_or_else(|| BadId { text: text.to_owned(), wanted: "64 hex digits" })
+    }
+}
+
+impl BlobHash {
+    fn digits(&self) -> Digits<64> {
+        to_hex(&self.0)
     }
 }
 
@@ -252,7 +275,15 @@ impl FromStr for Number {
     type Err = BadId;
 
     fn from_str(text: &str) -> Result<Number, BadId> {
-        from_hex(text).map(Number).ok_or_else(|| BadId { text: text.to_owned(), wanted: "64 hex digits" })
+        from_hex(text.as_bytes())
+            .map(Number)
+            .ok_or_else(|| BadId { text: text.to_owned(), wanted: "64 hex digits" })
+    }
+}
+
+impl Number {
+    fn digits(&self) -> Digits<64> {
+        to_hex(&self.0)
     }
 }
 
@@ -283,7 +314,7 @@ macro_rules! serde_as_text {
     ($($name:ty),*) => {$(
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                to.collect_str(self)
+                to.serialize_str(self.digits().as_str())
             }
         }
         impl<'de> Deserialize<'de> for $name {

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap, btree_map};
 use std::ops::Bound;
+use std::rc::Rc;
 
 use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table, Txn};
 use rusqlite::Connection;
@@ -16,6 +17,9 @@ use crate::sql::SqlTxn;
 
 /// A changed row: body and provenance, or `None` if it was removed.
 pub(crate) type Change = Option<(Vec<u8>, Option<Vec<u8>>)>;
+
+/// Changed rows of one owner by key.
+pub(crate) type Changed = BTreeMap<Rc<[u8]>, Change>;
 
 /// Where a row lies, but for its key.
 type Part = (Table, Owner);
@@ -29,9 +33,9 @@ const SHORT: usize = 4;
 /// The changes of a group.
 #[derive(Default)]
 pub(crate) struct Overlay {
-    changes: BTreeMap<Part, BTreeMap<Vec<u8>, Change>>,
+    changes: BTreeMap<Part, Changed>,
     /// What stood in `changes` before each change of the closure that runs, oldest first.
-    before: Vec<(Part, Vec<u8>, Option<Change>)>,
+    before: Vec<(Part, Rc<[u8]>, Option<Change>)>,
     /// Bytes put so far, also those that were replaced.
     bytes: usize,
     read: HashMap<Part, HashMap<Vec<u8>, Option<Vec<u8>>>>,
@@ -89,8 +93,9 @@ impl Overlay {
         if let Some((body, provenance)) = &change {
             self.bytes += key.len() + body.len() + provenance.as_ref().map_or(0, Vec::len);
         }
-        let before = self.changes.entry(part).or_default().insert(key.to_vec(), change);
-        self.before.push((part, key.to_vec(), before));
+        let key: Rc<[u8]> = key.into();
+        let before = self.changes.entry(part).or_default().insert(Rc::clone(&key), change);
+        self.before.push((part, key, before));
     }
 
     /// What is known of a row: `None` if the database must be asked.
@@ -189,8 +194,8 @@ impl ReadTxn for OverlayTxn<'_> {
                 (None, None) => break,
                 (Some(_), None) => std::cmp::Ordering::Less,
                 (None, Some(_)) => std::cmp::Ordering::Greater,
-                (Some((theirs, _)), Some(ours)) if reverse => ours.cmp(theirs),
-                (Some((theirs, _)), Some(ours)) => theirs.cmp(ours),
+                (Some((theirs, _)), Some(ours)) if reverse => ours.cmp(theirs.as_slice()),
+                (Some((theirs, _)), Some(ours)) => theirs.as_slice().cmp(ours),
             };
             if order.is_le() {
                 if order.is_lt() {
@@ -201,7 +206,7 @@ impl ReadTxn for OverlayTxn<'_> {
             if order.is_ge()
                 && let Some((key, Some((body, _)))) = changes.next()
             {
-                found.push((key.clone(), body.clone()));
+                found.push((key.to_vec(), body.clone()));
             }
         }
         if let Some(scope) = scope {
@@ -237,26 +242,26 @@ impl Txn for OverlayTxn<'_> {
 
 /// Changes of a range, rising or falling, with a look at the next one.
 struct Changes<'a> {
-    range: Option<btree_map::Range<'a, Vec<u8>, Change>>,
+    range: Option<btree_map::Range<'a, Rc<[u8]>, Change>>,
     reverse: bool,
-    next: Option<(&'a Vec<u8>, &'a Change)>,
+    next: Option<(&'a [u8], &'a Change)>,
 }
 
 impl<'a> Changes<'a> {
-    fn new(range: Option<btree_map::Range<'a, Vec<u8>, Change>>, reverse: bool) -> Self {
+    fn new(range: Option<btree_map::Range<'a, Rc<[u8]>, Change>>, reverse: bool) -> Self {
         let mut changes = Changes { range, reverse, next: None };
         changes.next();
         changes
     }
 
-    fn peek(&self) -> Option<&'a Vec<u8>> {
+    fn peek(&self) -> Option<&'a [u8]> {
         self.next.map(|(key, _)| key)
     }
 
-    fn next(&mut self) -> Option<(&'a Vec<u8>, &'a Change)> {
+    fn next(&mut self) -> Option<(&'a [u8], &'a Change)> {
         let range = self.range.as_mut();
         let next = range.and_then(|range| if self.reverse { range.next_back() } else { range.next() });
-        std::mem::replace(&mut self.next, next)
+        std::mem::replace(&mut self.next, next.map(|(key, change)| (&**key, change)))
     }
 }
 

@@ -1,12 +1,10 @@
 //! The kernel's transaction over one SQLite connection.
 
-use std::collections::BTreeMap;
-
 use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::fault;
-use crate::overlay::Change;
+use crate::overlay::Changed;
 
 /// The statements of one table, written once per process so that preparing is a look-up in a cache.
 struct Statements {
@@ -74,18 +72,15 @@ impl<'a> SqlTxn<'a> {
 
 impl SqlTxn<'_> {
     /// Writes changed rows of one owner: a body and its provenance, or nothing for a row that was removed.
-    pub(crate) fn write(
-        &mut self,
-        table: Table,
-        owner: &Owner,
-        changes: &BTreeMap<Vec<u8>, Change>,
-    ) -> Result<(), StoreFault> {
+    pub(crate) fn write(&mut self, table: Table, owner: &Owner, changes: &Changed) -> Result<(), StoreFault> {
         let conn = self.conn;
         let outcome = conn.prepare_cached(&statements(table).put).and_then(|mut put| {
             for (key, change) in changes {
                 match change {
-                    Some((body, provenance)) => put.execute(params![owner, key, body, provenance])?,
-                    None => conn.prepare_cached(&statements(table).delete)?.execute(params![owner, key])?,
+                    Some((body, provenance)) => put.execute(params![owner, &key[..], body, provenance])?,
+                    None => {
+                        conn.prepare_cached(&statements(table).delete)?.execute(params![owner, &key[..]])?
+                    }
                 };
             }
             Ok(())
