@@ -39,6 +39,9 @@ pub mod faulty;
 #[cfg(feature = "testing")]
 pub mod memory;
 
+/// How bytes begin that list, in hexadecimal digits, the hashes of other bytes: what keeps such a list keeps those too.
+pub const TREE: &[u8] = b"almoner tree 1\n";
+
 pub use backend::Backend;
 pub use backup::BackupError;
 pub use blob::{Blob, BlobError, Blobs};

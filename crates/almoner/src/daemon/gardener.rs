@@ -8,6 +8,7 @@ use kernel::collect;
 use kernel::command::{Act, Reply};
 
 use super::desk::Desk;
+use super::scratch::Scratches;
 use super::world::clock;
 
 /// How long the store must have been quiet.
@@ -27,12 +28,18 @@ pub struct Gardener {
     commits: u64,
     quiet_since: Instant,
     last: Instant,
+    scratches: Scratches,
 }
 
 impl Gardener {
     /// A gardener who has just begun to watch.
     pub fn new() -> Gardener {
-        Gardener { commits: 0, quiet_since: Instant::now(), last: Instant::now() }
+        Gardener {
+            commits: 0,
+            quiet_since: Instant::now(),
+            last: Instant::now(),
+            scratches: Scratches::default(),
+        }
     }
 
     /// Called about once a second: works if the store has been quiet, or if it has been long enough. What `pins` says
@@ -51,13 +58,29 @@ impl Gardener {
         if !desk.daemon.read(|txn| collect::is_due(txn, clock())).unwrap_or(false) {
             return;
         }
+        // A directory that nobody has seen in its time is never removed, so they are looked at before anything goes.
+        self.scratches.tidy(desk);
+        if self.collect(desk, pins) > 0 {
+            self.scratches.tidy(desk);
+        }
+    }
+
+    /// Collects; how many formulas have gone.
+    fn collect(&mut self, desk: &Desk, pins: &dyn Fn() -> BTreeSet<FormulaId>) -> u64 {
+        let mut gone = 0;
         for _ in 0..COMMITS {
             let act = Act::Collect { budget: BUDGET, pinned: pins() };
             match desk.daemon.apply(act).map(|outcome| outcome.reply) {
-                Ok(Reply::Collected { done: false, .. }) => {}
+                Ok(Reply::Collected { done, count }) => {
+                    gone += count;
+                    if done {
+                        break;
+                    }
+                }
                 _ => break,
             }
         }
         self.commits = desk.daemon.store.stats().commits;
+        gone
     }
 }

@@ -5,8 +5,10 @@ import './names.mjs';
 import './mail.mjs';
 import './asking.mjs';
 import './bytes.mjs';
+import './files.mjs';
 import './follow.mjs';
 import './wire.mjs';
+import './hosts.mjs';
 import './life.mjs';
 import './crash.mjs';
 

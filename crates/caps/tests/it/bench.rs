@@ -113,7 +113,8 @@ impl Bench {
 
     pub(crate) fn open(&self) -> Box<dyn Capability> {
         let path = self.root().to_str().unwrap().to_owned();
-        let target = if self.spool { Formula::Spool { path } } else { Formula::Mount { path } };
+        let target =
+            if self.spool { Formula::Spool { path } } else { Formula::Mount { path, read_only: false } };
         caps::open(&target, &self.grant).unwrap()
     }
 

@@ -3,18 +3,21 @@
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use captp::netstring::{Decoder, LONGEST};
 use captp::{Message, Options, Session};
-use kernel::FormulaId;
-use switchboard::{Full, Switchboard};
+use kernel::{BlobHash, FormulaId};
+use switchboard::{Full, Ref, Switchboard};
 
 use super::Shared;
+use super::files::{Came, Queue};
 use super::home::{Context, Home};
 use super::out::Out;
+use super::thing::Object;
 use crate::daemon::serve::Server;
+use crate::exit::Failure;
 
 /// How long a client that is let go of gets to take what it was sent.
 const FAREWELL: Duration = Duration::from_millis(200);
@@ -23,6 +26,8 @@ const FAREWELL: Duration = Duration::from_millis(200);
 pub struct Link {
     state: Mutex<State>,
     out: Out,
+    /// What is done on a thread of its own.
+    pub(super) queue: Queue,
 }
 
 struct State {
@@ -45,7 +50,11 @@ impl Link {
     ) -> Result<Link, Full> {
         let (home, root) = Home::open(board, root, host)?;
         let session = Session::open(board, root, Options::default())?;
-        Ok(Link { state: Mutex::new(State { session, home, told: 0 }), out: Out::new(stream) })
+        Ok(Link {
+            state: Mutex::new(State { session, home, told: 0 }),
+            out: Out::new(stream),
+            queue: Queue::default(),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -58,7 +67,7 @@ impl Link {
     }
 
     /// Reads and does what is asked until the client goes. Runs on a thread of its own.
-    pub fn read(&self, shared: &Weak<Shared>, mut stream: UnixStream) {
+    pub fn read(self: &Arc<Self>, shared: &Weak<Shared>, mut stream: UnixStream) {
         let mut decoder = Decoder::new(LONGEST);
         let mut buffer = vec![0; 64 << 10];
         let reason = loop {
@@ -84,7 +93,12 @@ impl Link {
     }
 
     /// Does all that has come; a reason when the connection is over.
-    fn take_in(&self, shared: &Shared, server: &Server, decoder: &mut Decoder) -> Option<String> {
+    fn take_in(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        server: &Server,
+        decoder: &mut Decoder,
+    ) -> Option<String> {
         loop {
             if !self.out.wait_for_room() {
                 return Some("the client takes nothing".to_owned());
@@ -106,7 +120,8 @@ impl Link {
                     Err(reason) => session.violated(&mut board, &reason),
                 }
             }
-            let context = Context { desk: &server.desk, board: &shared.board };
+            let later = |task| self.later(shared, task);
+            let context = Context { desk: &server.desk, board: &shared.board, later: &later };
             home.work(&context);
             self.flush(shared, session);
             if home.ends_daemon() {
@@ -125,16 +140,43 @@ impl Link {
     }
 
     /// Something in the store is new: settles promises and feeds iterators.
-    pub fn look_around(&self, shared: &Shared, server: &Server) {
+    pub fn look_around(self: &Arc<Self>, shared: &Arc<Shared>, server: &Server) {
         let mut state = self.lock();
         let State { session, home, .. } = &mut *state;
         if session.over().is_some() || !home.waits() {
             return;
         }
-        let context = Context { desk: &server.desk, board: &shared.board };
+        let later = |task| self.later(shared, task);
+        let context = Context { desk: &server.desk, board: &shared.board, later: &later };
         home.look_around(&context);
         home.work(&context);
         self.flush(shared, session);
+    }
+
+    /// What was done on a thread of its own is done.
+    pub fn came(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        reach: Object,
+        answer: Ref,
+        came: Result<Came, Failure>,
+    ) {
+        let Some(server) = shared.server.upgrade() else { return };
+        let mut state = self.lock();
+        let State { session, home, .. } = &mut *state;
+        if session.over().is_some() {
+            return;
+        }
+        let later = |task| self.later(shared, task);
+        let context = Context { desk: &server.desk, board: &shared.board, later: &later };
+        home.came(&context, reach, answer, came);
+        home.work(&context);
+        self.flush(shared, session);
+    }
+
+    /// The trees that the client refers to and no formula does.
+    pub fn trees(&self) -> BTreeSet<BlobHash> {
+        self.lock().home.trees()
     }
 
     /// What the client refers to.
@@ -144,6 +186,7 @@ impl Link {
 
     /// Ends the connection, and tells the client why if it still listens.
     pub fn end(&self, shared: &Shared, reason: &str) {
+        self.queue.clear();
         let mut state = self.lock();
         let State { session, home, .. } = &mut *state;
         {

@@ -5,11 +5,15 @@
 //! that settle when the store says so, and iterators over what comes. One more thread looks at the news for all of them.
 
 mod convert;
+mod files;
 mod follow;
 mod home;
 mod link;
 mod out;
+mod part;
 mod perform;
+mod settle;
+mod thing;
 mod upload;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,9 +13,10 @@ use worker::definition::Bundle;
 
 use super::convert::{self, Interfaces};
 use super::follow::Feed;
-use super::home::{Context, Home, Object};
+use super::home::{Context, Home};
+use super::thing::Object;
 use crate::control::protocol::{Response, RunRequest};
-use crate::daemon::{agents, secrets, start_run, world};
+use crate::daemon::{agents, secrets, start_run, tree, world};
 use crate::exit::{Exit, Failure};
 
 /// What came of a call.
@@ -29,7 +30,7 @@ enum Done {
 }
 
 /// Why a call fails.
-enum Trouble {
+pub enum Trouble {
     Refusal(Refusal),
     Failure(Box<Failure>),
     Full(switchboard::Full),
@@ -55,7 +56,7 @@ impl From<switchboard::Full> for Trouble {
 }
 
 impl Trouble {
-    fn to_value(&self) -> passable::Value<Ref> {
+    pub(super) fn to_value(&self) -> passable::Value<Ref> {
         match self {
             Trouble::Refusal(refusal) => passable::Value::error(refusal.class(), refusal.to_string()),
             Trouble::Failure(failure) => passable::Value::error("Error", failure.message.raw().to_owned()),
@@ -97,16 +98,17 @@ impl Home {
         if foreign.is_some() && !matches!(method, "storeBlob" | "storeTree" | "reverseLookup") {
             return Err(Trouble::Plain("not durable: give it a name first".to_owned()));
         }
+        let given = args.first().and_then(passable::Value::as_reference).copied();
         let args = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
         let daemon = &context.desk.daemon;
         let view = daemon.view(object.agent);
-        let (plan, acting) = daemon.read(|txn| {
+        let (plan, acting, is_grant) = daemon.read(|txn| {
             for grant in &object.through {
                 if let Some(finding) =
                     table::reach(txn, grant)?.and_then(|reached| reached.ended(view.now_ms))
                 {
                     let refusal = kernel::command::Fault::Revoked(finding.message);
-                    return Ok((Err(refusal.into()), object.agent));
+                    return Ok((Err(refusal.into()), object.agent, false));
                 }
             }
             // Whoever reaches an agent acts as the agent, and what it finds is the agent's.
@@ -118,10 +120,15 @@ impl Home {
                 },
                 None => object.agent,
             };
-            Ok((facet::plan(txn, &view, &object.id, method, &args), acting))
+            let is_grant = table::grant(txn, &object.id)?.is_some();
+            Ok((facet::plan(txn, &view, &object.id, method, &args), acting, is_grant))
         })?;
-        let reach = Object { id: object.id, agent: acting, through: object.through.clone() };
-        let (value, through) = match self.carry_out(context, &reach, plan?, foreign, answer)? {
+        // What is found in something that somebody granted ends with that grant, however many calls it takes.
+        let mut reach = Object { id: object.id, agent: acting, through: object.through.clone() };
+        if is_grant && !reach.through.contains(&object.id) {
+            reach.through.push(object.id);
+        }
+        let (value, through) = match self.carry_out(context, &reach, plan?, foreign, given, answer)? {
             Done::Value(value, through) => (value, through),
             Done::Later => return Ok(None),
             Done::Live(value) => return Ok(Some(value)),
@@ -131,7 +138,7 @@ impl Home {
     }
 
     /// Makes a value of the store's live.
-    fn hand_over(
+    pub(super) fn hand_over(
         &mut self,
         context: &Context<'_>,
         value: &passable::Value<Live>,
@@ -151,7 +158,7 @@ impl Home {
     }
 
     /// What a client says, as the store takes it.
-    fn tell(&self, value: &passable::Value<Ref>) -> Value {
+    pub(super) fn tell(&self, value: &passable::Value<Ref>) -> Value {
         let told = convert::rebuild(value, &mut |remote: &Remote<Ref>, _| {
             let foreign = FormulaId { number: FOREIGN, node: FOREIGN };
             // What a client says of an interface is no news.
@@ -170,6 +177,7 @@ impl Home {
         reach: &Object,
         plan: Plan,
         foreign: Option<Ref>,
+        given: Option<Ref>,
         answer: Ref,
     ) -> Result<Done, Trouble> {
         let desk = context.desk;
@@ -187,11 +195,7 @@ impl Home {
                 plain(act(context, *next)?)
             }
             Need::Read { hash, read_as, .. } => plain(read_as.value(&blob(context, &hash)?)?),
-            Need::Digest { hash } => {
-                use sha2::Digest as _;
-                let digest = sha2::Sha256::digest(blob(context, &hash)?);
-                plain(Value::string(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
-            }
+            Need::Digest { hash } => plain(Value::string(tree::sha256(&blob(context, &hash)?))),
             Need::Stream { hash, .. } => {
                 let feed = Feed::bytes(blob(context, &hash)?);
                 Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
@@ -203,6 +207,22 @@ impl Home {
                 }
                 None => Err(Trouble::Plain("the reader must be an object of the caller's".to_owned())),
             },
+            Need::Files(call) => {
+                self.begin_files(context, reach, call, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Directory(bind) => {
+                self.bind_directory(context, reach, bind, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Tree(keep) => {
+                self.keep_tree(context, reach, keep, given, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Stage(stage) => {
+                self.stage_tree(context, reach, stage, answer)?;
+                Ok(Done::Later)
+            }
             Need::Follow(follow) => {
                 let feed = start_feed(context, follow, reach)?;
                 Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
@@ -235,7 +255,7 @@ pub fn apply(context: &Context<'_>, action: Action) -> Result<Value, Failure> {
     Ok(facet::result(&action.then, &outcome.reply))
 }
 
-fn act(context: &Context<'_>, action: Action) -> Result<Value, Trouble> {
+pub(super) fn act(context: &Context<'_>, action: Action) -> Result<Value, Trouble> {
     // What a message is not says so by itself.
     Ok(apply(context, action)?)
 }
