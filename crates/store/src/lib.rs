@@ -23,6 +23,7 @@ mod database;
 mod error;
 pub mod failpoint;
 mod fault;
+mod marks;
 mod migration;
 mod place;
 mod probe;
@@ -30,6 +31,7 @@ mod reader;
 mod sql;
 mod stats;
 mod store;
+mod sweep;
 mod writer;
 
 #[cfg(feature = "testing")]
@@ -47,7 +49,9 @@ pub use backup::BackupError;
 pub use blob::{Blob, BlobError, Blobs};
 pub use check::{Finding, Health};
 pub use error::{OpenError, ReadError, WriteError};
+pub use marks::Hold;
 pub use migration::VERSION as SCHEMA_VERSION;
 pub use probe::fsync_rate;
 pub use stats::Stats;
 pub use store::{Options, Store};
+pub use sweep::{Sweep, Swept};

@@ -4,6 +4,7 @@ use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table, Txn};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::fault;
+use crate::marks::Marks;
 
 /// The statements of one table, written once per process so that preparing is a look-up in a cache.
 struct Statements {
@@ -55,11 +56,18 @@ pub(crate) struct SqlTxn<'a> {
     pub(crate) wrote: bool,
     /// The first fault. Once there is one, the closure must not be committed, whatever it says.
     pub(crate) fault: Option<StoreFault>,
+    /// What must hear of every row that is written.
+    marks: Option<&'a Marks>,
 }
 
 impl<'a> SqlTxn<'a> {
     pub(crate) fn new(conn: &'a Connection) -> Self {
-        SqlTxn { conn, wrote: false, fault: None }
+        SqlTxn { conn, wrote: false, fault: None, marks: None }
+    }
+
+    /// The same, telling of every row that is written.
+    pub(crate) fn watched(conn: &'a Connection, marks: &'a Marks) -> Self {
+        SqlTxn { marks: Some(marks), ..SqlTxn::new(conn) }
     }
 
     fn note<T>(&mut self, outcome: Result<T, rusqlite::Error>) -> Result<T, StoreFault> {
@@ -115,6 +123,9 @@ impl Txn for SqlTxn<'_> {
     ) -> Result<(), StoreFault> {
         let conn = self.conn;
         self.wrote = true;
+        if let Some(marks) = self.marks.filter(|_| table != Table::Blob) {
+            marks.written(row);
+        }
         let outcome = conn
             .prepare_cached(&statements(table).put)
             .and_then(|mut statement| statement.execute(params![owner, key, row, provenance]));

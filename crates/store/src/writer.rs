@@ -20,6 +20,7 @@ use crate::database;
 use crate::error::WriteError;
 use crate::failpoint;
 use crate::fault;
+use crate::marks::Marks;
 use crate::place::Place;
 use crate::sql::SqlTxn;
 use crate::stats::{Counters, add};
@@ -101,6 +102,7 @@ impl Writer {
         place: &Place,
         limits: Limits,
         counters: Arc<Counters>,
+        marks: Arc<Marks>,
     ) -> Result<Writer, StoreFault> {
         let pages = Arc::new(AtomicU64::new(0));
         let seen = Arc::clone(&pages);
@@ -111,7 +113,7 @@ impl Writer {
         conn.wal_hook(Some(hook)).map_err(|e| fault::of(&e))?;
         let (queue, jobs) = channel();
         let (dir, lock) = (place.dir.clone(), Arc::clone(&place.lock));
-        let state = State { conn, dir, limits, counters, pages, broken: None, _lock: lock };
+        let state = State { conn, dir, limits, counters, marks, pages, broken: None, _lock: lock };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || state.serve(&jobs))
@@ -161,6 +163,7 @@ struct State {
     dir: PathBuf,
     limits: Limits,
     counters: Arc<Counters>,
+    marks: Arc<Marks>,
     /// Pages in the log, as of the last commit.
     pages: Arc<AtomicU64>,
     /// Set when what is on disk is no longer certain; every later write gets it.
@@ -264,7 +267,7 @@ impl State {
         if let Err(fault) = self.execute("SAVEPOINT one") {
             return Ran::Lost(fault);
         }
-        let mut txn = SqlTxn::new(&self.conn);
+        let mut txn = SqlTxn::watched(&self.conn, &self.marks);
         let keep = job.run(&mut txn);
         let SqlTxn { wrote, fault, .. } = txn;
         let fault = fault.map(|fault| fault::refine(&self.dir, fault));

@@ -113,7 +113,7 @@ pub fn act(
         }
         AgentAct::StoreText { text, path } => {
             let bytes = text.len() as u64;
-            let hash = start_run::put(desk, text.as_bytes())?;
+            let hash = start_run::upload(desk, text.as_bytes())?;
             Act::Name(NameAct::StoreBlob { hash, bytes, path })
         }
         AgentAct::Provide { act } => Act::Provide(act),

@@ -16,6 +16,7 @@ pub mod scratch;
 pub mod secrets;
 pub mod serve;
 pub mod start_run;
+pub mod sweeper;
 pub mod tree;
 pub mod why;
 pub mod world;

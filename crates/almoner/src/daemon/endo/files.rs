@@ -82,7 +82,7 @@ impl Outside {
 
 impl tree::Shelf for Outside {
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
-        start_run::put(&self.server()?.desk, bytes)
+        start_run::upload(&self.server()?.desk, bytes)
     }
 }
 
@@ -131,9 +131,12 @@ impl Link {
             std::thread::Builder::new().name("endo-files".to_owned()).stack_size(super::super::STACK);
         let work = move || {
             while let Some(task) = link.queue.next() {
+                // What is put stays until its command has named it, however long the work takes.
+                let hold = outside.server().map(|server| server.desk.daemon.store.blobs().hold());
                 let came = (task.work)(&outside);
                 let Some(shared) = outside.0.upgrade() else { return };
                 link.came(&shared, task.reach, task.answer, came);
+                drop(hold);
             }
         };
         waiting.is_working = thread.spawn(work).is_ok();

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use kernel::{FormulaId, table};
+use kernel::{BlobHash, FormulaId, table};
 use switchboard::Switchboard;
 use worker::World as _;
 
@@ -148,6 +148,12 @@ impl Endo {
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
         links.iter().flat_map(|link| link.pins()).collect()
+    }
+
+    /// The trees that clients refer to and no formula does: their bytes must stay.
+    pub fn trees(&self) -> BTreeSet<BlobHash> {
+        let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
+        links.iter().flat_map(|link| link.trees()).collect()
     }
 }
 

@@ -191,7 +191,7 @@ impl Home {
         };
         match need {
             Need::Bytes { bytes, next } => {
-                start_run::put(desk, &bytes)?;
+                start_run::upload(desk, &bytes)?;
                 plain(act(context, *next)?)
             }
             Need::Read { hash, read_as, .. } => plain(read_as.value(&blob(context, &hash)?)?),

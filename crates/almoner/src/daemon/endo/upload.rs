@@ -136,7 +136,7 @@ impl Home {
             Into::Blob(take, reach) => {
                 let bytes = upload.bytes;
                 let work = Box::new(move |outside: &super::files::Outside| {
-                    let hash = start_run::put(&outside.server()?.desk, &bytes)?;
+                    let hash = start_run::upload(&outside.server()?.desk, &bytes)?;
                     Ok(Came::Act(Box::new(take.with(hash, bytes.len() as u64))))
                 });
                 match (context.later)(Task { answer, reach, work }) {

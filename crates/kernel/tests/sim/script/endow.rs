@@ -104,7 +104,10 @@ fn goes_to(world: &mut World) -> ResultGoesTo {
 
 /// Where code runs: as a rule, nobody says.
 fn vat(world: &mut World) -> Option<NamePath> {
-    world.random.one_in(6).then(|| super::path(world.random.pick(&["@main", "vat", "a"])))
+    world.random.one_in(6).then(|| {
+        let name: &&str = world.random.pick(&["@main", "vat", "a"]);
+        super::path(name)
+    })
 }
 
 fn endow(world: &mut World, actor: FormulaId) -> Law {
