@@ -15,6 +15,7 @@ mod control;
 mod daemon;
 mod exit;
 mod place;
+mod quota;
 mod show;
 
 use std::process::ExitCode;

@@ -9,6 +9,7 @@
 
 mod dir;
 mod failure;
+pub mod mount;
 mod outbox;
 mod path;
 mod place;
@@ -106,7 +107,9 @@ impl OpenError {
 /// Opens what a grant leads to, confined to what the grant leaves of it.
 pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, OpenError> {
     match target {
-        Formula::Mount { path } => Ok(Box::new(dir::DirCapability::open(path, grant)?)),
+        Formula::Mount { path, read_only } => {
+            Ok(Box::new(dir::DirCapability::open(path, *read_only, grant)?))
+        }
         Formula::Spool { path } => Ok(Box::new(outbox::Outbox::open(path, grant)?)),
         other => Err(OpenError::Kind(other.kind())),
     }

@@ -118,6 +118,21 @@ pub(crate) fn make_parent(root: &Dir, path: &Plain) -> io::Result<OwnedFd> {
     Ok(at)
 }
 
+/// The directory at the end of these names, each entered without following a link.
+pub(crate) fn enter<'a>(
+    directory: BorrowedFd<'_>,
+    names: impl Iterator<Item = &'a str>,
+) -> io::Result<OwnedFd> {
+    let mut at = reopen(directory)?;
+    for name in names {
+        if matches!(name, "" | "." | "..") || name.contains('/') {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        at = step(at.as_fd(), name)?;
+    }
+    Ok(at)
+}
+
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 

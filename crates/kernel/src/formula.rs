@@ -193,7 +193,19 @@ pub enum Formula {
     Mount {
         /// Its absolute path when it was endowed.
         path: String,
+        /// Whether nothing in it may be changed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        read_only: bool,
     },
+    /// A directory that the daemon keeps itself, as long as the formula is there.
+    #[serde(rename = "scratch-mount")]
+    Scratch {
+        /// Whether nothing in it may be changed.
+        read_only: bool,
+    },
+    /// Files and directories that never change, kept beside the store.
+    #[serde(rename = "readable-tree")]
+    Tree(Tree),
     /// A directory of this machine into which outgoing mail is spooled.
     Spool {
         /// Its absolute path when it was endowed.
@@ -212,6 +224,15 @@ pub struct Agent {
     pub mailbox: FormulaId,
     /// Its mail as a directory.
     pub mail_hub: FormulaId,
+}
+
+/// A tree of files and directories that never change.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Tree {
+    /// The hash of the bytes that list what is in it.
+    pub hash: BlobHash,
+    /// What Endo's clients know it by: the SHA-256 of such a list in their form, as hexadecimal digits.
+    pub sha256: String,
 }
 
 /// Bytes that only the holder of the key can read.
@@ -253,6 +274,8 @@ impl Formula {
             Formula::Secret { .. } => "secret",
             Formula::Blob { .. } => "readable-blob",
             Formula::Mount { .. } => "mount",
+            Formula::Scratch { .. } => "scratch-mount",
+            Formula::Tree(_) => "readable-tree",
             Formula::Spool { .. } => "spool",
         }
     }
@@ -268,7 +291,7 @@ impl Formula {
     /// Whether the formula is nothing but data: it can be handed on without giving any authority away.
     pub fn is_data(&self) -> bool {
         match self {
-            Formula::Blob { .. } => true,
+            Formula::Blob { .. } | Formula::Tree(_) => true,
             Formula::Marshal { value } => value.references().is_empty(),
             _ => false,
         }
@@ -313,6 +336,8 @@ impl Formula {
             | Formula::Secret { .. }
             | Formula::Blob { .. }
             | Formula::Mount { .. }
+            | Formula::Scratch { .. }
+            | Formula::Tree(_)
             | Formula::Spool { .. } => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],

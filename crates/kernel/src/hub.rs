@@ -10,7 +10,7 @@ use crate::id::{FormulaId, MessageNumber};
 use crate::message::{Body, Mail, Message};
 use crate::name::{NamePath, is_special_name};
 use crate::proposal::Value;
-use crate::table;
+use crate::table::{self, PromiseRow};
 use crate::txn::{Owner, ReadTxn, Table};
 
 /// What a path leads to.
@@ -96,6 +96,8 @@ impl View {
         for end in 1..path.names().len() {
             if let (Found::Formula(id), _) = looker.follow(txn, &here, &path.names()[..end], 0)? {
                 passed.push(id);
+                // What a promise came to may be a grant as well.
+                passed.extend(came_to(txn, &id)?);
             }
         }
         let mut grants = Vec::new();
@@ -304,8 +306,33 @@ impl View {
                 let (found, looker) = self.follow(txn, &start, path.names(), depth + 1)?;
                 looker.enter(txn, &found, method, depth + 1)?
             }
+            // Whoever finds the promise finds what has come of it.
+            Formula::Promise { .. } => self.enter_settled(txn, &reached.id, method, depth)?,
+            Formula::Eval { result, .. } => self.enter_settled(txn, &result, method, depth)?,
             _ => None,
         })
+    }
+
+    fn enter_settled(
+        &self,
+        txn: &mut dyn ReadTxn,
+        promise: &FormulaId,
+        method: &str,
+        depth: usize,
+    ) -> Result<Option<Hub>, Fault> {
+        match table::promise(txn, promise)? {
+            Some(PromiseRow::Fulfilled { value }) => match value.as_reference() {
+                Some(id) => self.enter(txn, &Found::Formula(*id), method, depth + 1),
+                None => Ok(None),
+            },
+            Some(PromiseRow::Pending) => Err(Fault::Misfit {
+                what: "nobody has answered yet: there is nothing to look into".to_owned(),
+            }),
+            Some(PromiseRow::Rejected { reason }) => {
+                Err(Fault::Misfit { what: format!("what was asked for was refused: {reason}") })
+            }
+            None => Err(Fault::Dangling(*promise)),
+        }
     }
 
     fn message_hub(
@@ -324,6 +351,25 @@ impl View {
         }
         Ok(Some(Hub::Message { number: number.unwrap_or(MessageNumber(0)), id, received }))
     }
+}
+
+/// What came of a promise that has settled, and of the promise that this is, if the formula is one: references alone.
+pub(crate) fn came_to(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Vec<FormulaId>, Fault> {
+    let mut all = Vec::new();
+    let mut next = *id;
+    while all.len() < DEEPEST {
+        let Some(reached) = table::reach(txn, &next)? else { break };
+        let promise = match reached.formula {
+            Formula::Promise { .. } => reached.id,
+            Formula::Eval { result, .. } => result,
+            _ => break,
+        };
+        let Some(PromiseRow::Fulfilled { value }) = table::promise(txn, &promise)? else { break };
+        let Some(came) = value.as_reference() else { break };
+        next = *came;
+        all.push(next);
+    }
+    Ok(all)
 }
 
 /// The directory behind a pet store.

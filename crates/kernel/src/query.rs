@@ -173,7 +173,9 @@ fn number(key: &[u8]) -> Result<MessageNumber, StoreFault> {
 /// What a formula is, in a few words that a person reads.
 pub fn words(formula: &Formula) -> String {
     match formula {
-        Formula::Mount { path } => format!("directory {path}"),
+        Formula::Mount { path, .. } => format!("directory {path}"),
+        Formula::Scratch { .. } => "a directory for scratch".to_owned(),
+        Formula::Tree(_) => "a tree of files".to_owned(),
         Formula::Spool { path } => format!("mail spool {path}"),
         Formula::Worker { name, .. } => format!("worker {name}"),
         Formula::Marshal { value } if value.references().is_empty() => format!("a value ({})", value.kind()),

@@ -57,7 +57,10 @@ impl Want {
     /// Whether a capability of this formula is of the wanted kind. `Pattern` wants none by kind.
     pub fn takes(&self, formula: &Formula) -> bool {
         match self {
-            Want::Dir { .. } => matches!(formula, Formula::Mount { .. }),
+            Want::Dir { write } => match formula {
+                Formula::Mount { read_only, .. } | Formula::Scratch { read_only } => !(*write && *read_only),
+                _ => false,
+            },
             Want::Outbox => matches!(formula, Formula::Spool { .. }),
             Want::Worker => matches!(formula, Formula::Worker { .. }),
             Want::Secret => matches!(formula, Formula::Secret { .. }),

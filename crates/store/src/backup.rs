@@ -39,6 +39,8 @@ pub enum BackupError {
 
 /// Copies the rows as they are now, then the blobs: all that those rows name is there by then.
 pub(crate) fn copy(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
+    // What the copied rows name must be there when it is its turn.
+    let _frozen = blobs.marks().freeze();
     let exists = |path: &Path| BackupError::Exists { path: path.to_path_buf() };
     if to.symlink_metadata().is_ok() {
         return Err(exists(to));

@@ -7,14 +7,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernel::BlobHash;
 use kernel::txn::StoreFault;
 use rustix::io::Errno;
 
 use crate::failpoint;
+use crate::marks::{Hold, Marks};
 use crate::place::{self, FILE_MODE};
 use crate::stats::{Counters, add};
 
@@ -38,6 +39,16 @@ pub enum BlobError {
     TooLarge {
         /// The limit, in bytes.
         limit: u64,
+    },
+    /// There would be more bytes beside the store than are wanted; nothing was kept.
+    #[error("{bytes} more bytes do not fit: {used} of {quota} are used")]
+    OverQuota {
+        /// How many were to be kept.
+        bytes: u64,
+        /// How many there are.
+        used: u64,
+        /// How many there may be.
+        quota: u64,
     },
     /// The disk or the quota is full; nothing was kept.
     #[error("no space is left for {}", path.display())]
@@ -63,7 +74,7 @@ impl From<BlobError> for StoreFault {
         let text = error.to_string();
         match error {
             BlobError::Corrupt { .. } | BlobError::NotFound { .. } => StoreFault::Corrupt(text),
-            BlobError::Full { .. } => StoreFault::Full(text),
+            BlobError::Full { .. } | BlobError::OverQuota { .. } => StoreFault::Full(text),
             BlobError::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
                 StoreFault::ReadOnly(text)
             }
@@ -111,26 +122,112 @@ pub struct Blobs {
     /// The directories under `root` whose own names this process has made durable.
     shelves: [AtomicBool; 256],
     counters: Arc<Counters>,
+    marks: Arc<Marks>,
+    quota: Option<u64>,
+    /// How many bytes there are; `None` until somebody asks. Locked while a file comes or goes.
+    used: Mutex<Option<u64>>,
+}
+
+/// Whether bytes are kept however many there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Always,
+    WithinQuota,
 }
 
 impl Blobs {
-    pub(crate) fn new(dir: &Path, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(dir: &Path, counters: Arc<Counters>, marks: Arc<Marks>, quota: Option<u64>) -> Self {
         let (root, temporary) = (dir.join(place::BLOBS), dir.join(place::TEMPORARY));
         let shelves = [const { AtomicBool::new(false) }; 256];
-        Blobs { root, temporary, serial: AtomicU64::new(0), shelves, counters }
+        Blobs {
+            root,
+            temporary,
+            serial: AtomicU64::new(0),
+            shelves,
+            counters,
+            marks,
+            quota,
+            used: Mutex::new(None),
+        }
     }
 
     /// Stores bytes and returns their hash when they are durable. Storing them again changes nothing, and
     /// repairs the file if it was damaged.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobHash, BlobError> {
+        self.put_where(bytes, Room::Always)
+    }
+
+    /// The same for bytes that somebody else brings: they are refused when there would be more than the quota.
+    pub fn put_within(&self, bytes: &[u8]) -> Result<BlobHash, BlobError> {
+        self.put_where(bytes, Room::WithinQuota)
+    }
+
+    fn put_where(&self, bytes: &[u8], room: Room) -> Result<BlobHash, BlobError> {
         let hash = BlobHash::of(bytes);
+        // From here on no sweep takes them away.
+        self.marks.put(&hash);
         if self.confirm(&hash)? {
             return Ok(hash);
         }
+        // What cannot be kept is not written either.
+        if room == Room::WithinQuota {
+            self.expect_room(&hash, bytes.len() as u64, *self.used()?)?;
+        }
         let mut temporary = self.temporary()?;
         temporary.write(bytes)?;
-        self.keep(temporary, &hash)?;
+        self.keep(temporary, &hash, room)?;
         Ok(hash)
+    }
+
+    /// How many bytes there are.
+    pub fn bytes(&self) -> Result<u64, BlobError> {
+        Ok(*self.used()?)
+    }
+
+    /// As long as this is there, nothing that is put stays without being named and is removed for that.
+    pub fn hold(&self) -> Hold {
+        self.marks.hold()
+    }
+
+    pub(crate) fn marks(&self) -> &Arc<Marks> {
+        &self.marks
+    }
+
+    /// Whether a blob begins so. Nothing is verified.
+    pub(crate) fn begins_with(&self, hash: &BlobHash, with: &[u8], most: u64) -> Result<bool, BlobError> {
+        let path = self.path(hash);
+        let file = File::open(&path).map_err(|e| self.missing(hash, e))?;
+        let mut beginning = Vec::new();
+        file.take(most).read_to_end(&mut beginning).map_err(|source| BlobError::Io { path, source })?;
+        Ok(beginning.starts_with(with))
+    }
+
+    /// How many bytes there are, if they have been counted, for whoever changes that.
+    fn known(&self) -> Used<'_> {
+        Used(self.used.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same, counted if they have not been.
+    fn used(&self) -> Result<Used<'_>, BlobError> {
+        let Used(mut used) = self.known();
+        if used.is_none() {
+            let mut sum = 0;
+            for hash in self.list()? {
+                sum += self.len(&hash)?.unwrap_or(0);
+            }
+            *used = Some(sum);
+        }
+        Ok(Used(used))
+    }
+
+    fn expect_room(&self, hash: &BlobHash, bytes: u64, used: u64) -> Result<(), BlobError> {
+        let Some(quota) = self.quota else { return Ok(()) };
+        // A damaged file that is replaced makes room for itself.
+        let others = used.saturating_sub(self.len(hash)?.unwrap_or(0));
+        match others.saturating_add(bytes) > quota {
+            true => Err(BlobError::OverQuota { bytes, used, quota }),
+            false => Ok(()),
+        }
     }
 
     /// Stores what a reader gives, at most `limit` bytes, without holding it in memory. Returns hash and
@@ -156,8 +253,9 @@ impl Blobs {
             temporary.write(bytes)?;
         }
         let hash = BlobHash(*hasher.finalize().as_bytes());
+        self.marks.put(&hash);
         if !self.confirm(&hash)? {
-            self.keep(temporary, &hash)?;
+            self.keep(temporary, &hash, Room::Always)?;
         }
         Ok((hash, len))
     }
@@ -200,7 +298,13 @@ impl Blobs {
     /// power failure, which harms nothing.
     pub fn remove(&self, hash: &BlobHash) -> Result<(), BlobError> {
         let path = self.path(hash);
+        let mut used = self.known();
+        let bytes = self.len(hash)?.unwrap_or(0);
         match fs::remove_file(&path) {
+            Ok(()) => {
+                used.change(|used| used.saturating_sub(bytes));
+                Ok(())
+            }
             Err(source) if source.kind() != io::ErrorKind::NotFound => Err(BlobError::Io { path, source }),
             _ => Ok(()),
         }
@@ -252,15 +356,27 @@ impl Blobs {
         }
     }
 
-    fn keep(&self, temporary: Temporary, hash: &BlobHash) -> Result<(), BlobError> {
+    fn keep(&self, temporary: Temporary, hash: &BlobHash, room: Room) -> Result<(), BlobError> {
         let path = self.path(hash);
         temporary.file.sync_all().map_err(|e| medium(&temporary.path, e))?;
         add(&self.counters.blob_syncs, 1);
         if let Some(shelf) = path.parent() {
             place::make_dir(shelf).map_err(|e| medium(shelf, e))?;
         }
+        let new = temporary.file.metadata().map_err(|e| medium(&temporary.path, e))?.len();
+        let mut used = match room {
+            Room::WithinQuota => self.used()?,
+            // Who does not ask how many there are need not wait until they are counted.
+            Room::Always => self.known(),
+        };
+        if room == Room::WithinQuota {
+            self.expect_room(hash, new, *used)?;
+        }
+        let old = self.len(hash)?.unwrap_or(0);
         failpoint::reach("blob.before_rename");
         fs::rename(&temporary.path, &path).map_err(|e| medium(&path, e))?;
+        used.change(|used| used.saturating_sub(old).saturating_add(new));
+        drop(used);
         failpoint::reach("blob.after_rename");
         add(&self.counters.blobs, 1);
         self.sync_names(hash)
@@ -296,6 +412,24 @@ impl Blobs {
             io::ErrorKind::NotFound => BlobError::NotFound { hash: *hash },
             _ => BlobError::Io { path: self.path(hash), source },
         }
+    }
+}
+
+/// The number of bytes that there are, locked.
+struct Used<'a>(MutexGuard<'a, Option<u64>>);
+
+impl std::ops::Deref for Used<'_> {
+    type Target = u64;
+
+    fn deref(&self) -> &u64 {
+        self.0.as_ref().unwrap_or(&0)
+    }
+}
+
+impl Used<'_> {
+    /// Notes a change, if there is anything that has to be kept right.
+    fn change(&mut self, change: impl FnOnce(u64) -> u64) {
+        *self.0 = self.0.map(change);
     }
 }
 

@@ -9,6 +9,9 @@
 pub const NAMES: [&str; 4] =
     ["blob.before_rename", "blob.after_rename", "store.before_commit", "store.after_commit"];
 
+/// The points that a sweep passes for each file.
+pub const SWEEP: [&str; 2] = ["sweep.before_remove", "sweep.after_remove"];
+
 /// Arms what `FAILPOINTS` names; later calls do nothing. [`Store::open`](crate::Store::open) calls it.
 #[cfg(feature = "failpoints")]
 pub fn install() -> Result<(), String> {

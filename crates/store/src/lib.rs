@@ -24,6 +24,7 @@ mod database;
 mod error;
 pub mod failpoint;
 mod fault;
+mod marks;
 mod migration;
 mod overlay;
 mod place;
@@ -32,6 +33,7 @@ mod reader;
 mod sql;
 mod stats;
 mod store;
+mod sweep;
 mod writer;
 
 #[cfg(feature = "testing")]
@@ -41,12 +43,17 @@ pub mod faulty;
 #[cfg(feature = "testing")]
 pub mod memory;
 
+/// How bytes begin that list, in hexadecimal digits, the hashes of other bytes: what keeps such a list keeps those too.
+pub const TREE: &[u8] = b"almoner tree 1\n";
+
 pub use backend::Backend;
 pub use backup::BackupError;
 pub use blob::{Blob, BlobError, Blobs};
 pub use check::{Finding, Health};
 pub use error::{OpenError, ReadError, WriteError};
+pub use marks::Hold;
 pub use migration::VERSION as SCHEMA_VERSION;
 pub use probe::fsync_rate;
 pub use stats::Stats;
 pub use store::{Options, Store};
+pub use sweep::{Sweep, Swept};

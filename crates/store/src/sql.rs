@@ -4,6 +4,7 @@ use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::fault;
+use crate::marks::Marks;
 use crate::overlay::Changed;
 
 /// The statements of one table, written once per process so that preparing is a look-up in a cache.
@@ -54,11 +55,18 @@ pub(crate) struct SqlTxn<'a> {
     conn: &'a Connection,
     /// The first fault. Once there is one, the closure must not be committed, whatever it says.
     pub(crate) fault: Option<StoreFault>,
+    /// What must hear of every row that is written.
+    marks: Option<&'a Marks>,
 }
 
 impl<'a> SqlTxn<'a> {
     pub(crate) fn new(conn: &'a Connection) -> Self {
-        SqlTxn { conn, fault: None }
+        SqlTxn { conn, fault: None, marks: None }
+    }
+
+    /// The same, telling of every row that is written.
+    pub(crate) fn watched(conn: &'a Connection, marks: &'a Marks) -> Self {
+        SqlTxn { marks: Some(marks), ..SqlTxn::new(conn) }
     }
 
     fn note<T>(&mut self, outcome: Result<T, rusqlite::Error>) -> Result<T, StoreFault> {
@@ -74,8 +82,12 @@ impl SqlTxn<'_> {
     /// Writes changed rows of one owner: a body and its provenance, or nothing for a row that was removed.
     pub(crate) fn write(&mut self, table: Table, owner: &Owner, changes: &Changed) -> Result<(), StoreFault> {
         let conn = self.conn;
+        let marks = self.marks.filter(|_| table != Table::Blob);
         let outcome = conn.prepare_cached(&statements(table).put).and_then(|mut put| {
             for (key, change) in changes {
+                if let (Some(marks), Some((body, _))) = (marks, change) {
+                    marks.written(body);
+                }
                 match change {
                     Some((body, provenance)) => put.execute(params![owner, &key[..], body, provenance])?,
                     None => {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
 use kernel::txn::{ReadTxn, StoreFault, Txn};
 
@@ -13,6 +14,7 @@ use crate::blob::Blobs;
 use crate::check::{self, Health};
 use crate::database;
 use crate::error::{OpenError, ReadError, WriteError};
+use crate::marks::Marks;
 use crate::place::{self, Place};
 use crate::reader::Readers;
 use crate::sql::SqlTxn;
@@ -30,11 +32,18 @@ pub struct Options {
     pub checkpoint_pages: u64,
     /// Size of the database file in pages of 4 KiB beyond which it counts as full. For tests.
     pub max_pages: Option<u32>,
+    /// How long bytes that were put stay although no row names them.
+    pub lease: Duration,
+    /// How many bytes there may be beside the store before [`Blobs::put_within`] refuses more; `None` means any number.
+    pub quota: Option<u64>,
 }
+
+/// Whoever puts bytes names them at once: this is for those who are slow.
+const LEASE: Duration = Duration::from_secs(15 * 60);
 
 impl Default for Options {
     fn default() -> Self {
-        Options { readers: 4, group: 256, checkpoint_pages: 4000, max_pages: None }
+        Options { readers: 4, group: 256, checkpoint_pages: 4000, max_pages: None, lease: LEASE, quota: None }
     }
 }
 
@@ -68,10 +77,11 @@ impl Store {
         let counters = Arc::new(Counters::default());
         let limits =
             Limits { group: options.group.max(1), checkpoint_pages: options.checkpoint_pages.max(1) };
-        let writer = Writer::start(conn, &place, limits, Arc::clone(&counters))
+        let marks = Arc::new(Marks::new(options.lease));
+        let writer = Writer::start(conn, &place, limits, Arc::clone(&counters), Arc::clone(&marks))
             .map_err(|fault| OpenError::from_fault(dir, fault))?;
         let readers = Readers::new(dir.join(place::DATABASE), options.readers);
-        let blobs = Blobs::new(dir, Arc::clone(&counters));
+        let blobs = Blobs::new(dir, Arc::clone(&counters), marks, options.quota);
         Ok(Store { readers, writer, blobs, counters, place })
     }
 
@@ -127,6 +137,10 @@ impl Store {
     /// The bytes addressed by content.
     pub fn blobs(&self) -> &Blobs {
         &self.blobs
+    }
+
+    pub(crate) fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// What has been done since the store was opened.

@@ -20,6 +20,7 @@ use crate::database;
 use crate::error::WriteError;
 use crate::failpoint;
 use crate::fault;
+use crate::marks::Marks;
 use crate::overlay::{Overlay, OverlayTxn};
 use crate::place::Place;
 use crate::sql::SqlTxn;
@@ -106,6 +107,7 @@ impl Writer {
         place: &Place,
         limits: Limits,
         counters: Arc<Counters>,
+        marks: Arc<Marks>,
     ) -> Result<Writer, StoreFault> {
         let pages = Arc::new(AtomicU64::new(0));
         let seen = Arc::clone(&pages);
@@ -116,7 +118,7 @@ impl Writer {
         conn.wal_hook(Some(hook)).map_err(|e| fault::of(&e))?;
         let (queue, jobs) = channel();
         let (dir, lock) = (place.dir.clone(), Arc::clone(&place.lock));
-        let state = State { conn, dir, limits, counters, pages, broken: None, _lock: lock };
+        let state = State { conn, dir, limits, counters, marks, pages, broken: None, _lock: lock };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || state.serve(&jobs))
@@ -166,6 +168,7 @@ struct State {
     dir: PathBuf,
     limits: Limits,
     counters: Arc<Counters>,
+    marks: Arc<Marks>,
     /// Pages in the log, as of the last commit.
     pages: Arc<AtomicU64>,
     /// Set when what is on disk is no longer certain; every later write gets it.
@@ -254,7 +257,9 @@ impl State {
             // Nothing to make durable: no sync, and not a commit in the sense of the fail points.
             return self.execute("COMMIT");
         }
-        overlay.write(&mut SqlTxn::new(&self.conn)).map_err(|fault| fault::refine(&self.dir, fault))?;
+        overlay
+            .write(&mut SqlTxn::watched(&self.conn, &self.marks))
+            .map_err(|fault| fault::refine(&self.dir, fault))?;
         failpoint::reach("store.before_commit");
         self.commit()?;
         failpoint::reach("store.after_commit");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, Fault, Filled, GrantAct, MailAct, NameAct, Said, Text};
+use kernel::command::{Act, Fault, Filled, GrantAct, MailAct, NameAct, Provided, Said, Text};
 use kernel::formula::Formula;
 use kernel::grant::EVERY_METHOD;
 use kernel::hub::{Hub, View};
@@ -15,7 +15,7 @@ use worker::definition::Bundle;
 
 use super::desk::Desk;
 use super::start_run::{self, Endowed};
-use super::{secrets, world};
+use super::{mounts, secrets, world};
 use crate::control::protocol::{AgentAct, Response, Written};
 use crate::exit::{Exit, Failure};
 
@@ -113,7 +113,7 @@ pub fn act(
         }
         AgentAct::StoreText { text, path } => {
             let bytes = text.len() as u64;
-            let hash = start_run::put(desk, text.as_bytes())?;
+            let hash = start_run::upload(desk, text.as_bytes())?;
             Act::Name(NameAct::StoreBlob { hash, bytes, path })
         }
         AgentAct::Provide { act } => Act::Provide(act),
@@ -142,7 +142,7 @@ pub fn act(
                     return Err(Failure::new(Exit::Usage, message)
                         .help("give the thing a name first, then bind SLOT=NAME"));
                 }
-                let act = MailAct::EndowCode { number, bindings: names, goes_to, result_name };
+                let act = MailAct::EndowCode { number, bindings: names, vat: None, goes_to, result_name };
                 return send(desk, agent, said, Act::Mail(Box::new(act)));
             };
             let desk = desk.of(agent, name)?;
@@ -190,6 +190,10 @@ fn expect_no_hash(act: &NameAct) -> Result<(), Failure> {
             Err(Failure::new(Exit::Usage, "bytes are kept by giving them, not by naming their hash")
                 .help("`store_text` takes text"))
         }
+        NameAct::Provide { thing: Provided::Tree(_), .. } => {
+            Err(Failure::new(Exit::Usage, "a tree is kept by giving it, not by naming its hash"))
+        }
+        NameAct::Provide { thing: Provided::Mount { path, .. }, .. } => mounts::look_for(path).map(drop),
         NameAct::Within { act, .. } => expect_no_hash(act),
         _ => Ok(()),
     }

@@ -107,6 +107,8 @@ impl Engine {
 
     fn work(self: Arc<Engine>, at: HostRun) {
         let (daemon, run) = (self.daemon.of(at.host), at.run);
+        // What the run puts stays until its journal names it.
+        let hold = daemon.store.blobs().hold();
         if !daemon.is_stopping() {
             daemon.set_free(run);
             let driven = catch_unwind(AssertUnwindSafe(|| {
@@ -129,6 +131,7 @@ impl Engine {
                 }
             }
         }
+        drop(hold);
         let mut work = self.lock();
         work.active.remove(&at);
         if work.again.remove(&at) {

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use kernel::FormulaId;
 use kernel::collect;
 use kernel::command::{Act, Reply};
+use kernel::{BlobHash, FormulaId};
 
 use super::desk::Desk;
+use super::scratch::Scratches;
+use super::sweeper::Sweeper;
 use super::world::clock;
 
 /// How long the store must have been quiet.
@@ -22,22 +24,38 @@ const BUDGET: u32 = 256;
 /// How many commits are made at once, so that others get their turn.
 const COMMITS: u32 = 16;
 
+/// After how many commits of others a sweep gives way.
+const BUSY: u64 = 200;
+
 /// Watches for quiet times.
 pub struct Gardener {
     commits: u64,
     quiet_since: Instant,
     last: Instant,
+    scratches: Scratches,
+    sweeper: Sweeper,
 }
 
 impl Gardener {
     /// A gardener who has just begun to watch.
     pub fn new() -> Gardener {
-        Gardener { commits: 0, quiet_since: Instant::now(), last: Instant::now() }
+        Gardener {
+            commits: 0,
+            quiet_since: Instant::now(),
+            last: Instant::now(),
+            scratches: Scratches::default(),
+            sweeper: Sweeper::default(),
+        }
     }
 
     /// Called about once a second: works if the store has been quiet, or if it has been long enough. What `pins` says
     /// must stay: somebody who is connected refers to it.
-    pub fn look_around(&mut self, desk: &Desk, pins: &dyn Fn() -> BTreeSet<FormulaId>) {
+    pub fn look_around(
+        &mut self,
+        desk: &Desk,
+        pins: &dyn Fn() -> BTreeSet<FormulaId>,
+        trees: &dyn Fn() -> BTreeSet<BlobHash>,
+    ) {
         let commits = desk.daemon.store.stats().commits;
         if commits != self.commits {
             self.commits = commits;
@@ -47,17 +65,48 @@ impl Gardener {
             return;
         }
         self.last = Instant::now();
+        self.collect_all(desk, pins);
+        if self.quiet_since.elapsed() < QUIET {
+            return;
+        }
+        let pinned: Vec<BlobHash> = trees().into_iter().collect();
+        let daemon = &desk.daemon;
+        let before = self.commits;
+        self.sweeper.look_around(&daemon.store, &pinned, &|| {
+            daemon.is_stopping() || daemon.store.stats().commits > before + BUSY
+        });
+    }
+
+    /// Collects formulas, and what belongs to them and lies elsewhere.
+    fn collect_all(&mut self, desk: &Desk, pins: &dyn Fn() -> BTreeSet<FormulaId>) {
         // A store that cannot be read or written has louder voices to say so.
         if !desk.daemon.read(|txn| collect::is_due(txn, clock())).unwrap_or(false) {
             return;
         }
+        // A directory that nobody has seen in its time is never removed, so they are looked at before anything goes.
+        self.scratches.tidy(desk);
+        if self.collect(desk, pins) > 0 {
+            self.scratches.tidy(desk);
+            self.sweeper.collected();
+        }
+    }
+
+    /// Collects; how many formulas have gone.
+    fn collect(&mut self, desk: &Desk, pins: &dyn Fn() -> BTreeSet<FormulaId>) -> u64 {
+        let mut gone = 0;
         for _ in 0..COMMITS {
             let act = Act::Collect { budget: BUDGET, pinned: pins() };
             match desk.daemon.apply(act).map(|outcome| outcome.reply) {
-                Ok(Reply::Collected { done: false, .. }) => {}
+                Ok(Reply::Collected { done, count }) => {
+                    gone += count;
+                    if done {
+                        break;
+                    }
+                }
                 _ => break,
             }
         }
         self.commits = desk.daemon.store.stats().commits;
+        gone
     }
 }

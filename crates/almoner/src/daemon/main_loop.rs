@@ -80,8 +80,11 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         if has_clients || !engine.at_work().is_empty() {
             busy = Instant::now();
         }
-        gardener
-            .look_around(&server.desk, &|| endo.as_ref().map(super::endo::Endo::pins).unwrap_or_default());
+        gardener.look_around(
+            &server.desk,
+            &|| endo.as_ref().map(super::endo::Endo::pins).unwrap_or_default(),
+            &|| endo.as_ref().map(super::endo::Endo::trees).unwrap_or_default(),
+        );
         if manner.idle.is_some_and(|idle| busy.elapsed() >= idle) {
             daemon.stop();
         }
@@ -115,8 +118,9 @@ fn open(
     place: &Place,
     open_while_held: Sender<()>,
 ) -> Result<(Arc<Server>, std::os::unix::net::UnixListener), Failure> {
+    let options = Options { quota: Some(crate::quota::blob_quota()?), ..Options::default() };
     place::private_dir(&place.state)?;
-    let store = Store::open(&place.state.join("store"), Options::default()).map_err(open_failure)?;
+    let store = Store::open(&place.state.join("store"), options).map_err(open_failure)?;
     let env = environment()?;
     let host = store.write(move |txn| kernel::genesis(txn, &env)).map_err(|e| {
         Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor` examines the store")

@@ -9,12 +9,16 @@ pub mod keys;
 pub mod listing;
 pub mod look;
 pub mod main_loop;
+pub mod mounts;
 pub mod news;
 pub mod passes;
 pub mod request;
+pub mod scratch;
 pub mod secrets;
 pub mod serve;
 pub mod start_run;
+pub mod sweeper;
+pub mod tree;
 pub mod why;
 pub mod world;
 

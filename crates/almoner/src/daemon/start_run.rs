@@ -345,12 +345,17 @@ fn worker_target(
     keep_on(shelf, &bundle, definition.limits).map(Target::Worker)
 }
 
-/// Puts bytes beside the store.
+/// Keeps what a client brings, as long as there is room for what clients bring. Whoever puts more than one thing holds
+/// on to them.
 ///
 /// # Errors
-/// When the disk does not take them.
-pub fn put(desk: &Desk, bytes: &[u8]) -> Result<BlobHash, Failure> {
-    Shelf { desk, dry: false }.put(bytes)
+/// When the disk or the quota does not take it.
+pub fn upload(desk: &Desk, bytes: &[u8]) -> Result<BlobHash, Failure> {
+    desk.daemon.store.blobs().put_within(bytes).map_err(|e| match e {
+        store::BlobError::OverQuota { .. } => Failure::new(Exit::Failure, e.to_string())
+            .help("remove what is not needed any more, or start the daemon with a larger ALMONER_BLOB_QUOTA"),
+        e => store_failure(&e.to_string()),
+    })
 }
 
 /// Keeps a definition by content.

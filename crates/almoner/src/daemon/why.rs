@@ -20,7 +20,7 @@ use crate::show::reason::{Reason, Thing};
 /// What a formula is to the person who endowed it.
 pub fn target_words(formula: &Formula) -> String {
     match formula {
-        Formula::Mount { path } => path.clone(),
+        Formula::Mount { path, .. } => path.clone(),
         Formula::Spool { path } => format!("mail spool {path}"),
         Formula::Worker { name, definition, .. } => format!("worker {name} ({})", definition.short()),
         other => other.kind().to_owned(),
@@ -223,7 +223,7 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
         // What was collected since has left no path to compare.
         let Ok((grant, formula)) = daemon.grant(id) else { continue };
         let directory = match &formula {
-            Formula::Mount { path } | Formula::Spool { path } => Some(real(path)),
+            Formula::Mount { path, .. } | Formula::Spool { path } => Some(real(path)),
             _ => None,
         };
         directories.insert(*id, (slot, grant, formula, directory));

@@ -188,6 +188,14 @@ impl Daemon {
         mine.map(|(of, trouble)| (of.run, trouble.clone())).collect()
     }
 
+    fn scratch(&self, id: &FormulaId, read_only: bool) -> Formula {
+        let state = self.store.dir().parent().unwrap_or(self.store.dir());
+        let path = super::mounts::scratch(state, id);
+        // One that cannot be made cannot be opened either, which is said where it is tried.
+        let _ = crate::place::private_dir(&path);
+        Formula::Mount { path: path.to_string_lossy().into_owned(), read_only }
+    }
+
     /// What keeps a run from going on, if the store itself does.
     pub fn stuck(&self, run: RunNumber) -> Option<Trouble> {
         self.lock_stuck().get(&self.mine(run)).cloned()
@@ -310,7 +318,12 @@ impl World for Daemon {
         let found = self
             .read(|txn| {
                 let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
-                Ok(reached.grant().map(|grant| (grant, reached.formula)))
+                // To whoever uses it, a directory of the daemon's own is a directory like any other.
+                let formula = match &reached.formula {
+                    Formula::Scratch { read_only } => self.scratch(&reached.id, *read_only),
+                    other => other.clone(),
+                };
+                Ok(reached.grant().map(|grant| (grant, formula)))
             })
             .map_err(trouble)?;
         found.ok_or_else(|| missing(id))

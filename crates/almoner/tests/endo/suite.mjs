@@ -5,9 +5,11 @@ import './names.mjs';
 import './mail.mjs';
 import './asking.mjs';
 import './bytes.mjs';
+import './files.mjs';
 import './follow.mjs';
 import './wire.mjs';
 import './gateway.mjs';
+import './hosts.mjs';
 import './life.mjs';
 import './crash.mjs';
 

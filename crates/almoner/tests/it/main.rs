@@ -11,6 +11,7 @@ mod agents;
 mod approvals;
 mod backup;
 mod bad_input;
+mod bytes;
 mod closing;
 mod crash;
 mod endo;

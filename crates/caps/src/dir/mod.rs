@@ -23,7 +23,7 @@ use crate::path::{self, Plain, Purpose};
 use crate::{Capability, OpenError, Probe, foreign, open_directory};
 
 pub(crate) use interface::interface;
-use limits::Limits;
+pub(crate) use limits::Limits;
 
 /// The kind of the pins that say what a file held.
 const FILE: &str = "file";
@@ -33,15 +33,18 @@ pub(crate) struct DirCapability {
     root: Dir,
     grant: Grant,
     limits: Limits,
+    /// Whether nothing in it may be changed, whatever the grant says.
+    read_only: bool,
 }
 
 impl DirCapability {
     /// Opens the directory once; from then on nothing is looked up by its path.
-    pub(crate) fn open(path: &str, grant: &Grant) -> Result<DirCapability, OpenError> {
+    pub(crate) fn open(path: &str, read_only: bool, grant: &Grant) -> Result<DirCapability, OpenError> {
         Ok(DirCapability {
             root: open_directory(path)?,
             grant: grant.clone(),
             limits: Limits::new(&grant.attenuation),
+            read_only,
         })
     }
 
@@ -55,6 +58,16 @@ impl DirCapability {
     /// The name that provenance has for a path.
     fn document(&self, path: &str) -> String {
         format!("{}/{path}", self.grant.slot)
+    }
+
+    fn check_writable(&self) -> Result<(), Finding> {
+        match self.read_only {
+            false => Ok(()),
+            true => Err(Finding::new("dir/read-only", "the directory was handed out for reading only")
+                .at("method")
+                .counter_example("write")
+                .allowed("list, read")),
+        }
     }
 
     fn facts_of(&self, call: &Call<'_>) -> Facts {
@@ -88,6 +101,7 @@ impl DirCapability {
     fn facts_of_write(&self, slot: &str, path: &Plain, content: &str) -> Facts {
         let bytes = content.len() as u64;
         let mut facts = Facts { bytes: Some(bytes), ..Facts::default() };
+        facts.problems.extend(self.check_writable().err());
         facts.problems.extend(self.limits.check_name(path.as_str()).err());
         facts.problems.extend(self.limits.check_bytes(path.as_str(), bytes).err());
         let state = match write::look(&self.root, path, &self.limits) {
@@ -159,6 +173,7 @@ impl DirCapability {
 
     fn write(&self, begun: &Begun, path: &Plain, content: &str) -> Completion {
         let checks = [
+            self.check_writable(),
             self.limits.check_name(path.as_str()),
             self.limits.check_bytes(path.as_str(), content.len() as u64),
         ];

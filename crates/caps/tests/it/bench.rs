@@ -23,6 +23,7 @@ pub(crate) struct Bench {
     base: TempDir,
     pub(crate) grant: Grant,
     spool: bool,
+    read_only: bool,
     host: FormulaId,
 }
 
@@ -39,6 +40,11 @@ impl Bench {
     /// A directory granted with all methods.
     pub(crate) fn dir() -> Bench {
         Bench::new("out", &["list", "read", "write"], false)
+    }
+
+    /// The same, of a directory that is for reading only.
+    pub(crate) fn read_only() -> Bench {
+        Bench { read_only: true, ..Bench::dir() }
     }
 
     /// A spool directory.
@@ -68,7 +74,7 @@ impl Bench {
             expires_ms: None,
             revoked_ms: None,
         };
-        Bench { base, grant, spool, host: id(1) }
+        Bench { base, grant, spool, read_only: false, host: id(1) }
     }
 
     /// The same for a run of another host.
@@ -113,7 +119,11 @@ impl Bench {
 
     pub(crate) fn open(&self) -> Box<dyn Capability> {
         let path = self.root().to_str().unwrap().to_owned();
-        let target = if self.spool { Formula::Spool { path } } else { Formula::Mount { path } };
+        let target = if self.spool {
+            Formula::Spool { path }
+        } else {
+            Formula::Mount { path, read_only: self.read_only }
+        };
         caps::open(&target, &self.grant).unwrap()
     }
 

@@ -8,6 +8,8 @@ mod confinement;
 #[cfg(test)]
 mod list;
 #[cfg(test)]
+mod mount;
+#[cfg(test)]
 mod outbox;
 #[cfg(test)]
 mod read;

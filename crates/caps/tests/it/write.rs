@@ -284,3 +284,14 @@ fn after_a_crash_a_change_by_somebody_else_is_still_respected() {
     assert_eq!(outcome(&settled).map(drop), Err("dir/changed".into()));
     assert_eq!(bench.text("a.md"), "theirs");
 }
+
+#[test]
+fn what_was_handed_out_for_reading_only_is_not_written() {
+    let bench = Bench::read_only().with(&[("old.md", "old")]);
+    for path in ["old.md", "new.md"] {
+        check(&bench, path, Err("dir/read-only"));
+    }
+    assert_eq!(bench.names(), ["old.md"]);
+    let (_, read) = bench.call("read", &["old.md"]);
+    assert!(outcome(&read).is_ok());
+}

@@ -6,7 +6,7 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use crate::formula::Sealed;
-use crate::id::MessageNumber;
+use crate::id::{FormulaId, MessageNumber};
 use crate::message::Field;
 use crate::name::NamePath;
 use crate::proposal::Value;
@@ -54,6 +54,13 @@ pub enum MailAct {
         number: MessageNumber,
         /// The answer.
         path: NamePath,
+    },
+    /// Answers the request to which a resolver belongs.
+    ResolveWith {
+        /// The resolver, which came with the request.
+        resolver: FormulaId,
+        /// The answer, which the actor must hold.
+        id: FormulaId,
     },
     /// Refuses what a message asks for.
     Reject {
@@ -120,6 +127,9 @@ pub enum MailAct {
         number: MessageNumber,
         /// What fills its slots.
         bindings: BTreeMap<String, NamePath>,
+        /// The name of the place where it runs; the actor's own without one.
+        #[serde(default)]
+        vat: Option<NamePath>,
         /// Where its result goes.
         goes_to: ResultGoesTo,
         /// The name under which the host keeps the promise for the result.
@@ -138,6 +148,9 @@ pub enum MailAct {
     },
     /// Runs code of the actor's own.
     Evaluate {
+        /// The name of the place where it runs; the actor's own without one.
+        #[serde(default)]
+        vat: Option<NamePath>,
         /// The code.
         source: Untrusted,
         /// The names in the code.

@@ -19,7 +19,7 @@ use crate::run::{CallSite, Completion, Input, RunOutcome, Shape, Trouble, Usage}
 
 pub use fault::Fault;
 pub use mail::{Define, Filled, Form, MailAct, Send, Text};
-pub use names::{AgentKind, GrantAct, NameAct, ProvideAgent};
+pub use names::{AgentKind, GrantAct, NameAct, ProvideAgent, Provided};
 
 /// One durable change, asked for on behalf of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,6 +103,11 @@ pub enum Cancel {
     Run {
         /// Which.
         run: RunNumber,
+    },
+    /// All that waits to run in a place, of what the actor may end.
+    Vat {
+        /// The place, or a grant of it. The actor must hold it.
+        vat: FormulaId,
     },
 }
 

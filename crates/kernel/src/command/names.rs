@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::formula::Tree;
 use crate::grant::Attenuation;
 use crate::id::{BlobHash, FormulaId, GrantNumber, Number};
 use crate::name::NamePath;
@@ -58,6 +59,13 @@ pub enum NameAct {
         /// Its name.
         path: NamePath,
     },
+    /// Finds what was made under the name, or makes it.
+    Provide {
+        /// What.
+        thing: Provided,
+        /// The name.
+        path: NamePath,
+    },
     /// The same, with every path beginning in a directory that the actor holds, under whatever name or none.
     Within {
         /// The directory.
@@ -65,6 +73,28 @@ pub enum NameAct {
         /// What happens there.
         act: Box<NameAct>,
     },
+}
+
+/// What is found under a name or made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "thing", rename_all = "snake_case")]
+pub enum Provided {
+    /// A directory of this machine. Only a host makes one.
+    Mount {
+        /// Its absolute path.
+        path: String,
+        /// Whether nothing in it may be changed.
+        read_only: bool,
+    },
+    /// A directory that the daemon keeps itself. Only a host makes one.
+    Scratch {
+        /// Whether nothing in it may be changed.
+        read_only: bool,
+    },
+    /// Files and directories that never change; their bytes lie beside the store already.
+    Tree(Tree),
+    /// A place for code to run. Only a host makes one.
+    Vat,
 }
 
 /// Makes an agent, or finds the one that was made under the same name.

@@ -22,6 +22,9 @@ use super::advance;
 const MOST: usize = 100_000;
 
 pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -> Result<Reply, Fault> {
+    if let Cancel::Vat { vat } = what {
+        return empty(state, vat, reason);
+    }
     if !state.is_host()? {
         return cancel_own(state, what, reason);
     }
@@ -39,7 +42,24 @@ pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -
             }
             state.event(Change::Cancelled { id })?;
         }
+        Cancel::Vat { .. } => {}
     }
+    Ok(Reply::Done)
+}
+
+/// Ends what waits to run in a place. The place stays, and is where the next code runs.
+fn empty(state: &mut State<'_>, vat: &FormulaId, reason: &Untrusted) -> Result<Reply, Fault> {
+    state.expect_held(vat)?;
+    let (id, formula) = state.through(vat, "terminate")?;
+    if !matches!(formula, Formula::Vat { .. }) {
+        return Err(Fault::Misfit { what: format!("{} is no place to run", crate::query::words(&formula)) });
+    }
+    for dependent in dependents(state, id)? {
+        if matches!(state.formula(&dependent)?, Formula::Eval { .. }) {
+            end(state, &dependent, reason)?;
+        }
+    }
+    state.event(Change::Cancelled { id })?;
     Ok(Reply::Done)
 }
 

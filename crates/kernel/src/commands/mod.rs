@@ -10,6 +10,7 @@ mod mail;
 mod names;
 mod propose;
 mod provide;
+mod provided;
 mod recover;
 mod resume;
 mod start;

@@ -21,6 +21,7 @@ fn change(state: &mut State<'_>, base: Option<&FormulaId>, act: NameAct) -> Resu
         NameAct::Within { .. } => {
             return Err(Fault::Misfit { what: "paths begin in one place".to_owned() });
         }
+        NameAct::Provide { thing, path } => return super::provided::provided(state, base, thing, &path),
         NameAct::StoreValue { value, path } => {
             let spot = state.spot_in(base, &path, "storeIdentifier")?;
             for id in value.references() {

@@ -77,7 +77,7 @@ fn endow(
 ) -> Result<FormulaId, Fault> {
     let made = |state: &mut State<'_>, formula| state.make(formula, Provenance::host());
     let target = match binding.target.clone() {
-        Target::Mount { path } => made(state, Formula::Mount { path })?,
+        Target::Mount { path } => made(state, Formula::Mount { path, read_only: false })?,
         Target::Spool { path } => made(state, Formula::Spool { path })?,
         Target::Worker(Program { name, definition, includes, limits }) => {
             made(state, Formula::Worker { name, definition, includes, limits, grants: vec![] })?

@@ -3,11 +3,12 @@
 use passable::Untrusted;
 
 use super::args::{self, Args, field};
+use super::files::{FileCall, FileOp};
 use super::locator::Locator;
-use super::plan::{DrawToken, Need, Plan, Then, token_hash};
+use super::plan::{self, BindDirectory, DrawToken, KeepTree, Need, Plan, StageTree, Then, token_hash};
 use super::present;
 use super::refusal::Refusal;
-use crate::command::{Act, AgentKind, Cancel, Fault, GrantAct, NameAct, ProvideAgent};
+use crate::command::{Act, AgentKind, Cancel, Fault, GrantAct, NameAct, ProvideAgent, Provided};
 use crate::formula::Formula;
 use crate::hub::{Found, View};
 use crate::id::{FormulaId, Number};
@@ -37,6 +38,33 @@ pub(super) fn plan(
             let id = args::held(txn, &agent, &args.text(0)?)?;
             Plan::Value(present::found(txn, view, Found::Formula(id))?)
         }
+        "provideMount" => Plan::need(Need::Directory(BindDirectory {
+            path: args.text(0)?,
+            actor: agent,
+            at: args.path(1)?,
+            read_only: read_only(args, 2)?,
+        })),
+        "provideScratchMount" => {
+            let thing = Provided::Scratch { read_only: read_only(args, 1)? };
+            Plan::Act(Box::new(plan::provide(agent, thing, args.path(0)?, "EndoMount")))
+        }
+        "provideWorker" => {
+            Plan::Act(Box::new(plan::provide(agent, Provided::Vat, args.path(0)?, "EndoWorker")))
+        }
+        "storeTree" => match args.get(0).and_then(Value::as_reference) {
+            Some(tree) => Plan::need(Need::Tree(KeepTree { tree: *tree, actor: agent, at: args.path(1)? })),
+            None => return Ok(None),
+        },
+        "stageTree" => {
+            let path = args.path(0)?;
+            let thing = Provided::Scratch { read_only: false };
+            let make = plan::provide(agent, thing, args.path(1)?, "EndoMount");
+            let target = view.identify(txn, &path)?;
+            let through = view.grants_on(txn, None, &path)?;
+            let from = FileCall { target, through, op: FileOp::Snapshot };
+            Plan::need(Need::Stage(StageTree { from, make }))
+        }
+        "getFormulaGraph" => Plan::Value(super::graph::graph(txn, view)?),
         "provideGuest" => provide(agent, AgentKind::Guest, args)?,
         "provideHost" => provide(agent, AgentKind::Host, args)?,
         "cancel" => {
@@ -71,6 +99,15 @@ pub(super) fn plan(
         }
         _ => return Ok(None),
     }))
+}
+
+fn read_only(args: Args<'_>, at: usize) -> Result<bool, Refusal> {
+    let options = args.options(at, &["readOnly"])?;
+    let said = options.and_then(|options| field(options, "readOnly"));
+    let flag = said.map(|value| {
+        value.as_bool().ok_or_else(|| Refusal::Argument("readOnly must be a boolean".to_owned()))
+    });
+    Ok(flag.transpose()?.unwrap_or(false))
 }
 
 fn provide(agent: FormulaId, kind: AgentKind, args: Args<'_>) -> Result<Plan, Refusal> {

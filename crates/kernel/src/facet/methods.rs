@@ -29,6 +29,9 @@ pub(super) const FACETS: &[(&str, Make)] = &[
     ("handle", || Facet::new("EndoHandle", "A mail address. Whoever holds it can send mail, and no more.", &[HELP])),
     ("readable-blob", || Facet::new("EndoBlob", "Bytes that never change.", &[HELP, BLOB])),
     ("mount", || Facet::new("EndoMount", "A directory of this machine.", &[HELP, MOUNT])),
+    ("scratch-mount", || Facet::new("EndoMount", "A directory that the daemon keeps.", &[HELP, MOUNT])),
+    ("mount-file", || Facet::new("EndoMountFile", "A file of this machine.", &[HELP, MOUNT_FILE])),
+    ("readable-tree", || Facet::new("EndoReadableTree", "Files and directories that never change.", &[HELP, TREE])),
     ("resolver", || Facet::new("EndoResponder", "The right to settle a promise, once.", &[HELP, RESOLVER])),
     ("vat", || Facet::new("EndoWorker", "An isolated heap in which endowed code runs.", &[HELP, VAT])),
 ];
@@ -304,20 +307,17 @@ const HOST: &[Method] = &[
         "storeTree",
         &[req("remoteTree", Remotable), req("petNameOrPath", NameOrPath)],
         "Keeps a tree of files.",
-    )
-    .not_yet(),
+    ),
     changes(
         "provideMount",
         &[req("path", Text), req("petNameOrPath", NameOrPath), opt("options", Record)],
         "Gives a name to a directory of this machine.",
-    )
-    .not_yet(),
+    ),
     changes(
         "provideScratchMount",
         &[req("petNameOrPath", NameOrPath), opt("options", Record)],
         "Makes a directory that the daemon keeps.",
-    )
-    .not_yet(),
+    ),
     changes(
         "provideGuest",
         &[opt("petName", Text), opt("options", Record)],
@@ -328,7 +328,7 @@ const HOST: &[Method] = &[
         &[opt("petName", Text), opt("options", Record)],
         "Makes a host, or finds the one of that name. The options are agentName and introducedNames.",
     ),
-    changes("provideWorker", NAME, "Makes an isolated heap for code.").not_yet(),
+    changes("provideWorker", NAME, "Makes an isolated heap for code."),
     sends("makeUnconfined", CAPLET, "Runs a program with all powers of this machine.").not_yet(),
     sends("makeBundle", CAPLET, "Runs a program from a bundle.").not_yet(),
     sends("makeArchive", CAPLET, "Runs a program from an archive.").not_yet(),
@@ -337,8 +337,7 @@ const HOST: &[Method] = &[
         "stageTree",
         &[req("treeName", NameOrPath), req("scratchName", Text)],
         "Copies a tree for changing.",
-    )
-    .not_yet(),
+    ),
     sends("makeUnconfinedFromTree", CAPLET, "Runs a program from a tree with all powers.").not_yet(),
     sends("makeChannel", &[req("petName", Text), req("proposedName", Text)], "Makes a room for several.")
         .not_yet(),
@@ -363,7 +362,7 @@ const HOST: &[Method] = &[
     sends("invite", &[req("guestName", Text)], "Invites somebody on another daemon.").not_yet(),
     sends("accept", &[req("invitationLocator", Text), req("guestName", Text)], "Accepts an invitation.")
         .not_yet(),
-    reads("getFormulaGraph", &[], "What refers to what, of all that has a name.").not_yet(),
+    reads("getFormulaGraph", &[], "What refers to what, of all that has a name."),
 ];
 
 const ENDO: &[Method] = &[
@@ -393,22 +392,42 @@ const BLOB: &[Method] = &[
 ];
 
 const MOUNT: &[Method] = &[
-    reads("has", PATH, "Whether there is a file.").not_yet(),
-    reads("list", PATH, "The names of the files.").not_yet(),
-    reads("lookup", NAME, "A file or a directory in it.").not_yet(),
-    reads("readText", NAME, "The text of a file.").not_yet(),
-    reads("maybeReadText", NAME, "The text of a file, if there is one.").not_yet(),
-    changes("writeText", &[req("petNameOrPath", NameOrPath), req("content", Text)], "Writes a file.")
-        .not_yet(),
-    changes("remove", PATH, "Removes a file.").not_yet(),
-    changes("move", &[req("fromPath", NameOrPath), req("toPath", NameOrPath)], "Renames a file.").not_yet(),
-    changes("makeDirectory", NAME, "Makes a directory.").not_yet(),
-    reads("readOnly", &[], "The same directory for reading only.").not_yet(),
-    reads("snapshot", &[], "What is in it now.").not_yet(),
+    reads("has", PATH, "Whether there is a file."),
+    reads("list", PATH, "The names of the files."),
+    reads("lookup", NAME, "A file or a directory in it."),
+    reads("readText", NAME, "The text of a file."),
+    reads("maybeReadText", NAME, "The text of a file, if there is one."),
+    changes("writeText", &[req("petNameOrPath", NameOrPath), req("content", Text)], "Writes a file."),
+    changes("remove", PATH, "Removes a file."),
+    changes("move", &[req("fromPath", NameOrPath), req("toPath", NameOrPath)], "Renames a file."),
+    changes("makeDirectory", NAME, "Makes a directory."),
+    reads("readOnly", &[], "The same directory for reading only."),
+    reads("snapshot", &[], "What is in it now."),
+];
+
+const MOUNT_FILE: &[Method] = &[
+    reads("text", &[], "The bytes as text."),
+    reads("streamBase64", &[], "The bytes piece by piece."),
+    reads("json", &[], "The bytes as the value that they say in JSON."),
+    changes("writeText", &[req("content", Text)], "Puts text in the place of what the file holds."),
+    changes(
+        "writeBytes",
+        &[req("readerRef", Remotable)],
+        "Puts the bytes of a reader in the place of what it holds.",
+    ),
+    reads("readOnly", &[], "The same file for reading only."),
+];
+
+const TREE: &[Method] = &[
+    reads("sha256", &[], "The SHA-256 hash of the list of what is in it."),
+    reads("has", PATH, "Whether there is such a file or directory."),
+    reads("list", PATH, "The names in it, or in a directory in it."),
+    reads("lookup", NAME, "A file or a directory in it."),
+    reads("readText", NAME, "The text of a file."),
+    reads("maybeReadText", NAME, "The text of a file, if there is one."),
 ];
 
 const RESOLVER: &[Method] =
-    &[sends("resolveWithId", &[req("id", Text)], "Settles the promise with what the identifier stands for.")
-        .not_yet()];
+    &[sends("resolveWithId", &[req("id", Text)], "Settles the promise with what the identifier stands for.")];
 
-const VAT: &[Method] = &[sends("terminate", &[], "Ends all that runs in it.").not_yet()];
+const VAT: &[Method] = &[sends("terminate", &[], "Ends all that runs in it.")];

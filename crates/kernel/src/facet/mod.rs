@@ -7,7 +7,9 @@
 //! still to come, and is no formula, are [`Live`].
 
 mod args;
+mod files;
 mod follow;
+mod graph;
 mod host;
 mod interface;
 mod listing;
@@ -21,20 +23,24 @@ mod present;
 mod programs;
 mod refusal;
 
-use crate::command::{Fault, MailAct};
+use passable::Untrusted;
+
+use crate::command::{Act, Cancel, Fault, MailAct};
 use crate::formula::Formula;
 use crate::hub::{Found, Hub, View};
 use crate::id::FormulaId;
 use crate::proposal::Value;
-use crate::table;
+use crate::table::{self, PromiseRow};
 use crate::txn::ReadTxn;
 
+pub use files::{FileCall, FileOp, Ground, Part, Way, ground, part};
 pub use follow::{Follow, Names, added, messages, names, removed};
 pub use interface::{Facet, Method, Param, Presence, Shape, Support, facet};
 pub use live::Live;
 pub use locator::{BadLocator, Locator};
 pub use plan::{
-    Action, DrawToken, Need, ParseWorker, Plan, ReadAs, Seal, StartWorker, TakeBytes, Then, result,
+    Action, BindDirectory, DrawToken, KeepTree, Need, ParseWorker, Plan, ReadAs, Seal, StageTree,
+    StartWorker, TakeBytes, Then, result,
 };
 pub use refusal::Refusal;
 
@@ -67,7 +73,12 @@ pub fn plan(
     if reached.formula == Formula::LeastAuthority {
         return Err(Refusal::LeastAuthority);
     }
-    if let Some(finding) = reached.refusal(method, view.now_ms) {
+    // With files, what a call does decides which word of a grant lets it pass.
+    let refusal = match files::has_files(&reached.formula) {
+        true => reached.ended(view.now_ms),
+        false => reached.refusal(method, view.now_ms),
+    };
+    if let Some(finding) = refusal {
         return Err(Fault::Revoked(finding.message).into());
     }
     match known.support {
@@ -75,6 +86,7 @@ pub fn plan(
         Support::NotYet => return Err(Fault::NotSupported(known.name).into()),
         Support::Never(why) => return Err(Fault::NotAllowed(why.to_owned()).into()),
     }
+    let args = &settled(txn, args)?;
     facet.check(known, args)?;
     let args = Args(args);
     if method == "help" {
@@ -96,10 +108,42 @@ pub fn plan(
             "json" => names::blob(txn, *view, target, ReadAs::Json)?,
             _ => names::blob(txn, *view, target, ReadAs::Text)?,
         },
+        Formula::Mount { .. } | Formula::Scratch { .. } | Formula::Tree(_) => {
+            let op = files::in_directory(method, args)?;
+            op.map(|op| Plan::need(Need::Files(FileCall { target: *target, through: vec![], op })))
+        }
+        Formula::Vat { .. } => {
+            let act = Act::Cancel { what: Cancel::Vat { vat: *target }, reason: Untrusted::new("") };
+            Some(Plan::act(view.agent, act, Then::Nothing))
+        }
+        Formula::Resolver { .. } => {
+            let id = args::held(txn, &view.agent, &args.text(0)?)?;
+            let act = MailAct::ResolveWith { resolver: reached.id, id };
+            Some(Plan::mail(view.agent, act, Then::Nothing))
+        }
         _ => None,
     };
     // Every method that is said to be supported has its place above; a test holds that.
     planned.ok_or_else(|| Fault::NotSupported(known.name).into())
+}
+
+/// The arguments, with what has come of promises that have been kept in the place of these.
+fn settled(txn: &mut dyn ReadTxn, args: &[Value]) -> Result<Vec<Value>, Refusal> {
+    let mut all = Vec::with_capacity(args.len());
+    for arg in args {
+        let mut arg = arg.clone();
+        // What a promise came to is no promise, as a rule; some end must be made all the same.
+        for _ in 0..8 {
+            let Value::Promise(promise) = &arg else { break };
+            match table::promise(txn, &promise.reference)? {
+                Some(PromiseRow::Fulfilled { value }) => arg = value,
+                Some(PromiseRow::Rejected { reason }) => return Err(Refusal::Rejected(reason)),
+                _ => break,
+            }
+        }
+        all.push(arg);
+    }
+    Ok(all)
 }
 
 fn agent(txn: &mut dyn ReadTxn, view: View, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {

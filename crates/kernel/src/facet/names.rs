@@ -32,6 +32,9 @@ pub(super) struct Place<'t> {
 impl Place<'_> {
     /// What comes of a call that only looks; `None` if it is another call.
     pub(super) fn look(&mut self, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
+        if let Some(plan) = self.cross(method, args)? {
+            return Ok(Some(plan));
+        }
         let value = match method {
             "has" => Value::bool(self.tail(&whole(args.rest()?)?)?.is_some()),
             "identify" => match self.tail(&whole(args.rest()?)?)? {
@@ -254,7 +257,6 @@ pub(super) fn blob(
     }
     Ok(match reached.formula {
         Formula::Blob { hash, bytes } => Some(Plan::need(Need::Read { hash, bytes, read_as })),
-        Formula::Mount { .. } => return Err(Fault::NotSupported("readText").into()),
         _ => None,
     })
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use passable::Untrusted;
 
+use super::files::FileCall;
 use super::follow::Follow;
 use super::live::Live;
 use super::locator::Locator;
 use super::refusal::Refusal;
-use crate::command::{Act, Define, Filled, GrantAct, MailAct, NameAct, Reply, Start};
-use crate::formula::Sealed;
+use crate::command::{Act, Define, Filled, GrantAct, MailAct, NameAct, Provided, Reply, Start};
+use crate::formula::{Sealed, Tree};
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
 use crate::name::NamePath;
 use crate::proposal::Value;
@@ -133,6 +134,14 @@ pub enum Need {
     },
     /// Bytes must be taken piece by piece, as text in Base64, from an iterator that the caller has given.
     Take(TakeBytes),
+    /// Something must be done with files.
+    Files(FileCall),
+    /// A directory of this machine must be looked for before it is bound.
+    Directory(BindDirectory),
+    /// A tree of files must be kept beside the store.
+    Tree(KeepTree),
+    /// A tree of files must be copied to a new directory.
+    Stage(StageTree),
     /// Something must be followed, by an iterator.
     Follow(Follow),
     /// Secrets must be sealed.
@@ -195,6 +204,53 @@ impl TakeBytes {
         };
         Action { actor: self.actor, act: Act::Name(act), then: Then::Object { interface: "EndoBlob" } }
     }
+}
+
+/// A directory of this machine that gets a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BindDirectory {
+    /// Its path, as the caller wrote it.
+    pub path: String,
+    pub(super) actor: FormulaId,
+    pub(super) read_only: bool,
+    pub(super) at: NamePath,
+}
+
+impl BindDirectory {
+    /// Goes on with the absolute path of the directory, which was there a moment ago.
+    pub fn with(self, path: String) -> Action {
+        let thing = Provided::Mount { path, read_only: self.read_only };
+        provide(self.actor, thing, self.at, "EndoMount")
+    }
+}
+
+/// A tree of files that is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeepTree {
+    /// What has the files: a tree, a directory, or what the caller has given, whatever that is.
+    pub tree: FormulaId,
+    pub(super) actor: FormulaId,
+    pub(super) at: NamePath,
+}
+
+impl KeepTree {
+    /// Goes on with the tree, whose bytes must lie beside the store by then.
+    pub fn with(self, tree: Tree) -> Action {
+        provide(self.actor, Provided::Tree(tree), self.at, "EndoReadableTree")
+    }
+}
+
+/// A tree of files that is copied to a directory in which it can be changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageTree {
+    /// What has the files, and the grants passed on the way to it.
+    pub from: FileCall,
+    /// What makes the directory.
+    pub make: Action,
+}
+
+pub(super) fn provide(actor: FormulaId, thing: Provided, path: NamePath, interface: &'static str) -> Action {
+    Action { actor, act: Act::Name(NameAct::Provide { thing, path }), then: Then::Object { interface } }
 }
 
 /// A form that is filled in with secrets.

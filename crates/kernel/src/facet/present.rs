@@ -4,7 +4,7 @@ use super::interface::facet;
 use super::refusal::Refusal;
 use crate::command::Fault;
 use crate::formula::Formula;
-use crate::hub::{Found, Hub, View};
+use crate::hub::{self, Found, Hub, View};
 use crate::id::FormulaId;
 use crate::name::NamePath;
 use crate::proposal::Value;
@@ -96,10 +96,8 @@ impl Here {
         let mut here = Here { hub: self.hub.clone(), view: self.view, through: vec![] };
         for (i, name) in path.iter().enumerate() {
             let found = here.entry(txn, name)?.ok_or_else(|| Fault::UnknownName(format!("{name:?}")))?;
-            if let Found::Formula(id) = &found
-                && table::grant(txn, id)?.is_some()
-            {
-                here.through.push(*id);
+            if let Found::Formula(id) = &found {
+                here.pass(txn, id)?;
             }
             here.hub = here
                 .view
@@ -108,6 +106,16 @@ impl Here {
             here.look_from_inside();
         }
         Ok(here)
+    }
+
+    /// Remembers the grants that are passed with what was found.
+    pub(super) fn pass(&mut self, txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(), Refusal> {
+        for id in std::iter::once(*id).chain(hub::came_to(txn, id)?) {
+            if table::grant(txn, &id)?.is_some() {
+                self.through.push(id);
+            }
+        }
+        Ok(())
     }
 
     /// What the path leads to, and the grants that were passed on the way.

@@ -46,15 +46,13 @@ pub(super) fn plan(
             paths: args.paths(2)?,
             result_name: args.maybe_path(3)?,
         },
-        "evaluate" => {
-            expect_main(txn, view, args, 0)?;
-            MailAct::Evaluate {
-                source: args.untrusted(1)?,
-                names: args.texts(2)?,
-                paths: args.paths(3)?,
-                result_name: args.maybe_path(4)?,
-            }
-        }
+        "evaluate" => MailAct::Evaluate {
+            vat: place(txn, view, args, 0)?,
+            source: args.untrusted(1)?,
+            names: args.texts(2)?,
+            paths: args.paths(3)?,
+            result_name: args.maybe_path(4)?,
+        },
         _ => return Ok(None),
     };
     Ok(Some(Plan::mail(agent, act, Then::Promise)))
@@ -229,7 +227,7 @@ fn endow(txn: &mut dyn ReadTxn, view: View, args: Args<'_>) -> Result<Plan, Refu
         }
     };
     let bindings = args.record(1)?.iter().map(bind).collect::<Result<BTreeMap<_, _>, _>>()?;
-    expect_main(txn, view, args, 2)?;
+    let vat = place(txn, view, args, 2)?;
     let result_name = args.maybe_path(3)?;
     let goes_to = goes_to(args.options(4, &["resultGoesTo"])?)?;
     let actor = view.agent;
@@ -239,7 +237,7 @@ fn endow(txn: &mut dyn ReadTxn, view: View, args: Args<'_>) -> Result<Plan, Refu
             Plan::need(Need::StartWorker(need))
         }
         None => {
-            let act = MailAct::EndowCode { number, bindings, goes_to, result_name };
+            let act = MailAct::EndowCode { number, bindings, vat, goes_to, result_name };
             Plan::mail(actor, act, Then::Promise)
         }
     })
@@ -275,27 +273,20 @@ fn goes_to(options: Option<&Record<FormulaId>>) -> Result<ResultGoesTo, Refusal>
     }
 }
 
-/// Refuses the name of a place to run that is not where code runs anyway.
-fn expect_main(txn: &mut dyn ReadTxn, view: View, args: Args<'_>, at: usize) -> Result<(), Refusal> {
+/// The name of a place to run, if one was given: any that the agent has a name for.
+fn place(txn: &mut dyn ReadTxn, view: View, args: Args<'_>, at: usize) -> Result<Option<NamePath>, Refusal> {
     if args.get(at).is_none() {
-        return Ok(());
+        return Ok(None);
     }
     let path = args.path(at)?;
-    let main = match table::formula(txn, &view.agent)?.map(|row| row.formula) {
-        Some(Formula::Host { main, .. }) => Some(main),
-        _ => None,
-    };
     let id = match view.resolve(txn, &path) {
         Ok(Found::Formula(id)) => id,
         Ok(Found::Data(_)) => return Err(non_worker()),
         // Upstream makes a place to run under a name that is unknown.
-        Err(Fault::UnknownName(_)) => return Err(Fault::NotSupported("provideWorker").into()),
         Err(fault) => return Err(fault.into()),
     };
-    let reached = table::reach(txn, &id)?.ok_or(Fault::Dangling(id))?;
-    match reached.formula {
-        Formula::Vat { .. } if Some(reached.id) == main => Ok(()),
-        Formula::Vat { .. } => Err(Fault::NotSupported("provideWorker").into()),
+    match table::reach(txn, &id)?.ok_or(Fault::Dangling(id))?.formula {
+        Formula::Vat { .. } => Ok(Some(path)),
         _ => Err(non_worker()),
     }
 }

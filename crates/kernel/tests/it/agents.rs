@@ -115,7 +115,13 @@ pub(crate) fn define(program: Text, result_name: Option<&str>) -> Act {
 pub(crate) fn endow(number: u64, bindings: &[(&str, &str)], goes_to: ResultGoesTo) -> Act {
     let bindings: BTreeMap<_, _> =
         bindings.iter().map(|(slot, name)| ((*slot).to_owned(), path(name))).collect();
-    mail(MailAct::EndowCode { number: MessageNumber(number), bindings, goes_to, result_name: None })
+    mail(MailAct::EndowCode {
+        number: MessageNumber(number),
+        bindings,
+        vat: None,
+        goes_to,
+        result_name: None,
+    })
 }
 
 pub(crate) fn bind(slot: &str, target: Target, names: &[&str]) -> Binding {

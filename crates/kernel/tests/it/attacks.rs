@@ -444,7 +444,7 @@ fn a_token_of_somebody_else() {
     assert_eq!(w.fault(fae, share("@self")), Fault::NoToken.to_string(), "a token is not given anew");
     w.as_agent(fae, Act::Grant(GrantAct::Accept { token, path: path("cap") }));
     let id = w.id(fae, "cap");
-    assert_eq!(w.behind(id), Ok(Formula::Mount { path: "/cap".to_owned() }));
+    assert_eq!(w.behind(id), Ok(Formula::Mount { path: "/cap".to_owned(), read_only: false }));
 }
 
 #[test]
@@ -455,6 +455,7 @@ fn a_guest_that_cancels_what_others_made_of_a_shared_thing() {
     let (eval, promise) = w.parked(
         host,
         mail(MailAct::Evaluate {
+            vat: None,
             source: text("cap"),
             names: vec!["cap".to_owned()],
             paths: vec![path("cap")],

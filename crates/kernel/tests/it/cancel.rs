@@ -160,8 +160,13 @@ fn by_name_ends_what_was_made_of_it_and_nothing_beside_it() {
     };
     let (narrow, wide, other) = (run_with(&mut w, "narrow"), run_with(&mut w, "cap"), w.start());
     let names = vec!["cap".to_owned()];
-    let evaluate =
-        MailAct::Evaluate { source: text("1"), names, paths: vec![path("cap")], result_name: None };
+    let evaluate = MailAct::Evaluate {
+        vat: None,
+        source: text("1"),
+        names,
+        paths: vec![path("cap")],
+        result_name: None,
+    };
     let (_, promise) = w.parked(host, mail(evaluate));
     let state = |w: &mut World| [narrow, wide, other].map(|run| is_over(w, run));
     w.as_agent(host, cancel_name("narrow"));
@@ -324,6 +329,7 @@ fn what_comes_of_endowed_work_after_it_was_withdrawn_stays_with_the_host() {
 fn a_guests_own_code_is_cancelled_by_the_name_of_its_promise() {
     let (mut w, _, fae) = with_fae();
     let evaluate = MailAct::Evaluate {
+        vat: None,
         source: text("1"),
         names: vec![],
         paths: vec![],

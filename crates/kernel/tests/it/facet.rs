@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::command::{Binding, Command, Start, Target};
 use kernel::facet::{self, Facet, Follow, Live, Need, Plan, Refusal, Support};
-use kernel::formula::Sealed;
+use kernel::formula::{Sealed, Tree};
 use kernel::hub::View;
 use kernel::run::{Input, Shape};
 use kernel::{BlobHash, FormulaId, MessageNumber, NamePath, Pattern, Value, table};
@@ -12,6 +12,7 @@ use kernel::{BlobHash, FormulaId, MessageNumber, NamePath, Pattern, Value, table
 use crate::map_store::MapStore;
 use crate::world::{env, methods, program, text};
 
+mod files;
 mod surface;
 mod table_of_calls;
 
@@ -165,6 +166,16 @@ impl Desk {
                 Need::Digest { .. } => return Ok("digest".to_owned()),
                 Need::Stream { bytes, .. } => return Ok(format!("stream {bytes} bytes")),
                 Need::Take(take) => ("take, ".to_owned(), take.with(BlobHash::of(b"taken"), 5)),
+                Need::Files(call) => return Ok(self.files(&call)),
+                Need::Directory(bind) => {
+                    let path = format!("/real{}", bind.path);
+                    (format!("look for {:?}, ", bind.path), bind.with(path))
+                }
+                Need::Tree(keep) => {
+                    let tree = Tree { hash: BlobHash::of(b"tree"), sha256: "5eed".to_owned() };
+                    ("keep, ".to_owned(), keep.with(tree))
+                }
+                Need::Stage(stage) => (format!("copy {} and ", self.files(&stage.from)), stage.make),
                 Need::Follow(follow) => return self.follow(follow),
                 Need::Terminate => return Ok("terminate".to_owned()),
             },
@@ -175,6 +186,18 @@ impl Desk {
         let outcome = kernel::apply(&mut after, &env(self.ticks), command)?;
         self.store = after;
         Ok(format!("{said}{:?}", facet::result(&action.then, &outcome.reply)))
+    }
+
+    /// What is to be done with files, and where, if it may be.
+    fn files(&mut self, call: &facet::FileCall) -> String {
+        let now_ms = env(self.ticks).now_ms();
+        match facet::ground(&mut self.store, now_ms, call) {
+            Ok(ground) => {
+                let through = call.through.len();
+                format!("{:?} in {:?} through {through} grants", call.op, ground.formula)
+            }
+            Err(refusal) => format!("{}: {refusal}", refusal.class()),
+        }
     }
 
     /// What is there when following begins.
@@ -267,6 +290,9 @@ fn facets() -> Vec<(&'static str, &'static Facet)> {
         "handle",
         "readable-blob",
         "mount",
+        "scratch-mount",
+        "mount-file",
+        "readable-tree",
         "resolver",
         "vat",
         "promise",

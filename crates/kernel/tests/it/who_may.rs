@@ -54,7 +54,8 @@ fn what_a_guest_may_not_do() {
     w.start();
     let mail_of_eve = define(code("x", &[]), None);
     w.ask(eve, mail_of_eve);
-    let evaluate = MailAct::Evaluate { source: text("1"), names: vec![], paths: vec![], result_name: None };
+    let evaluate =
+        MailAct::Evaluate { vat: None, source: text("1"), names: vec![], paths: vec![], result_name: None };
     let (eval, _) = w.parked(w.host, mail(evaluate));
     for (act, told) in acts(eval) {
         assert_eq!(w.fault(fae, act), format!("not allowed: {told}"));
@@ -65,8 +66,15 @@ fn what_a_guest_may_not_do() {
 fn what_is_the_daemons_alone() {
     let mut w = World::new();
     let second = w.agent(AgentKind::Host, "second");
-    let evaluate =
-        || mail(MailAct::Evaluate { source: text("1"), names: vec![], paths: vec![], result_name: None });
+    let evaluate = || {
+        mail(MailAct::Evaluate {
+            vat: None,
+            source: text("1"),
+            names: vec![],
+            paths: vec![],
+            result_name: None,
+        })
+    };
     let (eval, _) = w.parked(second, evaluate());
     for (act, told) in acts(eval).into_iter().filter(|(_, told)| told.contains("daemon")) {
         assert_eq!(w.fault(second, act.clone()), format!("not allowed: {told}"));

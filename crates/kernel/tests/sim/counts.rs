@@ -100,6 +100,7 @@ names!(ACTS, act_name, Act, {
     Act::Name(NameAct::Move { .. }) => "name: move",
     Act::Name(NameAct::Copy { .. }) => "name: copy",
     Act::Name(NameAct::MakeDirectory { .. }) => "name: make directory",
+    Act::Name(NameAct::Provide { .. }) => "name: provide",
     Act::Name(NameAct::Within { .. }) => "name: within",
     Act::Provide(_) => "provide",
     Act::Grant(GrantAct::Share { .. }) => "grant: share",
@@ -111,6 +112,7 @@ names!(ACTS, act_name, Act, {
     Act::Mail(act) if matches!(**act, MailAct::SendValue { .. }) => "mail: send value",
     Act::Mail(act) if matches!(**act, MailAct::Request { .. }) => "mail: request",
     Act::Mail(act) if matches!(**act, MailAct::Resolve { .. }) => "mail: resolve",
+    Act::Mail(act) if matches!(**act, MailAct::ResolveWith { .. }) => "mail: resolve with",
     Act::Mail(act) if matches!(**act, MailAct::Reject { .. }) => "mail: reject",
     Act::Mail(act) if matches!(**act, MailAct::Adopt { .. }) => "mail: adopt",
     Act::Mail(act) if matches!(**act, MailAct::Dismiss { .. }) => "mail: dismiss",
@@ -126,6 +128,7 @@ names!(ACTS, act_name, Act, {
     Act::Mail(_) => "mail: evaluate",
     Act::Cancel { what: Cancel::Name { .. }, .. } => "cancel: name",
     Act::Cancel { what: Cancel::Run { .. }, .. } => "cancel: run",
+    Act::Cancel { what: Cancel::Vat { .. }, .. } => "cancel: place to run",
     Act::Evaluated { .. } => "evaluated",
     Act::Collect { .. } => "collect",
 });

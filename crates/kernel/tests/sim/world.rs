@@ -279,6 +279,12 @@ impl World {
         self.letters.get(&agent.number)?.get(&number.0)?.message
     }
 
+    /// What a path of an agent's leads to.
+    pub(crate) fn found(&mut self, agent: FormulaId, path: &str) -> Option<FormulaId> {
+        let view = kernel::hub::View { agent, now_ms: self.now_ms };
+        view.identify(&mut self.store, &kernel::NamePath::parse(path).ok()?).ok()
+    }
+
     pub(crate) fn is_alive(&mut self, id: &FormulaId) -> bool {
         self.store.get(Table::Formula, &NOBODY, &id.number).unwrap().is_some()
     }

@@ -57,6 +57,7 @@ fn job() {
         "fill-commit" => fill_commit(dir),
         "make" => put(&open(dir), "kept", b"1").unwrap(),
         "refused" => refused(dir),
+        "sweep" => crate::sweep::child(dir),
         "verify" => assert_eq!(get(&open(dir), "kept").as_deref(), Some(b"1".as_slice())),
         other => panic!("no job {other}"),
     }

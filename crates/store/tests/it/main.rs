@@ -18,6 +18,7 @@ mod group;
 mod medium;
 mod ownership;
 mod power;
+mod sweep;
 
 use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table, Txn};
 use store::{Options, Store, WriteError};

@@ -11,8 +11,9 @@ use switchboard::{Key, Outcome, Ref};
 use worker::World as _;
 
 use super::convert::{self, Interfaces};
-use super::home::{Context, Home, Object, type_error};
+use super::home::{Context, Home, type_error};
 use super::perform::piece;
+use super::thing::Object;
 
 /// How many events or messages are read at a time.
 const BATCH: usize = 256;

@@ -4,18 +4,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use kernel::event::Change;
 use kernel::facet::Live;
-use kernel::formula::Formula;
-use kernel::table::PromiseRow;
-use kernel::txn::{Owner, ReadTxn, StoreFault};
-use kernel::{FormulaId, MessageNumber, query, table};
+use kernel::txn::Owner;
+use kernel::{BlobHash, FormulaId};
 use passable::{Remote, Value};
-use switchboard::{Action, Call, Full, Key, Name, Outcome, Party, Ref, Side, Switchboard, To};
+use switchboard::{Action, Call, Full, Key, Name, Party, Ref, Side, Switchboard, To};
 
 use super::convert::{self, Interfaces};
+use super::files::Task;
 use super::follow::Feed;
 use super::gateway::Entrance;
+use super::thing::{Cause, Object, Part, Thing};
 use super::upload::Upload;
 use super::writes::Underway;
 use crate::daemon::desk::Desk;
@@ -26,6 +25,8 @@ pub struct Context<'a> {
     pub desk: &'a Desk,
     /// The table of live references.
     pub board: &'a Mutex<Switchboard>,
+    /// Has something done where it holds up nobody; `false` if too much waits already.
+    pub later: &'a dyn Fn(Task) -> bool,
 }
 
 impl Context<'_> {
@@ -35,78 +36,19 @@ impl Context<'_> {
     }
 }
 
-/// One of the objects that a client can see.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Thing {
-    /// A formula.
-    Object(Object),
-    /// A promise of the store's.
-    Promise {
-        /// The promise.
-        id: FormulaId,
-        /// The agent on whose behalf it is waited for.
-        agent: FormulaId,
-    },
-    /// Whether a promise of the store's was kept, in a word, once it settles.
-    Settled {
-        /// The promise.
-        id: FormulaId,
-    },
-    /// That a message was dismissed, once it is.
-    Dismissed {
-        /// In whose mailbox.
-        agent: FormulaId,
-        /// Its number there.
-        number: MessageNumber,
-    },
-    /// An iterator.
-    Iterator,
-    /// What a client of the gateway sees first.
-    Entrance,
-}
-
-impl Thing {
-    /// What settles it, if it is a promise.
-    fn cause(&self) -> Option<Cause> {
-        match self {
-            Thing::Promise { id, .. } | Thing::Settled { id } => Some(Cause::Settled(*id)),
-            Thing::Dismissed { agent, number } => Some(Cause::Dismissed(*agent, *number)),
-            Thing::Object(_) | Thing::Iterator | Thing::Entrance => None,
-        }
-    }
-}
-
-/// What settles a promise here, as events tell it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Cause {
-    Settled(FormulaId),
-    Dismissed(FormulaId, MessageNumber),
-}
-
-/// A formula as somebody reaches it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Object {
-    /// The formula.
-    pub id: FormulaId,
-    /// The agent on whose behalf it is called.
-    pub agent: FormulaId,
-    /// The grants through which it was found: it can be used as long as they last.
-    pub through: Vec<FormulaId>,
-}
-
 /// All that one client sees.
 pub struct Home {
     pub(super) side: Side,
-    things: HashMap<Key, (Thing, Ref)>,
+    pub(super) things: HashMap<Key, (Thing, Ref)>,
     keys: HashMap<Thing, Key>,
     references: HashMap<Ref, Key>,
     next: Key,
     /// Promises that must be looked at.
-    fresh: BTreeSet<Key>,
+    pub(super) fresh: BTreeSet<Key>,
     /// Promises that have not settled, by what settles them.
-    waiting: HashMap<Cause, BTreeSet<Key>>,
+    pub(super) waiting: HashMap<Cause, BTreeSet<Key>>,
     /// Under whom events about these are recorded, and up to which event they are known.
-    cursors: HashMap<Owner, u64>,
+    pub(super) cursors: HashMap<Owner, u64>,
     pub(super) feeds: HashMap<Key, Feed>,
     pub(super) uploads: HashMap<u64, Upload>,
     /// Calls that wait for the disk, in their order.
@@ -198,10 +140,23 @@ impl Home {
                     pins.extend(&object.through);
                 }
                 Thing::Promise { id, .. } | Thing::Settled { id } => drop(pins.insert(*id)),
+                Thing::Part(part) => {
+                    pins.insert(part.root.id);
+                    pins.extend(&part.root.through);
+                }
                 Thing::Dismissed { .. } | Thing::Iterator | Thing::Entrance => {}
             }
         }
         pins
+    }
+
+    /// The trees that the client refers to and no formula does.
+    pub fn trees(&self) -> BTreeSet<BlobHash> {
+        let taken = self.things.values().filter_map(|(thing, _)| match thing {
+            Thing::Part(part) => part.taken.as_ref(),
+            _ => None,
+        });
+        taken.map(|tree| tree.hash).collect()
     }
 
     /// The client is gone.
@@ -248,6 +203,21 @@ impl Home {
             self.feeds.insert(*key, feed);
         }
         Ok(Value::remotable_alleged(reference, "Alleged: AsyncIterator"))
+    }
+
+    /// Something that was looked up in what has files.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn part(&mut self, board: &mut Switchboard, part: Part) -> Result<Value<Ref>, Full> {
+        let interface = part.kind.interface();
+        let reference = self.intern(board, Thing::Part(Box::new(part)))?;
+        Ok(Value::remotable_alleged(reference, format!("Alleged: {interface}")))
+    }
+
+    /// What a live reference stands for; `None` if it is the client's own.
+    pub fn thing(&self, reference: Ref) -> Option<&Thing> {
+        self.things.get(self.references.get(&reference)?).map(|(thing, _)| thing)
     }
 
     fn forget(&mut self, key: Key) {
@@ -308,10 +278,10 @@ impl Home {
 
     /// The formula that a live reference stands for; `None` if it is the client's own.
     pub fn formula(&self, reference: Ref) -> Option<FormulaId> {
-        match &self.things.get(self.references.get(&reference)?)?.0 {
+        match self.thing(reference)? {
             Thing::Object(object) => Some(object.id),
             Thing::Promise { id, .. } => Some(*id),
-            Thing::Settled { .. } | Thing::Dismissed { .. } | Thing::Iterator | Thing::Entrance => None,
+            _ => None,
         }
     }
 
@@ -359,6 +329,9 @@ impl Home {
             (Some((_, Thing::Object(object))), Call::Method(Name::Text(name), args)) => {
                 self.perform(context, &object, &name.to_str_lossy(), args, answer)
             }
+            (Some((_, Thing::Part(part))), Call::Method(Name::Text(name), args)) => {
+                self.perform_part(context, &part, &name.to_str_lossy(), args, answer)
+            }
             (Some((_, Thing::Entrance)), Call::Method(name, args)) => Some(self.enter(context, name, args)),
             (Some((key, Thing::Iterator)), Call::Method(Name::Text(name), args)) => {
                 self.iterate(context, key, &name.to_str_lossy(), args, answer)
@@ -371,166 +344,6 @@ impl Home {
             context.board().resolve(self.side, answer, outcome);
         }
         self.look_at_promises(context);
-    }
-
-    /// Settles promises and feeds iterators.
-    pub fn look_around(&mut self, context: &Context<'_>) {
-        self.read_events(context);
-        self.look_at_promises(context);
-        self.feed_all(context);
-    }
-
-    /// Which promises have to be looked at again, by what the events since the last time say.
-    fn read_events(&mut self, context: &Context<'_>) {
-        if self.waiting.is_empty() {
-            self.cursors.clear();
-            return;
-        }
-        let (cursors, causes) = (&mut self.cursors, &mut Vec::new());
-        // What cannot be read now is read at the next news.
-        let _ = context.desk.daemon.read(|txn| {
-            for (owner, seen) in cursors.iter_mut() {
-                read_causes(txn, owner, seen, causes)?;
-            }
-            Ok(())
-        });
-        for cause in causes {
-            self.fresh.extend(self.waiting.remove(cause).unwrap_or_default());
-        }
-    }
-
-    /// Settles what the store says has settled.
-    fn look_at_promises(&mut self, context: &Context<'_>) {
-        // A promise's value may hold another promise, which is looked at as well.
-        while !self.fresh.is_empty() {
-            let keys = std::mem::take(&mut self.fresh);
-            let looked: Vec<(Key, Thing, Ref)> = keys
-                .into_iter()
-                .filter_map(|key| self.things.get(&key).map(|(thing, found)| (key, thing.clone(), *found)))
-                .collect();
-            let found = context.desk.daemon.read(|txn| {
-                looked.iter().map(|(_, thing, _)| look(txn, thing)).collect::<Result<Vec<_>, _>>()
-            });
-            match found {
-                Ok(states) => {
-                    for ((key, _, reference), state) in looked.into_iter().zip(states) {
-                        self.learn(context, key, reference, state);
-                    }
-                }
-                // What cannot be read now fails: nobody would look again.
-                Err(failure) => {
-                    let mut board = context.board();
-                    for (_, _, reference) in looked {
-                        let error = Value::error("Error", failure.message.raw().to_owned());
-                        board.resolve(self.side, reference, Err(error));
-                    }
-                }
-            }
-        }
-    }
-
-    fn learn(&mut self, context: &Context<'_>, key: Key, reference: Ref, state: State) {
-        let outcome: Outcome = match state {
-            State::Pending { cause, owner, seen } => {
-                self.waiting.entry(cause).or_default().insert(key);
-                // Events that others have not seen yet are not passed over.
-                self.cursors.entry(owner).or_insert(seen);
-                return;
-            }
-            State::Word(word) => Ok(word.map_or(Value::undefined(), Value::string)),
-            State::Broken(reason) => Err(Value::error("Error", reason)),
-            State::Kept { value, interfaces, agent, id } => {
-                let reach = Object { id, agent, through: vec![] };
-                let shown = self.show(&mut context.board(), &convert::live(&value), &interfaces, &reach);
-                shown.map_err(|full| Value::error("Error", full.to_string()))
-            }
-        };
-        context.board().resolve(self.side, reference, outcome);
-    }
-}
-
-/// What is known of a promise.
-enum State {
-    /// Nothing yet: what settles it, under whom that is recorded, and the last event before this was said.
-    Pending { cause: Cause, owner: Owner, seen: u64 },
-    /// A word, or nothing.
-    Word(Option<&'static str>),
-    /// It was broken.
-    Broken(String),
-    /// It has a value.
-    Kept { value: kernel::Value, interfaces: Interfaces, agent: FormulaId, id: FormulaId },
-}
-
-fn look(txn: &mut dyn ReadTxn, thing: &Thing) -> Result<State, StoreFault> {
-    let last = |txn: &mut dyn ReadTxn, owner: &Owner| {
-        Ok::<_, StoreFault>(kernel::head::log_end(txn, owner)?.map_or(0, |end| end.seq))
-    };
-    Ok(match thing {
-        Thing::Promise { id, .. } | Thing::Settled { id } => match table::promise(txn, id)? {
-            Some(PromiseRow::Pending) => {
-                let row = table::formula(txn, id)?;
-                let Some(Formula::Promise { asker, .. }) = row.map(|row| row.formula) else {
-                    return Ok(State::Broken("the promise was collected".to_owned()));
-                };
-                let seen = last(txn, &asker.0)?;
-                State::Pending { cause: Cause::Settled(*id), owner: asker.0, seen }
-            }
-            Some(PromiseRow::Fulfilled { value }) => match thing {
-                Thing::Promise { agent, .. } => {
-                    let interfaces = convert::interfaces(txn, &convert::live(&value))?;
-                    State::Kept { value, interfaces, agent: *agent, id: *id }
-                }
-                _ => State::Word(Some("fulfilled")),
-            },
-            Some(PromiseRow::Rejected { reason }) => match thing {
-                Thing::Promise { .. } => State::Broken(reason),
-                _ => State::Word(Some("rejected")),
-            },
-            None => State::Broken("the promise was collected".to_owned()),
-        },
-        Thing::Dismissed { agent, number } => {
-            let letter = query::message(txn, agent, *number)?;
-            match letter.is_some_and(|letter| letter.message.is_some()) {
-                true => {
-                    let cause = Cause::Dismissed(*agent, *number);
-                    State::Pending { cause, owner: agent.number, seen: last(txn, &agent.number)? }
-                }
-                false => State::Word(None),
-            }
-        }
-        Thing::Object(_) | Thing::Iterator | Thing::Entrance => State::Word(None),
-    })
-}
-
-/// What the events of one agent since `seen` settle.
-fn read_causes(
-    txn: &mut dyn ReadTxn,
-    owner: &Owner,
-    seen: &mut u64,
-    causes: &mut Vec<Cause>,
-) -> Result<(), StoreFault> {
-    /// How many events are read at a time.
-    const BATCH: usize = 256;
-    loop {
-        let events = query::events(txn, owner, *seen, BATCH)?;
-        let full = events.len() == BATCH;
-        for event in events {
-            *seen = event.seq;
-            match event.change {
-                Change::Settled { promise, .. } => causes.push(Cause::Settled(promise)),
-                Change::Dismissed { number } => {
-                    // All agents of a store are of one node.
-                    if let Some(endo) = table::endo(txn)? {
-                        let agent = FormulaId { number: *owner, node: endo.node };
-                        causes.push(Cause::Dismissed(agent, number));
-                    }
-                }
-                _ => {}
-            }
-        }
-        if !full {
-            return Ok(());
-        }
     }
 }
 

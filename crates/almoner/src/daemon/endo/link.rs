@@ -4,19 +4,22 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use captp::netstring::{Decoder, LONGEST};
 use captp::{Message, Options, Session};
-use kernel::FormulaId;
+use kernel::{BlobHash, FormulaId};
 use passable::Value;
 use switchboard::{Full, Ref, Switchboard};
 
 use super::Shared;
+use super::files::{Came, Queue};
 use super::home::{Context, Home};
 use super::out::Out;
+use super::thing::Object;
 use crate::daemon::serve::Server;
+use crate::exit::Failure;
 
 /// How long a client that is let go of gets to take what it was sent.
 const FAREWELL: Duration = Duration::from_millis(200);
@@ -25,6 +28,8 @@ const FAREWELL: Duration = Duration::from_millis(200);
 pub struct Link {
     state: Mutex<State>,
     out: Out,
+    /// What is done on a thread of its own.
+    pub(super) queue: Queue,
     /// Whether it came by the gateway and has shown no good token yet.
     outside: AtomicBool,
 }
@@ -64,8 +69,12 @@ impl Link {
 
     fn of(board: &mut Switchboard, stream: UnixStream, home: Home, root: Value<Ref>) -> Result<Link, Full> {
         let session = Session::open(board, root, Options::default())?;
-        let state = Mutex::new(State { session, home, told: 0 });
-        Ok(Link { state, out: Out::new(stream), outside: AtomicBool::new(false) })
+        Ok(Link {
+            state: Mutex::new(State { session, home, told: 0 }),
+            out: Out::new(stream),
+            queue: Queue::default(),
+            outside: AtomicBool::new(false),
+        })
     }
 
     /// Whether it came by the gateway and has shown no good token yet.
@@ -93,7 +102,7 @@ impl Link {
     }
 
     /// Reads and does what is asked until the client goes. Runs on a thread of its own.
-    pub fn read(&self, shared: &Weak<Shared>, mut stream: UnixStream) {
+    pub fn read(self: &Arc<Self>, shared: &Weak<Shared>, mut stream: UnixStream) {
         let mut decoder = Decoder::new(LONGEST);
         let mut buffer = vec![0; 64 << 10];
         let reason = loop {
@@ -119,7 +128,12 @@ impl Link {
     }
 
     /// Does all that has come; a reason when the connection is over.
-    fn take_in(&self, shared: &Shared, server: &Server, decoder: &mut Decoder) -> Option<String> {
+    fn take_in(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        server: &Server,
+        decoder: &mut Decoder,
+    ) -> Option<String> {
         loop {
             if !self.out.wait_for_room() {
                 return Some("the client takes nothing".to_owned());
@@ -131,7 +145,8 @@ impl Link {
             };
             let mut state = self.lock();
             let State { session, home, told } = &mut *state;
-            let context = Context { desk: &server.desk, board: &shared.board };
+            let later = |task| self.later(shared, task);
+            let context = Context { desk: &server.desk, board: &shared.board, later: &later };
             let Some(message) = message else {
                 // All that has come is under way: now it is waited for.
                 home.work_through(&context);
@@ -172,16 +187,43 @@ impl Link {
     }
 
     /// Something in the store is new: settles promises and feeds iterators.
-    pub fn look_around(&self, shared: &Shared, server: &Server) {
+    pub fn look_around(self: &Arc<Self>, shared: &Arc<Shared>, server: &Server) {
         let mut state = self.lock();
         let State { session, home, .. } = &mut *state;
         if session.over().is_some() || !home.waits() {
             return;
         }
-        let context = Context { desk: &server.desk, board: &shared.board };
+        let later = |task| self.later(shared, task);
+        let context = Context { desk: &server.desk, board: &shared.board, later: &later };
         home.look_around(&context);
         home.work_through(&context);
         self.flush(shared, session);
+    }
+
+    /// What was done on a thread of its own is done.
+    pub fn came(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        reach: Object,
+        answer: Ref,
+        came: Result<Came, Failure>,
+    ) {
+        let Some(server) = shared.server.upgrade() else { return };
+        let mut state = self.lock();
+        let State { session, home, .. } = &mut *state;
+        if session.over().is_some() {
+            return;
+        }
+        let later = |task| self.later(shared, task);
+        let context = Context { desk: &server.desk, board: &shared.board, later: &later };
+        home.came(&context, reach, answer, came);
+        home.work_through(&context);
+        self.flush(shared, session);
+    }
+
+    /// The trees that the client refers to and no formula does.
+    pub fn trees(&self) -> BTreeSet<BlobHash> {
+        self.lock().home.trees()
     }
 
     /// What the client refers to.
@@ -191,6 +233,7 @@ impl Link {
 
     /// Ends the connection, and tells the client why if it still listens.
     pub fn end(&self, shared: &Shared, reason: &str) {
+        self.queue.clear();
         let mut state = self.lock();
         let State { session, home, .. } = &mut *state;
         {

@@ -5,12 +5,16 @@
 //! that settle when the store says so, and iterators over what comes. One more thread looks at the news for all of them.
 
 mod convert;
+mod files;
 mod follow;
 mod gateway;
 mod home;
 mod link;
 mod out;
+mod part;
 mod perform;
+mod settle;
+mod thing;
 mod upload;
 mod writes;
 
@@ -22,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use kernel::{FormulaId, table};
+use kernel::{BlobHash, FormulaId, table};
 use switchboard::Switchboard;
 use worker::World as _;
 
@@ -177,6 +181,12 @@ impl Endo {
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
         links.iter().flat_map(|link| link.pins()).collect()
+    }
+
+    /// The trees that clients refer to and no formula does: their bytes must stay.
+    pub fn trees(&self) -> BTreeSet<BlobHash> {
+        let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
+        links.iter().flat_map(|link| link.trees()).collect()
     }
 }
 

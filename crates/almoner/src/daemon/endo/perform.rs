@@ -15,10 +15,11 @@ use worker::definition::Bundle;
 
 use super::convert::{self, Interfaces};
 use super::follow::Feed;
-use super::home::{Context, Home, Object};
+use super::home::{Context, Home};
+use super::thing::Object;
 use super::writes;
 use crate::control::protocol::{Response, RunRequest};
-use crate::daemon::{agents, secrets, start_run, world};
+use crate::daemon::{agents, secrets, start_run, tree, world};
 use crate::exit::{Exit, Failure};
 
 /// What came of a call.
@@ -32,7 +33,7 @@ enum Done {
 }
 
 /// Why a call fails.
-pub(super) enum Trouble {
+pub enum Trouble {
     Refusal(Refusal),
     Failure(Box<Failure>),
     Full(switchboard::Full),
@@ -101,6 +102,7 @@ impl Home {
         if foreign.is_some() && !matches!(method, "storeBlob" | "storeTree" | "reverseLookup") {
             return Err(Trouble::Plain("not durable: give it a name first".to_owned()));
         }
+        let given = args.first().and_then(passable::Value::as_reference).copied();
         let args = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
         if writes::is_command(method) {
             if self.is_full() {
@@ -113,9 +115,8 @@ impl Home {
         self.settle(context);
         let daemon = &context.desk.daemon;
         let view = daemon.view(object.agent);
-        let (plan, acting) = daemon.read(|txn| plan(txn, &view, object, method, &args))?;
-        let reach = Object { agent: acting, ..object.clone() };
-        self.go_on(context, reach, plan?, foreign, answer)
+        let (plan, reach) = daemon.read(|txn| plan(txn, &view, object, method, &args))?;
+        self.go_on(context, reach, plan?, foreign, given, answer)
     }
 
     /// Does what was planned. `None` if the answer comes later.
@@ -125,29 +126,21 @@ impl Home {
         reach: Object,
         plan: Plan,
         foreign: Option<Ref>,
+        given: Option<Ref>,
         answer: Ref,
     ) -> Result<Option<passable::Value<Ref>>, Trouble> {
-        match self.carry_out(context, &reach, plan, foreign, answer)? {
-            Done::Value(value, through) => self.conclude(context, reach, value, through).map(Some),
+        match self.carry_out(context, &reach, plan, foreign, given, answer)? {
+            Done::Value(value, through) => {
+                let through = reach.through.into_iter().chain(through).collect();
+                self.hand_over(context, &convert::live(&value), &Object { through, ..reach }).map(Some)
+            }
             Done::Later => Ok(None),
             Done::Live(value) => Ok(Some(value)),
         }
     }
 
-    /// Makes the answer of a call live; its references were found through these grants, too.
-    pub(super) fn conclude(
-        &mut self,
-        context: &Context<'_>,
-        reach: Object,
-        value: Value,
-        through: Vec<FormulaId>,
-    ) -> Result<passable::Value<Ref>, Trouble> {
-        let reach = Object { through: reach.through.into_iter().chain(through).collect(), ..reach };
-        self.hand_over(context, &convert::live(&value), &reach)
-    }
-
     /// Makes a value of the store's live.
-    fn hand_over(
+    pub(super) fn hand_over(
         &mut self,
         context: &Context<'_>,
         value: &passable::Value<Live>,
@@ -167,7 +160,7 @@ impl Home {
     }
 
     /// What a client says, as the store takes it.
-    fn tell(&self, value: &passable::Value<Ref>) -> Value {
+    pub(super) fn tell(&self, value: &passable::Value<Ref>) -> Value {
         let told = convert::rebuild(value, &mut |remote: &Remote<Ref>, _| {
             let foreign = FormulaId { number: FOREIGN, node: FOREIGN };
             // What a client says of an interface is no news.
@@ -186,6 +179,7 @@ impl Home {
         reach: &Object,
         plan: Plan,
         foreign: Option<Ref>,
+        given: Option<Ref>,
         answer: Ref,
     ) -> Result<Done, Trouble> {
         let desk = context.desk;
@@ -199,15 +193,11 @@ impl Home {
         };
         match need {
             Need::Bytes { bytes, next } => {
-                start_run::put(desk, &bytes)?;
+                start_run::upload(desk, &bytes)?;
                 plain(act(context, *next)?)
             }
             Need::Read { hash, read_as, .. } => plain(read_as.value(&blob(context, &hash)?)?),
-            Need::Digest { hash } => {
-                use sha2::Digest as _;
-                let digest = sha2::Sha256::digest(blob(context, &hash)?);
-                plain(Value::string(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
-            }
+            Need::Digest { hash } => plain(Value::string(tree::sha256(&blob(context, &hash)?))),
             Need::Stream { hash, .. } => {
                 let feed = Feed::bytes(blob(context, &hash)?);
                 Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
@@ -219,6 +209,22 @@ impl Home {
                 }
                 None => Err(Trouble::Plain("the reader must be an object of the caller's".to_owned())),
             },
+            Need::Files(call) => {
+                self.begin_files(context, reach, call, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Directory(bind) => {
+                self.bind_directory(context, reach, bind, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Tree(keep) => {
+                self.keep_tree(context, reach, keep, given, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Stage(stage) => {
+                self.stage_tree(context, reach, stage, answer)?;
+                Ok(Done::Later)
+            }
             Need::Follow(follow) => {
                 let feed = start_feed(context, follow, reach)?;
                 Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
@@ -245,7 +251,8 @@ impl Home {
     }
 }
 
-/// What comes of a call, and the agent who acts. What was reached through a grant that has ended is refused.
+/// What comes of a call, and as whom and through what its answer is reached. What was reached through a grant that has
+/// ended is refused.
 ///
 /// # Errors
 /// When the store fails.
@@ -255,23 +262,25 @@ pub(super) fn plan(
     object: &Object,
     method: &str,
     args: &[Value],
-) -> Result<(Result<Plan, Refusal>, FormulaId), StoreFault> {
+) -> Result<(Result<Plan, Refusal>, Object), StoreFault> {
     for grant in &object.through {
         if let Some(finding) = table::reach(txn, grant)?.and_then(|reached| reached.ended(view.now_ms)) {
             let refusal = kernel::command::Fault::Revoked(finding.message);
-            return Ok((Err(refusal.into()), object.agent));
+            return Ok((Err(refusal.into()), object.clone()));
         }
     }
+    let mut reach = object.clone();
     // Whoever reaches an agent acts as the agent, and what it finds is the agent's.
-    let acting = match table::reach(txn, &object.id)? {
-        Some(reached) => match reached.formula {
-            Formula::Host { .. } | Formula::Guest { .. } => reached.id,
-            Formula::Endo { host, .. } => host,
-            _ => object.agent,
-        },
-        None => object.agent,
-    };
-    Ok((facet::plan(txn, view, &object.id, method, args), acting))
+    match table::reach(txn, &object.id)?.map(|reached| (reached.id, reached.formula)) {
+        Some((id, Formula::Host { .. } | Formula::Guest { .. })) => reach.agent = id,
+        Some((_, Formula::Endo { host, .. })) => reach.agent = host,
+        _ => {}
+    }
+    // What is found in something that somebody granted ends with that grant, however many calls it takes.
+    if table::grant(txn, &object.id)?.is_some() && !reach.through.contains(&object.id) {
+        reach.through.push(object.id);
+    }
+    Ok((facet::plan(txn, view, &object.id, method, args), reach))
 }
 
 /// Applies a command; what its reply means.
@@ -280,7 +289,7 @@ pub fn apply(context: &Context<'_>, action: Action) -> Result<Value, Failure> {
     Ok(facet::result(&action.then, &outcome.reply))
 }
 
-fn act(context: &Context<'_>, action: Action) -> Result<Value, Trouble> {
+pub(super) fn act(context: &Context<'_>, action: Action) -> Result<Value, Trouble> {
     // What a message is not says so by itself.
     Ok(apply(context, action)?)
 }

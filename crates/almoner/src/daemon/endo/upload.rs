@@ -1,12 +1,13 @@
 //! Bytes that a client hands over: an iterator of its own is asked for piece after piece.
 
-use kernel::facet::TakeBytes;
+use kernel::facet::{FileOp, TakeBytes};
 use passable::{Text, Value, from_base64};
 use switchboard::{Call, Full, Name, Outcome, Ref};
 
-use super::convert;
-use super::home::{Context, Home, Object};
-use super::perform::apply;
+use super::files::{Came, Task};
+use super::home::{Context, Home};
+use super::perform::Trouble;
+use super::thing::{Object, Part};
 use crate::daemon::start_run;
 
 /// How many bytes one blob may have.
@@ -15,12 +16,19 @@ const LARGEST: usize = 256 << 20;
 /// How many blobs one client may hand over at a time.
 const MOST: usize = 16;
 
-/// A blob that is coming.
+/// Where bytes go.
+enum Into {
+    /// Beside the store, under a name.
+    Blob(Box<TakeBytes>, Object),
+    /// Into a file.
+    File(Box<Part>, FileOp),
+}
+
+/// Bytes that are coming.
 pub struct Upload {
-    take: TakeBytes,
+    into: Into,
     reader: Ref,
     bytes: Vec<u8>,
-    reach: Object,
     /// Settles when all is there.
     answer: Ref,
     /// The promise for the next piece.
@@ -40,13 +48,38 @@ impl Home {
         reach: Object,
         answer: Ref,
     ) -> Result<(), Full> {
+        self.begin_upload(context, reader, Into::Blob(Box::new(take), reach), answer)
+    }
+
+    /// The same for what goes into a file.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn upload_file(
+        &mut self,
+        context: &Context<'_>,
+        reader: Ref,
+        part: Part,
+        op: FileOp,
+        answer: Ref,
+    ) -> Result<(), Full> {
+        self.begin_upload(context, reader, Into::File(Box::new(part), op), answer)
+    }
+
+    fn begin_upload(
+        &mut self,
+        context: &Context<'_>,
+        reader: Ref,
+        into: Into,
+        answer: Ref,
+    ) -> Result<(), Full> {
         if self.uploads.len() >= MOST {
             return Err(Full { what: "blobs that are coming", limit: MOST });
         }
         context.board().hold(self.side, reader)?;
         self.last_upload += 1;
         let tag = self.last_upload;
-        self.uploads.insert(tag, Upload { take, reader, bytes: vec![], reach, answer, asked: None });
+        self.uploads.insert(tag, Upload { into, reader, bytes: vec![], answer, asked: None });
         self.ask(context, tag);
         Ok(())
     }
@@ -78,8 +111,7 @@ impl Home {
             Err(error) => return self.finish(context, tag, Err(error)),
         };
         if piece.get("done").and_then(Value::as_bool) == Some(true) {
-            let outcome = self.keep(context, tag);
-            return self.finish(context, tag, outcome);
+            return self.keep(context, tag);
         }
         let Some(text) = piece.get("value").and_then(Value::as_str) else {
             return self.finish(context, tag, wrong("a reader must give text in Base64"));
@@ -94,34 +126,41 @@ impl Home {
         self.ask(context, tag);
     }
 
-    fn keep(&mut self, context: &Context<'_>, tag: u64) -> Outcome {
-        let failed = |message: String| Err(Value::error("Error", message));
-        let Some(upload) = self.uploads.get(&tag) else { return failed("it was given up".to_owned()) };
-        let hash = match start_run::put(context.desk, &upload.bytes) {
-            Ok(hash) => hash,
-            Err(failure) => return failed(failure.message.raw().to_owned()),
-        };
-        let action = upload.take.clone().with(hash, upload.bytes.len() as u64);
-        let reach = upload.reach.clone();
-        match apply(context, action) {
-            Ok(value) => {
-                let value = convert::live(&value);
-                let interfaces = context.desk.daemon.read(|txn| convert::interfaces(txn, &value));
-                let interfaces = interfaces.unwrap_or_default();
-                let shown = self.show(&mut context.board(), &value, &interfaces, &reach);
-                shown.or_else(|full| failed(full.to_string()))
+    /// All is there: it is put where it belongs, where nobody waits for the disk.
+    fn keep(&mut self, context: &Context<'_>, tag: u64) {
+        let Some(upload) = self.uploads.remove(&tag) else { return };
+        self.let_go(context, upload.reader, upload.asked);
+        let answer = upload.answer;
+        let begun = match upload.into {
+            Into::File(part, op) => self.write_file(context, *part, op, upload.bytes, answer),
+            Into::Blob(take, reach) => {
+                let bytes = upload.bytes;
+                let work = Box::new(move |outside: &super::files::Outside| {
+                    let hash = start_run::upload(&outside.server()?.desk, &bytes)?;
+                    Ok(Came::Act(Box::new(take.with(hash, bytes.len() as u64))))
+                });
+                match (context.later)(Task { answer, reach, work }) {
+                    true => Ok(()),
+                    false => Err(Trouble::Plain("too many calls wait for files here".to_owned())),
+                }
             }
-            Err(failure) => failed(failure.message.raw().to_owned()),
+        };
+        if let Err(trouble) = begun {
+            context.board().resolve(self.side, answer, Err(trouble.to_value()));
+        }
+    }
+
+    fn let_go(&self, context: &Context<'_>, reader: Ref, asked: Option<Ref>) {
+        let mut board = context.board();
+        board.release(self.side, reader);
+        if let Some(asked) = asked {
+            board.release(self.side, asked);
         }
     }
 
     fn finish(&mut self, context: &Context<'_>, tag: u64, outcome: Outcome) {
         let Some(upload) = self.uploads.remove(&tag) else { return };
-        let mut board = context.board();
-        board.resolve(self.side, upload.answer, outcome);
-        board.release(self.side, upload.reader);
-        if let Some(asked) = upload.asked {
-            board.release(self.side, asked);
-        }
+        context.board().resolve(self.side, upload.answer, outcome);
+        self.let_go(context, upload.reader, upload.asked);
     }
 }

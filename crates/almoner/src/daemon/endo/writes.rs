@@ -7,15 +7,16 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use kernel::FormulaId;
 use kernel::command::{Command, Fault};
 use kernel::facet::{self, Plan, Refusal};
 use kernel::txn::{StoreFault, Txn};
 use store::WriteError;
 use switchboard::Ref;
 
-use super::home::{Context, Home, Object};
+use super::convert;
+use super::home::{Context, Home};
 use super::perform::{self, Trouble};
+use super::thing::Object;
 use crate::daemon::world::{self, environment};
 
 /// How many calls of one connection are under way at most.
@@ -51,17 +52,15 @@ pub fn is_command(method: &str) -> bool {
 /// A call that is under way.
 pub struct Underway {
     answer: Ref,
-    /// What is called, and through what it was reached.
-    object: Object,
     came: Receiver<Result<Came, WriteError<Stopped>>>,
 }
 
 /// What came of a call in the writer's transaction.
 enum Came {
-    /// It was done: the answer, and the agent who acted.
-    Applied(kernel::Value, FormulaId),
-    /// It was no command after all, and nothing was changed; the agent who acts.
-    Planned(Box<Plan>, FormulaId),
+    /// It was done: the answer, and how it is reached.
+    Applied(kernel::Value, Object),
+    /// It was no command after all, and nothing was changed.
+    Planned(Box<Plan>, Object),
 }
 
 /// Why a call changed nothing.
@@ -98,15 +97,15 @@ impl Home {
         let (shared, engine) = (daemon.shared(), Arc::downgrade(&context.desk.engine));
         let (send, came) = sync_channel(1);
         let call = move |txn: &mut dyn Txn| {
-            let (plan, acting) = perform::plan(txn, &view, &target, &method, &args)?;
+            let (plan, reach) = perform::plan(txn, &view, &target, &method, &args)?;
             match plan.map_err(Stopped::Refused)? {
                 Plan::Act(action) => {
                     let command = Command { actor: action.actor, act: action.act, said: None };
                     let outcome = kernel::apply(txn, &env, command).map_err(Stopped::Fault)?;
                     let answer = facet::result(&action.then, &outcome.reply);
-                    Ok((Came::Applied(answer, acting), outcome.ready))
+                    Ok((Came::Applied(answer, reach), outcome.ready))
                 }
-                other => Ok((Came::Planned(Box::new(other), acting), vec![])),
+                other => Ok((Came::Planned(Box::new(other), reach), vec![])),
             }
         };
         // Whether or not the client is still there when it is durable, others hear of it and runs go on.
@@ -122,7 +121,7 @@ impl Home {
             });
             drop(send.send(result));
         });
-        self.underway.push(Underway { answer, object: object.clone(), came });
+        self.underway.push(Underway { answer, came });
         Ok(())
     }
 
@@ -133,16 +132,12 @@ impl Home {
 
     /// Waits until every call that is under way is durable, and answers each.
     pub(super) fn settle(&mut self, context: &Context<'_>) {
-        for Underway { answer, object, came } in std::mem::take(&mut self.underway) {
+        for Underway { answer, came } in std::mem::take(&mut self.underway) {
             let outcome = match came.recv().unwrap_or(Err(WriteError::Store(StoreFault::Closed))) {
-                Ok(Came::Applied(value, acting)) => {
-                    let reach = Object { agent: acting, ..object };
-                    self.conclude(context, reach, value, vec![]).map(Some)
+                Ok(Came::Applied(value, reach)) => {
+                    self.hand_over(context, &convert::live(&value), &reach).map(Some)
                 }
-                Ok(Came::Planned(plan, acting)) => {
-                    let reach = Object { agent: acting, ..object };
-                    self.go_on(context, reach, *plan, None, answer)
-                }
+                Ok(Came::Planned(plan, reach)) => self.go_on(context, reach, *plan, None, None, answer),
                 Err(WriteError::Refused(Stopped::Refused(refusal))) => Err(refusal.into()),
                 Err(WriteError::Refused(Stopped::Fault(fault))) => Err(world::fault_failure(&fault).into()),
                 Err(other) => Err(world::store_failure(other.to_string()).into()),

@@ -197,6 +197,7 @@ pub(super) fn endow_code(
     state: &mut State<'_>,
     number: MessageNumber,
     bindings: BTreeMap<String, NamePath>,
+    vat: Option<&NamePath>,
     goes_to: ResultGoesTo,
     result_name: Option<&NamePath>,
 ) -> Result<Reply, Fault> {
@@ -218,7 +219,7 @@ pub(super) fn endow_code(
     let delivery = Delivery { guest, promise, goes_to, message: number };
     let reply = park(
         state,
-        Code { source: program.source, ids, source_message: Some(number) },
+        Code { source: program.source, ids, vat: vat.cloned(), source_message: Some(number) },
         Some(delivery),
         result_name,
     )?;
@@ -250,7 +251,7 @@ pub(super) fn endow_worker(
                 check_slot(state, &binding.slot, slot, &id)?;
             }
             Target::Mount { path } => {
-                check_kind(&binding.slot, slot, &Formula::Mount { path: path.clone() })?;
+                check_kind(&binding.slot, slot, &Formula::Mount { path: path.clone(), read_only: false })?;
             }
             Target::Spool { path } => {
                 check_kind(&binding.slot, slot, &Formula::Spool { path: path.clone() })?;

@@ -21,6 +21,8 @@ use super::{Call, ask, asker, attach, wrong_kind};
 pub(super) struct Code {
     pub(super) source: Untrusted,
     pub(super) ids: BTreeMap<String, FormulaId>,
+    /// The name of the place where it runs; the actor's own without one.
+    pub(super) vat: Option<NamePath>,
     pub(super) source_message: Option<MessageNumber>,
 }
 
@@ -32,7 +34,7 @@ pub(super) fn park(
     result_name: Option<&NamePath>,
 ) -> Result<Reply, Fault> {
     let eval = state.fresh_id();
-    let vat = vat(state)?;
+    let vat = vat(state, code.vat.as_ref())?;
     let mut endowments = BTreeMap::new();
     for (name, id) in &code.ids {
         let gift = Gift::plain(eval, name).because_of(code.source_message);
@@ -57,7 +59,15 @@ pub(super) fn park(
     Ok(Reply::Parked { eval, promise })
 }
 
-fn vat(state: &mut State<'_>) -> Result<FormulaId, Fault> {
+fn vat(state: &mut State<'_>, path: Option<&NamePath>) -> Result<FormulaId, Fault> {
+    if let Some(path) = path {
+        let id = state.find(path)?;
+        return match state.through(&id, "evaluate")?.1 {
+            // What was granted is referred to through the grant.
+            Formula::Vat { .. } => Ok(id),
+            _ => Err(Fault::Misfit { what: "Cannot evaluate using non-worker".to_owned() }),
+        };
+    }
     let actor = state.actor;
     match state.formula(&actor)? {
         Formula::Host { main, .. } => Ok(main),
@@ -77,13 +87,15 @@ fn fixed(
 
 pub(super) fn evaluate(
     state: &mut State<'_>,
+    vat: Option<&NamePath>,
     source: Untrusted,
     names: Vec<String>,
     paths: Vec<NamePath>,
     result_name: Option<&NamePath>,
 ) -> Result<Reply, Fault> {
     let ids = fixed(state, &names, &paths)?;
-    park(state, Code { source, ids, source_message: None }, None, result_name)
+    let vat = vat.cloned();
+    park(state, Code { source, ids, vat, source_message: None }, None, result_name)
 }
 
 pub(super) fn request_evaluation(
@@ -137,7 +149,8 @@ pub(super) fn grant(
             *id = state.view().identify(state.txn, &NamePath::new([name.clone()])?).unwrap_or(*id);
         }
     }
-    let reply = park(state, Code { source, ids, source_message: Some(number) }, Some(delivery), None)?;
+    let reply =
+        park(state, Code { source, ids, vat: None, source_message: Some(number) }, Some(delivery), None)?;
     let at_ms = state.env.now_ms();
     state.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })?;
     Ok(reply)

@@ -30,11 +30,12 @@ pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> 
             request::request(state, &to, description, result_name.as_ref())
         }
         MailAct::Resolve { number, path } => request::resolve(state, number, &path),
+        MailAct::ResolveWith { resolver, id } => request::resolve_with(state, &resolver, &id),
         MailAct::Reject { number, reason } => request::reject(state, number, reason),
         MailAct::Define(act) => define::define(state, act),
         MailAct::Edit { number, program } => define::edit(state, number, program),
-        MailAct::EndowCode { number, bindings, goes_to, result_name } => {
-            define::endow_code(state, number, bindings, goes_to, result_name.as_ref())
+        MailAct::EndowCode { number, bindings, vat, goes_to, result_name } => {
+            define::endow_code(state, number, bindings, vat.as_ref(), goes_to, result_name.as_ref())
         }
         MailAct::EndowWorker { number, start, goes_to, result_name } => {
             define::endow_worker(state, number, *start, goes_to, result_name.as_ref())
@@ -45,8 +46,8 @@ pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> 
             evaluate::request_evaluation(state, source, names, paths, result_name.as_ref())
         }
         MailAct::Grant { number, goes_to } => evaluate::grant(state, number, goes_to),
-        MailAct::Evaluate { source, names, paths, result_name } => {
-            evaluate::evaluate(state, source, names, paths, result_name.as_ref())
+        MailAct::Evaluate { vat, source, names, paths, result_name } => {
+            evaluate::evaluate(state, vat.as_ref(), source, names, paths, result_name.as_ref())
         }
     }
 }

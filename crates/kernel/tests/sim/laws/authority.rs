@@ -86,7 +86,7 @@ fn reach(world: &World, snapshot: &Snapshot, guest: &FormulaId) -> Law {
             Formula::Promise { .. } | Formula::Resolver { .. } => vec![],
             Formula::Definition { .. } => vec![],
             // A value is what it holds.
-            Formula::Marshal { .. } | Formula::Blob { .. } => formula.references(),
+            Formula::Marshal { .. } | Formula::Blob { .. } | Formula::Tree(_) => formula.references(),
             other => {
                 expect(made(&here), "a-guest-reaches-nothing-of-others-but-through-a-grant", || {
                     let maker = world.makers.get(&here).map(FormulaId::short);

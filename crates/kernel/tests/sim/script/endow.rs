@@ -7,7 +7,7 @@ use kernel::formula::Formula;
 use kernel::message::Body;
 use kernel::run::{Attachment, Input, Limits, ResultGoesTo, Shape};
 use kernel::slot::Slot;
-use kernel::{BlobHash, FormulaId, Pattern, Value};
+use kernel::{BlobHash, FormulaId, NamePath, Pattern, Value};
 
 use crate::laws::Law;
 use crate::world::World;
@@ -81,7 +81,13 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
         }
         _ => {
             let (names, paths) = mail::edges(world, actor, &NAMES[..2]);
-            MailAct::Evaluate { source: text("a"), names, paths, result_name: mail::result_name(world) }
+            MailAct::Evaluate {
+                vat: vat(world),
+                source: text("a"),
+                names,
+                paths,
+                result_name: mail::result_name(world),
+            }
         }
     };
     act(world, actor, Act::Mail(Box::new(it)))
@@ -94,6 +100,14 @@ fn goes_to(world: &mut World) -> ResultGoesTo {
         ResultGoesTo::GuestCapabilities,
         ResultGoesTo::Host,
     ])
+}
+
+/// Where code runs: as a rule, nobody says.
+fn vat(world: &mut World) -> Option<NamePath> {
+    world.random.one_in(6).then(|| {
+        let name: &&str = world.random.pick(&["@main", "vat", "a"]);
+        super::path(name)
+    })
 }
 
 fn endow(world: &mut World, actor: FormulaId) -> Law {
@@ -122,7 +136,7 @@ fn endow(world: &mut World, actor: FormulaId) -> Law {
         MailAct::EndowWorker { number, start: Box::new(start), goes_to, result_name }
     } else {
         let bindings = slots.into_iter().map(|slot| (slot, names::path(world, actor))).collect();
-        MailAct::EndowCode { number, bindings, goes_to, result_name }
+        MailAct::EndowCode { number, bindings, vat: vat(world), goes_to, result_name }
     };
     act(world, actor, Act::Mail(Box::new(it)))
 }

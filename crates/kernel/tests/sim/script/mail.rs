@@ -71,7 +71,12 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
         }
         13..16 => {
             let number = letter(world, &actor, |mail, received| received && mail.envelope.kind == "request");
-            MailAct::Resolve { number, path: names::path(world, actor) }
+            let resolver = world.found(actor, &format!("@mail/{number}/@resolver"));
+            let path = names::path(world, actor);
+            match (resolver, world.found(actor, &path.to_string())) {
+                (Some(resolver), Some(id)) if world.random.one_in(3) => MailAct::ResolveWith { resolver, id },
+                _ => MailAct::Resolve { number, path },
+            }
         }
         16 => {
             let number = letter(world, &actor, |mail, received| received && mail.needs_you);

@@ -146,7 +146,12 @@ fn collect(world: &mut World, actor: FormulaId) -> Law {
 fn cancel(world: &mut World, actor: FormulaId) -> Law {
     let what = match world.random.below(4) {
         0 | 1 => Cancel::Name { path: names::path(world, actor) },
-        2 => return withdraw(world, actor),
+        2 if world.random.one_in(2) => return withdraw(world, actor),
+        2 => {
+            let named = world.random.one_in(2).then(|| names::path(world, actor).to_string());
+            let vat = world.found(actor, named.as_deref().unwrap_or("@main"));
+            Cancel::Vat { vat: vat.unwrap_or(actor) }
+        }
         _ => {
             let (owner, run) = some_run(world);
             let what = Cancel::Run { run };

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, GrantAct, NameAct, Reply};
+use kernel::command::{Act, GrantAct, NameAct, Provided, Reply};
+use kernel::formula::Tree;
 use kernel::grant::Attenuation;
 use kernel::hub::View;
 use kernel::id::Number;
@@ -81,9 +82,22 @@ fn held(world: &mut World, actor: FormulaId) -> Option<FormulaId> {
     View { agent: actor, now_ms: world.now_ms }.identify(&mut world.store, &path).ok()
 }
 
+fn provided(world: &mut World) -> Provided {
+    let read_only = world.random.one_in(2);
+    match world.random.below(4) {
+        0 => Provided::Mount { path: "/cap".to_owned(), read_only },
+        1 => Provided::Scratch { read_only },
+        2 => {
+            let hash = BlobHash::of(&[world.random.bytes()[0]]);
+            Provided::Tree(Tree { hash, sha256: hash.to_string() })
+        }
+        _ => Provided::Vat,
+    }
+}
+
 pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
     let name = |act| Act::Name(act);
-    let it = match world.random.below(16) {
+    let it = match world.random.below(18) {
         0..3 => NameAct::StoreValue { value: value(world, actor), path: spot(world) },
         3 => {
             NameAct::StoreBlob { hash: BlobHash::of(&[world.random.bytes()[0]]), bytes: 5, path: spot(world) }
@@ -103,6 +117,7 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
             let dir = if world.random.one_in(2) { super::path("dir") } else { spot(world) };
             NameAct::MakeDirectory { path: dir }
         }
+        15 | 16 => NameAct::Provide { thing: provided(world), path: spot(world) },
         _ => return rescue(world, actor),
     };
     if !world.random.one_in(6) {

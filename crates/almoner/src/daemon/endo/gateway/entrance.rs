@@ -7,7 +7,8 @@ use passable::Value;
 use switchboard::{Name, Outcome, Ref};
 
 use crate::daemon::endo::convert;
-use crate::daemon::endo::home::{Context, Home, Object, type_error};
+use crate::daemon::endo::home::{Context, Home, type_error};
+use crate::daemon::endo::thing::Object;
 use crate::exit::Failure;
 
 /// How many wrong tokens a client may show before it is let go of.

@@ -1,0 +1,148 @@
+//! What takes a disk as long as it takes: done one after the other for each connection, on a thread of its own.
+//!
+//! A directory may lie on a file system that hangs, and a snapshot may have many files. Neither holds up other
+//! connections, nor other calls of the same one: the connection is locked when an answer is there, and not before.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use kernel::facet::{Action, FileCall, Ground};
+use kernel::formula::Tree;
+use kernel::{BlobHash, Value};
+use switchboard::Ref;
+use worker::World as _;
+
+use super::Shared;
+use super::link::Link;
+use super::thing::{Object, Part};
+use crate::daemon::serve::Server;
+use crate::daemon::{start_run, tree};
+use crate::exit::{Exit, Failure};
+
+/// How many calls may wait at one connection.
+const MOST: usize = 1000;
+
+/// Something that is done later.
+pub struct Task {
+    /// Settles when it is done.
+    pub answer: Ref,
+    /// As whom, and through which grants, it was asked for.
+    pub reach: Object,
+    /// What is done.
+    pub work: Work,
+}
+
+/// What is done, where nothing is locked.
+pub type Work = Box<dyn FnOnce(&Outside) -> Result<Came, Failure> + Send>;
+
+/// What came of it.
+pub enum Came {
+    /// A value of the store's.
+    Value(Value),
+    /// Something that was looked up.
+    Part(Part),
+    /// Bytes that are handed out piece by piece.
+    Bytes(Vec<u8>),
+    /// A command must be applied, and its reply is the answer.
+    Act(Box<Action>),
+    /// A command must be applied, and what it made be filled with a tree.
+    Stage {
+        /// The tree.
+        tree: Tree,
+        /// What makes the directory.
+        make: Box<Action>,
+    },
+}
+
+/// The daemon, as it is reached from where nothing is locked. It is not kept: it may end meanwhile.
+pub struct Outside(Weak<Shared>);
+
+impl Outside {
+    /// The daemon.
+    ///
+    /// # Errors
+    /// When it ends.
+    pub fn server(&self) -> Result<Arc<Server>, Failure> {
+        let server = self.0.upgrade().and_then(|shared| shared.server.upgrade());
+        server.ok_or_else(|| Failure::new(Exit::NoDaemon, "the daemon ends"))
+    }
+
+    /// Where a call is made, if it may be made now.
+    ///
+    /// # Errors
+    /// When a grant on the way has ended.
+    pub fn ground(&self, call: &FileCall) -> Result<Ground, Failure> {
+        let server = self.server()?;
+        let daemon = &server.desk.daemon;
+        let now_ms = daemon.now_ms();
+        let ground = daemon.read(|txn| Ok(kernel::facet::ground(txn, now_ms, call)))?;
+        ground.map_err(|refusal| Failure::new(Exit::Denied, refusal.to_string()))
+    }
+}
+
+impl tree::Shelf for Outside {
+    fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
+        start_run::upload(&self.server()?.desk, bytes)
+    }
+}
+
+/// What waits at one connection.
+#[derive(Default)]
+pub struct Queue(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    tasks: VecDeque<Task>,
+    /// Whether a thread works on them.
+    is_working: bool,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The client has gone: what has not begun is not done.
+    pub fn clear(&self) {
+        self.lock().tasks.clear();
+    }
+
+    fn next(&self) -> Option<Task> {
+        let mut waiting = self.lock();
+        let task = waiting.tasks.pop_front();
+        waiting.is_working = task.is_some();
+        task
+    }
+}
+
+impl Link {
+    /// Has something done; `false` if too much waits.
+    pub fn later(self: &Arc<Self>, shared: &Arc<Shared>, task: Task) -> bool {
+        let mut waiting = self.queue.lock();
+        if waiting.tasks.len() >= MOST {
+            return false;
+        }
+        waiting.tasks.push_back(task);
+        if waiting.is_working {
+            return true;
+        }
+        let (link, outside) = (Arc::clone(self), Outside(Arc::downgrade(shared)));
+        let thread =
+            std::thread::Builder::new().name("endo-files".to_owned()).stack_size(super::super::STACK);
+        let work = move || {
+            while let Some(task) = link.queue.next() {
+                // What is put stays until its command has named it, however long the work takes.
+                let hold = outside.server().map(|server| server.desk.daemon.store.blobs().hold());
+                let came = (task.work)(&outside);
+                let Some(shared) = outside.0.upgrade() else { return };
+                link.came(&shared, task.reach, task.answer, came);
+                drop(hold);
+            }
+        };
+        waiting.is_working = thread.spawn(work).is_ok();
+        waiting.is_working || {
+            waiting.tasks.pop_back();
+            false
+        }
+    }
+}

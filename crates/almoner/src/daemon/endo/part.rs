@@ -1,0 +1,243 @@
+//! Calls that files answer: of directories and trees, and of what was looked up in them.
+
+use kernel::facet::{self, BindDirectory, FileCall, FileOp, KeepTree, StageTree};
+use kernel::formula::Formula;
+use passable::Value;
+use switchboard::{Outcome, Ref};
+
+use super::convert;
+use super::files::{Came, Outside, Task, Work};
+use super::follow::Feed;
+use super::home::{Context, Home};
+use super::perform::{Trouble, act};
+use super::thing::{Object, Part, Thing};
+use crate::daemon::mounts::{self, Spot};
+use crate::exit::Failure;
+
+/// The whole of what has files.
+fn whole(root: Object) -> Part {
+    Part { root, taken: None, place: vec![], kind: facet::Part::Directory, read_only: false }
+}
+
+/// Does what was asked, if it may still be done.
+fn carry_out(
+    outside: &Outside,
+    part: &Part,
+    op: FileOp,
+    bytes: Option<&[u8]>,
+) -> Result<mounts::Came, Failure> {
+    let spot = Spot { place: part.place.clone(), kind: part.kind, read_only: part.read_only };
+    let call = FileCall { target: part.root.id, through: part.root.through.clone(), op };
+    let ground = outside.ground(&call)?;
+    let tree = match (&part.taken, &ground.formula) {
+        (Some(taken), _) => Some(taken.clone()),
+        (None, Formula::Tree(tree)) => Some(tree.clone()),
+        _ => None,
+    };
+    // The daemon may end while a disk is asked.
+    let state = outside.server()?.desk.state.clone();
+    match tree {
+        Some(tree) => mounts::in_tree(outside.server()?.desk.daemon.store.blobs(), &tree, &spot, call.op),
+        None => mounts::carry_out(&state, outside, &ground, &spot, call.op, bytes),
+    }
+}
+
+/// What somebody asked for, done later.
+fn work(part: Part, op: FileOp, bytes: Option<Vec<u8>>) -> Work {
+    Box::new(move |outside| {
+        Ok(match carry_out(outside, &part, op, bytes.as_deref())? {
+            mounts::Came::Value(value) => Came::Value(value),
+            mounts::Came::Bytes(bytes) => Came::Bytes(bytes),
+            mounts::Came::Part { place, kind, read_only } => {
+                Came::Part(Part { place, kind, read_only, ..part })
+            }
+            mounts::Came::Tree(tree) => Came::Part(Part {
+                taken: Some(tree),
+                place: vec![],
+                kind: facet::Part::Tree,
+                read_only: true,
+                ..part
+            }),
+        })
+    })
+}
+
+impl Home {
+    /// Calls a method of what was looked up in files. `None` if the answer comes later.
+    pub fn perform_part(
+        &mut self,
+        context: &Context<'_>,
+        part: &Part,
+        method: &str,
+        args: &[Value<Ref>],
+        answer: Ref,
+    ) -> Option<Outcome> {
+        match self.try_part(context, part, method, args, answer) {
+            Ok(value) => value.map(Ok),
+            Err(trouble) => Some(Err(trouble.to_value())),
+        }
+    }
+
+    fn try_part(
+        &mut self,
+        context: &Context<'_>,
+        part: &Part,
+        method: &str,
+        args: &[Value<Ref>],
+        answer: Ref,
+    ) -> Result<Option<Value<Ref>>, Trouble> {
+        let told = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
+        let op = match facet::part(part.kind, method, &told)? {
+            Ok(op) => op,
+            Err(value) => return self.hand_over(context, &convert::live(&value), &part.root).map(Some),
+        };
+        if let FileOp::WriteBytes(_) = op {
+            let own =
+                args.first().and_then(Value::as_reference).filter(|given| self.thing(**given).is_none());
+            let Some(reader) = own.copied() else {
+                return Err(Trouble::Plain("the reader must be an object of the caller's".to_owned()));
+            };
+            self.upload_file(context, reader, part.clone(), op, answer)?;
+            return Ok(None);
+        }
+        self.later(context, answer, part.root.clone(), work(part.clone(), op, None))
+    }
+
+    /// Begins a call of what has files.
+    pub(super) fn begin_files(
+        &mut self,
+        context: &Context<'_>,
+        reach: &Object,
+        call: FileCall,
+        answer: Ref,
+    ) -> Result<(), Trouble> {
+        let root = found(reach, &call);
+        self.later(context, answer, root.clone(), work(whole(root), call.op, None)).map(drop)
+    }
+
+    /// Writes bytes that have come.
+    pub(super) fn write_file(
+        &mut self,
+        context: &Context<'_>,
+        part: Part,
+        op: FileOp,
+        bytes: Vec<u8>,
+        answer: Ref,
+    ) -> Result<(), Trouble> {
+        self.later(context, answer, part.root.clone(), work(part, op, Some(bytes))).map(drop)
+    }
+
+    /// Looks for a directory of this machine, and binds it.
+    pub(super) fn bind_directory(
+        &mut self,
+        context: &Context<'_>,
+        reach: &Object,
+        bind: BindDirectory,
+        answer: Ref,
+    ) -> Result<(), Trouble> {
+        let work: Work = Box::new(move |_| {
+            let path = mounts::look_for(&bind.path)?;
+            Ok(Came::Act(Box::new(bind.with(path))))
+        });
+        self.later(context, answer, reach.clone(), work).map(drop)
+    }
+
+    /// Keeps what a directory holds now, or a tree, as a tree with a name.
+    pub(super) fn keep_tree(
+        &mut self,
+        context: &Context<'_>,
+        reach: &Object,
+        keep: KeepTree,
+        given: Option<Ref>,
+        answer: Ref,
+    ) -> Result<(), Trouble> {
+        let part = match given.and_then(|given| self.thing(given)) {
+            Some(Thing::Object(object)) => whole(object.clone()),
+            Some(Thing::Part(part)) => Part::clone(part),
+            _ => {
+                let what = "a tree is kept from a directory of this machine, a snapshot, or another tree";
+                return Err(Trouble::Plain(what.to_owned()));
+            }
+        };
+        let work: Work = Box::new(move |outside| match carry_out(outside, &part, FileOp::Snapshot, None)? {
+            mounts::Came::Tree(tree) => Ok(Came::Act(Box::new(keep.with(tree)))),
+            _ => Err(Failure::new(crate::exit::Exit::Failure, "it is no tree")),
+        });
+        self.later(context, answer, reach.clone(), work).map(drop)
+    }
+
+    /// Copies a tree to a new directory.
+    pub(super) fn stage_tree(
+        &mut self,
+        context: &Context<'_>,
+        reach: &Object,
+        stage: StageTree,
+        answer: Ref,
+    ) -> Result<(), Trouble> {
+        let part = whole(found(reach, &stage.from));
+        let work: Work = Box::new(move |outside| match carry_out(outside, &part, FileOp::Snapshot, None)? {
+            mounts::Came::Tree(tree) => Ok(Came::Stage { tree, make: Box::new(stage.make) }),
+            _ => Err(Failure::new(crate::exit::Exit::Failure, "it is no tree")),
+        });
+        self.later(context, answer, reach.clone(), work).map(drop)
+    }
+
+    fn later(
+        &mut self,
+        context: &Context<'_>,
+        answer: Ref,
+        reach: Object,
+        work: Work,
+    ) -> Result<Option<Value<Ref>>, Trouble> {
+        match (context.later)(Task { answer, reach, work }) {
+            true => Ok(None),
+            false => Err(Trouble::Plain("too many calls wait for files here".to_owned())),
+        }
+    }
+
+    /// What was done later is done.
+    pub fn came(&mut self, context: &Context<'_>, reach: Object, answer: Ref, came: Result<Came, Failure>) {
+        let outcome = match self.try_came(context, &reach, answer, came) {
+            Ok(None) => return,
+            Ok(Some(value)) => Ok(value),
+            Err(trouble) => Err(trouble.to_value()),
+        };
+        context.board().resolve(self.side, answer, outcome);
+    }
+
+    fn try_came(
+        &mut self,
+        context: &Context<'_>,
+        reach: &Object,
+        answer: Ref,
+        came: Result<Came, Failure>,
+    ) -> Result<Option<Value<Ref>>, Trouble> {
+        let value = match came? {
+            Came::Value(value) => value,
+            Came::Part(part) => return Ok(Some(self.part(&mut context.board(), part)?)),
+            Came::Bytes(bytes) => {
+                return Ok(Some(self.iterator(&mut context.board(), Feed::bytes(bytes))?));
+            }
+            Came::Act(action) => act(context, *action)?,
+            Came::Stage { tree, make } => {
+                let made = act(context, *make)?;
+                let Some(id) = made.as_reference().copied() else { return Ok(Some(Value::Undefined)) };
+                let work: Work = Box::new(move |outside| {
+                    let op = FileOp::MakeDirectory(vec![]);
+                    let ground = outside.ground(&FileCall { target: id, through: vec![], op })?;
+                    let server = outside.server()?;
+                    mounts::stage(&server.desk.state, server.desk.daemon.store.blobs(), &tree, &ground)?;
+                    Ok(Came::Value(made))
+                });
+                return self.later(context, answer, reach.clone(), work);
+            }
+        };
+        self.hand_over(context, &convert::live(&value), reach).map(Some)
+    }
+}
+
+/// What has the files, as it was reached.
+fn found(reach: &Object, call: &FileCall) -> Object {
+    let through = reach.through.iter().chain(&call.through).filter(|grant| **grant != call.target);
+    Object { id: call.target, agent: reach.agent, through: through.copied().collect() }
+}

@@ -1,0 +1,282 @@
+//! Directories of this machine, and trees, as Endo's clients use them: each call is carried out at once.
+//!
+//! Nothing here knows of connections, and nothing holds a lock while a disk is asked.
+
+use std::path::{Path, PathBuf};
+
+use caps::mount::{MOST_BYTES, MOST_TEXT, Mount};
+use kernel::facet::{FileOp, Ground, Part, ReadAs};
+use kernel::formula::{Formula, Tree};
+use kernel::proposal::Finding;
+use kernel::{FormulaId, Value};
+use passable::visible_line;
+use store::Blobs;
+
+use super::tree::{self, DEEPEST, Entry, MOST_ENTRIES, Shelf, sha256};
+use crate::exit::{Exit, Failure};
+
+/// What came of a call.
+#[derive(Debug)]
+pub enum Came {
+    /// A value without references.
+    Value(Value),
+    /// A file or a directory: the names that lead to it from the root, and whether nothing in it may be changed.
+    Part {
+        /// The names.
+        place: Vec<String>,
+        /// What it is.
+        kind: Part,
+        /// Whether nothing in it may be changed.
+        read_only: bool,
+    },
+    /// Bytes that are handed out piece by piece.
+    Bytes(Vec<u8>),
+    /// A tree of what was there.
+    Tree(Tree),
+}
+
+/// Where in what has files a call is made.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// The names that lead there from the root, none of them through a link.
+    pub place: Vec<String>,
+    /// What is there.
+    pub kind: Part,
+    /// Whether nothing there may be changed, whatever else is said.
+    pub read_only: bool,
+}
+
+fn refused(finding: Finding) -> Failure {
+    Failure::new(Exit::Failure, finding.message)
+}
+
+/// Where the daemon keeps a directory of its own.
+pub fn scratch(state: &Path, id: &FormulaId) -> PathBuf {
+    let number: String = id.number.iter().map(|byte| format!("{byte:02x}")).collect();
+    state.join("mounts").join(number)
+}
+
+/// The absolute path of a directory of this machine, with links followed now and never again.
+///
+/// # Errors
+/// When it is no directory.
+pub fn look_for(path: &str) -> Result<String, Failure> {
+    let shown = visible_line(path).into_owned();
+    let failed = |why: String| Failure::new(Exit::Failure, format!("`{shown}` cannot be bound: {why}"));
+    if !Path::new(path).is_absolute() || path.contains('\0') {
+        return Err(failed("a directory is named by its absolute path".to_owned()));
+    }
+    let real = std::fs::canonicalize(path).map_err(|e| failed(e.to_string()))?;
+    if !real.is_dir() {
+        return Err(failed("it is no directory".to_owned()));
+    }
+    real.into_os_string().into_string().map_err(|_| failed("its path is no text in UTF-8".to_owned()))
+}
+
+/// Opens the directory of a formula.
+fn open(state: &Path, ground: &Ground) -> Result<Mount, Failure> {
+    let (path, read_only) = match &ground.formula {
+        Formula::Mount { path, read_only } => (path.clone(), *read_only),
+        Formula::Scratch { read_only } => {
+            let path = scratch(state, &ground.id);
+            // It is made when somebody first looks into it.
+            crate::place::private_dir(&path)?;
+            let path = path.into_os_string().into_string();
+            let path = path.map_err(|_| Failure::new(Exit::Failure, "the state folder has an odd name"))?;
+            (path, *read_only)
+        }
+        other => return Err(Failure::new(Exit::Failure, format!("a {} has no files", other.kind()))),
+    };
+    Mount::open(&path, read_only, &ground.attenuation).map_err(|e| Failure::new(Exit::Failure, e.to_string()))
+}
+
+/// Does what was asked in a directory. `bytes` are what is written, if the call brings them apart.
+///
+/// # Errors
+/// When it cannot be done.
+pub fn carry_out(
+    state: &Path,
+    shelf: &dyn Shelf,
+    ground: &Ground,
+    spot: &Spot,
+    op: FileOp,
+    bytes: Option<&[u8]>,
+) -> Result<Came, Failure> {
+    let mount = open(state, ground)?;
+    let mount = if spot.read_only { mount.read_only() } else { mount };
+    // A file is reached from the directory that it lies in.
+    let (place, op) = match (spot.kind, spot.place.split_last()) {
+        (Part::File, Some((name, before))) => (before, op.behind(std::slice::from_ref(name))),
+        _ => (&spot.place[..], op),
+    };
+    let mount = mount.enter(place).map_err(refused)?;
+    let value = |value| Ok(Came::Value(value));
+    match op {
+        FileOp::Has(way) => value(Value::bool(mount.has(&way).map_err(refused)?)),
+        FileOp::List(way) => {
+            let entries = mount.list(&way).map_err(refused)?;
+            value(Value::array(entries.into_iter().map(|entry| Value::string(entry.name))))
+        }
+        FileOp::Lookup(way) => {
+            let looked = mount.look_up(&way).map_err(refused)?;
+            let kind = if looked.is_directory { Part::Directory } else { Part::File };
+            let place = place.iter().cloned().chain(looked.place).collect();
+            Ok(Came::Part { place, kind, read_only: spot.read_only })
+        }
+        FileOp::Read { way, maybe: true } => match mount.maybe_read(&way, MOST_TEXT).map_err(refused)? {
+            Some(bytes) => value(read_as(ReadAs::Text, &bytes)?),
+            None => value(Value::undefined()),
+        },
+        FileOp::Read { way, maybe: false } => {
+            value(read_as(ReadAs::Text, &mount.read(&way, MOST_TEXT).map_err(refused)?)?)
+        }
+        FileOp::ReadJson(way) => {
+            value(read_as(ReadAs::Json, &mount.read(&way, MOST_TEXT).map_err(refused)?)?)
+        }
+        FileOp::Stream(way) => Ok(Came::Bytes(mount.read(&way, MOST_BYTES).map_err(refused)?)),
+        FileOp::Write { way, text } => {
+            mount.write(&way, text.as_bytes(), MOST_TEXT).map_err(refused)?;
+            value(Value::undefined())
+        }
+        FileOp::WriteBytes(way) => {
+            mount.write(&way, bytes.unwrap_or_default(), MOST_BYTES).map_err(refused)?;
+            value(Value::undefined())
+        }
+        FileOp::Remove(way) => {
+            mount.remove(&way).map_err(refused)?;
+            value(Value::undefined())
+        }
+        FileOp::Move { from, to } => {
+            mount.rename(&from, &to).map_err(refused)?;
+            value(Value::undefined())
+        }
+        FileOp::MakeDirectory(way) => {
+            mount.make_directory(&way).map_err(refused)?;
+            let place = place.iter().cloned().chain(way).collect();
+            Ok(Came::Part { place, kind: Part::Directory, read_only: spot.read_only })
+        }
+        FileOp::ReadOnly => Ok(Came::Part { place: spot.place.clone(), kind: spot.kind, read_only: true }),
+        FileOp::Snapshot => {
+            let mut left = MOST_ENTRIES;
+            Ok(Came::Tree(snapshot(&mount, shelf, &mut vec![], &mut left)?))
+        }
+        FileOp::Digest(_) => Err(Failure::new(Exit::Failure, "what can change has no hash: take a snapshot")),
+    }
+}
+
+fn read_as(read_as: ReadAs, bytes: &[u8]) -> Result<Value, Failure> {
+    read_as.value(bytes).map_err(|refusal| Failure::new(Exit::Failure, refusal.to_string()))
+}
+
+/// Keeps what is in a directory. Links to directories are left out: they could lead round in circles.
+fn snapshot(
+    mount: &Mount,
+    shelf: &dyn Shelf,
+    way: &mut Vec<String>,
+    left: &mut usize,
+) -> Result<Tree, Failure> {
+    if way.len() >= DEEPEST {
+        return Err(Failure::new(Exit::Failure, format!("a tree can be {DEEPEST} directories deep")));
+    }
+    let mut entries = Vec::new();
+    for found in mount.list(way).map_err(refused)? {
+        *left = left.checked_sub(1).ok_or_else(|| {
+            Failure::new(Exit::Failure, format!("a tree can have {MOST_ENTRIES} files and directories"))
+        })?;
+        let name = found.name.clone();
+        way.push(found.name);
+        let entry = match found.is_directory {
+            true if found.is_link => None,
+            true => {
+                let tree = snapshot(mount, shelf, way, left)?;
+                Some(Entry { name, is_tree: true, hash: tree.hash, bytes: 0, sha256: tree.sha256 })
+            }
+            false => {
+                let bytes = mount.read(way, MOST_BYTES).map_err(refused)?;
+                let (hash, sha256) = (shelf.put(&bytes)?, sha256(&bytes));
+                Some(Entry { name, is_tree: false, hash, bytes: bytes.len() as u64, sha256 })
+            }
+        };
+        way.pop();
+        entries.extend(entry);
+    }
+    tree::keep(shelf, entries)
+}
+
+/// Does what was asked in a tree.
+///
+/// # Errors
+/// When it cannot be done.
+pub fn in_tree(blobs: &Blobs, tree: &Tree, spot: &Spot, op: FileOp) -> Result<Came, Failure> {
+    let value = |value| Ok(Came::Value(value));
+    let at = |way: &[String]| -> Vec<String> { spot.place.iter().chain(way).cloned().collect() };
+    let bytes = |way: &[String]| {
+        let found = tree::found(blobs, tree, &at(way))?;
+        if found.is_tree {
+            return Err(Failure::new(
+                Exit::Failure,
+                format!("`{}` is a directory", visible_line(&found.name)),
+            ));
+        }
+        blobs
+            .get(&found.hash)
+            .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))
+    };
+    match op {
+        FileOp::Has(way) => value(Value::bool(tree::find(blobs, tree, &at(&way))?.is_some())),
+        FileOp::List(way) => {
+            let found = tree::found(blobs, tree, &at(&way))?;
+            if !found.is_tree {
+                let what = format!("`{}` is no directory", visible_line(&found.name));
+                return Err(Failure::new(Exit::Failure, what));
+            }
+            let entries = tree::entries(blobs, &found.hash)?;
+            value(Value::array(entries.into_iter().map(|entry| Value::string(entry.name))))
+        }
+        FileOp::Lookup(way) => {
+            let found = tree::found(blobs, tree, &at(&way))?;
+            let kind = if found.is_tree { Part::Tree } else { Part::Blob };
+            Ok(Came::Part { place: at(&way), kind, read_only: true })
+        }
+        FileOp::Read { way, maybe: true } if tree::find(blobs, tree, &at(&way))?.is_none() => {
+            value(Value::undefined())
+        }
+        FileOp::Read { way, .. } => value(read_as(ReadAs::Text, &bytes(&way)?)?),
+        FileOp::ReadJson(way) => value(read_as(ReadAs::Json, &bytes(&way)?)?),
+        FileOp::Stream(way) => Ok(Came::Bytes(bytes(&way)?)),
+        FileOp::Digest(way) => value(Value::string(tree::found(blobs, tree, &at(&way))?.sha256)),
+        FileOp::Snapshot => {
+            let found = tree::found(blobs, tree, &spot.place)?;
+            Ok(Came::Tree(Tree { hash: found.hash, sha256: found.sha256 }))
+        }
+        FileOp::ReadOnly => Ok(Came::Part { place: spot.place.clone(), kind: spot.kind, read_only: true }),
+        _ => Err(Failure::new(Exit::Failure, "a tree never changes: `stageTree` copies it to where it can")),
+    }
+}
+
+/// Copies a tree into a directory that was just made.
+///
+/// # Errors
+/// When bytes are gone, or the disk does not take them.
+pub fn stage(state: &Path, blobs: &Blobs, tree: &Tree, into: &Ground) -> Result<(), Failure> {
+    let mount = open(state, into)?;
+    copy(&mount, blobs, &tree.hash, &mut vec![])
+}
+
+fn copy(mount: &Mount, blobs: &Blobs, hash: &kernel::BlobHash, way: &mut Vec<String>) -> Result<(), Failure> {
+    if way.len() > DEEPEST {
+        return Err(Failure::new(Exit::Failure, "the tree is too deep"));
+    }
+    for entry in tree::entries(blobs, hash)? {
+        way.push(entry.name);
+        if entry.is_tree {
+            mount.make_directory(way).map_err(refused)?;
+            copy(mount, blobs, &entry.hash, way)?;
+        } else {
+            let bytes = blobs.get(&entry.hash).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
+            mount.write(way, &bytes, MOST_BYTES).map_err(refused)?;
+        }
+        way.pop();
+    }
+    Ok(())
+}

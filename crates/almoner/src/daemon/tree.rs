@@ -1,0 +1,153 @@
+//! Trees of files that never change: lists of what is in them, kept by content.
+//!
+//! The bytes of a tree are a first line that says what they are, and a list: for each name what it is, the hash by which
+//! the store knows its bytes, how many there are, and the SHA-256 by which Endo's clients do. A directory in it is a tree
+//! of its own, so two trees share what they have in common, and whoever collects bytes finds all of a tree from its root.
+
+use kernel::BlobHash;
+use kernel::formula::Tree;
+use passable::visible_line;
+use sha2::Digest as _;
+use store::{Blobs, TREE};
+
+use crate::exit::{Exit, Failure};
+
+/// The most names in one directory of a tree.
+const MOST_NAMES: usize = 10_000;
+
+/// The most files and directories in a tree that is made.
+pub const MOST_ENTRIES: usize = 20_000;
+
+/// How deep a tree may be.
+pub const DEEPEST: usize = 32;
+
+/// One name in a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name.
+    pub name: String,
+    /// Whether it is a directory.
+    pub is_tree: bool,
+    /// The hash of its bytes; of a directory, of the bytes that list what is in it.
+    pub hash: BlobHash,
+    /// How many bytes a file has.
+    pub bytes: u64,
+    /// The SHA-256 of its bytes; of a directory, of the list in the form that Endo's clients know.
+    pub sha256: String,
+}
+
+fn failed(what: impl Into<String>) -> Failure {
+    Failure::new(Exit::Failure, what.into())
+}
+
+/// The SHA-256 of bytes, as hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where the bytes of trees are kept.
+pub trait Shelf {
+    /// Keeps bytes.
+    ///
+    /// # Errors
+    /// When the disk or the quota does not take them.
+    fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure>;
+}
+
+/// Keeps one directory of a tree, whose files and directories are kept already.
+///
+/// # Errors
+/// When there are too many names, or the shelf fails.
+pub fn keep(shelf: &dyn Shelf, mut entries: Vec<Entry>) -> Result<Tree, Failure> {
+    if entries.len() > MOST_NAMES {
+        return Err(failed(format!("a directory of a tree can have {MOST_NAMES} names")));
+    }
+    entries.sort_by(|a, b| a.name.encode_utf16().cmp(b.name.encode_utf16()));
+    let kind = |entry: &Entry| if entry.is_tree { "tree" } else { "blob" };
+    let theirs: Vec<_> = entries.iter().map(|entry| (&entry.name, kind(entry), &entry.sha256)).collect();
+    let theirs = serde_json::to_vec(&theirs).map_err(|e| failed(e.to_string()))?;
+    let ours: Vec<_> = entries
+        .iter()
+        .map(|entry| (&entry.name, kind(entry), entry.hash.to_string(), entry.bytes, &entry.sha256))
+        .collect();
+    let mut bytes = TREE.to_vec();
+    bytes.extend(serde_json::to_vec(&ours).map_err(|e| failed(e.to_string()))?);
+    Ok(Tree { hash: shelf.put(&bytes)?, sha256: sha256(&theirs) })
+}
+
+/// What is in one directory of a tree.
+///
+/// # Errors
+/// When its bytes are gone or damaged.
+pub fn entries(blobs: &Blobs, hash: &BlobHash) -> Result<Vec<Entry>, Failure> {
+    let damaged = || failed(format!("the bytes of the tree {hash} say nothing")).help("`almoner doctor`");
+    let bytes = blobs.get(hash).map_err(|e| failed(e.to_string()).help("`almoner doctor`"))?;
+    let list = bytes.strip_prefix(TREE).ok_or_else(damaged)?;
+    let list: Vec<(String, String, String, u64, String)> =
+        serde_json::from_slice(list).map_err(|_| damaged())?;
+    list.into_iter()
+        .map(|(name, kind, hash, bytes, sha256)| {
+            let hash = hash.parse().map_err(|_| damaged())?;
+            Ok(Entry { name, is_tree: kind == "tree", hash, bytes, sha256 })
+        })
+        .collect()
+}
+
+/// What is at the end of a way: the tree itself if there are no names; `None` if nothing is.
+///
+/// # Errors
+/// When bytes are gone or damaged.
+pub fn find(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<Option<Entry>, Failure> {
+    let mut at =
+        Entry { name: String::new(), is_tree: true, hash: tree.hash, bytes: 0, sha256: tree.sha256.clone() };
+    for name in way {
+        if !at.is_tree {
+            return Ok(None);
+        }
+        match entries(blobs, &at.hash)?.into_iter().find(|entry| entry.name == *name) {
+            Some(entry) => at = entry,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(at))
+}
+
+/// The same, when it must be there.
+///
+/// # Errors
+/// When it is not, or bytes are gone or damaged.
+pub fn found(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<Entry, Failure> {
+    find(blobs, tree, way)?.ok_or_else(|| {
+        let shown = way.join("/");
+        Failure::new(Exit::NotFound, format!("there is no `{}` in the tree", visible_line(&shown)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nowhere;
+
+    impl Shelf for Nowhere {
+        fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
+            Ok(BlobHash::of(bytes))
+        }
+    }
+
+    #[test]
+    fn endos_clients_know_a_tree_by_the_hash_that_they_would_take_themselves() {
+        let file = |name: &str, text: &[u8]| Entry {
+            name: name.to_owned(),
+            is_tree: false,
+            hash: BlobHash::of(text),
+            bytes: text.len() as u64,
+            sha256: sha256(text),
+        };
+        let tree = keep(&Nowhere, vec![file("b", b"two"), file("a", b"one")]).unwrap();
+        let list = format!(r#"[["a","blob","{}"],["b","blob","{}"]]"#, sha256(b"one"), sha256(b"two"));
+        assert_eq!(tree.sha256, sha256(list.as_bytes()));
+        // The order in which somebody walks changes nothing.
+        assert_eq!(keep(&Nowhere, vec![file("a", b"one"), file("b", b"two")]).unwrap(), tree);
+    }
+}

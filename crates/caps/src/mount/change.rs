@@ -1,0 +1,144 @@
+//! Changing: files are put in their place whole, and no link is followed.
+
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kernel::proposal::Finding;
+use passable::visible_line;
+use rustix::fs::AtFlags;
+
+use super::{Mount, something};
+use crate::failure;
+use crate::path::{Plain, Purpose};
+use crate::place::{PlaceError, Placing};
+use crate::walk::{self, Kind};
+
+/// How often a write is tried again when somebody else writes at the same time.
+const TRIES: usize = 5;
+
+/// How large a file may be that is replaced: it is read first, so that nothing is lost of a change made meanwhile.
+const MOST_REPLACED: u64 = 1 << 30;
+
+/// Temporary files of one process have different names.
+static SERIAL: AtomicU64 = AtomicU64::new(0);
+
+impl Mount {
+    /// Puts bytes in the place of what a file holds, in one step. The directory must be there.
+    ///
+    /// # Errors
+    /// When nothing may be changed, something else stands there, or the file system fails.
+    pub fn write(&self, way: &[String], bytes: &[u8], most: u64) -> Result<(), Finding> {
+        self.check_writable()?;
+        let path = something(way, Purpose::Make)?;
+        self.limits.check_name(path.as_str())?;
+        let most = self.limits.bytes_or(most).min(most);
+        if bytes.len() as u64 > most {
+            let what = format!("{} bytes are more than the {most} that a file may have here", bytes.len());
+            return Err(Finding::new("mount/size", what).at("content"));
+        }
+        let doing = format!("write `{}`", path.as_str());
+        let failed = |error: io::Error| failure::finding(&error, &doing, "path");
+        for _ in 0..TRIES {
+            let parent = self.parent(&path, &doing)?;
+            let name = path.split().1;
+            let expected = walk::present(parent.as_fd(), name, MOST_REPLACED).map_err(failed)?;
+            let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+            let temporary = format!(".almoner-m{}-{serial}.tmp", std::process::id());
+            let directory = parent.as_fd();
+            let placing =
+                Placing { directory, name, temporary: &temporary, bytes, expected, limit: MOST_REPLACED };
+            match placing.put() {
+                Ok(()) => return Ok(()),
+                Err(PlaceError::Changed) => {}
+                Err(PlaceError::Io(error)) => return Err(failed(error)),
+            }
+        }
+        let what = format!("could not {}: somebody else writes it all the time", visible_line(&doing));
+        Err(Finding::new("mount/busy", what).at("path"))
+    }
+
+    /// Takes a file, a link or an empty directory away.
+    ///
+    /// # Errors
+    /// When nothing may be changed, there is nothing, or a directory that is not empty.
+    pub fn remove(&self, way: &[String]) -> Result<(), Finding> {
+        self.check_writable()?;
+        let path = something(way, Purpose::Look)?;
+        let doing = format!("remove `{}`", path.as_str());
+        let failed = |error: io::Error| failure::finding(&error, &doing, "path");
+        let parent = self.parent(&path, &doing)?;
+        let name = path.split().1;
+        let kind = walk::kind(parent.as_fd(), name).map_err(failed)?;
+        let flags = match kind {
+            Some(Kind::Directory) => AtFlags::REMOVEDIR,
+            Some(_) => {
+                self.limits.check_name(path.as_str())?;
+                AtFlags::empty()
+            }
+            None => return Err(failed(io::ErrorKind::NotFound.into())),
+        };
+        rustix::fs::unlinkat(&parent, name, flags).map_err(|error| failed(error.into()))?;
+        rustix::fs::fsync(&parent).map_err(|error| failed(error.into()))
+    }
+
+    /// Gives a file or a directory another place. A file that is there is replaced, in one step.
+    ///
+    /// # Errors
+    /// When nothing may be changed, there is nothing to move, or a directory to which it should go is missing.
+    pub fn rename(&self, from: &[String], to: &[String]) -> Result<(), Finding> {
+        self.check_writable()?;
+        let (from, to) = (something(from, Purpose::Look)?, something(to, Purpose::Make)?);
+        let doing = format!("move `{}` to `{}`", from.as_str(), to.as_str());
+        let failed = |error: io::Error| failure::finding(&error, &doing, "path");
+        let (source, target) = (self.parent(&from, &doing)?, self.parent(&to, &doing)?);
+        match self.kind_at(&from).map_err(failed)? {
+            Some(Kind::Directory) => {}
+            Some(Kind::File) => {
+                self.limits.check_name(from.as_str())?;
+                self.limits.check_name(to.as_str())?;
+                // What the grant does not cover is not put under another name either.
+                let stat = rustix::fs::statat(&source, from.split().1, AtFlags::SYMLINK_NOFOLLOW);
+                let bytes = stat.map_err(|error| failed(error.into()))?.st_size;
+                let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+                if bytes > self.limits.bytes_or(u64::MAX) {
+                    let what =
+                        format!("could not {}: the file is too large for the grant", visible_line(&doing));
+                    return Err(Finding::new("mount/size", what).at("path"));
+                }
+            }
+            Some(kind) => {
+                let what = format!("could not {}: it is {}", visible_line(&doing), kind.phrase());
+                return Err(Finding::new("mount/kind", what).at("path"));
+            }
+            None => return Err(failed(io::ErrorKind::NotFound.into())),
+        }
+        rustix::fs::renameat(&source, from.split().1, &target, to.split().1)
+            .map_err(|error| failed(error.into()))?;
+        for directory in [&target, &source] {
+            rustix::fs::fsync(directory).map_err(|error| failed(error.into()))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a directory, with those that lead to it. One that is there is as good.
+    ///
+    /// # Errors
+    /// When nothing may be changed, something else stands there, or the file system fails.
+    pub fn make_directory(&self, way: &[String]) -> Result<(), Finding> {
+        self.check_writable()?;
+        let path = something(way, Purpose::Make)?;
+        let failed =
+            |error: io::Error| failure::finding(&error, &format!("make `{}`", path.as_str()), "path");
+        // All that leads to a file in it is made: the directory is the last of that.
+        let inside = Plain::check(&format!("{}/x", path.as_str()), Purpose::Make)?;
+        walk::make_parent(self.root(), &inside).map(drop).map_err(failed)
+    }
+
+    /// The directory in which the last name of the path stands, entered without following a link.
+    fn parent(&self, path: &Plain, doing: &str) -> Result<OwnedFd, Finding> {
+        let failed = |error: io::Error| failure::finding(&error, doing, "path");
+        let parent = walk::parent(self.root(), path).map_err(failed)?;
+        parent.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
+    }
+}

@@ -1,0 +1,170 @@
+//! Looking: what is there, and what files hold.
+
+use std::io::{self, ErrorKind, Read as _};
+use std::os::fd::AsFd as _;
+
+use cap_std::fs::Dir;
+use kernel::proposal::Finding;
+use passable::visible_line;
+
+use super::{Mount, plain, something};
+use crate::failure;
+use crate::path::{Plain, Purpose, is_temporary};
+use crate::walk::{self, Found, Kind};
+
+/// The most names in one directory.
+const MOST_NAMES: usize = 10_000;
+
+/// What was looked up: its place from where it was looked up, with no link on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// The names that lead to it.
+    pub place: Vec<String>,
+    /// Whether it is a directory; a file otherwise.
+    pub is_directory: bool,
+}
+
+/// One name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name.
+    pub name: String,
+    /// Whether it is a directory; a file otherwise.
+    pub is_directory: bool,
+    /// Whether a link leads there.
+    pub is_link: bool,
+}
+
+impl Mount {
+    /// Whether there is a file or a directory that [`Mount::look_up`] would find.
+    ///
+    /// # Errors
+    /// When the way makes no sense, or the file system fails.
+    pub fn has(&self, way: &[String]) -> Result<bool, Finding> {
+        let Some(path) = plain(way, Purpose::Look)? else { return Ok(true) };
+        match walk::look(&self.root, path.as_str()) {
+            Ok(found) => Ok(self.shows(path.as_str(), &found)),
+            Err(error) if is_absent(&error) => Ok(false),
+            Err(error) => Err(failure::finding(&error, &format!("look for `{}`", path.as_str()), "path")),
+        }
+    }
+
+    /// What is at the end of the way.
+    ///
+    /// # Errors
+    /// When nothing is, or neither a file nor a directory, or it lies outside.
+    pub fn look_up(&self, way: &[String]) -> Result<Looked, Finding> {
+        let path = something(way, Purpose::Look)?;
+        let found = self.found(&path, "look up")?;
+        let place = found.resolved.split('/').filter(|name| !matches!(*name, "" | ".")).map(str::to_owned);
+        Ok(Looked { place: place.collect(), is_directory: found.kind == Kind::Directory })
+    }
+
+    /// The names in a directory: files and directories that can be looked up, in order.
+    ///
+    /// # Errors
+    /// When it cannot be read, or there are too many.
+    pub fn list(&self, way: &[String]) -> Result<Vec<Entry>, Finding> {
+        let path = plain(way, Purpose::Look)?;
+        let shown = path.as_ref().map_or(".", Plain::as_str);
+        let failed = |error: &io::Error| failure::finding(error, &format!("list `{shown}`"), "path");
+        let mut entries = Vec::new();
+        for (seen, entry) in self.root.read_dir(shown).map_err(|error| failed(&error))?.enumerate() {
+            if seen == MOST_NAMES {
+                let what = format!("`{}` holds more than {MOST_NAMES} names", visible_line(shown));
+                return Err(Finding::new("mount/many", what).at("path"));
+            }
+            let entry = entry.map_err(|error| failed(&error))?;
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
+            let place =
+                path.as_ref().map_or_else(|| name.clone(), |path| format!("{}/{name}", path.as_str()));
+            if is_temporary(&name) || Plain::check(&place, Purpose::Look).is_err() {
+                continue;
+            }
+            // What vanishes meanwhile, or leads out, is not there for whoever looks.
+            let Ok(found) = walk::look(&self.root, &place) else { continue };
+            if self.shows(&name, &found) {
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                entries.push(Entry { name, is_directory: found.kind == Kind::Directory, is_link });
+            }
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    /// The bytes of a file, at most `most` unless the grant says less.
+    ///
+    /// # Errors
+    /// When there is no such file, or it has more bytes.
+    pub fn read(&self, way: &[String], most: u64) -> Result<Vec<u8>, Finding> {
+        let path = something(way, Purpose::Look)?;
+        let found = self.found(&path, "read")?;
+        let shown = path.as_str();
+        if found.kind != Kind::File {
+            let what = format!("`{}` is {}, not a file", visible_line(shown), found.kind.phrase());
+            return Err(Finding::new("mount/kind", what).at("path"));
+        }
+        let failed = |error: io::Error| failure::finding(&error, &format!("read `{shown}`"), "path");
+        let file = walk::open(&self.root, &found).map_err(failed)?;
+        let most = self.limits.bytes_or(most).min(most);
+        let mut bytes = Vec::new();
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > most {
+            let what = format!("`{}` has more than {most} bytes", visible_line(shown));
+            return Err(Finding::new("mount/size", what).at("path"));
+        }
+        Ok(bytes)
+    }
+
+    /// The same; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// Otherwise as above.
+    pub fn maybe_read(&self, way: &[String], most: u64) -> Result<Option<Vec<u8>>, Finding> {
+        if self.has(way)? { self.read(way, most).map(Some) } else { Ok(None) }
+    }
+
+    fn found(&self, path: &Plain, doing: &str) -> Result<Found, Finding> {
+        let shown = path.as_str();
+        let found = walk::look(&self.root, shown)
+            .map_err(|error| failure::finding(&error, &format!("{doing} `{shown}`"), "path"))?;
+        if let Kind::Other | Kind::Link = found.kind {
+            let what = format!("`{}` is {}", visible_line(shown), found.kind.phrase());
+            return Err(Finding::new("mount/kind", what).at("path"));
+        }
+        if found.kind == Kind::File {
+            self.limits.check_name(shown)?;
+            // A link must not lend a file a name that the grant covers.
+            self.limits.check_name(&found.resolved)?;
+        }
+        Ok(found)
+    }
+
+    /// Whether what was found is there for whoever looks.
+    fn shows(&self, name: &str, found: &Found) -> bool {
+        match found.kind {
+            Kind::Directory => true,
+            Kind::File => self.limits.cover(name, found.bytes) && self.limits.fit_name(&found.resolved),
+            Kind::Link | Kind::Other => false,
+        }
+    }
+
+    /// The directory itself, for syncing.
+    pub(super) fn root(&self) -> &Dir {
+        &self.root
+    }
+
+    /// Whether nothing but a plain file stands there, following no link.
+    pub(super) fn kind_at(&self, path: &Plain) -> io::Result<Option<Kind>> {
+        match walk::parent(self.root(), path)? {
+            Some(parent) => walk::kind(parent.as_fd(), path.split().1),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Whether what was looked for is not there for whoever looks: missing, or outside.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
+        || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}

@@ -1,0 +1,95 @@
+//! A directory of this machine as a person's own clients use it: at once, without a proposal.
+//!
+//! A [`Mount`] is opened for one call. Whatever the call names is reached from the open directory, name by name, and
+//! never by a path that somebody could bend meanwhile. To look, links are followed as long as they stay in the
+//! directory; to change something, none is. What is looked up in it is a *place*: names without links. A place is
+//! entered again for each call, without following anything, so that it never leads anywhere else: not up, and not
+//! beyond what it was looked up in.
+
+mod change;
+mod look;
+
+use std::os::fd::AsFd as _;
+
+use cap_std::fs::Dir;
+use kernel::grant::Attenuation;
+use kernel::proposal::Finding;
+use passable::visible_line;
+
+use crate::dir::Limits;
+use crate::path::{Plain, Purpose};
+use crate::walk;
+use crate::{OpenError, failure, open_directory};
+
+pub use look::{Entry, Looked};
+
+/// The most bytes of a text that is read or written, if the grant says nothing: 8 MiB.
+pub const MOST_TEXT: u64 = 8 << 20;
+
+/// The most bytes of a file that is handed out piece by piece or kept in a tree: 64 MiB.
+pub const MOST_BYTES: u64 = 64 << 20;
+
+/// The most names from the root to a place.
+const DEEPEST: usize = 128;
+
+/// An open directory.
+pub struct Mount {
+    root: Dir,
+    read_only: bool,
+    limits: Limits,
+}
+
+impl Mount {
+    /// Opens a directory by its absolute path, which a person chose.
+    ///
+    /// # Errors
+    /// When it is not there, or no directory.
+    pub fn open(path: &str, read_only: bool, attenuation: &Attenuation) -> Result<Mount, OpenError> {
+        Ok(Mount { root: open_directory(path)?, read_only, limits: Limits::new(attenuation) })
+    }
+
+    /// The same for reading only.
+    pub fn read_only(self) -> Mount {
+        Mount { read_only: true, ..self }
+    }
+
+    /// The directory at a place in it, entered without following a link.
+    ///
+    /// # Errors
+    /// When it is no longer there, or something else is.
+    pub fn enter(self, place: &[String]) -> Result<Mount, Finding> {
+        if place.is_empty() {
+            return Ok(self);
+        }
+        let shown = visible_line(&place.join("/")).into_owned();
+        if place.len() > DEEPEST {
+            return Err(Finding::new("mount/deep", format!("`{shown}` is too deep")).at("path"));
+        }
+        let entered = walk::enter(self.root.as_fd(), place.iter().map(String::as_str));
+        let entered = entered.map_err(|e| failure::finding(&e, &format!("enter `{shown}`"), "path"))?;
+        Ok(Mount { root: Dir::from_std_file(entered.into()), ..self })
+    }
+
+    /// Refuses to change anything where that is not wanted.
+    fn check_writable(&self) -> Result<(), Finding> {
+        match self.read_only {
+            false => Ok(()),
+            true => Err(Finding::new("mount/read-only", "this directory is for reading only")),
+        }
+    }
+}
+
+/// A way as a plain path; `None` if it leads nowhere else.
+fn plain(way: &[String], purpose: Purpose) -> Result<Option<Plain>, Finding> {
+    match way {
+        [] => Ok(None),
+        _ => Plain::check(&way.join("/"), purpose).map(Some),
+    }
+}
+
+/// A way to something in the directory.
+fn something(way: &[String], purpose: Purpose) -> Result<Plain, Finding> {
+    plain(way, purpose)?.ok_or_else(|| {
+        Finding::new("mount/itself", "the way leads nowhere: this is the directory itself").at("path")
+    })
+}

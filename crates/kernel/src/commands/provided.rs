@@ -1,0 +1,57 @@
+//! Provide: a directory, a tree or a place to run is found under its name, or made.
+
+use crate::command::{Fault, Provided, Reply};
+use crate::formula::Formula;
+use crate::id::FormulaId;
+use crate::name::NamePath;
+use crate::provenance::Provenance;
+use crate::state::State;
+
+/// Finds what the name stands for if it is just this, or makes it. The same call a second time, after a restart or by
+/// a client that lost its connection, finds what the first one made.
+pub(super) fn provided(
+    state: &mut State<'_>,
+    base: Option<&FormulaId>,
+    thing: Provided,
+    path: &NamePath,
+) -> Result<Reply, Fault> {
+    match &thing {
+        // Data is data, whoever keeps it.
+        Provided::Tree(_) => {}
+        _ => state.hosts_only("make directories of this machine and places to run")?,
+    }
+    let spot = state.spot_in(base, path, "storeIdentifier")?;
+    let known = match state.named(&spot)? {
+        Some(id) => Some((id, state.formula(&id)?)),
+        None => None,
+    };
+    let provenance = match &thing {
+        Provided::Tree(_) => state.said()?,
+        _ => Provenance::host(),
+    };
+    let formula = match thing {
+        Provided::Mount { path, read_only } => Formula::Mount { path, read_only },
+        Provided::Scratch { read_only } => Formula::Scratch { read_only },
+        Provided::Tree(tree) => {
+            state.note_blob(tree.hash, 0, &provenance)?;
+            Formula::Tree(tree)
+        }
+        Provided::Vat => {
+            let (_, label) = path.split();
+            match known {
+                Some((id, Formula::Vat { .. })) => return Ok(Reply::Made { id }),
+                // A place to run takes no name away from what it would replace.
+                Some(_) => return Err(Fault::Taken(format!("{:?}", path.to_string()))),
+                None => Formula::Vat { label: label.to_owned() },
+            }
+        }
+    };
+    if let Some((id, known)) = known
+        && known == formula
+    {
+        return Ok(Reply::Made { id });
+    }
+    let id = state.make(formula, provenance)?;
+    let id = state.put(&spot, &id)?;
+    Ok(Reply::Made { id })
+}

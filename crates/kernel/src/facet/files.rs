@@ -1,0 +1,369 @@
+//! Files: what directories of this machine do, and trees of files that never change.
+//!
+//! The state knows of a directory what it is bound to and nothing of what is in it. So a call becomes a [`FileCall`],
+//! which whoever has the files carries out: it asks for the [`Ground`] again when it does, since by then the grants
+//! through which the directory was found may have ended. What is looked up in a directory is no formula; whoever keeps
+//! it remembers the directory and the way, and asks [`part`] what a call on it is.
+
+use super::args::{self, Args};
+use super::interface::{Support, facet};
+use super::names::Place;
+use super::plan::{Need, Plan};
+use super::refusal::Refusal;
+use crate::command::Fault;
+use crate::formula::Formula;
+use crate::grant::Attenuation;
+use crate::hub::{Found, came_to};
+use crate::id::FormulaId;
+use crate::name::{NameError, NamePath};
+use crate::proposal::Value;
+use crate::table;
+use crate::txn::ReadTxn;
+
+/// The longest name of a file, in bytes: what file systems take.
+const LONGEST: usize = 255;
+
+/// The most names in a path.
+const DEEPEST: usize = 64;
+
+/// A call of something that has files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileCall {
+    /// The directory or the tree, or a grant of it.
+    pub target: FormulaId,
+    /// The grants that were passed on the way to it.
+    pub through: Vec<FormulaId>,
+    /// What is to be done there.
+    pub op: FileOp,
+}
+
+/// Names, each of something in the directory that the one before it names. None at all is the place itself.
+pub type Way = Vec<String>;
+
+/// What is done with files.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FileOp {
+    /// Says whether there is something.
+    Has(Way),
+    /// The names in a directory.
+    List(Way),
+    /// A reference to a file or a directory.
+    Lookup(Way),
+    /// The text of a file.
+    Read {
+        /// Which.
+        way: Way,
+        /// Whether `undefined` is the answer if there is none.
+        maybe: bool,
+    },
+    /// What a file says in JSON.
+    ReadJson(Way),
+    /// The bytes of a file, piece by piece.
+    Stream(Way),
+    /// The SHA-256 of what never changes, in hexadecimal digits.
+    Digest(Way),
+    /// Puts text in the place of whatever the file held.
+    Write {
+        /// Which file.
+        way: Way,
+        /// Its new content.
+        text: String,
+    },
+    /// The same with bytes that the caller's iterator gives.
+    WriteBytes(Way),
+    /// Takes a file or an empty directory away.
+    Remove(Way),
+    /// Gives a file or a directory another place.
+    Move {
+        /// Where it is.
+        from: Way,
+        /// Where it is to be. A file that is there goes.
+        to: Way,
+    },
+    /// Makes a directory, with those that lead to it.
+    MakeDirectory(Way),
+    /// The same place, where nothing can be changed.
+    ReadOnly,
+    /// What is there now, as a tree that never changes.
+    Snapshot,
+}
+
+impl FileOp {
+    /// The methods each of which, granted, lets somebody do this: the method itself, and what worker files call it.
+    fn words(&self) -> &'static [&'static str] {
+        match self {
+            FileOp::Has(_) => &["has", "list"],
+            FileOp::List(_) => &["list"],
+            FileOp::Lookup(_) => &["lookup", "list"],
+            FileOp::Read { .. } | FileOp::ReadJson(_) | FileOp::Stream(_) => &["readText", "read"],
+            FileOp::Digest(_) => &["sha256", "read"],
+            FileOp::Write { .. } | FileOp::WriteBytes(_) => &["writeText", "write"],
+            FileOp::Remove(_) => &["remove"],
+            FileOp::Move { .. } => &["move"],
+            FileOp::MakeDirectory(_) => &["makeDirectory", "write"],
+            FileOp::ReadOnly => &["readOnly", "list"],
+            FileOp::Snapshot => &["snapshot", "read"],
+        }
+    }
+
+    /// Whether it changes anything.
+    pub fn changes(&self) -> bool {
+        matches!(
+            self,
+            FileOp::Write { .. }
+                | FileOp::WriteBytes(_)
+                | FileOp::Remove(_)
+                | FileOp::Move { .. }
+                | FileOp::MakeDirectory(_)
+        )
+    }
+
+    /// The same, done where `before` leads to.
+    pub fn behind(mut self, before: &[String]) -> FileOp {
+        let ways: Vec<&mut Way> = match &mut self {
+            FileOp::Has(way)
+            | FileOp::List(way)
+            | FileOp::Lookup(way)
+            | FileOp::Read { way, .. }
+            | FileOp::ReadJson(way)
+            | FileOp::Stream(way)
+            | FileOp::Digest(way)
+            | FileOp::Write { way, .. }
+            | FileOp::WriteBytes(way)
+            | FileOp::Remove(way)
+            | FileOp::MakeDirectory(way) => vec![way],
+            FileOp::Move { from, to } => vec![from, to],
+            FileOp::ReadOnly | FileOp::Snapshot => vec![],
+        };
+        for way in ways {
+            way.splice(0..0, before.iter().cloned());
+        }
+        self
+    }
+}
+
+/// What is behind a reference to something that has files, as long as it may be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ground {
+    /// The formula behind all grants.
+    pub id: FormulaId,
+    /// What it says.
+    pub formula: Formula,
+    /// What the grants on the way take away.
+    pub attenuation: Attenuation,
+}
+
+/// Where a call is carried out.
+///
+/// # Errors
+/// When a grant on the way has ended, or leaves out what the call does, or there are no files.
+pub fn ground(txn: &mut dyn ReadTxn, now_ms: i64, call: &FileCall) -> Result<Ground, Refusal> {
+    for grant in &call.through {
+        let reached = table::reach(txn, grant)?.ok_or(Fault::Dangling(*grant))?;
+        if let Some(finding) = reached.ended(now_ms) {
+            return Err(Fault::Revoked(finding.message).into());
+        }
+    }
+    let reached = table::reach(txn, &call.target)?.ok_or(Fault::Dangling(call.target))?;
+    let mut refusals = call.op.words().iter().map(|word| reached.refusal(word, now_ms));
+    if let Some(Some(finding)) = refusals.next()
+        && !refusals.any(|refusal| refusal.is_none())
+    {
+        return Err(Fault::Revoked(finding.message).into());
+    }
+    if !has_files(&reached.formula) {
+        let what = format!("{} has no files", crate::query::words(&reached.formula));
+        return Err(Refusal::Argument(what));
+    }
+    let attenuation = reached.grant().map(|grant| grant.attenuation).unwrap_or_default();
+    Ok(Ground { id: reached.id, formula: reached.formula, attenuation })
+}
+
+/// Whether this is something that has files.
+pub(super) fn has_files(formula: &Formula) -> bool {
+    matches!(formula, Formula::Mount { .. } | Formula::Scratch { .. } | Formula::Tree(_))
+}
+
+/// What was looked up in something that has files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// A directory.
+    Directory,
+    /// A file.
+    File,
+    /// A directory of a tree that never changes.
+    Tree,
+    /// A file of such a tree.
+    Blob,
+}
+
+impl Part {
+    fn facet(self) -> &'static super::Facet {
+        facet(match self {
+            Part::Directory => "mount",
+            Part::File => "mount-file",
+            Part::Tree => "readable-tree",
+            Part::Blob => "readable-blob",
+        })
+    }
+
+    /// The name of its interface.
+    pub fn interface(self) -> &'static str {
+        self.facet().name
+    }
+}
+
+/// What comes of calling a part of something that has files: its answer, or what is to be done where the part is.
+///
+/// # Errors
+/// When there is no such method, or its arguments do not fit.
+pub fn part(part: Part, method: &str, args: &[Value]) -> Result<Result<FileOp, Value>, Refusal> {
+    let facet = part.facet();
+    match method {
+        "__getMethodNames__" => {
+            return Ok(Err(Value::array(facet.method_names().into_iter().map(Value::string))));
+        }
+        "__getInterfaceGuard__" => return Ok(Err(facet.guard().to_value())),
+        _ => {}
+    }
+    let Some(known) = facet.methods.get(method) else {
+        return Err(Refusal::NoMethod { method: method.to_owned(), known: facet.method_names() });
+    };
+    if known.support != Support::Full {
+        return Err(Fault::NotSupported(known.name).into());
+    }
+    facet.check(known, args)?;
+    let args = Args(args);
+    if method == "help" {
+        let about = args.get(0).map(|_| args.text(0)).transpose()?;
+        return Ok(Err(Value::string(facet.help(about.as_deref()))));
+    }
+    let op = match part {
+        Part::Directory | Part::Tree => in_directory(method, args)?,
+        Part::File | Part::Blob => of_file(method, args)?,
+    };
+    op.map(Ok).ok_or_else(|| Fault::NotSupported(known.name).into())
+}
+
+/// What a call on a directory or a tree does.
+pub(super) fn in_directory(method: &str, args: Args<'_>) -> Result<Option<FileOp>, Refusal> {
+    let one = |at| way(args, at);
+    let something = |at| match way(args, at) {
+        Ok(way) if way.is_empty() => Err(NameError::Path.into()),
+        other => other,
+    };
+    Ok(Some(match method {
+        "has" => FileOp::Has(rest(args)?),
+        "list" => FileOp::List(rest(args)?),
+        "lookup" => FileOp::Lookup(something(0)?),
+        "readText" => FileOp::Read { way: something(0)?, maybe: false },
+        "maybeReadText" => FileOp::Read { way: something(0)?, maybe: true },
+        "writeText" => FileOp::Write { way: something(0)?, text: args.text(1)? },
+        "remove" => match rest(args)? {
+            way if way.is_empty() => return Err(NameError::Path.into()),
+            way => FileOp::Remove(way),
+        },
+        "move" => FileOp::Move { from: something(0)?, to: something(1)? },
+        "makeDirectory" => FileOp::MakeDirectory(one(0)?),
+        "readOnly" => FileOp::ReadOnly,
+        "snapshot" => FileOp::Snapshot,
+        "sha256" => FileOp::Digest(vec![]),
+        _ => return Ok(None),
+    }))
+}
+
+fn of_file(method: &str, args: Args<'_>) -> Result<Option<FileOp>, Refusal> {
+    Ok(Some(match method {
+        "text" => FileOp::Read { way: vec![], maybe: false },
+        "json" => FileOp::ReadJson(vec![]),
+        "streamBase64" => FileOp::Stream(vec![]),
+        "sha256" => FileOp::Digest(vec![]),
+        "writeText" => FileOp::Write { way: vec![], text: args.text(0)? },
+        "writeBytes" => FileOp::WriteBytes(vec![]),
+        "readOnly" => FileOp::ReadOnly,
+        _ => return Ok(None),
+    }))
+}
+
+fn rest(args: Args<'_>) -> Result<Way, Refusal> {
+    checked(args.0.iter().map(args::text).collect::<Result<_, _>>()?)
+}
+
+fn way(args: Args<'_>, at: usize) -> Result<Way, Refusal> {
+    checked(match args.get(at) {
+        Some(value @ Value::Array(_)) => args::texts(value)?,
+        _ => vec![args.text(at)?],
+    })
+}
+
+/// Names of files: no way leads up, out or to the same place.
+fn checked(names: Vec<String>) -> Result<Way, Refusal> {
+    let bad = |name: &&String| {
+        name.is_empty()
+            || matches!(name.as_str(), "." | "..")
+            || name.contains(['/', '\0'])
+            || name.len() > LONGEST
+    };
+    match names.iter().find(bad) {
+        Some(name) => {
+            let shown: String = name.chars().take(100).collect();
+            Err(NameError::Name(format!("{shown:?}")).into())
+        }
+        None if names.len() > DEEPEST => Err(NameError::Path.into()),
+        None => Ok(names),
+    }
+}
+
+impl Place<'_> {
+    /// What comes of a call whose path leads into something that has files; `None` if it does not, or it is no call
+    /// that files answer.
+    pub(super) fn cross(&mut self, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
+        let names = match method {
+            "has" | "list" | "remove" => match args.rest() {
+                Ok(Some(path)) => path,
+                // What is wrong with it is said where the call is for names.
+                _ => return Ok(None),
+            },
+            "lookup" | "maybeLookup" | "readText" | "maybeReadText" | "writeText" | "makeDirectory" => {
+                args.path(0)?
+            }
+            _ => return Ok(None),
+        };
+        let Some((target, through, way)) = self.leave(&names, method == "list")? else { return Ok(None) };
+        let op = match method {
+            "has" => FileOp::Has(way),
+            "list" => FileOp::List(way),
+            "lookup" | "maybeLookup" => FileOp::Lookup(way),
+            "readText" => FileOp::Read { way, maybe: false },
+            "maybeReadText" => FileOp::Read { way, maybe: true },
+            "writeText" => FileOp::Write { way, text: args.text(1)? },
+            "makeDirectory" => FileOp::MakeDirectory(way),
+            _ => FileOp::Remove(way),
+        };
+        Ok(Some(Plan::need(Need::Files(FileCall { target, through, op }))))
+    }
+
+    /// Where a path leaves the names for files: what has them, the grants passed on the way, and the rest of the path.
+    fn leave(
+        &mut self,
+        path: &NamePath,
+        whole: bool,
+    ) -> Result<Option<(FormulaId, Vec<FormulaId>, Way)>, Refusal> {
+        let names = path.names();
+        let last = if whole { names.len() } else { names.len().saturating_sub(1) };
+        for at in 0..last {
+            let Ok(mut here) = self.here.at_end(self.txn, &names[..at]) else { return Ok(None) };
+            let Some(Found::Formula(id)) = here.entry(self.txn, &names[at])? else { return Ok(None) };
+            // What a promise came to stands for the promise.
+            let came = came_to(self.txn, &id)?;
+            let target = came.last().copied().unwrap_or(id);
+            let Some(reached) = table::reach(self.txn, &target)? else { return Ok(None) };
+            if has_files(&reached.formula) {
+                here.pass(self.txn, &id)?;
+                let way = checked(names[at + 1..].to_vec())?;
+                return Ok(Some((target, here.through, way)));
+            }
+        }
+        Ok(None)
+    }
+}
