@@ -1,7 +1,24 @@
 // Questions: requests, forms, definitions, evaluations. Each gives a promise; nothing is held up by it.
+import fs from 'node:fs';
+import path from 'node:path';
 import { E } from '@endo/far';
 import { M } from '@endo/patterns';
-import { equal, fails, isPending, lastMessage, newGuest, ok, place, start, stop, test } from './harness.mjs';
+import {
+  almoner,
+  equal,
+  fails,
+  inFolder,
+  isPending,
+  lastMessage,
+  model,
+  newGuest,
+  ok,
+  place,
+  sleep,
+  start,
+  stop,
+  test,
+} from './harness.mjs';
 
 test('request: resolved with a value', async client => {
   const { host } = await client();
@@ -181,6 +198,55 @@ test('define: endowed code waits, and the promise survives', async client => {
   const attached = E(same).define('E(counter).list()', slots, 'result');
   ok(await isPending(attached), 'settled by a restart');
   equal((await E(same).listMessages()).filter(({ type }) => type === 'definition').length, 1);
+});
+
+const note = `---
+description: Keeps a note.
+slots:
+  out: { is: dir rw, label: Where the note is kept }
+---
+Write the note.
+`;
+
+test('define: a worker, endowed on the command line after a restart', async client => {
+  const { host } = await client();
+  const { guest, agent } = await newGuest(E, host);
+  const result = E(guest).define(note, {}, 'note');
+  ok(await isPending(result), 'there already');
+  const { number, type } = await lastMessage(E, host);
+  equal(type, 'definition');
+  await stop();
+  await fails(result, /the daemon ends|connection closed/);
+  await start();
+  const directory = inFolder('notes');
+  fs.mkdirSync(directory);
+  const said = almoner('endow', `${number}`, '-e', `out=${directory}:rw`, '--allow', 'out.write', '-m', model);
+  equal(said, 'written\n');
+  equal(fs.readFileSync(path.join(directory, 'a.md'), 'utf8'), 'kept\n');
+  const again = await client();
+  equal(await E(E(again.host).lookup(agent)).define(note, {}, 'note'), 'written');
+});
+
+test('define: a worker, endowed with a directory that has a name', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  const result = E(guest).define(note, {});
+  await isPending(result);
+  const { number } = await lastMessage(E, host);
+  const directory = inFolder('named-notes');
+  fs.mkdirSync(directory);
+  await E(host).provideMount(directory, 'named-notes');
+  await E(host).endow(number, { out: 'named-notes' });
+  // What it wants to change asks: somebody at the machine says yes.
+  let card;
+  while (!card) {
+    await sleep(20);
+    card = JSON.parse(almoner('inbox', '--json')).find(({ mail }) => mail.envelope.kind === 'approval');
+  }
+  equal(fs.readdirSync(directory), []);
+  almoner('approve', `${card.number}`);
+  equal(await result, 'written');
+  equal(fs.readFileSync(path.join(directory, 'a.md'), 'utf8'), 'kept\n');
 });
 
 test('define: rejected', async client => {

@@ -80,6 +80,26 @@ export const gatewayPort = await new Promise(resolve => {
   });
 });
 
+/** What the scripted model answers: it writes one note and ends. */
+const script = path.join(folder, 'script.json');
+fs.writeFileSync(
+  script,
+  JSON.stringify([
+    {
+      turns: [
+        { calls: [{ name: 'out_write', arguments: { path: 'a.md', content: 'kept\n' } }] },
+        { text: 'written' },
+      ],
+    },
+  ]),
+);
+
+/** The model of whatever is endowed here. */
+export const model = `scripted:${script}`;
+
+/** A path in the folder of this run. */
+export const inFolder = name => path.join(folder, name);
+
 const environment = {
   PATH: process.env.PATH,
   HOME: folder,
@@ -87,6 +107,7 @@ const environment = {
   ENDO_EPHEMERAL_STATE_PATH: place.ephemeral,
   ENDO_CACHE_PATH: place.cache,
   ENDO_SOCK_PATH: place.socket,
+  ALMONER_MODEL: model,
   ENDO_ADDR: `127.0.0.1:${gatewayPort}`,
 };
 
