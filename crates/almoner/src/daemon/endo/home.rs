@@ -12,6 +12,7 @@ use switchboard::{Action, Call, Full, Key, Name, Party, Ref, Side, Switchboard, 
 use super::convert::{self, Interfaces};
 use super::files::Task;
 use super::follow::Feed;
+use super::gather::Gather;
 use super::thing::{Cause, Object, Part, Thing};
 use super::upload::Upload;
 use crate::daemon::desk::Desk;
@@ -48,6 +49,7 @@ pub struct Home {
     pub(super) cursors: HashMap<Owner, u64>,
     pub(super) feeds: HashMap<Key, Feed>,
     pub(super) uploads: HashMap<u64, Upload>,
+    pub(super) gathers: HashMap<u64, Gather>,
     pub(super) last_upload: u64,
     pub(super) ends_daemon: bool,
     /// When so many references are known, those that nobody uses are looked for.
@@ -79,6 +81,7 @@ impl Home {
             cursors: HashMap::new(),
             feeds: HashMap::new(),
             uploads: HashMap::new(),
+            gathers: HashMap::new(),
             last_upload: 0,
             ends_daemon: false,
             sweep_at: SWEEP,
@@ -134,6 +137,7 @@ impl Home {
         self.waiting.clear();
         self.feeds.clear();
         self.uploads.clear();
+        self.gathers.clear();
     }
 
     /// The live reference of a thing: the same as long as the client has it.
@@ -262,6 +266,9 @@ impl Home {
             for action in actions {
                 match action {
                     Action::Deliver { to, call, answer } => self.deliver(context, to, &call, answer),
+                    Action::Settled { tag, outcome } if self.gathers.contains_key(&tag) => {
+                        self.gathered(context, tag, outcome);
+                    }
                     Action::Settled { tag, outcome } => self.uploaded(context, tag, outcome),
                     Action::Released { key } => self.forget(key),
                 }

@@ -7,6 +7,7 @@
 mod convert;
 mod files;
 mod follow;
+mod gather;
 mod home;
 mod link;
 mod out;
