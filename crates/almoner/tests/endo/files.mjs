@@ -373,3 +373,63 @@ test('files: a long call holds up nobody', async client => {
   ok(!done, 'they waited for the files');
   equal((await E(snapshot).list()).length, 1500);
 }, 120);
+
+/** A tree as Endo's clients make them of their own files. */
+const treeOf = files =>
+  Far('Tree', {
+    list: async () => harden(Object.keys(files)),
+    lookup: async name => {
+      const found = files[name];
+      if (found instanceof Error) {
+        throw found;
+      }
+      if (Buffer.isBuffer(found)) {
+        return Far('Blob', { streamBase64: async () => readerOf(found) });
+      }
+      return found[Symbol.toStringTag] ? found : treeOf(found);
+    },
+  });
+
+test('trees: handed over by a client, file by file', async client => {
+  const { host } = await client();
+  const large = Buffer.from(Array.from({ length: 123_457 }, (_, i) => (i * 7) % 256));
+  const files = { 'z.md': Buffer.from('z'), large, sub: { 'a.md': Buffer.from('a'), empty: {} }, none: Buffer.alloc(0) };
+  const tree = await E(host).storeTree(treeOf(files), 'handed');
+  equal(await E(tree).list(), ['large', 'none', 'sub', 'z.md']);
+  equal(await E(tree).readText(['sub', 'a.md']), 'a');
+  equal(await E(E(tree).lookup(['sub', 'empty'])).list(), []);
+  equal(await E(tree).readText('none'), '');
+  ok((await collect(E(E(tree).lookup('large')).streamBase64())).equals(large), 'other bytes');
+  equal(await E(E(tree).lookup('large')).sha256(), sha256(large));
+  // The same files, bound and kept, are the same tree.
+  const root = path.join(folder, 'same');
+  fs.mkdirSync(path.join(root, 'sub/empty'), { recursive: true });
+  fs.writeFileSync(path.join(root, 'z.md'), 'z');
+  fs.writeFileSync(path.join(root, 'large'), large);
+  fs.writeFileSync(path.join(root, 'none'), '');
+  fs.writeFileSync(path.join(root, 'sub/a.md'), 'a');
+  const same = await E(host).storeTree(await E(host).provideMount(root, 'same-mount'), 'same');
+  equal(await E(same).sha256(), await E(tree).sha256());
+});
+
+test('trees: one of a client that makes no sense leaves nothing', async client => {
+  const { host } = await client();
+  const bad = async (tree, expected) => {
+    await fails(E(host).storeTree(tree, 'half-tree'), expected);
+    equal(await E(host).has('half-tree'), false);
+  };
+  await bad(treeOf({ '../x': Buffer.from('x') }), 'Invalid name');
+  await bad(treeOf({ '..': Buffer.from('x') }), 'Invalid name');
+  await bad(treeOf({ x: Error('the disk is gone') }), 'the disk is gone');
+  await bad(treeOf({ x: Far('Nothing', {}) }), 'must have `list` or `streamBase64`');
+  await bad(Far('Liar', { list: async () => 'no names' }), 'must list names');
+  await bad(Far('Liar', { list: async () => harden(['a', 'a']) }), 'different names');
+  await bad(Far('Nothing', {}), 'target has no method "list"');
+  await bad(Far('Liar', { list: async () => harden(['a']), lookup: async () => 'text' }), 'must have objects');
+  // One that has no end.
+  const deep = Far('Deep', { list: async () => harden(['a']), lookup: async () => deep });
+  await bad(deep, 'too deep');
+  // And the client is well.
+  await E(host).storeTree(treeOf({ a: Buffer.from('a') }), 'well-tree');
+  equal(await E(host).readText(['well-tree', 'a']), 'a');
+});

@@ -13,6 +13,7 @@ use switchboard::Ref;
 use worker::World as _;
 
 use super::Shared;
+use super::gather::Kept;
 use super::link::Link;
 use super::thing::{Object, Part};
 use crate::daemon::serve::Server;
@@ -43,6 +44,8 @@ pub enum Came {
     Part(Part),
     /// Bytes that are handed out piece by piece.
     Bytes(Vec<u8>),
+    /// A part of a client's tree was kept: which, and what it is.
+    Kept(u64, Kept),
     /// A command must be applied, and its reply is the answer.
     Act(Box<Action>),
     /// A command must be applied, and what it made be filled with a tree.

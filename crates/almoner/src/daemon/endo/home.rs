@@ -14,6 +14,7 @@ use super::convert::{self, Interfaces};
 use super::files::Task;
 use super::follow::Feed;
 use super::gateway::Entrance;
+use super::gather::Gather;
 use super::thing::{Cause, Object, Part, Thing};
 use super::upload::Upload;
 use super::writes::Underway;
@@ -53,6 +54,7 @@ pub struct Home {
     pub(super) uploads: HashMap<u64, Upload>,
     /// Calls that wait for the disk, in their order.
     pub(super) underway: Vec<Underway>,
+    pub(super) gathers: HashMap<u64, Gather>,
     pub(super) last_upload: u64,
     pub(super) ends_daemon: bool,
     /// How far a client of the gateway has come.
@@ -103,6 +105,7 @@ impl Home {
             feeds: HashMap::new(),
             uploads: HashMap::new(),
             underway: vec![],
+            gathers: HashMap::new(),
             last_upload: 0,
             ends_daemon: false,
             entrance: None,
@@ -167,6 +170,7 @@ impl Home {
         self.feeds.clear();
         self.uploads.clear();
         self.underway.clear();
+        self.gathers.clear();
     }
 
     /// The live reference of a thing: the same as long as the client has it.
@@ -305,6 +309,9 @@ impl Home {
             for action in actions {
                 match action {
                     Action::Deliver { to, call, answer } => self.deliver(context, to, &call, answer),
+                    Action::Settled { tag, outcome } if self.gathers.contains_key(&tag) => {
+                        self.gathered(context, tag, outcome);
+                    }
                     Action::Settled { tag, outcome } => self.uploaded(context, tag, outcome),
                     Action::Released { key } => self.forget(key),
                 }

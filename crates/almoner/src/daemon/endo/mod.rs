@@ -8,6 +8,7 @@ mod convert;
 mod files;
 mod follow;
 mod gateway;
+mod gather;
 mod home;
 mod link;
 mod out;

@@ -155,8 +155,12 @@ impl Home {
             Some(Thing::Object(object)) => whole(object.clone()),
             Some(Thing::Part(part)) => Part::clone(part),
             _ => {
-                let what = "a tree is kept from a directory of this machine, a snapshot, or another tree";
-                return Err(Trouble::Plain(what.to_owned()));
+                let Some(own) = given else {
+                    return Err(Trouble::Plain(
+                        "a tree is an object that has `list` and `lookup`".to_owned(),
+                    ));
+                };
+                return self.gather(context, own, keep, reach.clone(), answer);
             }
         };
         let work: Work = Box::new(move |outside| match carry_out(outside, &part, FileOp::Snapshot, None)? {
@@ -200,7 +204,10 @@ impl Home {
         let outcome = match self.try_came(context, &reach, answer, came) {
             Ok(None) => return,
             Ok(Some(value)) => Ok(value),
-            Err(trouble) => Err(trouble.to_value()),
+            Err(trouble) => {
+                self.give_up(context, answer);
+                Err(trouble.to_value())
+            }
         };
         context.board().resolve(self.side, answer, outcome);
     }
@@ -217,6 +224,10 @@ impl Home {
             Came::Part(part) => return Ok(Some(self.part(&mut context.board(), part)?)),
             Came::Bytes(bytes) => {
                 return Ok(Some(self.iterator(&mut context.board(), Feed::bytes(bytes))?));
+            }
+            Came::Kept(tag, kept) => {
+                self.kept(context, tag, kept);
+                return Ok(None);
             }
             Came::Act(action) => act(context, *action)?,
             Came::Stage { tree, make } => {

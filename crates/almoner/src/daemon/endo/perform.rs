@@ -38,6 +38,8 @@ pub enum Trouble {
     Failure(Box<Failure>),
     Full(switchboard::Full),
     Plain(String),
+    /// What the client said itself.
+    Value(passable::Value<Ref>),
 }
 
 impl From<Refusal> for Trouble {
@@ -65,6 +67,7 @@ impl Trouble {
             Trouble::Refusal(refusal) => passable::Value::error(refusal.class(), refusal.to_string()),
             Trouble::Failure(failure) => passable::Value::error("Error", failure.message.raw().to_owned()),
             Trouble::Full(full) => passable::Value::error("Error", full.to_string()),
+            Trouble::Value(value) => value.clone(),
             Trouble::Plain(message) => passable::Value::error("Error", message.clone()),
         }
     }
