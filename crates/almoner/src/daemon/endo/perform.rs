@@ -119,11 +119,11 @@ impl Home {
         let daemon = &context.desk.daemon;
         let view = daemon.view(object.agent);
         let (plan, reach) = daemon.read(|txn| plan(txn, &view, object, method, &args))?;
-        self.go_on(context, reach, plan?, foreign, given, answer)
+        self.do_planned(context, reach, plan?, foreign, given, answer)
     }
 
     /// Does what was planned. `None` if the answer comes later.
-    pub(super) fn go_on(
+    pub(super) fn do_planned(
         &mut self,
         context: &Context<'_>,
         reach: Object,

@@ -137,7 +137,7 @@ impl Home {
                 Ok(Came::Applied(value, reach)) => {
                     self.hand_over(context, &convert::live(&value), &reach).map(Some)
                 }
-                Ok(Came::Planned(plan, reach)) => self.go_on(context, reach, *plan, None, None, answer),
+                Ok(Came::Planned(plan, reach)) => self.do_planned(context, reach, *plan, None, None, answer),
                 Err(WriteError::Refused(Stopped::Refused(refusal))) => Err(refusal.into()),
                 Err(WriteError::Refused(Stopped::Fault(fault))) => Err(world::fault_failure(&fault).into()),
                 Err(other) => Err(world::store_failure(other.to_string()).into()),
