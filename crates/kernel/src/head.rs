@@ -16,6 +16,7 @@ pub struct Head {
     /// What kind of formula it is.
     #[serde(rename = "type")]
     kind: Kind,
+    agent: Option<FormulaId>,
     handle: Option<FormulaId>,
     directory: Option<FormulaId>,
     mailbox: Option<FormulaId>,
@@ -35,6 +36,7 @@ pub struct Head {
 enum Kind {
     Host,
     Guest,
+    Handle,
     Directory,
     PetStore,
     #[serde(other)]
@@ -68,6 +70,11 @@ impl Head {
     /// Whether it is an agent that acts for a person.
     pub fn is_host(&self) -> bool {
         self.kind == Kind::Host
+    }
+
+    /// The agent of a mail address.
+    pub fn addressee(&self) -> Option<FormulaId> {
+        self.agent.filter(|_| self.kind == Kind::Handle)
     }
 
     /// The pet store of a directory.
@@ -171,6 +178,8 @@ mod tests {
             assert_eq!(head.is_host(), matches!(formula, Formula::Host { .. }));
             let store = if let Formula::Directory { store } = &formula { Some(*store) } else { None };
             assert_eq!(head.store(), store);
+            let addressee = if let Formula::Handle { agent } = &formula { Some(*agent) } else { None };
+            assert_eq!(head.addressee(), addressee);
             let owner = if let Formula::PetStore { owner } = &formula { Some(*owner) } else { None };
             assert_eq!(head.owner(), owner);
             let special = ["@self", "@mail", "@host", "@main", "@endo", "@pins", "@none", "@nets"];

@@ -216,6 +216,10 @@ mod tests {
         assert_eq!(value("foreign_keys"), 1.into());
         assert_eq!(value("busy_timeout"), 5000.into());
         assert_eq!(value("application_id"), APPLICATION.into());
+        for conn in [&conn, &reader(&place.dir.join(place::DATABASE)).unwrap()] {
+            // Otherwise statements are prepared anew for each value.
+            assert!(conn.db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG).unwrap());
+        }
         close(conn);
         assert!(!recognise(&place.dir.join(place::DATABASE)).unwrap());
         fs::remove_dir_all(&dir).unwrap();

@@ -47,6 +47,10 @@ fn found(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaI
 /// itself could stand as well.
 fn named(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
     let id = view.identify(txn, path)?;
+    // The agent itself, and no grant of it that would have to be asked.
+    if kernel::head::head(txn, &id)?.is_some_and(|head| head.agent().is_some()) {
+        return Ok(id);
+    }
     let reached = table::reach(txn, &id)?.ok_or(Fault::Dangling(id))?;
     match reached.formula {
         Formula::Host { .. } | Formula::Guest { .. } => match reached.refusal(EVERY_METHOD, view.now_ms) {

@@ -183,6 +183,10 @@ impl State<'_> {
 
     /// The agent behind a handle.
     pub(crate) fn agent_of(&mut self, handle: &FormulaId) -> Result<FormulaId, Fault> {
+        // Most have the address itself, and no grant of it that would have to be asked.
+        if let Some(agent) = self.head(handle)?.addressee() {
+            return Ok(agent);
+        }
         match self.through(handle, "receive")? {
             (_, Formula::Handle { agent }) => Ok(agent),
             (id, Formula::Host { .. } | Formula::Guest { .. }) => Ok(id),
