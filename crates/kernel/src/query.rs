@@ -212,10 +212,11 @@ pub fn holds(txn: &mut dyn ReadTxn, agent: &FormulaId, id: &FormulaId) -> Result
 
 /// Every grant that an agent gave, in order of number.
 pub fn grants(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Grant>, StoreFault> {
-    let rows: Vec<(Vec<u8>, FormulaId)> =
-        table::scan(txn, Table::Grant, owner, b"n", b"o", usize::MAX, false)?;
+    let rows = txn.range(Table::Grant, owner, b"n", b"o", usize::MAX, false)?;
     let mut all = Vec::new();
-    for (key, id) in rows.into_iter().filter(|(key, _)| key.len() == 9) {
+    // Among them lie the grants themselves whose identifiers begin with the same byte.
+    for (key, row) in rows.into_iter().filter(|(key, _)| key.len() == 9) {
+        let id: FormulaId = crate::txn::decode_row(Table::Grant, &row)?;
         match table::load(txn, Table::Grant, owner, &id.number)? {
             Some(grant) => all.push(grant),
             None => {

@@ -44,7 +44,7 @@ impl Gardener {
             quiet_since: Instant::now(),
             last: Instant::now(),
             scratches: Scratches::default(),
-            sweeper: Sweeper::default(),
+            sweeper: Sweeper::new(),
         }
     }
 
@@ -66,15 +66,10 @@ impl Gardener {
         }
         self.last = Instant::now();
         self.collect_all(desk, pins);
-        if self.quiet_since.elapsed() < QUIET {
-            return;
-        }
-        let pinned: Vec<BlobHash> = trees().into_iter().collect();
-        let daemon = &desk.daemon;
-        let before = self.commits;
-        self.sweeper.look_around(&daemon.store, &pinned, &|| {
-            daemon.is_stopping() || daemon.store.stats().commits > before + BUSY
-        });
+        let (daemon, before) = (&desk.daemon, self.commits);
+        let is_quiet = self.quiet_since.elapsed() >= QUIET;
+        self.sweeper
+            .look_around(daemon, trees, &|| !is_quiet || daemon.store.stats().commits > before + BUSY);
     }
 
     /// Collects formulas, and what belongs to them and lies elsewhere.

@@ -1,52 +1,75 @@
 //! The sweeper: bytes beside the store that nothing refers to any more go, when there is nothing better to do.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use kernel::BlobHash;
-use store::Store;
 
-/// How long after one sweep another may begin: it reads the whole store.
-const PAUSE: Duration = Duration::from_secs(10 * 60);
+use super::world::Shared;
+
+/// How long after one sweep another may begin: it reads the whole store. Longer than what was just put is spared.
+const PAUSE: Duration = Duration::from_secs(20 * 60);
 
 /// How long it works at a time, so that others get their turn.
 const TURN: Duration = Duration::from_millis(50);
 
+/// After how long it works although there is always something better to do.
+const LATE: Duration = Duration::from_secs(10 * 60);
+
 /// Sweeps when something may have become garbage.
-#[derive(Default)]
 pub struct Sweeper {
-    /// Whether something has gone that may have referred to bytes.
-    is_due: bool,
+    /// Since when there is a reason to.
+    due: Option<Instant>,
+    /// Whether the next sweep may spare what is garbage, because it was put only lately.
+    may_spare: bool,
     last: Option<Instant>,
 }
 
 impl Sweeper {
-    /// Something was collected.
-    pub fn collected(&mut self) {
-        self.is_due = true;
+    /// A sweeper who will look at what an earlier process left behind.
+    pub fn new() -> Sweeper {
+        Sweeper { due: Some(Instant::now()), may_spare: false, last: None }
     }
 
-    /// Sweeps, if there is a reason to, until it is done or `busy` says that there is something better to do. What an
-    /// earlier process left behind is a reason, once. What is in `pinned` stays.
-    pub fn look_around(&mut self, store: &Store, pinned: &[BlobHash], busy: &dyn Fn() -> bool) {
-        let paused = self.last.is_some_and(|last| last.elapsed() < PAUSE);
-        if paused || (self.last.is_some() && !self.is_due) {
+    /// Something was collected that may have referred to bytes.
+    pub fn collected(&mut self) {
+        self.due.get_or_insert_with(Instant::now);
+        self.may_spare = true;
+    }
+
+    /// Sweeps, if there is a reason to, until it is done, the daemon ends, or `is_busy` says that there is something
+    /// better to do. What `pinned` says stays.
+    pub fn look_around(
+        &mut self,
+        daemon: &Shared,
+        pinned: &dyn Fn() -> BTreeSet<BlobHash>,
+        is_busy: &dyn Fn() -> bool,
+    ) {
+        let Some(due) = self.due else { return };
+        // What never finds a quiet time must be done all the same.
+        let is_late = due.elapsed() > LATE;
+        let has_paused = self.last.is_none_or(|last| last.elapsed() > PAUSE);
+        if !has_paused || (is_busy() && !is_late) {
             return;
         }
-        self.last = Some(Instant::now());
-        self.is_due = false;
+        let pinned: Vec<BlobHash> = pinned().into_iter().collect();
         // What cannot be read or removed now is garbage the next time as well.
-        let Ok(Some(mut sweep)) = store.sweep(pinned) else { return };
+        let Ok(Some(mut sweep)) = daemon.store.sweep(&pinned) else { return };
         loop {
             let began = Instant::now();
             while began.elapsed() < TURN {
                 match sweep.step() {
                     Ok(false) => {}
-                    Ok(true) | Err(_) => return,
+                    Ok(true) | Err(_) => {
+                        let now = Instant::now();
+                        self.last = Some(now);
+                        // Once more, when nothing of that is new any longer.
+                        self.due = std::mem::take(&mut self.may_spare).then_some(now);
+                        return;
+                    }
                 }
             }
-            if busy() {
-                self.is_due = true;
-                self.last = None;
+            if daemon.is_stopping() || (is_busy() && !is_late) {
                 return;
             }
             // Whoever writes meanwhile is not kept waiting for the disk.

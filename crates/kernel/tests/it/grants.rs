@@ -248,3 +248,20 @@ fn a_grant_that_expired_is_refused_like_one_that_was_revoked() {
     let judged = w.journal(run).into_iter().any(|step| matches!(step.entry, Entry::Judged { .. }));
     assert!(judged);
 }
+
+#[test]
+fn all_grants_are_listed_whatever_their_identifiers_begin_with() {
+    let mut w = World::new();
+    w.mount("cap");
+    let host = w.host;
+    let before = query::grants(&mut w.store, &host.number).unwrap().len();
+    // Identifiers are random: among so many, some begin as the keys of the numbers do.
+    for n in 0..1500 {
+        let act = attenuate("cap", &["read"], Attenuation::default(), &format!("g{n}"));
+        let command = kernel::command::Command { actor: host, act, said: None };
+        kernel::apply(&mut w.store, &env(10_000 + n), command).unwrap();
+    }
+    let all = query::grants(&mut w.store, &host.number).unwrap();
+    assert_eq!(all.len(), before + 1500);
+    assert!(all.iter().any(|grant| grant.id.number[0] == b'n'), "none begins so: make more");
+}

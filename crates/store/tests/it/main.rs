@@ -23,8 +23,20 @@ mod sweep;
 use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table, Txn};
 use store::{Options, Store, WriteError};
 
+/// Opens a store. A process that another test is just starting has a copy of every lock until it has become itself, so
+/// one that this process has given up is waited for.
 fn open(dir: &std::path::Path) -> Store {
-    Store::open(dir, Options::default()).unwrap()
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(2);
+    loop {
+        match Store::open(dir, Options::default()) {
+            Err(store::OpenError::Owned { pid: Some(pid), .. })
+                if pid == std::process::id() && std::time::Instant::now() < end =>
+            {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            opened => return opened.unwrap(),
+        }
+    }
 }
 
 /// Stores `body` under `key`.
