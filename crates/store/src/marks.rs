@@ -15,6 +15,9 @@ use kernel::BlobHash;
 /// How many hashes are remembered before those that have had their time are forgotten.
 const MANY: usize = 4096;
 
+/// How many hashes are marked at a time: a text may consist of what looks like them.
+const BATCH: usize = 1024;
+
 pub(crate) struct Marks {
     is_sweeping: AtomicBool,
     lease: Duration,
@@ -140,11 +143,20 @@ impl Marks {
 
     /// Marks everything that these bytes name.
     pub(crate) fn look_at(&self, bytes: &[u8]) {
-        let mut named = Vec::new();
-        hashes(bytes, &mut |hash| named.push(hash));
+        let mut named = Vec::with_capacity(BATCH);
+        hashes(bytes, &mut |hash| {
+            named.push(hash);
+            if named.len() >= BATCH {
+                self.mark(&mut named);
+            }
+        });
+        self.mark(&mut named);
+    }
+
+    fn mark(&self, named: &mut Vec<BlobHash>) {
         if !named.is_empty() {
             let mut state = self.lock();
-            named.iter().for_each(|hash| state.mark(hash));
+            named.drain(..).for_each(|hash| state.mark(&hash));
         }
     }
 
@@ -173,14 +185,15 @@ impl Marks {
     }
 }
 
-/// Everything in these bytes that has the form of a hash.
+/// Everything in these bytes that has the form of a hash. Of longer runs of digits only their two ends: nothing that is
+/// written here has a hash in the middle of one, and looking everywhere would let a text cost as much as it likes.
 fn hashes(bytes: &[u8], found: &mut dyn FnMut(BlobHash)) {
     const DIGITS: usize = 64;
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     for run in bytes.split(|byte| !is_digit(byte)).filter(|run| run.len() >= DIGITS) {
-        for window in run.windows(DIGITS) {
-            let text = std::str::from_utf8(window).unwrap_or_default();
-            if let Ok(hash) = text.parse() {
+        let ends = [run.first_chunk::<DIGITS>(), run.last_chunk::<DIGITS>().filter(|_| run.len() > DIGITS)];
+        for end in ends.into_iter().flatten() {
+            if let Ok(hash) = std::str::from_utf8(end).unwrap_or_default().parse() {
                 found(hash);
             }
         }

@@ -59,6 +59,8 @@ impl Store {
     /// When the directory of the bytes cannot be read, or the store fails.
     pub fn sweep(&self, pinned: &[BlobHash]) -> Result<Option<Sweep<'_>>, StoreFault> {
         let marks = self.blobs().marks();
+        // Counted before anything is locked: removing would wait for that.
+        self.blobs().bytes()?;
         if !marks.begin(self.blobs().list()?) {
             return Ok(None);
         }

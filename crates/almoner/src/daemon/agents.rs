@@ -1,6 +1,7 @@
 //! Acting as an agent: names, agents, grants and mail.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use kernel::command::{Act, Fault, Filled, GrantAct, MailAct, NameAct, Provided, Said, Text};
 use kernel::formula::Formula;
@@ -112,7 +113,7 @@ pub fn act(
 ) -> Result<Response, Failure> {
     let act = match act {
         AgentAct::Name { act } => {
-            expect_no_hash(&act)?;
+            expect_no_hash(&desk.state, &act)?;
             Act::Name(act)
         }
         AgentAct::StoreText { text, path } => {
@@ -188,7 +189,7 @@ pub fn act(
 
 /// Refuses the hash of bytes that did not come along: whoever knows it would reach what somebody else keeps. Bytes come
 /// with `store_text`, worker files with `define`, and the daemon computes their hashes.
-fn expect_no_hash(act: &NameAct) -> Result<(), Failure> {
+fn expect_no_hash(state: &Path, act: &NameAct) -> Result<(), Failure> {
     match act {
         NameAct::StoreBlob { .. } => {
             Err(Failure::new(Exit::Usage, "bytes are kept by giving them, not by naming their hash")
@@ -197,8 +198,10 @@ fn expect_no_hash(act: &NameAct) -> Result<(), Failure> {
         NameAct::Provide { thing: Provided::Tree(_), .. } => {
             Err(Failure::new(Exit::Usage, "a tree is kept by giving it, not by naming its hash"))
         }
-        NameAct::Provide { thing: Provided::Mount { path, .. }, .. } => mounts::look_for(path).map(drop),
-        NameAct::Within { act, .. } => expect_no_hash(act),
+        NameAct::Provide { thing: Provided::Mount { path, .. }, .. } => {
+            mounts::look_for(state, path).map(drop)
+        }
+        NameAct::Within { act, .. } => expect_no_hash(state, act),
         _ => Ok(()),
     }
 }

@@ -59,8 +59,8 @@ pub fn scratch(state: &Path, id: &FormulaId) -> PathBuf {
 /// The absolute path of a directory of this machine, with links followed now and never again.
 ///
 /// # Errors
-/// When it is no directory.
-pub fn look_for(path: &str) -> Result<String, Failure> {
+/// When it is no directory, or one that holds what is the daemon's own: `state` is its folder.
+pub fn look_for(state: &Path, path: &str) -> Result<String, Failure> {
     let shown = visible_line(path).into_owned();
     let failed = |why: String| Failure::new(Exit::Failure, format!("`{shown}` cannot be bound: {why}"));
     if !Path::new(path).is_absolute() || path.contains('\0') {
@@ -69,6 +69,10 @@ pub fn look_for(path: &str) -> Result<String, Failure> {
     let real = std::fs::canonicalize(path).map_err(|e| failed(e.to_string()))?;
     if !real.is_dir() {
         return Err(failed("it is no directory".to_owned()));
+    }
+    let own = std::fs::canonicalize(state).map_err(|e| failed(e.to_string()))?;
+    if real.starts_with(&own) || own.starts_with(&real) {
+        return Err(failed("the daemon keeps its own files there".to_owned()));
     }
     real.into_os_string().into_string().map_err(|_| failed("its path is no text in UTF-8".to_owned()))
 }
@@ -260,7 +264,47 @@ pub fn in_tree(blobs: &Blobs, tree: &Tree, spot: &Spot, op: FileOp) -> Result<Ca
 /// When bytes are gone, or the disk does not take them.
 pub fn stage(state: &Path, blobs: &Blobs, tree: &Tree, into: &Ground) -> Result<(), Failure> {
     let mount = open(state, into)?;
+    expect_same(&mount, blobs, &tree.hash, &mut vec![])?;
     copy(&mount, blobs, &tree.hash, &mut vec![])
+}
+
+/// Nothing is there but what a copy that was cut off has left: what somebody has changed since is not written over.
+fn expect_same(
+    mount: &Mount,
+    blobs: &Blobs,
+    hash: &kernel::BlobHash,
+    way: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let found = mount.list(way).map_err(refused)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let entries = tree::entries(blobs, hash)?;
+    for there in found {
+        let ours = entries.iter().find(|entry| entry.name == there.name);
+        way.push(there.name);
+        let same = match ours {
+            Some(entry) if entry.is_tree && there.is_directory => {
+                expect_same(mount, blobs, &entry.hash, way)?;
+                true
+            }
+            Some(entry) if !entry.is_tree && !there.is_directory => {
+                let bytes = mount.read(way, MOST_BYTES).map_err(refused)?;
+                bytes.len() as u64 == entry.bytes && tree::sha256(&bytes) == entry.sha256
+            }
+            _ => false,
+        };
+        if !same {
+            let shown = visible_line(&way.join("/")).into_owned();
+            return Err(Failure::new(
+                Exit::Conflict,
+                format!("`{shown}` is there already, and is not the tree's"),
+            )
+            .help("choose another name, or remove what is there"));
+        }
+        way.pop();
+    }
+    Ok(())
 }
 
 fn copy(mount: &Mount, blobs: &Blobs, hash: &kernel::BlobHash, way: &mut Vec<String>) -> Result<(), Failure> {

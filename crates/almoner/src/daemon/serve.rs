@@ -85,7 +85,11 @@ impl Server {
     /// Takes connections until the listener fails.
     pub fn accept(server: &Weak<Server>, listener: &UnixListener) {
         for stream in listener.incoming() {
-            let Ok(stream) = stream else { continue };
+            let Ok(stream) = stream else {
+                // Nothing can be opened just now: trying without end would only make it worse.
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            };
             let Some(server) = server.upgrade() else { return };
             let Ok(number) = server.let_in(&stream) else { continue };
             let thread = std::thread::Builder::new().name("client".to_owned()).stack_size(super::STACK);

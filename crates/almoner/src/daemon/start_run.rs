@@ -43,6 +43,8 @@ pub struct Endowed {
 /// # Errors
 /// As [`start`].
 pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
+    // There may be many documents, each put long before the command that names them.
+    let _held = desk.daemon.store.blobs().hold();
     let bundle = Bundle {
         name: request.name.clone(),
         file: format!("{}.worker", request.name),

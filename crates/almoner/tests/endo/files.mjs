@@ -433,3 +433,25 @@ test('trees: one of a client that makes no sense leaves nothing', async client =
   await E(host).storeTree(treeOf({ a: Buffer.from('a') }), 'well-tree');
   equal(await E(host).readText(['well-tree', 'a']), 'a');
 });
+
+test('files: what somebody has changed is not staged over', async client => {
+  const { host } = await client();
+  await E(host).provideScratchMount('stage-from');
+  await E(host).writeText(['stage-from', 'a'], 'one');
+  await E(host).storeTree(await E(host).lookup('stage-from'), 'stage-tree');
+  await E(host).stageTree('stage-tree', 'stage-to');
+  // Once more, as somebody does whose first try was cut off.
+  await E(host).stageTree('stage-tree', 'stage-to');
+  equal(await E(host).readText(['stage-to', 'a']), 'one');
+  await E(host).writeText(['stage-to', 'a'], 'two');
+  await fails(E(host).stageTree('stage-tree', 'stage-to'), 'is there already');
+  equal(await E(host).readText(['stage-to', 'a']), 'two');
+});
+
+test('files: what is the daemon\'s own is bound by nobody', async client => {
+  const { host } = await client();
+  for (const directory of [place.state, `${place.state}/store`, '/', path.dirname(place.state)]) {
+    await fails(E(host).provideMount(directory, 'own-files'), 'keeps its own files there');
+  }
+  equal(await E(host).has('own-files'), false);
+});

@@ -5,4 +5,4 @@ CREATE TABLE awaiting (
 ) WITHOUT ROWID;
 INSERT INTO awaiting (owner, key, body)
     SELECT owner, key, CAST('true' AS BLOB) FROM message
-    WHERE json_extract(CAST(body AS TEXT), '$.needs_you');
+    WHERE CASE WHEN json_valid(CAST(body AS TEXT)) THEN json_extract(CAST(body AS TEXT), '$.needs_you') ELSE 0 END;

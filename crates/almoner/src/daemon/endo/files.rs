@@ -23,6 +23,9 @@ use crate::exit::{Exit, Failure};
 /// How many calls may wait at one connection.
 const MOST: usize = 1000;
 
+/// How many bytes may wait with them.
+const MOST_BYTES: usize = 512 << 20;
+
 /// Something that is done later.
 pub struct Task {
     /// Settles when it is done.
@@ -31,6 +34,8 @@ pub struct Task {
     pub reach: Object,
     /// What is done.
     pub work: Work,
+    /// How many bytes it keeps until then.
+    pub bytes: usize,
 }
 
 /// What is done, where nothing is locked.
@@ -96,6 +101,7 @@ pub struct Queue(Mutex<Waiting>);
 #[derive(Default)]
 struct Waiting {
     tasks: VecDeque<Task>,
+    bytes: usize,
     /// Whether a thread works on them.
     is_working: bool,
 }
@@ -107,12 +113,15 @@ impl Queue {
 
     /// The client has gone: what has not begun is not done.
     pub fn clear(&self) {
-        self.lock().tasks.clear();
+        let mut waiting = self.lock();
+        waiting.tasks.clear();
+        waiting.bytes = 0;
     }
 
     fn next(&self) -> Option<Task> {
         let mut waiting = self.lock();
         let task = waiting.tasks.pop_front();
+        waiting.bytes -= task.as_ref().map_or(0, |task| task.bytes);
         waiting.is_working = task.is_some();
         task
     }
@@ -122,9 +131,10 @@ impl Link {
     /// Has something done; `false` if too much waits.
     pub fn later(self: &Arc<Self>, shared: &Arc<Shared>, task: Task) -> bool {
         let mut waiting = self.queue.lock();
-        if waiting.tasks.len() >= MOST {
+        if waiting.tasks.len() >= MOST || waiting.bytes + task.bytes > MOST_BYTES {
             return false;
         }
+        waiting.bytes += task.bytes;
         waiting.tasks.push_back(task);
         if waiting.is_working {
             return true;
@@ -134,6 +144,8 @@ impl Link {
             std::thread::Builder::new().name("endo-files".to_owned()).stack_size(super::super::STACK);
         let work = move || {
             while let Some(task) = link.queue.next() {
+                // Nothing more is read for a client that does not take what it asked for.
+                link.out.wait_for_room();
                 // What is put stays until its command has named it, however long the work takes.
                 let hold = outside.server().map(|server| server.desk.daemon.store.blobs().hold());
                 let came = (task.work)(&outside);
@@ -145,6 +157,7 @@ impl Link {
         waiting.is_working = thread.spawn(work).is_ok();
         waiting.is_working || {
             waiting.tasks.pop_back();
+            waiting.bytes = 0;
             false
         }
     }

@@ -38,8 +38,14 @@ pub struct Feed {
 
 enum Source {
     Names(Box<Following>, Option<Box<Locator>>),
-    Messages { next: MessageNumber },
-    Bytes,
+    Messages {
+        next: MessageNumber,
+    },
+    /// Bytes, and how many of them were given.
+    Bytes {
+        bytes: Vec<u8>,
+        given: usize,
+    },
 }
 
 /// Names with what they stand for now, if they stand for anything.
@@ -149,9 +155,8 @@ impl Feed {
     pub fn bytes(bytes: Vec<u8>) -> Feed {
         let nobody = FormulaId { number: [0; 32], node: [0; 32] };
         let reach = Object { id: nobody, agent: nobody, through: vec![] };
-        let mut feed = Feed::new(Source::Bytes, reach, bytes.chunks(PIECE).map(piece).collect());
-        feed.done = true;
-        feed
+        let done = bytes.is_empty();
+        Feed { done, ..Feed::new(Source::Bytes { bytes, given: 0 }, reach, vec![]) }
     }
 
     /// Takes up what has come. An error ends the iterator.
@@ -165,7 +170,17 @@ impl Feed {
             }
         }
         match &mut self.source {
-            Source::Bytes => {}
+            Source::Bytes { bytes, given } => {
+                // What is asked for and no more: as text it takes a third more room.
+                while self.items.len() < self.waiting.len()
+                    && let Some(some) = bytes.get(*given..).filter(|rest| !rest.is_empty())
+                {
+                    let some = some.get(..PIECE).unwrap_or(some);
+                    self.items.push_back(convert::live(&piece(some)));
+                    *given += some.len();
+                }
+                self.done = *given >= bytes.len();
+            }
             Source::Messages { next } => loop {
                 let (messages, behind) = match facet::messages(txn, &self.reach.agent, *next, BATCH) {
                     Ok(found) => found,

@@ -309,7 +309,7 @@ impl Home {
 
     fn keep_later(&self, context: &Context<'_>, gather: &mut Gather, work: Work) -> Result<(), Trouble> {
         gather.doing = Doing::Keeping;
-        let task = Task { answer: gather.answer, reach: gather.reach.clone(), work };
+        let task = Task { answer: gather.answer, reach: gather.reach.clone(), work, bytes: 0 };
         match (context.later)(task) {
             true => Ok(()),
             false => Err(wrong("too many calls wait for files here")),

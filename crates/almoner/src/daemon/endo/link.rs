@@ -24,10 +24,13 @@ use crate::exit::Failure;
 /// How long a client that is let go of gets to take what it was sent.
 const FAREWELL: Duration = Duration::from_millis(200);
 
+/// How long a message may be from a client of the gateway that has shown no token, in bytes.
+const OUTSIDE: usize = 64 << 10;
+
 /// One connection: the session with the client, and the objects that the client sees.
 pub struct Link {
     state: Mutex<State>,
-    out: Out,
+    pub(super) out: Out,
     /// What is done on a thread of its own.
     pub(super) queue: Queue,
     /// Whether it came by the gateway and has shown no good token yet.
@@ -139,6 +142,9 @@ impl Link {
                 return Some("the client takes nothing".to_owned());
             }
             let message = match decoder.next() {
+                Ok(Some(bytes)) if self.is_outside() && bytes.len() > OUTSIDE => {
+                    Some(Err("so long a message is taken from nobody who has shown no token".to_owned()))
+                }
                 Ok(Some(bytes)) => Some(Message::read(bytes).map_err(|violation| violation.to_string())),
                 Ok(None) => None,
                 Err(error) => Some(Err(error.to_string())),
@@ -151,6 +157,7 @@ impl Link {
                 // All that has come is under way: now it is waited for.
                 home.work_through(&context);
                 self.flush(shared, session);
+                see_end(server, home);
                 return None;
             };
             {
@@ -165,9 +172,7 @@ impl Link {
             }
             home.work(&context);
             self.flush(shared, session);
-            if home.ends_daemon() {
-                server.desk.daemon.stop();
-            }
+            see_end(server, home);
             if self.is_outside() {
                 self.outside.store(home.is_outside(), Ordering::SeqCst);
                 if let Some(reason) = home.is_over(Instant::now()) {
@@ -198,6 +203,7 @@ impl Link {
         home.look_around(&context);
         home.work_through(&context);
         self.flush(shared, session);
+        see_end(server, home);
     }
 
     /// What was done on a thread of its own is done.
@@ -219,6 +225,7 @@ impl Link {
         home.came(&context, reach, answer, came);
         home.work_through(&context);
         self.flush(shared, session);
+        see_end(&server, home);
     }
 
     /// The trees that the client refers to and no formula does.
@@ -244,5 +251,12 @@ impl Link {
         self.flush(shared, session);
         drop(state);
         self.out.close(FAREWELL);
+    }
+}
+
+/// Ends the daemon if the client has asked for that.
+fn see_end(server: &Server, home: &Home) {
+    if home.ends_daemon() {
+        server.desk.daemon.stop();
     }
 }

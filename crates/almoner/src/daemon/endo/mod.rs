@@ -209,7 +209,11 @@ impl Drop for Endo {
 fn accept(shared: &Weak<Shared>, listener: &UnixListener) {
     for stream in listener.incoming() {
         let Some(shared) = shared.upgrade() else { return };
-        let Ok(stream) = stream else { continue };
+        let Ok(stream) = stream else {
+            // Nothing can be opened just now: trying without end would only make it worse.
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
         // Connections that cannot be had are dropped, and the client is told so by their end.
         let _ = let_in(&shared, stream, Way::Socket);
     }

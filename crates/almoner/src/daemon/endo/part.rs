@@ -86,6 +86,8 @@ impl Home {
         args: &[Value<Ref>],
         answer: Ref,
     ) -> Result<Option<Value<Ref>>, Trouble> {
+        // It sees what those before it have done.
+        self.settle(context);
         let told = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
         let op = match facet::part(part.kind, method, &told)? {
             Ok(op) => op,
@@ -124,7 +126,8 @@ impl Home {
         bytes: Vec<u8>,
         answer: Ref,
     ) -> Result<(), Trouble> {
-        self.later(context, answer, part.root.clone(), work(part, op, Some(bytes))).map(drop)
+        let count = bytes.len();
+        self.later_with(context, answer, part.root.clone(), work(part, op, Some(bytes)), count).map(drop)
     }
 
     /// Looks for a directory of this machine, and binds it.
@@ -135,8 +138,8 @@ impl Home {
         bind: BindDirectory,
         answer: Ref,
     ) -> Result<(), Trouble> {
-        let work: Work = Box::new(move |_| {
-            let path = mounts::look_for(&bind.path)?;
+        let work: Work = Box::new(move |outside| {
+            let path = mounts::look_for(&outside.server()?.desk.state, &bind.path)?;
             Ok(Came::Act(Box::new(bind.with(path))))
         });
         self.later(context, answer, reach.clone(), work).map(drop)
@@ -193,7 +196,18 @@ impl Home {
         reach: Object,
         work: Work,
     ) -> Result<Option<Value<Ref>>, Trouble> {
-        match (context.later)(Task { answer, reach, work }) {
+        self.later_with(context, answer, reach, work, 0)
+    }
+
+    fn later_with(
+        &mut self,
+        context: &Context<'_>,
+        answer: Ref,
+        reach: Object,
+        work: Work,
+        bytes: usize,
+    ) -> Result<Option<Value<Ref>>, Trouble> {
+        match (context.later)(Task { answer, reach, work, bytes }) {
             true => Ok(None),
             false => Err(Trouble::Plain("too many calls wait for files here".to_owned())),
         }

@@ -134,12 +134,12 @@ impl Home {
         let begun = match upload.into {
             Into::File(part, op) => self.write_file(context, *part, op, upload.bytes, answer),
             Into::Blob(take, reach) => {
-                let bytes = upload.bytes;
+                let (count, bytes) = (upload.bytes.len(), upload.bytes);
                 let work = Box::new(move |outside: &super::files::Outside| {
                     let hash = start_run::upload(&outside.server()?.desk, &bytes)?;
                     Ok(Came::Act(Box::new(take.with(hash, bytes.len() as u64))))
                 });
-                match (context.later)(Task { answer, reach, work }) {
+                match (context.later)(Task { answer, reach, work, bytes: count }) {
                     true => Ok(()),
                     false => Err(Trouble::Plain("too many calls wait for files here".to_owned())),
                 }

@@ -86,7 +86,11 @@ fn accept(shared: &Weak<Shared>, listener: &TcpListener, address: SocketAddr) {
     let shaking = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Some(shared) = shared.upgrade() else { return };
-        let Ok(stream) = stream else { continue };
+        let Ok(stream) = stream else {
+            // Nothing can be opened just now: trying without end would only make it worse.
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
         if shaking.load(Ordering::SeqCst) + shared.outside() >= MOST_OUTSIDE {
             refuse(stream, "503 Service Unavailable", "too many clients have not shown a token yet");
             continue;

@@ -69,17 +69,20 @@ impl Pump<'_> {
         };
         let client = wanted(self.incoming.len() < ENOUGH, self.stuck);
         let daemon = wanted(!self.stuck, !self.incoming.is_empty());
-        // One of which nothing is wanted is left out: its end would be told again and again.
-        let mut all = Vec::with_capacity(2);
-        if !client.is_empty() {
-            all.push(PollFd::new(self.socket.get_ref(), client));
-        }
-        if !daemon.is_empty() {
-            all.push(PollFd::new(self.inner, daemon));
-        }
+        // The end of either is told although nothing is wanted of it.
+        let mut all = [PollFd::new(self.socket.get_ref(), client), PollFd::new(self.inner, daemon)];
         match poll(&mut all, None) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let over = PollFlags::HUP | PollFlags::ERR;
+        let [client_says, daemon_says] = all.map(|one| one.revents());
+        // Of an end of which nothing is read any more nobody else would hear.
+        let gone = (client.is_empty() && client_says.intersects(over))
+            || (self.stuck && daemon_says.intersects(over));
+        match gone {
+            true => Err(ErrorKind::ConnectionAborted.into()),
+            false => Ok(()),
         }
     }
 
