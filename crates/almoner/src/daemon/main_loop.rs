@@ -45,15 +45,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     let (open_while_held, closed) = channel();
     let (server, listener) = match open(place, open_while_held) {
         Ok(opened) => opened,
-        Err(failure) => {
-            if manner.on_demand {
-                let said = serde_json::to_string(&failure).unwrap_or_default();
-                // The client that started us reads this; if it has gone, nobody needs it.
-                let _ = writeln!(std::io::stdout(), "{said}");
-                return Err(Failure::silent(failure.exit));
-            }
-            return Err(failure);
-        }
+        Err(failure) => return Err(told(manner, failure)),
     };
     // Threads that outlive the work hold it weakly: the last to let go of the store closes it.
     let daemon = server.desk.daemon.shared();
@@ -66,7 +58,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         }
     });
     server.desk.engine.recover()?;
-    let endo = super::endo::start(&server, place)?;
+    let endo = super::endo::start(&server, place).map_err(|failure| told(manner, failure))?;
     let accepting = Arc::downgrade(&server);
     std::thread::spawn(move || Server::accept(&accepting, &listener));
     let mut busy = Instant::now();
@@ -94,6 +86,17 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     drop(endo);
     close(server, &closed);
     Ok(Exit::Ok)
+}
+
+/// Why it cannot start, told to the client that started it if there is one.
+fn told(manner: Manner, failure: Failure) -> Failure {
+    if !manner.on_demand {
+        return failure;
+    }
+    let said = serde_json::to_string(&failure).unwrap_or_default();
+    // The client reads this; if it has gone, nobody needs it.
+    let _ = writeln!(std::io::stdout(), "{said}");
+    Failure::silent(failure.exit)
 }
 
 /// Lets go of the store and waits until it is closed, so that the next start need not examine it. Whoever holds it

@@ -183,7 +183,7 @@ fn snapshot(
         return Err(Failure::new(Exit::Failure, format!("a tree can be {DEEPEST} directories deep")));
     }
     let mut entries = Vec::new();
-    for found in mount.list(way).map_err(refused)? {
+    for found in mount.list_all(way).map_err(refused)? {
         *left = left.checked_sub(1).ok_or_else(|| {
             Failure::new(Exit::Failure, format!("a tree can have {MOST_ENTRIES} files and directories"))
         })?;

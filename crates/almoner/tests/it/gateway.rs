@@ -44,6 +44,9 @@ fn an_address_that_is_none_of_this_machine_is_refused() {
         assert!(said.err.contains("ENDO_ADDR="), "{}", said.err);
         assert!(said.err.contains("help: ") && !said.err.contains("\u{1b}[2J"), "{:?}", said.err);
     }
+    // A command that starts the daemon says the same.
+    let status = Said::of(home.command(&["status"]).env("ENDO_ADDR", "0.0.0.0:8920").output().unwrap());
+    assert!(status.expect(2).err.contains("the gateway is for this machine alone"));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let said = daemon(&home, &taken.local_addr().unwrap().to_string()).expect(1);
     assert!(said.err.contains("help: set ENDO_ADDR to another port"), "{}", said.err);

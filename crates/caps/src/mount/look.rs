@@ -65,20 +65,48 @@ impl Mount {
     /// # Errors
     /// When it cannot be read, or there are too many.
     pub fn list(&self, way: &[String]) -> Result<Vec<Entry>, Finding> {
+        self.entries(way).map(|(entries, _)| entries)
+    }
+
+    /// The same, for whoever keeps what is there: nothing may be left out because of its name.
+    ///
+    /// # Errors
+    /// Also when something there has a name by which nothing can be looked up.
+    pub fn list_all(&self, way: &[String]) -> Result<Vec<Entry>, Finding> {
+        match self.entries(way)? {
+            (entries, None) => Ok(entries),
+            (_, Some(name)) => {
+                let what = format!("`{}` has a name by which it cannot be kept", visible_line(&name));
+                Err(Finding::new("mount/name", what).at("path"))
+            }
+        }
+    }
+
+    /// What is in a directory, and something that is left out because of its name.
+    fn entries(&self, way: &[String]) -> Result<(Vec<Entry>, Option<String>), Finding> {
         let path = plain(way, Purpose::Look)?;
         let shown = path.as_ref().map_or(".", Plain::as_str);
         let failed = |error: &io::Error| failure::finding(error, &format!("list `{shown}`"), "path");
-        let mut entries = Vec::new();
+        let (mut entries, mut unnamed) = (Vec::new(), None);
         for (seen, entry) in self.root.read_dir(shown).map_err(|error| failed(&error))?.enumerate() {
             if seen == MOST_NAMES {
                 let what = format!("`{}` holds more than {MOST_NAMES} names", visible_line(shown));
                 return Err(Finding::new("mount/many", what).at("path"));
             }
             let entry = entry.map_err(|error| failed(&error))?;
-            let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
+                // What the grant does not show is not told of either.
+                let name = entry.file_name().to_string_lossy().into_owned();
+                unnamed = Some(name).filter(|name| self.limits.cover(name, 0)).or(unnamed);
+                continue;
+            };
             let place =
                 path.as_ref().map_or_else(|| name.clone(), |path| format!("{}/{name}", path.as_str()));
-            if is_temporary(&name) || Plain::check(&place, Purpose::Look).is_err() {
+            if is_temporary(&name) {
+                continue;
+            }
+            if Plain::check(&place, Purpose::Look).is_err() {
+                unnamed = Some(place).filter(|_| self.limits.cover(&name, 0)).or(unnamed);
                 continue;
             }
             // What vanishes meanwhile, or leads out, is not there for whoever looks.
@@ -89,7 +117,7 @@ impl Mount {
             }
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(entries)
+        Ok((entries, unnamed))
     }
 
     /// The bytes of a file, at most `most` unless the grant says less.

@@ -280,3 +280,19 @@ fn a_part_that_is_swapped_all_the_time_never_leads_out() {
     assert_eq!(fs::read_dir(place.path().join("outside")).unwrap().count(), 1);
     assert_eq!(fs::read(place.path().join("outside/secret.md")).unwrap(), b"CANARY");
 }
+
+#[test]
+fn whoever_keeps_everything_hears_of_what_has_no_usable_name() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    for name in [&b"not\xffutf8.md"[..], b"a\\b.md", b"bell\x07.md"] {
+        let place = place();
+        let mount = open(place.path());
+        let before: Vec<String> = mount.list(&[]).unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!(mount.list_all(&[]).unwrap().len(), before.len());
+        fs::write(place.path().join("root").join(OsStr::from_bytes(name)), "x").unwrap();
+        // Looking goes on without it; keeping does not.
+        assert_eq!(mount.list(&[]).unwrap().len(), before.len());
+        assert_eq!(said(mount.list_all(&[]).map(drop)), "mount/name", "{name:?}");
+    }
+}
