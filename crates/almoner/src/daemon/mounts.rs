@@ -56,7 +56,7 @@ pub fn scratch(state: &Path, id: &FormulaId) -> PathBuf {
     state.join("mounts").join(number)
 }
 
-/// The absolute path of a directory of this machine, with links followed now and never again.
+/// The absolute path of a directory of this machine, with the links in it followed. It is opened anew with each call.
 ///
 /// # Errors
 /// When it is no directory, or one that holds what is the daemon's own: `state` is its folder.

@@ -2,7 +2,7 @@
 //!
 //! A client that does not wait for each answer has many such calls under way. Each is planned and applied in the writer's
 //! own transaction, in the order in which they came, so each sees what those before it did; they share syncs, and each is
-//! answered when it is durable. Every other call waits until these are done.
+//! answered when it is durable. Every other call of an object waits until these are done.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
