@@ -1,12 +1,15 @@
 //! What a proposal is judged on.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use kernel::Interface;
 use kernel::grant::Grant;
 use kernel::id::{BlobHash, FormulaId};
-use kernel::proposal::{Finding, Pin, Proposal};
+use kernel::proposal::{Effect, Finding, Pin, Proposal};
 use kernel::run::{Limits, Usage};
+
+use crate::rules::Rules;
 
 /// What a capability knows of a call before it is made: looked up, never done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +25,13 @@ pub struct Facts {
     /// One plain line for the card: "writes report.md in `out` (812 bytes, new file)". Foreign text in it is already
     /// made visible.
     pub line: String,
+    /// The servers that the call would reach.
+    pub destinations: Vec<Destination>,
+    /// The program that the call would start.
+    pub program: Option<ProgramFact>,
+    /// What this very call does to the world, where that is more than its method declares: `git status` reads and
+    /// `git push` sends. It only ever raises.
+    pub raises: Option<Effect>,
     /// What the capability itself found wrong: the call cannot succeed, or its grant forbids it.
     pub problems: Vec<Finding>,
 }
@@ -37,6 +47,36 @@ pub struct PathFact {
     pub leads_to: Option<String>,
     /// The size of the file there; `None` if there is none.
     pub bytes: Option<u64>,
+}
+
+/// A server that a call would reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The parameter that names it.
+    pub argument: String,
+    /// `http` or `https`.
+    pub scheme: String,
+    /// The host in its plain form: lower case, an IP address without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The method of the request, in capitals.
+    pub method: String,
+    /// The path, normalised, without the query.
+    pub path: String,
+    /// What the name resolved to when the facts were gathered. It is resolved and checked again at the moment of effect.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// A program that a call would start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramFact {
+    /// The whole argument vector, the program's name first.
+    pub argv: Vec<String>,
+    /// Where the program lies, all links followed.
+    pub path: String,
+    /// The digest of its bytes now.
+    pub digest: BlobHash,
 }
 
 /// A file whose content would be lost.
@@ -91,4 +131,6 @@ pub struct Context<'a> {
     pub written: &'a [Written],
     /// What the run may use up and has used up.
     pub spent: &'a Spent,
+    /// What is judged by beside the gates' own code.
+    pub rules: &'a Rules,
 }

@@ -1,6 +1,7 @@
 //! One call, ready to be judged, that tests change in one respect each.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use kernel::grant::{Attenuation, Grant};
 use kernel::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
@@ -10,6 +11,7 @@ use kernel::{Interface, Method, Param, Pattern};
 
 use crate::facts::{Context, Facts, Overwrite, Spent, Written};
 use crate::gates::Gate;
+use crate::rules::Rules;
 use crate::ruling::Ruling;
 
 pub(crate) const NOW: i64 = 1_000_000;
@@ -23,6 +25,7 @@ pub(crate) struct Call {
     pub(crate) facts: Facts,
     pub(crate) written: Vec<Written>,
     pub(crate) spent: Spent,
+    pub(crate) rules: Arc<Rules>,
 }
 
 pub(crate) fn id(byte: u8) -> FormulaId {
@@ -85,6 +88,7 @@ impl Call {
             facts: Facts::default(),
             written: Vec::new(),
             spent: Spent::default(),
+            rules: Arc::default(),
         }
     }
 
@@ -135,6 +139,7 @@ impl Call {
             now_ms: NOW,
             written: &self.written,
             spent: &self.spent,
+            rules: &self.rules,
         }
     }
 

@@ -11,9 +11,11 @@ pub mod facts;
 mod fixture;
 pub mod gates;
 pub mod judge;
+pub mod rules;
 pub mod ruling;
 pub mod trace;
 
-pub use facts::{Context, Facts, Overwrite, PathFact, Spent, Written};
+pub use facts::{Context, Destination, Facts, Overwrite, PathFact, ProgramFact, Spent, Written};
 pub use judge::{gates_hash, judge};
+pub use rules::Rules;
 pub use trace::{Document, trace};

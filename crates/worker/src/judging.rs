@@ -52,6 +52,8 @@ impl<'a> Bench<'a> {
                 ..Facts::default()
             },
         };
+        // A call can do more than its method declares, and never less.
+        let effect = facts.raises.map_or(method.effect, |raised| raised.max(method.effect));
         let named = method.params.iter().map(|p| p.name.as_str()).zip(&args);
         let documents: Vec<Document<'_>> =
             self.documents.iter().map(|(name, text)| Document { name, text }).collect();
@@ -62,9 +64,9 @@ impl<'a> Bench<'a> {
             slot: slot.to_owned(),
             method: method.name.clone(),
             // What only reads is not shown to a person, and a trace takes time.
-            traces: if method.effect == Effect::Observe { vec![] } else { policy::trace(named, &documents) },
+            traces: if effect == Effect::Observe { vec![] } else { policy::trace(named, &documents) },
             args,
-            effect: method.effect,
+            effect,
             // Whoever wrote the call down, its arguments pass on a model's words.
             caller: Caller::Model,
             pins: facts.pins.clone(),
@@ -89,6 +91,7 @@ impl<'a> Bench<'a> {
             now_ms: self.world.now_ms(),
             written: &self.written,
             spent: &spent,
+            rules: &self.world.rules(),
         });
         Ok(Judgement { site, proposal, verdict })
     }

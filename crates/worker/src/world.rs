@@ -9,6 +9,7 @@ use kernel::grant::Grant;
 use kernel::run::{Run, Step, Trouble};
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef};
 use model::{Cancel, Progress, Provider};
+use policy::Rules;
 
 /// The daemon as a run's driver sees it. Every method may fail with a [`Trouble`] that says what to do; the driver
 /// then leaves the run as its journal has it.
@@ -33,6 +34,8 @@ pub trait World: Send + Sync {
     fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble>;
     /// The model of that name.
     fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, Trouble>;
+    /// What proposals are judged by beside the gates' own code, as it is now.
+    fn rules(&self) -> Arc<Rules>;
     /// The switch that stops model calls when the daemon ends.
     fn cancel(&self) -> Cancel;
     /// Shows how far a model has come. May be lost.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::control::protocol::Endowment;
+use crate::control::protocol::{Endowment, Fill, PathFill};
 use crate::exit::{Exit, Failure};
 
 /// Reads an endowment; a relative path is taken from the current directory.
@@ -33,16 +33,15 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     if path.is_empty() {
         return Err(wrong("there is no path"));
     }
-    let mut endowment =
-        Endowment { slot: slot.to_owned(), path: absolute(path)?, write, suffixes: vec![], max_bytes: None };
+    let mut given = PathFill { path: absolute(path)?, write, ..PathFill::default() };
     for part in query.into_iter().flat_map(|q| q.split('&')).filter(|part| !part.is_empty()) {
         match part.split_once('=') {
             Some(("suffix", suffix)) if suffix.starts_with('.') && suffix.len() > 1 => {
-                endowment.suffixes.push(suffix.to_lowercase());
+                given.suffixes.push(suffix.to_lowercase());
             }
             Some(("suffix", _)) => return Err(wrong("a suffix begins with a point, like `.pdf`")),
             Some(("max", size)) => {
-                endowment.max_bytes = Some(
+                given.max_bytes = Some(
                     worker::definition::parse_bytes(size)
                         .ok_or_else(|| wrong("a size is written like `10MiB`, `200kB` or `4096`"))?,
                 );
@@ -50,7 +49,7 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
             _ => return Err(wrong("after `?` only `suffix=` and `max=` are known")),
         }
     }
-    Ok(endowment)
+    Ok(Endowment { slot: slot.to_owned(), fill: Fill::Path(given) })
 }
 
 /// The path from the root, without following links.
@@ -70,17 +69,18 @@ pub fn absolute(path: &str) -> Result<String, Failure> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Endowment, Failure> {
-        parse_endowment(text)
+    fn path(text: &str) -> (String, PathFill) {
+        let Endowment { slot, fill: Fill::Path(given) } = parse_endowment(text).unwrap();
+        (slot, given)
     }
 
     #[test]
     fn endowments() {
-        let e = parse("out=/a/b:rw?suffix=.PDF&suffix=.md&max=10MiB").unwrap();
-        assert_eq!((e.slot.as_str(), e.path.as_str(), e.write), ("out", "/a/b", true));
+        let (slot, e) = path("out=/a/b:rw?suffix=.PDF&suffix=.md&max=10MiB");
+        assert_eq!((slot.as_str(), e.path.as_str(), e.write), ("out", "/a/b", true));
         assert_eq!(e.suffixes, [".pdf", ".md"]);
         assert_eq!(e.max_bytes, Some(10 << 20));
-        let e = parse("mail=/a").unwrap();
+        let (_, e) = path("mail=/a");
         assert!(!e.write && e.max_bytes.is_none());
     }
 
@@ -97,7 +97,7 @@ mod tests {
             "m=x?suffix=pdf",
             "m=x:stage",
         ] {
-            let failure = parse(bad).unwrap_err();
+            let failure = parse_endowment(bad).unwrap_err();
             assert_eq!(failure.exit, Exit::Usage, "{bad}");
             assert!(!failure.help.is_empty());
         }

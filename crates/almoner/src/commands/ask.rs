@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::acting::Acting;
 use super::{models, run};
 use crate::cli::{self, AskArgs};
-use crate::control::protocol::{Document, RunRequest};
+use crate::control::protocol::{Document, Fill, RunRequest};
 use crate::exit::{Ended, Exit, Failure};
 
 /// The worker that every question runs. The question itself is data for it, never part of its text.
@@ -38,7 +38,8 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
     if !endow.is_empty() {
         front += "slots:\n";
         for endowment in &endow {
-            let kind = if endowment.write { "dir rw" } else { "dir" };
+            let Fill::Path(given) = &endowment.fill;
+            let kind = if given.write { "dir rw" } else { "dir" };
             let _ = writeln!(front, "  {}: {kind}", endowment.slot);
         }
     }

@@ -14,7 +14,7 @@ use super::prompt::{self, Typed};
 use super::{attend, models, output, run};
 use crate::cli::agents::EndowArgs;
 use crate::cli::{self, Given};
-use crate::control::protocol::{AgentAct, Endowment, Hole, LetterView, Response, RunRequest};
+use crate::control::protocol::{AgentAct, Endowment, Fill, Hole, LetterView, Response, RunRequest};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::letter;
 
@@ -37,7 +37,7 @@ impl Bound {
     /// Each slot and what fills it, as the person reads it.
     fn render(&self) -> String {
         let names = self.names.iter().map(|(slot, name)| (slot, format!("your `{name}`")));
-        let paths = self.paths.iter().map(|path| {
+        let paths = self.paths.iter().map(|Endowment { slot, fill: Fill::Path(path) }| {
             let manner = if path.write { "may be read and written" } else { "may be read" };
             let mut text = format!("{} ({manner})", path.path);
             if !path.suffixes.is_empty() {
@@ -46,7 +46,7 @@ impl Bound {
             if let Some(bytes) = path.max_bytes {
                 text += &format!(", at most {bytes} bytes each");
             }
-            (&path.slot, text)
+            (slot, text)
         });
         names
             .chain(paths)
@@ -194,7 +194,8 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
         text += &format!(" {slot}={name}");
     }
     for path in bound.paths.iter().filter(|path| !said(&path.slot)) {
-        text += &format!(" -e {}={}{}", path.slot, path.path, if path.write { ":rw" } else { "" });
+        let Fill::Path(given) = &path.fill;
+        text += &format!(" -e {}={}{}", path.slot, given.path, if given.write { ":rw" } else { "" });
     }
     text
 }

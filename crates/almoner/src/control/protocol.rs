@@ -472,11 +472,26 @@ pub enum Document {
     },
 }
 
-/// What a person binds to a slot: `-e SLOT=PATH[:rw][?suffix=.pdf&max=10MiB]`.
+/// What a person binds to a slot: `-e SLOT=…`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endowment {
     /// The slot.
     pub slot: String,
+    /// What fills it.
+    pub fill: Fill,
+}
+
+/// What a person binds to a slot without having a name for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fill", rename_all = "snake_case")]
+pub enum Fill {
+    /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB]`.
+    Path(PathFill),
+}
+
+/// A path of this machine, and what of it is handed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathFill {
     /// The absolute path.
     pub path: String,
     /// Whether it may be written.

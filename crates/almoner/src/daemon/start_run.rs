@@ -11,7 +11,7 @@ use passable::visible_line;
 use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
 use super::desk::Desk;
-use crate::control::protocol::{Document, Endowment, Plan, Response, RunRequest};
+use crate::control::protocol::{Document, Endowment, Fill, PathFill, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
 
 /// The largest document that is read, in bytes, whatever the worker file says: it may come from anyone, and what it
@@ -210,17 +210,21 @@ fn bind(
                     let message = format!("slot `{}`{} is not bound", slot.name, label.unwrap_or_default());
                     return Err(Failure::new(Exit::Usage, message).help(format!("bind it with `{how}`")));
                 }
-                (SlotKind::Dir { write }, Some(endowment)) => {
-                    mount_target(&slot.name, write, endowment, request)?
+                (SlotKind::Dir { write }, Some(Endowment { fill: Fill::Path(given), .. })) => {
+                    mount_target(&slot.name, write, given, request)?
                 }
-                (SlotKind::Outbox, Some(endowment)) => {
-                    ready_dir(&slot.name, &endowment.path, Make::of(true, request))?;
-                    Target::Spool { path: endowment.path.clone() }
+                (SlotKind::Outbox, Some(Endowment { fill: Fill::Path(given), .. })) => {
+                    ready_dir(&slot.name, &given.path, Make::of(true, request))?;
+                    Target::Spool { path: given.path.clone() }
                 }
             };
-            let attenuation = given.get(slot.name.as_str()).map_or_else(Attenuation::default, |e| {
-                Attenuation { suffixes: e.suffixes.iter().cloned().collect(), max_bytes: e.max_bytes }
-            });
+            let attenuation = match given.get(slot.name.as_str()) {
+                Some(Endowment { fill: Fill::Path(given), .. }) => Attenuation {
+                    suffixes: given.suffixes.iter().cloned().collect(),
+                    max_bytes: given.max_bytes,
+                },
+                None => Attenuation::default(),
+            };
             Ok(Binding {
                 slot: slot.name.clone(),
                 target,
@@ -241,7 +245,7 @@ fn bind(
 fn mount_target(
     slot: &str,
     write: bool,
-    endowment: &Endowment,
+    endowment: &PathFill,
     request: &RunRequest,
 ) -> Result<Target, Failure> {
     if write && !endowment.write {
@@ -322,7 +326,7 @@ fn worker_target(
     request: &RunRequest,
 ) -> Result<Target, Failure> {
     let path = match (endowment, &request.beside) {
-        (Some(endowment), _) => Path::new(&endowment.path).to_owned(),
+        (Some(Endowment { fill: Fill::Path(given), .. }), _) => Path::new(&given.path).to_owned(),
         (None, Some(dir)) => {
             let beside = Path::new(dir).join(format!("{slot}.worker"));
             if beside.exists() { beside } else { Path::new(dir).join(format!("{slot}.worker.md")) }

@@ -18,6 +18,7 @@ use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{BlobHash, FormulaId, HostRun, RunNumber, StepRef, query, table};
 use model::{Cancel, ModelError, ModelRef, Opener, Progress, Provider};
 use passable::Untrusted;
+use policy::Rules;
 use store::Store;
 use worker::World;
 
@@ -38,6 +39,8 @@ pub struct Shared {
     pub news: News,
     /// Tokens for clients of the gateway.
     pub passes: Passes,
+    /// What proposals are judged by beside the gates' own code.
+    pub rules: Arc<Rules>,
     /// Stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
@@ -121,6 +124,7 @@ impl Daemon {
             keys: Keys::default(),
             news: News::default(),
             passes: Passes::default(),
+            rules: Arc::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
             stuck: Mutex::default(),
@@ -355,6 +359,10 @@ impl World for Daemon {
             ),
             e => failed(e.to_string(), format!("{}; then `almoner resume`", e.help())),
         })
+    }
+
+    fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules)
     }
 
     fn cancel(&self) -> Cancel {

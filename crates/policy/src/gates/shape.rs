@@ -24,11 +24,11 @@ fn judge(context: &Context<'_>) -> Ruling {
         );
     };
     let mut findings = Vec::new();
-    if method.effect != proposal.effect {
+    if proposal.effect < method.effect {
         findings.push(
             Finding::new(
                 "shape/effect",
-                "the call was proposed with another effect than its method declares",
+                "the call was proposed with a milder effect than its method declares",
             )
             .at("method")
             .counter_example(proposal.effect.as_words())

@@ -14,7 +14,7 @@ use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{daemon, look, output};
 use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Endowment, Request, Response, RunRequest};
+use crate::control::protocol::{Endowment, Fill, PathFill, Request, Response, RunRequest};
 use crate::exit::{Exit, Failure};
 use crate::place::Place;
 
@@ -125,10 +125,11 @@ struct Shown {
 fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failure> {
     let endowment = |slot: &str, write| Endowment {
         slot: slot.to_owned(),
-        path: dir.join(slot).display().to_string(),
-        write,
-        suffixes: vec![],
-        max_bytes: None,
+        fill: Fill::Path(PathFill {
+            path: dir.join(slot).display().to_string(),
+            write,
+            ..PathFill::default()
+        }),
     };
     let request = RunRequest {
         text: Untrusted::new("almoner demo: run clerk.worker -e mail=mail -e out=out:rw -e outbox=outbox"),
