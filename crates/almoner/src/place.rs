@@ -13,6 +13,8 @@ const SOCKET_PATH_LIMIT: usize = 100;
 pub struct Place {
     /// The store: must survive.
     pub state: PathBuf,
+    /// What the user writes: settings and policy. The program only reads it.
+    pub config: PathBuf,
     /// Models and other things that can be had again.
     pub cache: PathBuf,
     /// The socket: gone after a reboot.
@@ -56,6 +58,7 @@ impl Place {
         Place {
             endo,
             state: home.join("state"),
+            config: home.join("config"),
             cache: home.join("cache"),
             runtime,
             home: Some(home.to_owned()),
@@ -102,6 +105,7 @@ impl Place {
         Ok(Place {
             endo: endo(env),
             state,
+            config: base("XDG_CONFIG_HOME", ".config").join("almoner"),
             cache: base("XDG_CACHE_HOME", ".cache").join("almoner"),
             runtime,
             home: None,
@@ -120,6 +124,7 @@ impl Place {
             endo: EndoPlace { socket, claim: Claim::Asked },
             cache: named("ENDO_CACHE_PATH").unwrap_or_else(|| state.join("cache")),
             runtime: short_enough(runtime),
+            config: state.join("config"),
             state,
             home: None,
             models: env("ALMONER_MODELS").and_then(|dir| std::path::absolute(dir).ok()),
@@ -207,6 +212,7 @@ mod tests {
     fn almoner_home_overrides_everything() {
         let place = place(&[("ALMONER_HOME", "/a"), ("HOME", "/h"), ("XDG_STATE_HOME", "/s")]).unwrap();
         assert_eq!(place.state, Path::new("/a/state"));
+        assert_eq!(place.config, Path::new("/a/config"));
         assert_eq!(place.socket(), Path::new("/a/run/control.sock"));
     }
 
