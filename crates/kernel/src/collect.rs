@@ -324,6 +324,10 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
             state.unhold(&Number(holder.number), id, b"g", b"")?;
             Ok(true)
         }
+        Formula::Timer { owner, .. } => {
+            state.txn.delete(Table::Meta, &owner.0, &crate::timer::timer_key(id))?;
+            Ok(true)
+        }
         Formula::Host { .. } => {
             table::strike_host(state.txn, id)?;
             forget_agent(state, id)
@@ -342,6 +346,9 @@ fn forget_agent(state: &mut State<'_>, agent: &FormulaId) -> Result<bool, Fault>
     }
     if !done {
         return Ok(false);
+    }
+    for subscription in crate::timer::subscriptions(state.txn, agent)? {
+        state.unsubscribe(agent, &subscription.timer)?;
     }
     let tokens: Vec<(Vec<u8>, TokenRow)> =
         table::scan(state.txn, Table::Token, &NOBODY, &[], &[], usize::MAX, false)?;

@@ -206,6 +206,17 @@ pub enum Formula {
     /// Files and directories that never change, kept beside the store.
     #[serde(rename = "readable-tree")]
     Tree(Tree),
+    /// Counts intervals of the clock.
+    Timer {
+        /// The agent who made it, under which lies what changes of it.
+        owner: Number,
+        /// How long from tick to tick, in milliseconds.
+        interval_ms: u64,
+        /// What its maker calls it.
+        label: Untrusted,
+        /// When it began, in milliseconds since 1970: the number of a tick follows from the clock.
+        begun_ms: i64,
+    },
     /// A directory of this machine into which outgoing mail is spooled.
     Spool {
         /// Its absolute path when it was endowed.
@@ -276,6 +287,7 @@ impl Formula {
             Formula::Mount { .. } => "mount",
             Formula::Scratch { .. } => "scratch-mount",
             Formula::Tree(_) => "readable-tree",
+            Formula::Timer { .. } => "timer",
             Formula::Spool { .. } => "spool",
         }
     }
@@ -338,6 +350,7 @@ impl Formula {
             | Formula::Mount { .. }
             | Formula::Scratch { .. }
             | Formula::Tree(_)
+            | Formula::Timer { .. }
             | Formula::Spool { .. } => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],

@@ -35,6 +35,7 @@ pub mod slot;
 mod state;
 pub mod table;
 pub mod time;
+pub mod timer;
 pub mod txn;
 
 pub use commands::{apply, genesis, reopen};

@@ -37,11 +37,15 @@ pub enum Bug {
     EndedTokenStays,
     /// A message that was answered stays among those that wait.
     AnsweredStaysOpen,
+    /// Ticks are told of although the grant of their timer was revoked.
+    TickAfterRevocation,
+    /// A tick that was told of counts as one that was missed the next time.
+    TickToldTwice,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 17] = [
+    pub const ALL: [Bug; 19] = [
         Bug::LostOutboxRow,
         Bug::NameResolvedLate,
         Bug::DoubleSettle,
@@ -59,5 +63,7 @@ impl Bug {
         Bug::IdentifierAsAuthority,
         Bug::EndedTokenStays,
         Bug::AnsweredStaysOpen,
+        Bug::TickAfterRevocation,
+        Bug::TickToldTwice,
     ];
 }

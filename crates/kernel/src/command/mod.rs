@@ -3,6 +3,7 @@
 mod fault;
 mod mail;
 mod names;
+mod timer;
 
 use std::collections::BTreeSet;
 
@@ -20,6 +21,7 @@ use crate::run::{CallSite, Completion, Input, RunOutcome, Shape, Trouble, Usage}
 pub use fault::Fault;
 pub use mail::{Define, Filled, Form, MailAct, Send, Text};
 pub use names::{AgentKind, GrantAct, NameAct, ProvideAgent, Provided};
+pub use timer::TimerAct;
 
 /// One durable change, asked for on behalf of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +69,8 @@ pub enum Act {
     Grant(GrantAct),
     /// Something happens to mail.
     Mail(Box<MailAct>),
+    /// Something happens to timers.
+    Timer(TimerAct),
     /// A person ends work: runs, promises, and all that was made of them. A guest withdraws what it asked for itself.
     Cancel {
         /// What.
@@ -396,6 +400,13 @@ pub enum Reply {
         /// How many.
         count: u64,
         /// Whether nothing is left to look at.
+        done: bool,
+    },
+    /// So many agents were told of ticks.
+    Ticked {
+        /// How many.
+        count: u64,
+        /// Whether nobody is left who must be told now.
         done: bool,
     },
 }

@@ -130,6 +130,13 @@ fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), 
         Formula::Promise { asker, .. } if asker == state.me() => {
             super::mail::withdraw(state, id, reason).map(drop)
         }
+        Formula::Timer { owner, .. }
+            if owner == state.me() || table::host(state.txn)? == Some(state.actor) =>
+        {
+            state.end_timer(id)?;
+            state.hasten(id)
+        }
+        Formula::Grant { .. } => state.hasten(id),
         _ => Ok(()),
     }
 }

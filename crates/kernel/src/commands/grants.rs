@@ -64,6 +64,7 @@ fn revoke(state: &mut State<'_>, number: GrantNumber) -> Result<Reply, Fault> {
     }
     grant.revoked_ms = Some(state.env.now_ms());
     state.put_grant(&grant)?;
+    state.hasten(&grant.id)?;
     state.event(Change::Revoked { number })?;
     Ok(Reply::Done)
 }

@@ -14,6 +14,7 @@ mod provided;
 mod recover;
 mod resume;
 mod start;
+mod timer;
 
 pub use begin::reopen;
 pub use genesis::genesis;
@@ -54,6 +55,7 @@ pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, 
         Act::Provide(act) => provide::provide(&mut state, act)?,
         Act::Grant(act) => grants::grant(&mut state, act)?,
         Act::Mail(act) => mail::mail(&mut state, *act)?,
+        Act::Timer(act) => timer::timer(&mut state, act)?,
         Act::Cancel { what, reason } => cancel::cancel(&mut state, &what, &reason)?,
         // What code came to and what is kept concerns everybody.
         Act::Evaluated { eval, outcome } => {

@@ -64,6 +64,7 @@ pub(super) fn plan(
             let from = FileCall { target, through, op: FileOp::Snapshot };
             Plan::need(Need::Stage(StageTree { from, make }))
         }
+        "makeTimer" => super::timers::make(agent, args)?,
         "getFormulaGraph" => Plan::Value(super::graph::graph(txn, view)?),
         "provideGuest" => provide(agent, AgentKind::Guest, args)?,
         "provideHost" => provide(agent, AgentKind::Host, args)?,

@@ -32,6 +32,7 @@ pub(super) const FACETS: &[(&str, Make)] = &[
     ("scratch-mount", || Facet::new("EndoMount", "A directory that the daemon keeps.", &[HELP, MOUNT])),
     ("mount-file", || Facet::new("EndoMountFile", "A file of this machine.", &[HELP, MOUNT_FILE])),
     ("readable-tree", || Facet::new("EndoReadableTree", "Files and directories that never change.", &[HELP, TREE])),
+    ("timer", || Facet::new("EndoTimer", "Counts intervals of the clock, also while nobody looks.", &[HELP, TIMER])),
     ("resolver", || Facet::new("EndoResponder", "The right to settle a promise, once.", &[HELP, RESOLVER])),
     ("vat", || Facet::new("EndoWorker", "An isolated heap in which endowed code runs.", &[HELP, VAT])),
 ];
@@ -344,9 +345,8 @@ const HOST: &[Method] = &[
     changes(
         "makeTimer",
         &[req("petName", Text), req("intervalMs", Float), opt("label", Text)],
-        "Makes a timer.",
-    )
-    .not_yet(),
+        "Makes a timer that begins now.",
+    ),
     sends(
         "cancel",
         &[req("petNameOrPath", NameOrPath), opt("reason", Error)],
@@ -425,6 +425,18 @@ const TREE: &[Method] = &[
     reads("lookup", NAME, "A file or a directory in it."),
     reads("readText", NAME, "The text of a file."),
     reads("maybeReadText", NAME, "The text of a file, if there is one."),
+];
+
+const TIMER: &[Method] = &[
+    reads("getLabel", &[], "What its maker calls it."),
+    reads("getInterval", &[], "How long from tick to tick, in milliseconds."),
+    changes(
+        "subscribe",
+        &[req("callback", Remotable)],
+        "Calls `onTick({tick, label, timestamp})` of your object at each tick while you are connected. With your own \
+         handle in its place, each tick is a message to you, also after a restart.",
+    ),
+    changes("unsubscribe", &[req("callback", Remotable)], "Ends that."),
 ];
 
 const RESOLVER: &[Method] =

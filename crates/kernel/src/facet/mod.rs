@@ -22,6 +22,7 @@ mod plan;
 mod present;
 mod programs;
 mod refusal;
+mod timers;
 
 use passable::Untrusted;
 
@@ -43,6 +44,7 @@ pub use plan::{
     StartWorker, TakeBytes, Then, result,
 };
 pub use refusal::Refusal;
+pub use timers::Watch;
 
 use args::Args;
 use present::Here;
@@ -112,6 +114,7 @@ pub fn plan(
             let op = files::in_directory(method, args)?;
             op.map(|op| Plan::need(Need::Files(FileCall { target: *target, through: vec![], op })))
         }
+        Formula::Timer { .. } => timers::plan(txn, view, target, &reached.formula, method, args)?,
         Formula::Vat { .. } => {
             let act = Act::Cancel { what: Cancel::Vat { vat: *target }, reason: Untrusted::new("") };
             Some(Plan::act(view.agent, act, Then::Nothing))

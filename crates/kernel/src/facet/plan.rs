@@ -9,6 +9,7 @@ use super::follow::Follow;
 use super::live::Live;
 use super::locator::Locator;
 use super::refusal::Refusal;
+use super::timers::Watch;
 use crate::command::{Act, Define, Filled, GrantAct, MailAct, NameAct, Provided, Reply, Start};
 use crate::formula::{Sealed, Tree};
 use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
@@ -144,6 +145,8 @@ pub enum Need {
     Stage(StageTree),
     /// Something must be followed, by an iterator.
     Follow(Follow),
+    /// An object of the caller's is to be told of ticks, or no longer: `undefined` is the answer.
+    Watch(Watch),
     /// Secrets must be sealed.
     Seal(Seal),
     /// A random token must be drawn.

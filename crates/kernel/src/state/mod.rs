@@ -6,6 +6,7 @@ mod mail;
 mod names;
 mod promise;
 mod runs;
+mod timers;
 
 use std::collections::{BTreeMap, BTreeSet};
 

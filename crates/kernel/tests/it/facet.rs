@@ -177,6 +177,9 @@ impl Desk {
                 }
                 Need::Stage(stage) => (format!("copy {} and ", self.files(&stage.from)), stage.make),
                 Need::Follow(follow) => return self.follow(follow),
+                Need::Watch(watch) => {
+                    return Ok(format!("watch {:?}, begins: {}", watch.timer, watch.begins));
+                }
                 Need::Terminate => return Ok("terminate".to_owned()),
             },
         };
@@ -294,6 +297,7 @@ fn facets() -> Vec<(&'static str, &'static Facet)> {
         "mount-file",
         "readable-tree",
         "resolver",
+        "timer",
         "vat",
         "promise",
     ]

@@ -24,5 +24,6 @@ mod message_directory;
 mod names;
 mod retention;
 mod runs;
+mod timers;
 mod who_may;
 mod world;

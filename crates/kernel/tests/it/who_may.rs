@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use kernel::command::{Act, Advance, AgentKind, AnswerApproval, Cancel, Choice, MailAct, ProvideAgent};
+use kernel::command::{
+    Act, Advance, AgentKind, AnswerApproval, Cancel, Choice, MailAct, ProvideAgent, TimerAct,
+};
 use kernel::run::{ResultGoesTo, RunOutcome};
 use kernel::{FormulaId, MessageNumber, RunNumber, Value};
 
@@ -39,6 +41,11 @@ fn acts(eval: FormulaId) -> Vec<(Act, &'static str)> {
             "only the daemon can say what code came to",
         ),
         (Act::Collect { budget: 1, pinned: BTreeSet::new() }, "only the daemon can collect"),
+        (Act::Timer(TimerAct::Tick { budget: 1 }), "only the daemon can tell of ticks"),
+        (
+            Act::Timer(TimerAct::Make { path: path("t"), interval_ms: 1_000, label: text("t") }),
+            "only a host can make timers",
+        ),
         (endow(0, &[], goes_to), "only a host can endow"),
         (mail(endow_worker), "only a host can endow"),
         (mail(MailAct::Edit { number, program: code("x", &[]) }), "only a host can endow"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use kernel::command::{Act, Cancel, Fault, GrantAct, MailAct, Move, NameAct};
+use kernel::command::{Act, Cancel, Fault, GrantAct, MailAct, Move, NameAct, TimerAct};
 
 /// The least number of times that everything must happen in a whole run.
 pub(crate) const ENOUGH: u64 = 100;
@@ -126,6 +126,10 @@ names!(ACTS, act_name, Act, {
     Act::Mail(act) if matches!(**act, MailAct::EndowCode { .. }) => "mail: endow code",
     Act::Mail(act) if matches!(**act, MailAct::EndowWorker { .. }) => "mail: endow worker",
     Act::Mail(_) => "mail: evaluate",
+    Act::Timer(TimerAct::Make { .. }) => "timer: make",
+    Act::Timer(TimerAct::Subscribe { .. }) => "timer: subscribe",
+    Act::Timer(TimerAct::Unsubscribe { .. }) => "timer: unsubscribe",
+    Act::Timer(TimerAct::Tick { .. }) => "timer: tick",
     Act::Cancel { what: Cancel::Name { .. }, .. } => "cancel: name",
     Act::Cancel { what: Cancel::Run { .. }, .. } => "cancel: run",
     Act::Cancel { what: Cancel::Vat { .. }, .. } => "cancel: place to run",

@@ -125,6 +125,7 @@ impl World {
             .random
             .one_in(16)
             .then(|| Said { verb: "do".to_owned(), text: Untrusted::new("as it was typed") });
+        let due = laws::ticks::before(self, &act);
         let moves = if let Act::Advance(advance) = &act {
             advance.moves.iter().map(counts::move_name).collect()
         } else {
@@ -157,6 +158,9 @@ impl World {
         laws::step::check(self, &actor, &changes)?;
         if let Some(before) = before {
             laws::choice::after(self, &before, &outcome.reply)?;
+        }
+        if let Some(due) = due {
+            laws::ticks::after(self, &due, &changes, &outcome.reply)?;
         }
         self.note(&actor, &act, &outcome.reply);
         laws::step::once(self, facts)?;

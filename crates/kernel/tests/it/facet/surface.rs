@@ -36,6 +36,7 @@ const UPSTREAM: &[(&[&str], &str)] = &[
     (&["mount-file"], "help text streamBase64 json writeText writeBytes readOnly"),
     (&["readable-tree"], "help sha256 has list lookup"),
     (&["resolver"], "resolveWithId"),
+    (&["timer"], "subscribe getLabel getInterval help"),
     (&["vat"], "terminate"),
 ];
 

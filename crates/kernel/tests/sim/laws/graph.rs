@@ -72,6 +72,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         }
     }
     expected.extend(open);
+    expected.extend(super::ticks::edges(world, node));
     for (place, row) in world.store.rows(Table::Token) {
         let token: TokenRow = decode_row(Table::Token, row).unwrap();
         let label = format!("token {}", kernel::id::Number(number(&place[32..])));

@@ -10,6 +10,7 @@ mod mail;
 mod runs;
 mod snapshot;
 pub(crate) mod step;
+pub(crate) mod ticks;
 mod tokens;
 
 use std::collections::BTreeSet;
@@ -52,6 +53,7 @@ fn check_all(world: &mut World, snapshot: &Snapshot) -> Law {
     runs::check(world, snapshot)?;
     held::check(world, snapshot)?;
     tokens::check(world)?;
+    ticks::check(world, snapshot)?;
     authority::check(world, snapshot)
 }
 
@@ -72,6 +74,7 @@ pub(crate) fn at_rest(world: &mut World) -> Law {
                 let snapshot = Snapshot::of(world);
                 check_all(world, &snapshot)?;
                 tokens::none_has_ended(world, world.now_ms)?;
+                ticks::none_outlives(world, &snapshot)?;
                 return graph::nothing_but_reachable(world, &snapshot);
             }
             // The disk was full, or there is more.

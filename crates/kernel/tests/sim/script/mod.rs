@@ -4,6 +4,7 @@ mod endow;
 mod mail;
 mod names;
 mod runs;
+mod timers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +107,8 @@ fn actor(world: &mut World) -> FormulaId {
 
 fn step(world: &mut World) -> Law {
     let actor = actor(world);
-    match world.random.below(100) {
+    match world.random.below(112) {
+        100.. => timers::step(world, actor),
         0..21 => names::step(world, actor),
         21..50 => mail::step(world, actor),
         50..62 => endow::step(world, actor),

@@ -1,0 +1,67 @@
+//! Who is told of ticks, as one command changes it.
+
+use crate::command::Fault;
+use crate::formula::Formula;
+use crate::id::{FormulaId, Number};
+use crate::table::{self, EdgeRow};
+use crate::timer::{self, Subscription, TimerRow};
+use crate::txn::{NOBODY, Table};
+
+use super::State;
+
+impl State<'_> {
+    /// Writes down that an agent is told of ticks, and when the next one comes.
+    pub(crate) fn put_subscription(&mut self, agent: &FormulaId, row: &Subscription) -> Result<(), Fault> {
+        let key = timer::subscription_key(&row.timer);
+        table::save(self.txn, Table::Meta, &agent.number, &key, row, None)?;
+        let due = timer::due_key(row.due_ms, &Number(agent.number), &row.timer);
+        table::save(self.txn, Table::Meta, &NOBODY, &due, &true, None)?;
+        Ok(())
+    }
+
+    /// The tick that was to come is not waited for any more.
+    pub(crate) fn drop_due(&mut self, agent: &FormulaId, row: &Subscription) -> Result<(), Fault> {
+        let due = timer::due_key(row.due_ms, &Number(agent.number), &row.timer);
+        Ok(self.txn.delete(Table::Meta, &NOBODY, &due)?)
+    }
+
+    /// The agent is told no more; `false` if it was not.
+    pub(crate) fn unsubscribe(&mut self, agent: &FormulaId, reference: &FormulaId) -> Result<bool, Fault> {
+        let key = timer::subscription_key(reference);
+        let row: Option<Subscription> = table::load(self.txn, Table::Meta, &agent.number, &key)?;
+        let Some(row) = row else { return Ok(false) };
+        self.txn.delete(Table::Meta, &agent.number, &key)?;
+        self.drop_due(agent, &row)?;
+        self.untie(agent, timer::TICKS, reference)?;
+        Ok(true)
+    }
+
+    /// Ends a timer for all who have it.
+    pub(crate) fn end_timer(&mut self, timer: &FormulaId) -> Result<(), Fault> {
+        let Formula::Timer { owner, .. } = self.formula(timer)? else { return Ok(()) };
+        let ended = TimerRow { ended_ms: Some(self.env.now_ms()) };
+        let key = timer::timer_key(timer);
+        let known: Option<TimerRow> = table::load(self.txn, Table::Meta, &owner.0, &key)?;
+        if known.is_none_or(|row| row.ended_ms.is_none()) {
+            table::save(self.txn, Table::Meta, &owner.0, &key, &ended, None)?;
+        }
+        Ok(())
+    }
+
+    /// Those who are told of ticks by this very reference are told at once what has become of it.
+    pub(crate) fn hasten(&mut self, reference: &FormulaId) -> Result<(), Fault> {
+        let end = table::behind(&reference.number);
+        let edges: Vec<(Vec<u8>, EdgeRow)> =
+            table::scan(self.txn, Table::Edge, &NOBODY, &reference.number, &end, usize::MAX, false)?;
+        for (_, edge) in edges.into_iter().filter(|(_, edge)| edge.label == timer::TICKS) {
+            let key = timer::subscription_key(reference);
+            let row: Option<Subscription> = table::load(self.txn, Table::Meta, &edge.from.number, &key)?;
+            if let Some(row) = row {
+                self.drop_due(&edge.from, &row)?;
+                let due_ms = row.due_ms.min(self.env.now_ms());
+                self.put_subscription(&edge.from, &Subscription { due_ms, ..row })?;
+            }
+        }
+        Ok(())
+    }
+}

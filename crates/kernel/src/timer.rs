@@ -1,0 +1,214 @@
+//! Timers: what counts intervals of the clock, and who is told of them.
+//!
+//! The number of a tick follows from the clock alone, so it goes on over restarts and nothing has to happen for a tick
+//! that nobody is told of. A client that is connected is told by whoever speaks for it. An agent *subscribes*: each tick
+//! is a message in its mailbox, and ticks that came while nobody ran are told in one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::formula::Formula;
+use crate::id::{FormulaId, Number};
+use crate::proposal::Finding;
+use crate::table;
+use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
+
+/// The shortest interval, in milliseconds.
+pub const SHORTEST_MS: u64 = 10;
+
+/// The shortest interval of a timer to which an agent subscribes, in milliseconds: each tick is a message that stays.
+pub const SHORTEST_TOLD_MS: u64 = 1_000;
+
+/// The longest interval, in milliseconds: ten years.
+pub const LONGEST_MS: u64 = 10 * 366 * 24 * 60 * 60 * 1_000;
+
+/// The longest label, in bytes.
+pub const LONGEST_LABEL: usize = 200;
+
+/// How many timers of one agent go at a time, and to how many one agent may be subscribed.
+pub const MOST: usize = 100;
+
+/// What changes of a timer; what does not is its formula.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerRow {
+    /// When it was cancelled, in milliseconds since 1970.
+    #[serde(default)]
+    pub ended_ms: Option<i64>,
+}
+
+/// An agent that is told of each tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subscription {
+    /// The timer as the agent reaches it: the timer itself, or a grant of it.
+    pub timer: FormulaId,
+    /// The last tick that it was told of, or that came before it subscribed.
+    pub seen: u64,
+    /// When the next one comes, in milliseconds since 1970.
+    pub due_ms: i64,
+}
+
+/// What a timer is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timer {
+    /// Its formula.
+    pub id: FormulaId,
+    /// How long from tick to tick, in milliseconds.
+    pub interval_ms: u64,
+    /// When it began, in milliseconds since 1970.
+    pub begun_ms: i64,
+    /// What its maker calls it.
+    pub label: passable::Untrusted,
+}
+
+impl Timer {
+    /// The last tick that has come; 0 before the first.
+    pub fn tick_at(&self, now_ms: i64) -> u64 {
+        let passed = u64::try_from(now_ms.saturating_sub(self.begun_ms)).unwrap_or(0);
+        passed / self.interval_ms.max(1)
+    }
+
+    /// When a tick comes, in milliseconds since 1970.
+    pub fn comes_at(&self, tick: u64) -> i64 {
+        let after = i64::try_from(self.interval_ms.saturating_mul(tick)).unwrap_or(i64::MAX);
+        self.begun_ms.saturating_add(after)
+    }
+}
+
+/// Why nothing comes of a timer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Silence {
+    /// It is no timer, or is gone.
+    Gone,
+    /// It was cancelled.
+    Cancelled,
+    /// A grant on the way to it has ended, or does not allow this.
+    Refused(Finding),
+}
+
+impl Silence {
+    /// Why, in a few words.
+    pub fn reason(&self) -> String {
+        match self {
+            Silence::Gone => "it is gone".to_owned(),
+            Silence::Cancelled => "it was cancelled".to_owned(),
+            Silence::Refused(finding) => finding.message.clone(),
+        }
+    }
+}
+
+/// The timer that a reference leads to, if it may be used at this time by whoever has the reference.
+///
+/// # Errors
+/// When the store fails. The inner error says why no tick comes.
+pub fn timer(
+    txn: &mut dyn ReadTxn,
+    reference: &FormulaId,
+    now_ms: i64,
+) -> Result<Result<Timer, Silence>, StoreFault> {
+    let Some(reached) = table::reach(txn, reference)? else { return Ok(Err(Silence::Gone)) };
+    if let Some(finding) = reached.refusal("subscribe", now_ms) {
+        return Ok(Err(Silence::Refused(finding)));
+    }
+    let Formula::Timer { owner, interval_ms, label, begun_ms } = reached.formula else {
+        return Ok(Err(Silence::Gone));
+    };
+    let row: Option<TimerRow> = table::load(txn, Table::Meta, &owner.0, &timer_key(&reached.id))?;
+    if row.is_some_and(|row| row.ended_ms.is_some()) {
+        return Ok(Err(Silence::Cancelled));
+    }
+    Ok(Ok(Timer { id: reached.id, interval_ms, begun_ms, label }))
+}
+
+/// To what an agent is subscribed.
+///
+/// # Errors
+/// When the store fails.
+pub fn subscriptions(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Vec<Subscription>, StoreFault> {
+    let end = table::behind(SUBSCRIPTION);
+    let rows: Vec<(Vec<u8>, Subscription)> =
+        table::scan(txn, Table::Meta, &agent.number, SUBSCRIPTION, &end, usize::MAX, false)?;
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
+/// When the next tick comes of which an agent must be told; `None` if no agent is subscribed to anything.
+///
+/// # Errors
+/// When the store fails.
+pub fn next_due(txn: &mut dyn ReadTxn) -> Result<Option<i64>, StoreFault> {
+    Ok(first_due(txn)?.map(|due| due.at_ms))
+}
+
+/// The first tick of which somebody must be told.
+pub(crate) struct Due {
+    pub(crate) at_ms: i64,
+    pub(crate) agent: Number,
+    pub(crate) timer: Number,
+}
+
+pub(crate) fn first_due(txn: &mut dyn ReadTxn) -> Result<Option<Due>, StoreFault> {
+    let rows = txn.range(Table::Meta, &NOBODY, DUE, &table::behind(DUE), 1, false)?;
+    let Some((key, _)) = rows.into_iter().next() else { return Ok(None) };
+    let part = |from: usize, to: usize| key.get(DUE.len() + from..DUE.len() + to);
+    let due = || {
+        let at = u64::from_be_bytes(part(0, 8)?.try_into().ok()?);
+        let agent = Number(part(8, 40)?.try_into().ok()?);
+        let timer = Number(part(40, 72)?.try_into().ok()?);
+        Some(Due { at_ms: (at ^ (1 << 63)) as i64, agent, timer })
+    };
+    due().map(Some).ok_or_else(|| StoreFault::Corrupt("a key of `meta` is no tick's".to_owned()))
+}
+
+/// How the keys of timers begin, under whoever made them.
+pub(crate) const TIMER: &[u8] = b"timer ";
+/// How the keys of subscriptions begin, under whoever is subscribed.
+pub(crate) const SUBSCRIPTION: &[u8] = b"ticks ";
+/// How the keys of ticks to come begin, in the order in which they come.
+const DUE: &[u8] = b"due ";
+/// The part that a timer plays with an agent that is subscribed to it.
+pub const TICKS: &str = "ticks";
+
+/// The key of what changes of a timer.
+pub(crate) fn timer_key(timer: &FormulaId) -> Vec<u8> {
+    [TIMER, &timer.number].concat()
+}
+
+/// The key of a subscription.
+pub(crate) fn subscription_key(timer: &FormulaId) -> Vec<u8> {
+    [SUBSCRIPTION, &timer.number].concat()
+}
+
+/// The key of a tick to come: times before 1970 come first.
+pub(crate) fn due_key(due_ms: i64, agent: &Number, timer: &FormulaId) -> Vec<u8> {
+    let at = (due_ms as u64) ^ (1 << 63);
+    [DUE, &at.to_be_bytes()[..], &agent.0, &timer.number].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_tick_follows_from_the_clock() {
+        let id = FormulaId { number: [1; 32], node: [0; 32] };
+        let label = passable::Untrusted::new("x");
+        let timer = |interval_ms, begun_ms| Timer { id, interval_ms, begun_ms, label: label.clone() };
+        let check = |interval: u64, begun: i64, now: i64, tick: u64, next: i64| {
+            let timer = timer(interval, begun);
+            assert_eq!(timer.tick_at(now), tick, "{interval} from {begun} at {now}");
+            assert_eq!(timer.comes_at(tick + 1), next, "{interval} from {begun} at {now}");
+            // A tick has come when it comes, and not a moment before.
+            assert_eq!(timer.tick_at(next), tick + 1);
+            assert_eq!(timer.tick_at(next - 1), tick);
+        };
+        check(1_000, 5_000, 5_000, 0, 6_000);
+        check(1_000, 5_000, 5_999, 0, 6_000);
+        check(1_000, 5_000, 6_000, 1, 7_000);
+        check(1_000, 5_000, 9_500, 4, 10_000);
+        check(1_000, 5_000, 0, 0, 6_000);
+        check(10, -25, 0, 2, 5);
+        check(LONGEST_MS, 0, 1, 0, LONGEST_MS as i64);
+        // What no clock says breaks nothing.
+        assert_eq!(timer(0, 0).tick_at(7), 7);
+        assert_eq!(timer(LONGEST_MS, 1).comes_at(u64::MAX), i64::MAX);
+        assert_eq!(timer(10, i64::MIN).tick_at(i64::MAX), i64::MAX as u64 / 10);
+    }
+}

@@ -1,0 +1,244 @@
+//! Timers: ticks that follow from the clock, and who is told of them.
+
+use kernel::command::{Act, Cancel, GrantAct, Reply, TimerAct};
+use kernel::message::Body;
+use kernel::timer::{self, LONGEST_LABEL, LONGEST_MS, MOST};
+use kernel::txn::{NOBODY, ReadTxn as _, Table};
+use kernel::{FormulaId, Value};
+
+use crate::agents::{copy, dismiss, path, remove, send};
+use crate::world::{World, text};
+
+fn make(name: &str, interval_ms: u64) -> Act {
+    Act::Timer(TimerAct::Make { path: path(name), interval_ms, label: text("tea") })
+}
+
+fn subscribe(timer: FormulaId) -> Act {
+    Act::Timer(TimerAct::Subscribe { timer })
+}
+
+fn unsubscribe(timer: FormulaId) -> Act {
+    Act::Timer(TimerAct::Unsubscribe { timer })
+}
+
+/// So much later, the daemon tells of what has come; whom it has told.
+fn later(w: &mut World, ms: u64) -> u64 {
+    w.ticks += ms;
+    let host = w.host;
+    match w.as_agent(host, Act::Timer(TimerAct::Tick { budget: 100 })) {
+        Reply::Ticked { count, done: true } => count,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What the last message of an agent's says, and the tick that it brings, with how many were missed.
+fn told(w: &mut World, agent: FormulaId) -> (String, Option<(f64, f64)>) {
+    let Body::Package { strings, ids, .. } = w.last_body(agent) else { panic!("no package") };
+    let brought = ids.first().map(|id| match w.formula(*id) {
+        kernel::formula::Formula::Marshal { value } => {
+            let field = |name: &str| value.get(name).and_then(Value::as_f64).unwrap();
+            assert_eq!(value.get("label"), Some(&Value::string("tea")));
+            (field("tick"), field("missed"))
+        }
+        other => panic!("{other:?}"),
+    });
+    (strings.iter().map(|text| text.raw()).collect(), brought)
+}
+
+/// No tick is waited for.
+fn is_quiet(w: &mut World) -> bool {
+    let due = timer::next_due(&mut w.store).unwrap().is_none();
+    let rows = w.store.range(Table::Meta, &NOBODY, b"due ", b"due!", usize::MAX, false).unwrap();
+    assert_eq!(due, rows.is_empty());
+    due
+}
+
+#[test]
+fn each_tick_is_a_message_and_those_that_were_missed_are_one() {
+    let mut w = World::new();
+    let host = w.host;
+    w.as_agent(host, make("clock", 1_000));
+    let clock = w.id(host, "clock");
+    assert!(is_quiet(&mut w), "a timer of which nobody is told is no work");
+    assert_eq!(w.as_agent(host, subscribe(clock)), Reply::Done);
+    assert_eq!(w.as_agent(host, subscribe(clock)), Reply::AlreadySettled);
+    let before = w.letters(host).len();
+    assert_eq!(later(&mut w, 500), 0);
+    assert_eq!(w.letters(host).len(), before);
+    assert_eq!(later(&mut w, 500), 1);
+    assert_eq!(told(&mut w, host), ("Tick 1 of tea: ".to_owned(), Some((1.0, 0.0))));
+    assert_eq!(later(&mut w, 0), 0, "it is told once");
+    assert_eq!(later(&mut w, 1_000), 1);
+    assert_eq!(told(&mut w, host).1, Some((2.0, 0.0)));
+    // Nobody ran for a while.
+    assert_eq!(later(&mut w, 2_000), 1);
+    let text = "Tick 4 of tea (1 tick before it came while nobody ran): ";
+    assert_eq!(told(&mut w, host), (text.to_owned(), Some((4.0, 1.0))));
+    assert_eq!(later(&mut w, 3_600_000), 1);
+    let text = "Tick 3604 of tea (3599 ticks before it came while nobody ran): ";
+    assert_eq!(told(&mut w, host), (text.to_owned(), Some((3604.0, 3599.0))));
+    assert_eq!(w.letters(host).len(), before + 4);
+    assert_eq!(w.as_agent(host, unsubscribe(clock)), Reply::Done);
+    assert_eq!(w.as_agent(host, unsubscribe(clock)), Reply::AlreadySettled);
+    assert!(is_quiet(&mut w));
+    assert_eq!(later(&mut w, 10_000), 0);
+    // Whoever comes back is told of what comes from then on.
+    w.as_agent(host, subscribe(clock));
+    assert_eq!(later(&mut w, 1_000), 1);
+    assert_eq!(told(&mut w, host).1, Some((3615.0, 0.0)));
+}
+
+/// A guest that is subscribed to a timer of its host's, by a grant.
+fn guest_with_clock(w: &mut World) -> (FormulaId, FormulaId) {
+    let (host, fae) = (w.host, w.guest("fae"));
+    w.as_agent(host, make("clock", 1_000));
+    w.as_agent(host, send("fae", &[("clock", "clock")]));
+    w.as_agent(fae, copy("@mail/0/clock", "clock"));
+    let granted = w.id(fae, "clock");
+    assert_eq!(w.as_agent(fae, subscribe(granted)), Reply::Done);
+    assert_eq!(later(w, 1_000), 1);
+    assert_eq!(told(w, fae).1, Some((1.0, 0.0)));
+    (fae, granted)
+}
+
+#[test]
+fn it_ends_when_the_grant_is_revoked_or_the_timer_cancelled_and_says_so_once() {
+    let revoke = |w: &mut World| {
+        w.revoke(1);
+    };
+    let cancel = |w: &mut World| {
+        let host = w.host;
+        let what = Cancel::Name { path: path("clock") };
+        w.as_agent(host, Act::Cancel { what, reason: text("") });
+    };
+    let check = |end: &dyn Fn(&mut World), says: &str| {
+        let mut w = World::new();
+        let (fae, granted) = guest_with_clock(&mut w);
+        end(&mut w);
+        // It is told at once, not with the next tick.
+        assert_eq!(later(&mut w, 1), 1, "{says}");
+        let (text, tick) = told(&mut w, fae);
+        assert!(text.starts_with("No more ticks come of a timer: ") && text.contains(says), "{text}");
+        assert_eq!(tick, None);
+        assert!(is_quiet(&mut w), "{says}");
+        let letters = w.letters(fae).len();
+        assert_eq!(later(&mut w, 10_000), 0, "{says}");
+        assert_eq!(w.letters(fae).len(), letters);
+        let refused = w.fault(fae, subscribe(granted));
+        assert!(refused.contains(says), "{says}: {refused}");
+    };
+    check(&revoke, "revoked");
+    check(&cancel, "cancelled");
+}
+
+#[test]
+fn what_is_looked_at_early_is_told_of_when_it_comes() {
+    // A grant of the same timer to somebody else is revoked, and the timer is looked at: nothing comes of that.
+    let mut w = World::new();
+    let (fae, _) = guest_with_clock(&mut w);
+    let (host, eve) = (w.host, w.guest("eve"));
+    w.as_agent(host, send("eve", &[("clock", "clock")]));
+    let theirs = w.id(eve, "@mail/0/clock");
+    w.as_agent(eve, subscribe(theirs));
+    let number = w.last_grant(host).number.0;
+    w.revoke(number);
+    assert_eq!(later(&mut w, 1), 1);
+    assert_eq!(told(&mut w, eve).1, None);
+    assert_eq!(later(&mut w, 1_000), 1);
+    assert_eq!(told(&mut w, fae).1, Some((2.0, 0.0)));
+}
+
+#[test]
+fn what_a_timer_may_be_and_who_is_told_is_bounded() {
+    let mut w = World::new();
+    let (host, fae) = (w.host, w.guest("fae"));
+    let check = |w: &mut World, who: FormulaId, act: Act, says: &str| {
+        let refused = w.fault(who, act);
+        assert!(refused.contains(says), "{refused}");
+    };
+    check(&mut w, host, make("t", 9), "10 to");
+    check(&mut w, host, make("t", LONGEST_MS + 1), "10 to");
+    check(&mut w, fae, make("t", 1_000), "only a host can make timers");
+    let label = text(&"x".repeat(LONGEST_LABEL + 1));
+    let long = TimerAct::Make { path: path("t"), interval_ms: 1_000, label };
+    check(&mut w, host, Act::Timer(long), "at most 200 bytes");
+    check(&mut w, fae, Act::Timer(TimerAct::Tick { budget: 1 }), "only the daemon can tell of ticks");
+    w.as_agent(host, make("fast", 999));
+    let fast = w.id(host, "fast");
+    check(&mut w, host, subscribe(fast), "1000 milliseconds or more");
+    check(&mut w, fae, subscribe(fast), "is not held");
+    let own = w.id(host, "@self");
+    check(&mut w, host, subscribe(own), "this is no timer");
+    for n in 1..MOST {
+        w.as_agent(host, make(&format!("t{n}"), 1_000));
+        let timer = w.id(host, &format!("t{n}"));
+        w.as_agent(host, subscribe(timer));
+    }
+    check(&mut w, host, make("more", 1_000), "100 timers already");
+    // One that was cancelled goes no more.
+    let what = Cancel::Name { path: path("fast") };
+    w.as_agent(host, Act::Cancel { what, reason: text("") });
+    w.as_agent(host, make("more", 1_000));
+    let more = w.id(host, "more");
+    w.as_agent(host, subscribe(more));
+    let again = w.id(host, "t1");
+    w.as_agent(host, unsubscribe(again));
+    w.as_agent(host, subscribe(again));
+    // The same timer by another grant is another subscription.
+    let narrow = GrantAct::Attenuate {
+        path: path("t1"),
+        methods: vec!["subscribe".to_owned()],
+        attenuation: Default::default(),
+        to: path("narrow"),
+    };
+    w.as_agent(host, Act::Grant(narrow));
+    let narrow = w.id(host, "narrow");
+    check(&mut w, host, subscribe(narrow), "subscribed to 100 timers already");
+    // Everybody is told, as many at a time as is asked for.
+    w.ticks += 1_500;
+    let tick = |w: &mut World, budget| w.as_agent(w.host, Act::Timer(TimerAct::Tick { budget }));
+    assert_eq!(tick(&mut w, 60), Reply::Ticked { count: 60, done: false });
+    assert_eq!(tick(&mut w, 60), Reply::Ticked { count: 40, done: true });
+}
+
+#[test]
+fn what_is_subscribed_to_stays_and_goes_with_whoever_subscribed() {
+    let mut w = World::new();
+    let (fae, granted) = guest_with_clock(&mut w);
+    let host = w.host;
+    let clock = w.id(host, "clock");
+    w.as_agent(host, remove("clock"));
+    w.as_agent(fae, remove("clock"));
+    w.as_agent(fae, dismiss(0));
+    w.as_agent(host, dismiss(0));
+    w.collect(1_000);
+    assert!(w.is_there(granted) && w.is_there(clock), "it is what ticks come of");
+    assert_eq!(later(&mut w, 1_000), 1);
+    assert_eq!(told(&mut w, fae).1, Some((2.0, 0.0)));
+    // Without the guest nobody is told any more, at no moment of its removal.
+    w.as_agent(host, remove("fae"));
+    for n in 0..200 {
+        later(&mut w, 300);
+        w.apply(Act::Collect { budget: 1 + n % 3, pinned: Default::default() });
+    }
+    assert!(!w.is_there(fae) && !w.is_there(granted) && !w.is_there(clock));
+    assert!(is_quiet(&mut w));
+    let rows = w.store.range(Table::Meta, &host.number, b"timer ", b"timer!", 10, false).unwrap();
+    assert!(rows.is_empty(), "nothing is left of a timer that is gone");
+}
+
+#[test]
+fn a_clock_that_goes_back_tells_nothing_twice() {
+    let mut w = World::new();
+    let (fae, _) = guest_with_clock(&mut w);
+    later(&mut w, 5_000);
+    assert_eq!(told(&mut w, fae).1, Some((6.0, 4.0)));
+    let letters = w.letters(fae).len();
+    w.ticks -= 3_000;
+    for _ in 0..3 {
+        assert_eq!(later(&mut w, 900), 0);
+    }
+    assert_eq!(w.letters(fae).len(), letters);
+    assert_eq!(later(&mut w, 1_400), 1);
+    assert_eq!(told(&mut w, fae).1, Some((7.0, 0.0)));
+}
