@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{BlobHash, FormulaId, Number, RunNumber};
 use crate::message::Message;
 use crate::name::NamePath;
+use crate::programs::Programs;
 use crate::proposal::Value;
 use crate::run::{Limits, Program};
 use crate::slot::Slot;
@@ -211,6 +212,8 @@ pub enum Formula {
         /// Its absolute path when it was endowed.
         path: String,
     },
+    /// Programs of this machine that may be run.
+    Program(Programs),
 }
 
 /// What every agent has.
@@ -277,6 +280,7 @@ impl Formula {
             Formula::Scratch { .. } => "scratch-mount",
             Formula::Tree(_) => "readable-tree",
             Formula::Spool { .. } => "spool",
+            Formula::Program(_) => "program",
         }
     }
 
@@ -338,7 +342,8 @@ impl Formula {
             | Formula::Mount { .. }
             | Formula::Scratch { .. }
             | Formula::Tree(_)
-            | Formula::Spool { .. } => vec![],
+            | Formula::Spool { .. }
+            | Formula::Program(_) => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],
             Formula::MailHub { mailbox } => vec![one("mailbox", mailbox)],
