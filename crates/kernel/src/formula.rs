@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{BlobHash, FormulaId, Number, RunNumber};
 use crate::message::Message;
 use crate::name::NamePath;
+use crate::programs::Programs;
 use crate::proposal::Value;
 use crate::run::{Limits, Program};
 use crate::slot::Slot;
@@ -222,6 +223,8 @@ pub enum Formula {
         /// Its absolute path when it was endowed.
         path: String,
     },
+    /// Programs of this machine that may be run.
+    Program(Programs),
 }
 
 /// What every agent has.
@@ -289,6 +292,7 @@ impl Formula {
             Formula::Tree(_) => "readable-tree",
             Formula::Timer { .. } => "timer",
             Formula::Spool { .. } => "spool",
+            Formula::Program(_) => "program",
         }
     }
 
@@ -351,7 +355,8 @@ impl Formula {
             | Formula::Scratch { .. }
             | Formula::Tree(_)
             | Formula::Timer { .. }
-            | Formula::Spool { .. } => vec![],
+            | Formula::Spool { .. }
+            | Formula::Program(_) => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],
             Formula::MailHub { mailbox } => vec![one("mailbox", mailbox)],

@@ -27,6 +27,7 @@ pub mod message;
 pub mod name;
 #[cfg(feature = "planted")]
 pub mod planted;
+pub mod programs;
 pub mod proposal;
 pub mod provenance;
 pub mod query;

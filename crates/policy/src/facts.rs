@@ -75,8 +75,23 @@ pub struct ProgramFact {
     pub argv: Vec<String>,
     /// Where the program lies, all links followed.
     pub path: String,
-    /// The digest of its bytes now.
+    /// The digest of its bytes now; that of nothing if there is no such file.
     pub digest: BlobHash,
+    /// The digest that it had when it was endowed; `None` if it is none of the endowed programs.
+    pub endowed: Option<BlobHash>,
+    /// The names of the programs that were endowed.
+    pub allowed: Vec<String>,
+    /// Whether it could reach the network.
+    pub network: bool,
+    /// Whether it could start any program of this machine.
+    pub starts_others: bool,
+}
+
+impl ProgramFact {
+    /// Whether a call of this program does more than change what it was given: then it counts as seen outside.
+    pub fn commits(&self) -> bool {
+        crate::gates::commits(self)
+    }
 }
 
 /// A file whose content would be lost.

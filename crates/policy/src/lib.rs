@@ -11,6 +11,7 @@ pub mod facts;
 mod fixture;
 pub mod gates;
 pub mod judge;
+pub mod launchers;
 pub mod rules;
 pub mod ruling;
 pub mod trace;

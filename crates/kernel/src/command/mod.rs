@@ -14,6 +14,7 @@ use crate::begun::Begun;
 use crate::grant::Attenuation;
 use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, RunNumber};
 use crate::name::NamePath;
+use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
 pub use crate::run::Program;
 use crate::run::{CallSite, Completion, Input, RunOutcome, Shape, Trouble, Usage};
@@ -166,6 +167,8 @@ pub enum Target {
         /// The path.
         path: String,
     },
+    /// Programs of this machine.
+    Program(Programs),
     /// A worker that has no slots of its own.
     Worker(Program),
     /// What one of the actor's names stands for.

@@ -54,8 +54,8 @@ impl Node {
 
 /// The words that stand for capabilities. `dir rw` and `file rw` may also write.
 pub const CAPABILITY_WORDS: &[&str] = &[
-    "dir", "dir rw", "file", "file rw", "outbox", "inbox", "worker", "model", "http", "shell", "clock",
-    "memory",
+    "dir", "dir rw", "file", "file rw", "outbox", "inbox", "worker", "model", "http", "program", "shell",
+    "clock", "memory",
 ];
 
 const TYPE_WORDS: &[&str] = &[

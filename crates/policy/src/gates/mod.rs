@@ -5,12 +5,14 @@ mod depth;
 mod effects;
 mod overwrite;
 mod paths;
+mod programs;
 mod provenance;
 mod scope;
 mod shape;
 
 use crate::facts::Context;
 use crate::ruling::Ruling;
+pub(crate) use programs::commits;
 
 /// Deterministic code that judges proposals.
 #[derive(Debug)]
@@ -30,6 +32,7 @@ pub const GATES: &[Gate] = &[
     shape::GATE,
     scope::GATE,
     paths::GATE,
+    programs::GATE,
     depth::GATE,
     budget::GATE,
     provenance::GATE,

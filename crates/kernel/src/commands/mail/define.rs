@@ -256,6 +256,9 @@ pub(super) fn endow_worker(
             Target::Spool { path } => {
                 check_kind(&binding.slot, slot, &Formula::Spool { path: path.clone() })?;
             }
+            Target::Program(programs) => {
+                check_kind(&binding.slot, slot, &Formula::Program(programs.clone()))?;
+            }
             Target::Worker(program) => {
                 let formula = Formula::Worker {
                     name: program.name.clone(),

@@ -1,0 +1,506 @@
+//! Programs whose arguments are programs: interpreters, launchers, and options that name something to be run.
+//!
+//! What such a call does is decided by its arguments and not by the program that was endowed, so a person sees each of
+//! them in full. The lists are long and never whole. That is why they only decide who is asked: what a program can
+//! reach is the sandbox's business, whatever its name.
+
+use passable::visible_line;
+
+/// Something in a call that decides what else runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Where it stands in the argument vector; 0 is the program.
+    pub at: usize,
+    /// What it is, in words.
+    pub what: String,
+}
+
+/// Run what their arguments say.
+const INTERPRETERS: &[&str] = &[
+    "ash",
+    "awk",
+    "bash",
+    "bc",
+    "busybox",
+    "csh",
+    "dash",
+    "dc",
+    "deno",
+    "ed",
+    "elvish",
+    "emacs",
+    "emacsclient",
+    "ex",
+    "expect",
+    "fish",
+    "gawk",
+    "gdb",
+    "ghci",
+    "guile",
+    "irb",
+    "jjs",
+    "jrunscript",
+    "jshell",
+    "julia",
+    "ksh",
+    "lldb",
+    "lua",
+    "luajit",
+    "m4",
+    "mawk",
+    "mksh",
+    "mysql",
+    "nano",
+    "nawk",
+    "nim",
+    "node",
+    "nodejs",
+    "nu",
+    "nvim",
+    "ocaml",
+    "octave",
+    "osascript",
+    "perl",
+    "php",
+    "pico",
+    "posh",
+    "psql",
+    "pwsh",
+    "pypy",
+    "python",
+    "r",
+    "racket",
+    "rbash",
+    "rc",
+    "red",
+    "rscript",
+    "ruby",
+    "rview",
+    "rvim",
+    "sbcl",
+    "sed",
+    "sh",
+    "sqlite",
+    "tclsh",
+    "tcsh",
+    "toybox",
+    "ts-node",
+    "vi",
+    "view",
+    "vim",
+    "vimdiff",
+    "wish",
+    "yash",
+    "zsh",
+    "bun",
+    "coreutils",
+    "original-awk",
+    "ld",
+];
+
+/// Start programs that their arguments, or files that those name, say.
+const LAUNCHERS: &[&str] = &[
+    "ansible",
+    "ant",
+    "apt",
+    "apt-get",
+    "at",
+    "batch",
+    "bazel",
+    "bundle",
+    "bwrap",
+    "c++",
+    "capsh",
+    "cargo",
+    "cc",
+    "chroot",
+    "chrt",
+    "clang",
+    "cmake",
+    "composer",
+    "cpulimit",
+    "crontab",
+    "dbus-run-session",
+    "dbus-send",
+    "doas",
+    "docker",
+    "dpkg",
+    "entr",
+    "env",
+    "exec",
+    "fakeroot",
+    "fd",
+    "fdfind",
+    "find",
+    "firejail",
+    "flatpak",
+    "flock",
+    "ftp",
+    "g++",
+    "gcc",
+    "gdbus",
+    "gem",
+    "go",
+    "gradle",
+    "hyperfine",
+    "ionice",
+    "java",
+    "just",
+    "kubectl",
+    "less",
+    "lftp",
+    "ltrace",
+    "make",
+    "gmake",
+    "man",
+    "meson",
+    "more",
+    "most",
+    "mutt",
+    "mvn",
+    "nc",
+    "ncat",
+    "netcat",
+    "nice",
+    "ninja",
+    "nmap",
+    "nohup",
+    "npm",
+    "npx",
+    "nsenter",
+    "parallel",
+    "perf",
+    "pip",
+    "pipx",
+    "pkexec",
+    "pnpm",
+    "podman",
+    "prlimit",
+    "proot",
+    "pytest",
+    "rake",
+    "rlwrap",
+    "rsh",
+    "rsync",
+    "runc",
+    "runcon",
+    "runuser",
+    "rustc",
+    "scp",
+    "screen",
+    "script",
+    "setarch",
+    "setpriv",
+    "setsid",
+    "sftp",
+    "snap",
+    "socat",
+    "softlimit",
+    "ssh",
+    "ssh-agent",
+    "start-stop-daemon",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "sudoedit",
+    "systemctl",
+    "systemd-run",
+    "taskset",
+    "tclsh",
+    "telnet",
+    "time",
+    "timeout",
+    "tmux",
+    "tox",
+    "unshare",
+    "uv",
+    "uvx",
+    "valgrind",
+    "visudo",
+    "w3m",
+    "watch",
+    "watchexec",
+    "wine",
+    "xargs",
+    "xdg-open",
+    "xvfb-run",
+    "yarn",
+    "zathura",
+];
+
+/// Of these the first argument that is no option and no `NAME=value` is a program.
+const PREFIXES: &[&str] = &[
+    "chrt", "doas", "env", "exec", "fakeroot", "flock", "ionice", "ltrace", "nice", "nohup", "parallel",
+    "rlwrap", "setarch", "setpriv", "setsid", "stdbuf", "strace", "sudo", "taskset", "time", "timeout",
+    "unshare", "valgrind", "watch", "xargs",
+];
+
+/// Options that name a program, or run one: the programs that have them, and how they are written. Long ones are also
+/// known by their beginnings, as most programs know them.
+const OPTIONS: &[(&[&str], &[&str])] = &[
+    (&["find"], &["-exec", "-execdir", "-ok", "-okdir"]),
+    (&["fd", "fdfind"], &["-x", "-X", "--exec", "--exec-batch"]),
+    (
+        &["tar", "bsdtar", "gtar"],
+        &[
+            "-I",
+            "-F",
+            "--to-command",
+            "--checkpoint-action",
+            "--use-compress-program",
+            "--rsh-command",
+            "--rmt-command",
+            "--info-script",
+            "--new-volume-script",
+        ],
+    ),
+    (&["rg"], &["--pre", "--hostname-bin"]),
+    (&["ag", "ack", "bat", "batcat", "delta"], &["--pager"]),
+    (&["sort"], &["--compress-program"]),
+    (&["split"], &["--filter"]),
+    (&["zip"], &["-TT", "--unzip-command"]),
+    (&["cpio"], &["--rsh-command"]),
+    (&["install"], &["--strip-program"]),
+    (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
+    (&["ssh", "scp", "sftp"], &["-o", "-S", "-F"]),
+    (&["tcpdump"], &["-z"]),
+    (&["wget"], &["-e", "--execute", "--use-askpass"]),
+    (&["curl"], &["-K", "--config"]),
+    (&["diff", "sdiff"], &["--diff-program"]),
+    (&["ctags"], &["--options"]),
+    (&["openssl"], &["-engine", "-provider"]),
+    (
+        &["git"],
+        &[
+            "-c",
+            "-O",
+            "--config-env",
+            "--exec-path",
+            "--exec",
+            "--upload-pack",
+            "--receive-pack",
+            "--upload-archive",
+            "--ext-diff",
+            "--extcmd",
+            "--textconv",
+            "--open-files-in-pager",
+            "--tool",
+            "--template",
+            "--config",
+        ],
+    ),
+];
+
+/// What `git` does without starting a hook or a helper that a repository names in passing. All else may.
+const GIT_READS: &[&str] = &[
+    "blame",
+    "branch",
+    "cat-file",
+    "describe",
+    "diff",
+    "for-each-ref",
+    "grep",
+    "help",
+    "log",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "name-rev",
+    "reflog",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-ref",
+    "status",
+    "tag",
+    "version",
+    "whatchanged",
+];
+
+/// Everything in a call that decides what else runs; nothing for a program that only does what it is there for. The
+/// program is known by its file and by the name it is called by: some do one thing by one name and another by another.
+pub fn launches(path: &str, argv: &[String]) -> Vec<Launch> {
+    let mut names: Vec<String> = vec![plain(path)];
+    let called = argv.first().map(|name| plain(name));
+    names.extend(called.filter(|called| !names.contains(called)));
+    let is = |list: &[&str]| names.iter().find(|name| list.contains(&name.as_str()));
+    let mut found = Vec::new();
+    if let Some(name) = is(INTERPRETERS) {
+        let what = format!("`{}` does what its arguments say", visible_line(name));
+        found.push(Launch { at: 0, what });
+    } else if let Some(name) = is(LAUNCHERS) {
+        let what = format!("`{}` starts other programs", visible_line(name));
+        found.push(Launch { at: 0, what });
+    }
+    if is(PREFIXES).is_some() {
+        let is_program = |word: &String| !word.starts_with('-') && !word.contains('=');
+        let named = argv.iter().enumerate().skip(1).find(|(_, word)| is_program(word));
+        found.extend(named.map(|(at, word)| names_program(at, word)));
+    }
+    for (programs, options) in OPTIONS {
+        let Some(name) = is(programs) else { continue };
+        // The first argument of `tar` is options even without a dash.
+        let bundled = name.ends_with("tar");
+        for (at, word) in argv.iter().enumerate().skip(1) {
+            let Some(option) = options.iter().find(|option| is_option(word, option, bundled && at == 1))
+            else {
+                continue;
+            };
+            let value = word.split_once('=').map(|(_, value)| value.to_owned());
+            let value = value.or_else(|| argv.get(at + 1).cloned()).unwrap_or_default();
+            let what = format!("`{option}` names something to be run: `{}`", visible_line(&value));
+            found.push(Launch { at, what });
+        }
+    }
+    if is(&["git"]).is_some() {
+        found.extend(of_git(argv));
+    }
+    found
+}
+
+/// A name as the lists have it: without directory, version and ending, in small letters.
+fn plain(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    // A dynamic linker runs whatever file it is given.
+    if name.starts_with("ld-") || name.starts_with("ld.so") {
+        return "ld".to_owned();
+    }
+    // `vim.basic`, `python3.11`, `perl5.36.0`, `cmd.exe`, `gcc-12`, `-bash`.
+    let name = name.trim_start_matches('-');
+    let stem = name.split('.').next().unwrap_or(name);
+    let short = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '_');
+    if short.is_empty() { stem.to_owned() } else { short.to_owned() }
+}
+
+fn names_program(at: usize, word: &str) -> Launch {
+    Launch { at, what: format!("it is to start `{}`", visible_line(word)) }
+}
+
+/// Whether a word is the option, in any of the ways in which it can be written.
+fn is_option(word: &str, option: &str, bundled: bool) -> bool {
+    if let Some(long) = option.strip_prefix("--") {
+        let Some(given) = word.strip_prefix("--") else { return false };
+        let given = given.split('=').next().unwrap_or(given);
+        return !given.is_empty() && long.starts_with(given);
+    }
+    let letters = option.trim_start_matches('-');
+    if letters.len() > 1 {
+        // `-exec`: one word, as `find` writes them.
+        return word == option;
+    }
+    let cluster = match word.strip_prefix('-') {
+        Some(rest) if !rest.starts_with('-') => rest,
+        None if bundled => word,
+        _ => return false,
+    };
+    cluster.contains(letters)
+}
+
+fn of_git(argv: &[String]) -> Vec<Launch> {
+    // Options before the command that take a value of their own.
+    const TAKE: &[&str] = &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix"];
+    let mut at = 1;
+    while let Some(word) = argv.get(at) {
+        if !word.starts_with('-') {
+            let known = GIT_READS.contains(&word.as_str());
+            let what = || format!("`git {}` may start hooks and helpers", visible_line(word));
+            return if known { vec![] } else { vec![Launch { at, what: what() }] };
+        }
+        at += if TAKE.contains(&word.as_str()) { 2 } else { 1 };
+    }
+    vec![]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, line: &str, expected: &[usize]) {
+        let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let found: Vec<usize> = launches(path, &argv).iter().map(|launch| launch.at).collect();
+        assert_eq!(found, expected, "{path}: {line}");
+    }
+
+    #[test]
+    fn interpreters_and_launchers_are_known_by_any_name() {
+        for (path, called) in [
+            ("/bin/dash", "sh"),
+            ("/usr/bin/python3.11", "python3"),
+            ("/usr/bin/python3.11", "tool"),
+            ("/home/me/tool", "bash"),
+            ("/usr/bin/perl5.36.0", "perl"),
+            ("/usr/bin/mawk", "awk"),
+            ("/usr/bin/vim.basic", "vi"),
+            ("/bin/busybox", "ls"),
+            ("/usr/bin/coreutils", "ls"),
+            ("/usr/bin/NODE", "NODE"),
+            ("/lib64/ld-linux-x86-64.so.2", "ld"),
+            ("/usr/bin/gcc-12", "cc"),
+            ("/usr/bin/sudo", "sudo"),
+            ("/usr/bin/ssh", "ssh"),
+            ("/usr/bin/scp", "scp"),
+            ("/usr/bin/rsync", "rsync"),
+            ("/usr/bin/make", "make"),
+            ("/usr/bin/find", "find"),
+            ("/usr/bin/sqlite3", "sqlite3"),
+            ("/opt/zsh-5.9", "zsh-5.9"),
+            ("/bin/sh", "-sh"),
+        ] {
+            check(path, called, &[0]);
+        }
+        for (path, called) in [
+            ("/usr/bin/rg", "rg"),
+            ("/usr/bin/grep", "grep"),
+            ("/usr/bin/wc", "wc"),
+            ("/usr/bin/jq", "jq"),
+            ("/usr/bin/pandoc", "pandoc"),
+            ("/usr/bin/tar", "tar"),
+            ("/usr/bin/git", "git"),
+            ("/usr/bin/shasum", "shasum"),
+            ("/usr/bin/7z", "7z"),
+        ] {
+            check(path, called, &[]);
+        }
+    }
+
+    #[test]
+    fn arguments_that_name_programs_are_found_where_they_stand() {
+        for (path, line, expected) in [
+            ("/usr/bin/env", "env -i A=b rm -rf x", &[0, 3][..]),
+            ("/usr/bin/xargs", "xargs -0 rm", &[0, 2]),
+            ("/usr/bin/timeout", "timeout 5 sh", &[0, 1]),
+            ("/usr/bin/find", "find . -exec rm {} ;", &[0, 2]),
+            ("/usr/bin/find", "find . -okdir rm {} ;", &[0, 2]),
+            ("/usr/bin/tar", "tar xf a.tar --to-command=sh", &[3]),
+            ("/usr/bin/tar", "tar xf a.tar --to-com sh", &[3]),
+            ("/usr/bin/tar", "tar xIf sh a.tar", &[1]),
+            ("/usr/bin/tar", "tar -xIf sh a.tar", &[1]),
+            ("/usr/bin/tar", "tar -x --checkpoint=1 --checkpoint-action=exec=sh -f a", &[2, 3]),
+            ("/usr/bin/tar", "tar tf a.tar", &[]),
+            ("/usr/bin/rg", "rg --pre ./x foo", &[1]),
+            ("/usr/bin/rg", "rg foo", &[]),
+            ("/usr/bin/git", "git -c core.sshCommand=x fetch", &[1, 3]),
+            ("/usr/bin/git", "git --config-env=a=B status", &[1]),
+            ("/usr/bin/git", "git --exec-path=/tmp status", &[1]),
+            ("/usr/bin/git", "git ls-remote --upload-pack=x y", &[2, 1]),
+            ("/usr/bin/git", "git grep -Oless x", &[2]),
+            ("/usr/bin/git", "git commit -m x", &[1]),
+            ("/usr/bin/git", "git -C dir push", &[3]),
+            ("/usr/bin/git", "git frobnicate", &[1]),
+            ("/usr/bin/git", "git -C dir status", &[]),
+            ("/usr/bin/git", "git log --oneline", &[]),
+            ("/usr/bin/sort", "sort --compress-prog=sh a", &[1]),
+        ] {
+            check(path, line, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_found_says_what_would_run() {
+        let argv = ["find", ".", "-exec", "rm\u{1b}[2K", ";"].map(str::to_owned);
+        let found = launches("/usr/bin/find", &argv);
+        assert_eq!(found[1].what, "`-exec` names something to be run: `rm\\u{1B}[2K`");
+    }
+}

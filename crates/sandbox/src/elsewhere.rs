@@ -1,0 +1,27 @@
+//! Systems that this crate cannot confine anything on.
+
+use crate::{Confinement, SandboxError};
+
+/// Always refuses.
+///
+/// # Errors
+/// [`SandboxError::Unsupported`].
+pub fn warden() -> Result<(), SandboxError> {
+    Err(SandboxError::Unsupported)
+}
+
+/// Always refuses.
+///
+/// # Errors
+/// [`SandboxError::Unsupported`].
+pub fn confine_self(_: &Confinement) -> Result<(), SandboxError> {
+    Err(SandboxError::Unsupported)
+}
+
+/// Always refuses.
+///
+/// # Errors
+/// What it says.
+pub fn attempt(_: &str, _: &[String]) -> Result<String, String> {
+    Err("there is nothing to try on this system".to_owned())
+}

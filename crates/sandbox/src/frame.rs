@@ -1,0 +1,116 @@
+//! How the parent and the warden talk: one question, one answer.
+
+use std::io::{self, Read, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::spec::{End, Output, Report, Spec};
+
+/// The longest description of a program that is taken.
+const LONGEST: usize = 4 << 20;
+
+/// What the warden is asked.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Question {
+    /// What to run.
+    pub(crate) spec: Spec,
+    /// The process that asks. When it is gone, so is the program.
+    pub(crate) parent: u32,
+    /// How many bytes of standard input follow.
+    pub(crate) input: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Answer {
+    end: End,
+    stdout: (usize, u64),
+    stderr: (usize, u64),
+}
+
+fn put(out: &mut impl Write, header: &impl Serialize) -> io::Result<()> {
+    let bytes = serde_json::to_vec(header)?;
+    let length = u32::try_from(bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    out.write_all(&length.to_le_bytes())?;
+    out.write_all(&bytes)
+}
+
+fn take<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<T> {
+    let mut length = [0; 4];
+    input.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LONGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the frame is too long"));
+    }
+    let mut bytes = vec![0; length];
+    input.read_exact(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// Asks.
+pub(crate) fn ask(out: &mut impl Write, question: &Question, input: &[u8]) -> io::Result<()> {
+    put(out, question)?;
+    out.write_all(input)?;
+    out.flush()
+}
+
+/// Takes a question with its input.
+pub(crate) fn asked(from: &mut impl Read) -> io::Result<(Question, Vec<u8>)> {
+    let question: Question = take(from)?;
+    let mut input = Vec::new();
+    from.take(question.input).read_to_end(&mut input)?;
+    if input.len() as u64 != question.input {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok((question, input))
+}
+
+/// Answers.
+pub(crate) fn answer(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let sizes = |output: &Output| (output.bytes.len(), output.cut);
+    let header =
+        Answer { end: report.end.clone(), stdout: sizes(&report.stdout), stderr: sizes(&report.stderr) };
+    put(out, &header)?;
+    out.write_all(&report.stdout.bytes)?;
+    out.write_all(&report.stderr.bytes)?;
+    out.flush()
+}
+
+/// Takes an answer whose streams have at most `most` bytes each.
+pub(crate) fn answered(from: &mut impl Read, most: u64) -> io::Result<Report> {
+    let header: Answer = take(from)?;
+    let mut stream = |(length, cut): (usize, u64)| -> io::Result<Output> {
+        if length as u64 > most {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "there is more output than was asked for",
+            ));
+        }
+        let mut bytes = vec![0; length];
+        from.read_exact(&mut bytes)?;
+        Ok(Output { bytes, cut })
+    };
+    Ok(Report { stdout: stream(header.stdout)?, stderr: stream(header.stderr)?, end: header.end })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_read_as_it_was_written_and_never_longer_than_agreed() {
+        let report = Report {
+            end: End::Exited { status: 1 },
+            stdout: Output { bytes: b"out".to_vec(), cut: 7 },
+            stderr: Output { bytes: vec![0, 255], cut: 0 },
+        };
+        let mut bytes = Vec::new();
+        answer(&mut bytes, &report).unwrap();
+        assert_eq!(answered(&mut bytes.as_slice(), 3).unwrap(), report);
+        assert!(answered(&mut bytes.as_slice(), 2).is_err());
+        for cut in 0..bytes.len() {
+            assert!(answered(&mut &bytes[..cut], 3).is_err(), "{cut}");
+        }
+        assert!(answered(&mut [255; 64].as_slice(), 3).is_err());
+    }
+}

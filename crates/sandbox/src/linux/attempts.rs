@@ -1,0 +1,156 @@
+//! Things that a confined process must not be able to do, to be tried by one.
+//!
+//! `almoner sandbox try NAME ARGUMENT…` does exactly one of them. Unconfined, each of them works: that is the control.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::net::{TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::raw;
+
+/// Tries one thing. The answer says what happened.
+///
+/// # Errors
+/// Why it did not happen.
+pub fn attempt(name: &str, arguments: &[String]) -> Result<String, String> {
+    let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
+    let number = |at: usize| argument(at).parse::<u64>().unwrap_or(0);
+    let process = || i32::try_from(number(0)).unwrap_or(0);
+    let first = argument(0);
+    let done = match name {
+        "read" => fs::read(first).map(drop),
+        "list" => fs::read_dir(first).map(drop),
+        "write" => {
+            fs::OpenOptions::new().append(true).create(true).open(first).and_then(|mut f| f.write_all(b"x"))
+        }
+        "cut" => fs::OpenOptions::new().write(true).truncate(true).open(first).map(drop),
+        "remove" => fs::remove_file(first),
+        "move" => fs::rename(first, argument(1)),
+        "link" => fs::hard_link(first, argument(1)),
+        "connect" => TcpStream::connect(first).map(drop),
+        "send" => UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.send_to(b"x", first)).map(drop),
+        "unix" => UnixStream::connect(first).map(drop),
+        "datagram" => UnixDatagram::pair().and_then(|(socket, _)| socket.send_to(b"x", first)).map(drop),
+        "abstract" => {
+            SocketAddr::from_abstract_name(first).and_then(|at| UnixStream::connect_addr(&at)).map(drop)
+        }
+        "debug" => raw::debug(process()),
+        "signal" => signal(process()),
+        "limit-other" => raw::limit_other(process()),
+        "start" => start(first, &arguments[1.min(arguments.len())..]),
+        "processes" => processes(number(0)),
+        "memory" => memory(number(0)),
+        "file" => file(first, number(1)),
+        "files" => {
+            (0..number(0)).map(|_| fs::File::open("/dev/null")).collect::<io::Result<Vec<_>>>().map(drop)
+        }
+        "wait" => {
+            std::thread::sleep(Duration::from_millis(number(0)));
+            Ok(())
+        }
+        "spin" => spin(),
+        "environment" => environment(),
+        "descriptors" => descriptors(),
+        "terminal" => raw::type_into(0),
+        "call" => call(first),
+        _ => return Err(format!("there is no attempt `{name}`")),
+    };
+    done.map(|()| format!("{name} happened")).map_err(|e| e.to_string())
+}
+
+/// Asks whether a signal could be sent, without sending one that does anything.
+fn signal(process: i32) -> io::Result<()> {
+    let pid = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(kill_process(pid, Signal::CONT)?)
+}
+
+fn start(program: &str, arguments: &[String]) -> io::Result<()> {
+    let status = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
+}
+
+fn processes(count: u64) -> io::Result<()> {
+    let mut all = Vec::new();
+    for _ in 0..count {
+        let waits = ["sandbox", "try", "wait", "20000"];
+        match Command::new("/proc/self/exe").args(waits).stdin(Stdio::null()).stdout(Stdio::null()).spawn() {
+            Ok(child) => all.push(child),
+            Err(error) => {
+                all.iter_mut().for_each(|child| drop(child.kill()));
+                return Err(error);
+            }
+        }
+    }
+    // Long enough for whoever counts.
+    std::thread::sleep(Duration::from_millis(500));
+    for mut child in all {
+        child.kill()?;
+        child.wait()?;
+    }
+    Ok(())
+}
+
+fn memory(bytes: u64) -> io::Result<()> {
+    let size = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let mut all: Vec<u8> = Vec::new();
+    all.try_reserve_exact(size).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    // Written to, so that it is really there.
+    all.resize(size, 1);
+    std::thread::sleep(Duration::from_millis(200));
+    std::hint::black_box(&all);
+    Ok(())
+}
+
+fn file(path: &str, bytes: u64) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    let block = vec![b'x'; 1 << 20];
+    let mut left = bytes;
+    while left > 0 {
+        let part = left.min(block.len() as u64);
+        file.write_all(&block[..usize::try_from(part).unwrap_or(0)])?;
+        left -= part;
+    }
+    Ok(())
+}
+
+fn spin() -> io::Result<()> {
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < Duration::from_secs(4) {
+        std::hint::spin_loop();
+    }
+    Ok(())
+}
+
+/// Finds what whoever started this had in its environment.
+fn environment() -> io::Result<()> {
+    let name = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).next();
+    name.map(drop).ok_or_else(|| io::Error::other("there is no variable"))
+}
+
+/// Finds a descriptor beside the three that every program has, and beside the one with which it looks.
+fn descriptors() -> io::Result<()> {
+    let more = (3..64).filter(|number| fs::read_link(format!("/proc/self/fd/{number}")).is_ok()).count();
+    if more > 0 { Ok(()) } else { Err(io::Error::other("there are only the three usual ones")) }
+}
+
+/// What the kernel calls the key ring of the user.
+const USER_KEYRING: libc::c_long = -4;
+
+fn call(name: &str) -> io::Result<()> {
+    match name {
+        "socket" => raw::socket(libc::AF_INET),
+        "unix" => raw::socket(libc::AF_UNIX),
+        "netlink" => raw::socket(libc::AF_NETLINK),
+        "unshare" => raw::call(libc::SYS_unshare, libc::CLONE_NEWUSER.into(), 0),
+        // Looks up the number of the key ring of the user.
+        "keyctl" => raw::call(libc::SYS_keyctl, 0, USER_KEYRING),
+        "memory-file" => raw::memory_file(),
+        _ => Err(io::Error::other("there is no such call to try")),
+    }
+}

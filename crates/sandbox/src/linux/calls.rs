@@ -1,0 +1,176 @@
+//! Seccomp: which system calls a confined process can make at all.
+//!
+//! Two filters. The first lets known calls through and answers all others as a kernel does that has never heard of
+//! them, so that libraries fall back to older ways. The second, which counts where both speak, says plainly that
+//! something is forbidden. Neither ends the process: programs probe, and a clear error is more use than a crash.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Op, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch,
+};
+
+use super::calls_table::{ALLOWED, FORBIDDEN, NETWORK, OTHER_PROGRAMS};
+use crate::Confinement;
+
+/// What the process may still start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Starts {
+    /// Nothing: it is where it should be.
+    Nothing,
+    /// The program itself.
+    Itself,
+    /// Other programs too, as far as Landlock lets them be executed.
+    Others,
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Applies both filters to the calling thread and all that comes of it.
+///
+/// # Errors
+/// When the kernel does not take them.
+pub(super) fn confine(within: &Confinement, starts: Starts) -> io::Result<()> {
+    let failed = |e: &dyn std::fmt::Display| io::Error::other(format!("seccomp: {e}"));
+    for program in [allowing(within, starts), forbidding(within, starts)] {
+        let program = program.map_err(|e| failed(&e))?;
+        seccompiler::apply_filter(&program).map_err(|e| failed(&e))?;
+    }
+    Ok(())
+}
+
+fn allowing(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut rules: Rules = ALLOWED.iter().map(|call| (*call, vec![])).collect();
+    if within.network {
+        rules.extend(NETWORK.iter().map(|call| (*call, vec![])));
+        rules.insert(
+            libc::SYS_socket,
+            vec![rule(&[(0, Op::Eq, libc::AF_INET as u64)])?, rule(&[(0, Op::Eq, libc::AF_INET6 as u64)])?],
+        );
+    }
+    if starts != Starts::Nothing {
+        rules.insert(libc::SYS_execve, vec![]);
+    }
+    if starts == Starts::Others {
+        rules.extend(OTHER_PROGRAMS.iter().map(|call| (*call, vec![])));
+    }
+    // A pair of streams is connected to itself for ever; a datagram socket could be pointed elsewhere.
+    let kind = Op::MaskedEq(0xf);
+    rules.insert(
+        libc::SYS_socketpair,
+        vec![rule(&[(0, Op::Eq, libc::AF_UNIX as u64), (1, kind, libc::SOCK_STREAM as u64)])?],
+    );
+    // Threads and processes, but none in namespaces of their own.
+    rules.insert(libc::SYS_clone, vec![rule(&[(0, Op::MaskedEq(NAMESPACES), 0)])?]);
+    // Everything but typing into a terminal.
+    rules.insert(libc::SYS_ioctl, vec![rule(&[(1, Op::Ne, libc::TIOCSTI), (1, Op::Ne, TIOCLINUX)])?]);
+    // Its own limits, not those of others.
+    rules.insert(libc::SYS_prlimit64, vec![rule(&[(0, Op::Eq, 0)])?]);
+    // Pipes with a name, and no devices.
+    let fifo = [(2, Op::MaskedEq(u64::from(libc::S_IFMT)), u64::from(libc::S_IFIFO))];
+    rules.insert(libc::SYS_mknodat, vec![rule(&fifo)?]);
+    SeccompFilter::new(rules, SeccompAction::Errno(libc::ENOSYS as u32), SeccompAction::Allow, arch()?)?
+        .try_into()
+}
+
+fn forbidding(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut rules: Rules = FORBIDDEN.iter().map(|call| (*call, vec![])).collect();
+    if !within.network {
+        rules.extend(NETWORK.iter().chain(&[libc::SYS_socket]).map(|call| (*call, vec![])));
+    }
+    if starts == Starts::Nothing {
+        rules.insert(libc::SYS_execve, vec![]);
+    }
+    if starts != Starts::Others {
+        rules.extend(OTHER_PROGRAMS.iter().map(|call| (*call, vec![])));
+    }
+    rules.insert(
+        libc::SYS_ioctl,
+        vec![rule(&[(1, Op::Eq, libc::TIOCSTI)])?, rule(&[(1, Op::Eq, TIOCLINUX)])?],
+    );
+    rules.insert(libc::SYS_prlimit64, vec![rule(&[(0, Op::Ne, 0)])?]);
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32), arch()?)?
+        .try_into()
+}
+
+/// All conditions on arguments, each by its number. The lower half is compared: all of these are 32 bits wide in the
+/// kernel, so that the upper half would only be a way around the rule.
+fn rule(conditions: &[(u8, Op, u64)]) -> Result<SeccompRule, seccompiler::BackendError> {
+    let conditions = conditions
+        .iter()
+        .map(|(at, op, value)| SeccompCondition::new(*at, Length::Dword, op.clone(), *value));
+    SeccompRule::new(conditions.collect::<Result<_, _>>()?)
+}
+
+fn arch() -> Result<TargetArch, seccompiler::BackendError> {
+    std::env::consts::ARCH.try_into()
+}
+
+/// Console commands of which some type, some read the screen.
+const TIOCLINUX: u64 = 0x541c;
+
+/// Every kind of namespace that `clone` makes.
+const NAMESPACES: u64 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET) as u64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filters_compile_and_no_call_is_both_allowed_and_forbidden() {
+        for network in [false, true] {
+            let within = Confinement {
+                readable: vec![],
+                writable: vec![],
+                executable: vec![],
+                network,
+                limits: crate::Limits::default(),
+            };
+            for starts in [Starts::Nothing, Starts::Itself, Starts::Others] {
+                assert!(allowing(&within, starts).unwrap().len() < 4096);
+                assert!(forbidding(&within, starts).unwrap().len() < 4096);
+            }
+        }
+        for call in FORBIDDEN {
+            assert!(
+                !ALLOWED.contains(call) && !NETWORK.contains(call) && !OTHER_PROGRAMS.contains(call),
+                "{call}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_reaches_other_processes_or_the_kernel_is_on_no_list_of_allowed_calls() {
+        for call in [
+            libc::SYS_socket,
+            libc::SYS_ptrace,
+            libc::SYS_process_vm_readv,
+            libc::SYS_process_vm_writev,
+            libc::SYS_mount,
+            libc::SYS_unshare,
+            libc::SYS_setns,
+            libc::SYS_bpf,
+            libc::SYS_keyctl,
+            libc::SYS_perf_event_open,
+            libc::SYS_io_uring_setup,
+            libc::SYS_kexec_load,
+            libc::SYS_pidfd_getfd,
+            libc::SYS_clone3,
+            libc::SYS_open_by_handle_at,
+            libc::SYS_shmget,
+        ] {
+            assert!(
+                !ALLOWED.contains(&call) && !NETWORK.contains(&call) && !OTHER_PROGRAMS.contains(&call),
+                "{call}"
+            );
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The last steps of a process before it becomes the program.
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use super::files::Signals;
+use super::{calls, doing, files, privileges, raw};
+use crate::Spec;
+use crate::loaders::loaders;
+
+/// Where `env` in the first line of a script looks for what interprets it.
+const SEARCH: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"];
+
+/// What the program begins with.
+pub(super) struct Ends {
+    pub(super) stdin: PipeReader,
+    pub(super) stdout: PipeWriter,
+    pub(super) stderr: PipeWriter,
+}
+
+/// What the process is besides its spec.
+pub(super) struct Setting {
+    /// Who keeps signals in.
+    pub(super) signals: Signals,
+    /// How many processes the kernel lets the user have, if it counts them.
+    pub(super) processes: Option<u64>,
+}
+
+/// Puts every restriction in force and becomes the program.
+///
+/// # Errors
+/// What could not be done; the program has not begun.
+pub(super) fn enter(spec: &Spec, ends: Ends, setting: &Setting) -> io::Result<Infallible> {
+    rustix::process::setsid().map_err(doing("begin a session"))?;
+    rustix::stdio::dup2_stdin(&ends.stdin).map_err(doing("connect standard input"))?;
+    rustix::stdio::dup2_stdout(&ends.stdout).map_err(doing("connect standard output"))?;
+    rustix::stdio::dup2_stderr(&ends.stderr).map_err(doing("connect standard error"))?;
+    raw::close_at_exec(3).map_err(|e| at("close what was inherited", &e))?;
+    std::env::set_current_dir(&spec.directory)
+        .map_err(|e| at(&format!("begin in {}", spec.directory.display()), &e))?;
+    let search: Vec<&Path> = SEARCH.iter().map(Path::new).collect();
+    let shown = spec.program.display();
+    let needs = loaders(&spec.program, &search).map_err(|e| at(&format!("start {shown}"), &e))?;
+    let mut program = File::open(&spec.program).map_err(|e| at(&format!("open {shown}"), &e))?;
+    if let Some(expected) = &spec.digest {
+        verify(&mut program, expected).map_err(|e| at(&format!("trust {shown}"), &e))?;
+    }
+    if !needs.interpreters.is_empty() {
+        // The interpreter reads the script from the descriptor that was looked at.
+        raw::keep_at_exec(program.as_raw_fd()).map_err(|e| at("hand over the script", &e))?;
+    }
+    let mut starts = needs.files;
+    starts.push(spec.program.clone());
+    privileges::limit(&spec.within.limits, setting.processes)?;
+    privileges::drop_all()?;
+    files::confine(&spec.within, &starts, setting.signals)?;
+    // One word of the kernel's for the file that was opened: nobody can put another in its place meanwhile.
+    let mut command = Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()));
+    if let Some((name, arguments)) = spec.argv.split_first() {
+        command.arg0(name).args(arguments);
+    }
+    command.env_clear().envs(&spec.environment);
+    let allowed =
+        if spec.within.executable.is_empty() { calls::Starts::Itself } else { calls::Starts::Others };
+    calls::confine(&spec.within, allowed)?;
+    let error = command.exec();
+    Err(at(&format!("start {shown}"), &error))
+}
+
+/// The digest of the file, through the descriptor that is executed.
+fn verify(program: &mut File, expected: &str) -> io::Result<()> {
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match program.read(&mut buffer)? {
+            0 => break,
+            count => hasher.update(&buffer[..count]),
+        };
+    }
+    if hasher.finalize().to_hex().as_str() == expected {
+        return Ok(());
+    }
+    Err(io::Error::other("it is not the program that was endowed"))
+}
+
+fn at(doing: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("could not {doing}: {error}"))
+}

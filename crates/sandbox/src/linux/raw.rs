@@ -1,0 +1,146 @@
+//! The system calls that safe Rust has no words for, each behind a function that is safe to call.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use rustix::process::Pid;
+use rustix::thread::UnshareFlags;
+
+/// Which side of a fork this is.
+pub(super) enum Side {
+    /// The one that forked.
+    Parent(Pid),
+    /// The new process.
+    Child,
+}
+
+/// Makes a second process of this one.
+///
+/// # Errors
+/// When there are other threads, or no more processes may be made.
+pub(super) fn fork() -> io::Result<Side> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::Error::other("a process with threads cannot be made two"));
+    }
+    // SAFETY: there is one thread (looked at above, and it is this one, so that no other can appear), so no lock can
+    // be held by a thread that the new process does not have, and it may go on like any other process.
+    match unsafe { libc::fork() } {
+        0 => Ok(Side::Child),
+        pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
+            Some(pid) => Ok(Side::Parent(pid)),
+            None => Err(io::Error::last_os_error()),
+        },
+    }
+}
+
+/// Leaves namespaces. `FILES` is not taken.
+///
+/// # Errors
+/// When the kernel does not allow it.
+pub(super) fn leave(namespaces: UnshareFlags) -> io::Result<()> {
+    if namespaces.contains(UnshareFlags::FILES) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: the call is unsafe only for `FILES`, which was refused.
+    unsafe { rustix::thread::unshare_unsafe(namespaces) }.map_err(io::Error::from)
+}
+
+/// Marks every descriptor from `first` on as closed at `execve`, so that nothing inherited is handed on. Nothing is
+/// closed yet: what this process still uses stays usable.
+///
+/// # Errors
+/// When the kernel has no such call (before 5.11).
+pub(super) fn close_at_exec(first: RawFd) -> io::Result<()> {
+    // SAFETY: takes numbers and touches no memory. No descriptor is closed, so none that safe code owns is pulled away.
+    let done =
+        unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets a descriptor through `execve`.
+///
+/// # Errors
+/// When it is not open.
+pub(super) fn keep_at_exec(descriptor: RawFd) -> io::Result<()> {
+    // SAFETY: takes numbers and touches no memory; a number that is not open is an error.
+    let done = unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Tries to debug another process.
+///
+/// # Errors
+/// When it is not allowed, as it should be.
+pub(super) fn debug(process: i32) -> io::Result<()> {
+    let nothing = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: attaching reads and writes no memory of this process.
+    let done = unsafe { libc::ptrace(libc::PTRACE_SEIZE, process, nothing, nothing) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Tries to type a letter into the terminal behind a descriptor.
+///
+/// # Errors
+/// When it is not allowed, as it should be.
+pub(super) fn type_into(descriptor: RawFd) -> io::Result<()> {
+    let letter = b'#';
+    // SAFETY: the kernel reads one byte behind the pointer, and it is alive.
+    let done = unsafe { libc::ioctl(descriptor, libc::TIOCSTI, std::ptr::from_ref(&letter)) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Tries to lower a limit of another process.
+///
+/// # Errors
+/// When it is not allowed, as it should be.
+pub(super) fn limit_other(process: i32) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the kernel reads the limit behind the pointer, which is alive, and writes nothing.
+    let done = unsafe { libc::prlimit(process, libc::RLIMIT_CORE, &limit, std::ptr::null_mut()) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Tries a system call of which no argument is a pointer.
+///
+/// # Errors
+/// What the kernel answers.
+pub(super) fn call(number: libc::c_long, first: libc::c_long, second: libc::c_long) -> io::Result<()> {
+    if ![libc::SYS_unshare, libc::SYS_keyctl].contains(&number) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: neither of the two takes a pointer with these arguments, and neither touches memory or descriptors.
+    let done = unsafe { libc::syscall(number, first, second, 0, 0, 0) };
+    if done >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Tries to open a socket of a family.
+///
+/// # Errors
+/// What the kernel answers.
+pub(super) fn socket(family: libc::c_int) -> io::Result<()> {
+    // SAFETY: takes numbers. The descriptor is new, nobody else knows it, and it is closed here.
+    unsafe {
+        let socket = libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if socket < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::close(socket);
+    }
+    Ok(())
+}
+
+/// Tries to make a file that has no name.
+///
+/// # Errors
+/// What the kernel answers.
+pub(super) fn memory_file() -> io::Result<()> {
+    // SAFETY: the name is a constant that ends in zero. The descriptor is new, and it is closed here.
+    unsafe {
+        let file = libc::memfd_create(c"x".as_ptr(), libc::MFD_CLOEXEC);
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::close(file);
+    }
+    Ok(())
+}

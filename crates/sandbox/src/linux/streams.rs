@@ -1,0 +1,114 @@
+//! The program's standard streams, on the warden's side.
+//!
+//! Without threads: a process that has left its PID namespace can start none.
+
+use std::io::{self, PipeReader, PipeWriter, Read as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::Output;
+
+/// Streams that are read and fed while the program runs.
+pub(super) struct Streams {
+    /// What is still to be fed, from the place that was reached; `None` once the end was told.
+    feed: Option<PipeWriter>,
+    input: Vec<u8>,
+    fed: usize,
+    outputs: [(Option<PipeReader>, Output); 2],
+    most: usize,
+    buffer: Vec<u8>,
+}
+
+impl Streams {
+    /// Will feed `input` and keep at most `most` bytes of each of the others.
+    ///
+    /// # Errors
+    /// When a pipe cannot be set up.
+    pub(super) fn new(
+        feed: PipeWriter,
+        stdout: PipeReader,
+        stderr: PipeReader,
+        input: Vec<u8>,
+        most: u64,
+    ) -> io::Result<Streams> {
+        rustix::io::ioctl_fionbio(&feed, true)?;
+        Ok(Streams {
+            feed: Some(feed).filter(|_| !input.is_empty()),
+            input,
+            fed: 0,
+            outputs: [(Some(stdout), Output::default()), (Some(stderr), Output::default())],
+            most: usize::try_from(most).unwrap_or(usize::MAX),
+            buffer: vec![0; 64 << 10],
+        })
+    }
+
+    /// Moves what can be moved, waiting for at most `pause` until something can, or `end` is ready. Whether `end` is.
+    pub(super) fn attend(&mut self, end: Option<BorrowedFd<'_>>, pause: &Timespec) -> bool {
+        let mut set = Vec::with_capacity(4);
+        let at_end = end.map(|end| set.push(PollFd::from_borrowed_fd(end, PollFlags::IN)));
+        for (reader, _) in &self.outputs {
+            set.extend(reader.as_ref().map(|reader| PollFd::new(reader, PollFlags::IN)));
+        }
+        set.extend(self.feed.as_ref().map(|feed| PollFd::new(feed, PollFlags::OUT)));
+        if !poll(&mut set, Some(pause)).is_ok_and(|count| count > 0) {
+            return false;
+        }
+        let ready: Vec<bool> = set.iter().map(|each| !each.revents().is_empty()).collect();
+        let mut ready = ready.into_iter();
+        let is_over = at_end.is_some() && ready.next().unwrap_or(false);
+        for number in 0..self.outputs.len() {
+            if self.outputs[number].0.is_some() && ready.next().unwrap_or(false) {
+                self.take(number);
+            }
+        }
+        if self.feed.is_some() && ready.next().unwrap_or(false) {
+            self.give();
+        }
+        is_over
+    }
+
+    fn take(&mut self, number: usize) {
+        let Some((reader, output)) = self.outputs.get_mut(number) else { return };
+        let count = match reader.as_mut().map(|reader| reader.read(&mut self.buffer)) {
+            Some(Ok(count @ 1..)) => count,
+            Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => return,
+            _ => {
+                *reader = None;
+                return;
+            }
+        };
+        let room = self.most.saturating_sub(output.bytes.len()).min(count);
+        output.bytes.extend_from_slice(&self.buffer[..room]);
+        output.cut += (count - room) as u64;
+    }
+
+    fn give(&mut self) {
+        let Some(feed) = &self.feed else { return };
+        match rustix::io::write(feed.as_fd(), &self.input[self.fed..]) {
+            Ok(count) => self.fed += count,
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            // A program need not read what it is given.
+            Err(_) => self.fed = self.input.len(),
+        }
+        if self.fed == self.input.len() {
+            self.feed = None;
+        }
+    }
+
+    /// What is left in the pipes. Everything that could write is gone by now.
+    pub(super) fn finish(mut self) -> (Output, Output) {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        self.feed = None;
+        // A pipe holds a megabyte at most.
+        for _ in 0..64 {
+            if self.outputs.iter().all(|(reader, _)| reader.is_none()) {
+                break;
+            }
+            self.attend(None, &at_once);
+        }
+        let [(_, stdout), (_, stderr)] = self.outputs;
+        (stdout, stderr)
+    }
+}

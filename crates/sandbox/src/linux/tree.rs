@@ -1,0 +1,164 @@
+//! The processes below one process: counted, measured, ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+
+/// How long it may take until the last descendant is gone.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the descendants of a process use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Use {
+    /// How many processes and threads there are.
+    pub(super) tasks: u64,
+    /// Memory in use, in bytes.
+    pub(super) memory: u64,
+    /// Bytes written, those of processes that ended included as far as they were waited for.
+    pub(super) written: u64,
+}
+
+/// What all descendants of `root` use together. What vanishes while it is looked at counts as nothing.
+pub(super) fn measure(root: Pid) -> Use {
+    let mut all = Use::default();
+    for pid in descendants(root) {
+        all.tasks +=
+            fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|s| threads(&s)).unwrap_or(1);
+        all.memory +=
+            fs::read_to_string(format!("/proc/{pid}/statm")).ok().and_then(|s| resident(&s)).unwrap_or(0);
+        all.written += fs::read_to_string(format!("/proc/{pid}/io")).ok().map_or(0, |s| written(&s));
+    }
+    all
+}
+
+/// How many processes and threads the user of this process has.
+pub(super) fn tasks_of_user() -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let me = rustix::process::getuid().as_raw();
+    let mine =
+        pids().into_iter().filter(|pid| fs::metadata(format!("/proc/{pid}")).is_ok_and(|m| m.uid() == me));
+    mine.map(|pid| {
+        fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|s| threads(&s)).unwrap_or(1)
+    })
+    .sum()
+}
+
+/// Ends every descendant of `root` and waits for those that are children of this process. They are stopped first, so
+/// that none makes another behind the back of whoever counts.
+pub(super) fn end(root: Pid) -> bool {
+    let begun = Instant::now();
+    loop {
+        let mut stopped = BTreeSet::new();
+        loop {
+            let new: Vec<i32> = descendants(root).into_iter().filter(|pid| stopped.insert(*pid)).collect();
+            if new.is_empty() || begun.elapsed() > PATIENCE {
+                break;
+            }
+            new.into_iter().for_each(|pid| signal(pid, Signal::STOP));
+        }
+        stopped.iter().for_each(|pid| signal(*pid, Signal::KILL));
+        let left = reap();
+        if !left && descendants(root).is_empty() {
+            return true;
+        }
+        if begun.elapsed() > PATIENCE {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Takes the status of every child that has ended. Whether there are others.
+pub(super) fn reap() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+fn signal(pid: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        // It may be gone already.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+fn pids() -> Vec<i32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn descendants(root: Pid) -> Vec<i32> {
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    for pid in pids() {
+        let parent = fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|stat| parent(&stat));
+        if let Some(parent) = parent {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut found = Vec::new();
+    let mut open = vec![root.as_raw_nonzero().get()];
+    while let Some(pid) = open.pop() {
+        for child in children.remove(&pid).unwrap_or_default() {
+            found.push(child);
+            open.push(child);
+        }
+    }
+    found
+}
+
+/// A field of `/proc/PID/stat`, counted from the one behind the name, which may hold anything.
+fn field(stat: &str, at: usize) -> Option<&str> {
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(at)
+}
+
+/// The parent, unless the process has ended and only waits to be counted out.
+fn parent(stat: &str) -> Option<i32> {
+    if field(stat, 0)? == "Z" {
+        return None;
+    }
+    field(stat, 1)?.parse().ok()
+}
+
+fn threads(stat: &str) -> Option<u64> {
+    field(stat, 17)?.parse().ok()
+}
+
+fn resident(statm: &str) -> Option<u64> {
+    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+/// The larger of what was handed to `write` and what was made dirty, which also counts mapped files.
+fn written(io: &str) -> u64 {
+    let value = |name: &str| -> u64 {
+        let line = io.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|rest| rest.trim().parse().ok()).unwrap_or(0)
+    };
+    value("wchar:").max(value("write_bytes:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_cannot_hide_behind_its_name() {
+        let stat = "42 (a) S 1 (x) Z 7) S 41 42 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 3 0 5";
+        assert_eq!((parent(stat), threads(stat)), (Some(41), Some(3)));
+        assert_eq!(parent("42 (a) Z 41"), None);
+        assert_eq!(parent("nothing of the kind"), None);
+    }
+
+    #[test]
+    fn what_is_written_is_the_larger_count() {
+        assert_eq!(written("rchar: 9\nwchar: 5\nwrite_bytes: 4096\ncancelled_write_bytes: 0\n"), 4096);
+        assert_eq!(written("wchar: 5000\nwrite_bytes: 0\n"), 5000);
+        assert_eq!(written("garbage"), 0);
+    }
+}

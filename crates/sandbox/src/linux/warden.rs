@@ -1,0 +1,283 @@
+//! The warden: starts one program, looks on, ends what is left of it, and reports.
+//!
+//! Three processes. The *warden* talks to the daemon and counts. Its child, the *first*, is number one of a PID
+//! namespace where there can be one: when it ends, the kernel ends everything in it, whatever it did to get away. Its
+//! child becomes the program.
+
+use std::io::{self, PipeWriter, Read as _, Write as _};
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{ExitStatus, exit};
+use std::time::{Duration, Instant};
+
+use rustix::event::Timespec;
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, getppid, pidfd_open, wait, waitpid};
+use rustix::thread::UnshareFlags;
+
+use super::files::Signals;
+use super::jail::{self, Ends, Setting};
+use super::raw::{self, Side};
+use super::streams::Streams;
+use super::{doing, tree};
+use crate::SandboxError;
+use crate::frame::{self, Question};
+use crate::spec::{End, Limits, Output, Report, Spec};
+
+/// How often the warden looks on.
+const LOOK: Duration = Duration::from_millis(20);
+/// Bytes that stay free on every disk that the program writes to.
+const SPARE: u64 = 64 << 20;
+/// The longest complaint that is taken from a process that did not become the program.
+const LONGEST: u64 = 8192;
+
+/// What stands before a word of a process that did not become the program.
+const COMPLAINT: u8 = b'!';
+/// What stands before the status with which the program ended.
+const STATUS: u8 = b'=';
+
+/// The life of the process that `almoner sandbox` is: takes one question from standard input, answers on standard
+/// output. Must be called before there are threads.
+///
+/// # Errors
+/// When nobody asks anything that can be understood.
+pub fn warden() -> Result<(), SandboxError> {
+    let failed = |e: io::Error| SandboxError::Warden(e.to_string());
+    let (question, input) = frame::asked(&mut io::stdin().lock()).map_err(failed)?;
+    let report = guard(&question, input).unwrap_or_else(|error| Report {
+        end: End::Refused { why: error.to_string() },
+        stdout: Output::default(),
+        stderr: Output::default(),
+    });
+    frame::answer(&mut io::stdout().lock(), &report).map_err(failed)
+}
+
+/// How the program is kept apart from other processes.
+struct Apart {
+    /// Whether there is a PID namespace.
+    numbers: bool,
+    /// Whether there is a user namespace, in which the kernel counts the processes by themselves.
+    users: bool,
+}
+
+fn guard(question: &Question, input: Vec<u8>) -> io::Result<Report> {
+    let spec = &question.spec;
+    let parent = i32::try_from(question.parent).ok().and_then(Pid::from_raw);
+    let watched = |now: Option<Pid>| now == parent;
+    let apart = leave();
+    // Whatever loses its parent becomes a child of the warden.
+    rustix::process::set_child_subreaper(Some(getpid())).map_err(doing("take in orphans"))?;
+    if apart.numbers {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+            .map_err(doing("end with the daemon"))?;
+    }
+    if !watched(getppid()) {
+        return Err(io::Error::other("whoever asked is gone"));
+    }
+    let root = rustix::process::getuid().is_root();
+    let setting = Setting {
+        signals: if apart.numbers { Signals::Apart } else { Signals::Held },
+        processes: match (apart.users, root) {
+            (true, _) => Some(spec.within.limits.processes),
+            // The kernel does not count the superuser's: the warden does.
+            (false, true) => None,
+            (false, false) => Some(tree::tasks_of_user() + spec.within.limits.processes),
+        },
+    };
+    let (stdin, feed) = io::pipe()?;
+    let (out, stdout) = io::pipe()?;
+    let (err, stderr) = io::pipe()?;
+    let (mut words, say) = io::pipe()?;
+    let first = match raw::fork()? {
+        Side::Parent(first) => first,
+        Side::Child => {
+            drop((feed, out, err, words));
+            first(spec, Ends { stdin, stdout, stderr }, &setting, say);
+        }
+    };
+    drop((stdin, stdout, stderr, say));
+    let mut streams = Streams::new(feed, out, err, input, spec.within.limits.output)?;
+    let broken = look_on(first, spec, &mut streams, watched);
+    let gone = tree::end(getpid());
+    let mut last = Vec::new();
+    if gone {
+        (&mut words).take(LONGEST).read_to_end(&mut last)?;
+    }
+    let (stdout, stderr) = streams.finish();
+    let end = match broken {
+        _ if !gone => return Err(io::Error::other("something of the program could not be ended")),
+        Some(why) => End::Stopped { why },
+        None => told(&last),
+    };
+    Ok(Report { end, stdout, stderr })
+}
+
+/// Leaves for namespaces of its own, as far as the kernel lets it. What is missing is made up for elsewhere.
+fn leave() -> Apart {
+    if raw::leave(UnshareFlags::NEWPID).is_ok() {
+        return Apart { numbers: true, users: false };
+    }
+    let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    if raw::leave(UnshareFlags::NEWUSER | UnshareFlags::NEWPID).is_err() {
+        return Apart { numbers: false, users: false };
+    }
+    // The same numbers inside as outside. Without them the program would be nobody, and could do less, not more.
+    let map = |file: &str, text: String| std::fs::write(format!("/proc/self/{file}"), text);
+    let mapped = map("setgroups", "deny".to_owned())
+        .and_then(|()| map("uid_map", format!("{user} {user} 1")))
+        .and_then(|()| map("gid_map", format!("{group} {group} 1")));
+    Apart { numbers: true, users: mapped.is_ok() }
+}
+
+#[expect(clippy::exit, reason = "a forked process must not go on with what its parent was doing")]
+/// The life of the first process: starts the program, waits for it, says how it ended.
+fn first(spec: &Spec, ends: Ends, setting: &Setting, mut say: PipeWriter) -> ! {
+    let complain = |mut say: &PipeWriter, error: &io::Error| {
+        let _ = say.write_all(&[COMPLAINT]);
+        let _ = say.write_all(error.to_string().replace('\0', " ").as_bytes());
+        let _ = say.write_all(&[0]);
+    };
+    let started = rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(doing("end with the warden"))
+        .and_then(|()| raw::fork());
+    match started {
+        Err(error) => {
+            complain(&say, &error);
+            exit(1)
+        }
+        Ok(Side::Child) => {
+            let Err(error) = jail::enter(spec, ends, setting);
+            complain(&say, &error);
+            exit(1)
+        }
+        Ok(Side::Parent(program)) => {
+            drop(ends);
+            let status = wait_for(program);
+            let _ = say.write_all(&[STATUS]);
+            let _ = say.write_all(&status.to_le_bytes());
+            exit(0)
+        }
+    }
+}
+
+/// Waits for `program` and gives its status as the kernel does; takes the status of whatever else ends meanwhile.
+fn wait_for(program: Pid) -> i32 {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == program => return status.as_raw(),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // There is nobody left to wait for, which cannot be: as if it had been killed.
+            Err(_) => return Signal::KILL.as_raw(),
+        }
+    }
+}
+
+/// How the program ended, or why it never began.
+fn told(words: &[u8]) -> End {
+    match words.split_first() {
+        Some((&STATUS, status)) => {
+            let raw =
+                status.get(..4).and_then(|raw| <[u8; 4]>::try_from(raw).ok()).map_or(9, i32::from_le_bytes);
+            let status = ExitStatus::from_raw(raw);
+            match (status.code(), status.signal()) {
+                (Some(status), _) => End::Exited { status },
+                (None, signal) => End::Killed { signal: signal.unwrap_or(9) },
+            }
+        }
+        Some((&COMPLAINT, rest)) => {
+            // The status of the process that complained follows.
+            let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();
+            End::Refused { why: String::from_utf8_lossy(text).into_owned() }
+        }
+        _ => End::Refused { why: "the process that was to start it ended without a word".to_owned() },
+    }
+}
+
+/// Waits until the first process has ended. Why it was not waited for any longer, if it was not.
+fn look_on(
+    first: Pid,
+    spec: &Spec,
+    streams: &mut Streams,
+    watched: impl Fn(Option<Pid>) -> bool,
+) -> Option<String> {
+    let (begun, mut looked) = (Instant::now(), Instant::now());
+    let limits = &spec.within.limits;
+    let descriptor = pidfd_open(first, PidfdFlags::empty());
+    let wall = Duration::from_millis(limits.wall_ms);
+    let room = free(spec);
+    loop {
+        let pause = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
+        let told = streams.attend(descriptor.as_ref().ok().map(AsFd::as_fd), &pause);
+        let ended =
+            told || descriptor.is_err() && !matches!(waitpid(Some(first), WaitOptions::NOHANG), Ok(None));
+        if ended {
+            return None;
+        }
+        // A program that talks without pause is looked at no more often than any other.
+        if looked.elapsed() < LOOK {
+            continue;
+        }
+        looked = Instant::now();
+        if begun.elapsed() >= wall {
+            return Some(format!("it ran for longer than {} s", limits.wall_ms as f64 / 1000.0));
+        }
+        if !watched(getppid()) {
+            return Some("the daemon that had asked for it is gone".to_owned());
+        }
+        if let Some(why) = over(&tree::measure(first), limits) {
+            return Some(why);
+        }
+        let short = free(spec).into_iter().zip(&room).find(|(now, before)| *now < SPARE && now < before);
+        if short.is_some() {
+            return Some(format!("a disk that it writes to has less than {} MiB left", SPARE >> 20));
+        }
+    }
+}
+
+/// The bytes that are free where the program may write.
+fn free(spec: &Spec) -> Vec<u64> {
+    let of = |path| rustix::fs::statvfs(path).map_or(u64::MAX, |s| s.f_bavail.saturating_mul(s.f_frsize));
+    spec.within.writable.iter().map(of).collect()
+}
+
+/// Which limit was broken, if one was.
+fn over(used: &tree::Use, limits: &Limits) -> Option<String> {
+    if used.tasks > limits.processes {
+        return Some(format!("it made more than {} processes and threads", limits.processes));
+    }
+    if used.memory > limits.memory {
+        return Some(format!("it used more than {} MiB of memory", limits.memory >> 20));
+    }
+    (used.written > limits.written).then(|| format!("it wrote more than {} MiB", limits.written >> 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_process_is_believed_only_as_far_as_it_said_something() {
+        for (words, end) in [
+            (&b"=\0\x03\0\0"[..], End::Exited { status: 3 }),
+            (b"=\x09\0\0\0", End::Killed { signal: 9 }),
+            (b"=", End::Killed { signal: 9 }),
+            (b"!no such file", End::Refused { why: "no such file".into() }),
+            (b"!a = b\0=\0\x01\0\0", End::Refused { why: "a = b".into() }),
+        ] {
+            assert_eq!(told(words), end, "{words:?}");
+        }
+        assert!(matches!(told(b""), End::Refused { .. }));
+    }
+
+    #[test]
+    fn every_limit_that_the_warden_keeps_is_named() {
+        let limits = Limits::default();
+        assert_eq!(over(&tree::Use::default(), &limits), None);
+        for (used, word) in [
+            (tree::Use { tasks: limits.processes + 1, ..Default::default() }, "processes"),
+            (tree::Use { memory: limits.memory + 1, ..Default::default() }, "memory"),
+            (tree::Use { written: limits.written + 1, ..Default::default() }, "wrote"),
+        ] {
+            assert!(over(&used, &limits).is_some_and(|why| why.contains(word)), "{word}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Proofs that this system holds what is promised: each thing is tried by a process that is confined, and, as a
+//! control, by one that is not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::parent::{Helper, SandboxError, run};
+use crate::spec::{Confinement, End, Limits, Spec, places_of_the_system};
+
+/// What was found out about one restriction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// A short name, such as `read`.
+    pub name: &'static str,
+    /// What a confined process must not be able to do, in words.
+    pub what: &'static str,
+    /// How it stands.
+    pub standing: Standing,
+}
+
+/// How a restriction stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It was tried and did not happen; unconfined, it does. With what the process was told.
+    Held(String),
+    /// It happened.
+    Open(String),
+    /// It does not happen unconfined either, so that nothing is proved.
+    Untried(String),
+}
+
+/// A thing to try.
+struct Trial {
+    name: &'static str,
+    what: &'static str,
+    attempt: Vec<String>,
+    limits: Limits,
+}
+
+/// Proves each restriction on this kernel, with files of its own in `place`, which must be an empty directory.
+///
+/// # Errors
+/// When nothing can be confined at all, or the place cannot be used.
+pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> {
+    let failed = |e: io::Error| SandboxError::Warden(e.to_string());
+    let stage = Stage::new(place).map_err(failed)?;
+    let binary = fs::canonicalize(helper.program()).map_err(failed)?;
+    let spec = |attempt: &[String], limits: Limits| {
+        let mut argv = vec!["almoner".to_owned(), "sandbox".to_owned(), "try".to_owned()];
+        argv.extend_from_slice(attempt);
+        Spec {
+            program: binary.clone(),
+            digest: None,
+            argv,
+            directory: stage.inside.clone().into(),
+            environment: BTreeMap::new(),
+            within: Confinement {
+                readable: places_of_the_system(false),
+                writable: vec![stage.inside.clone().into()],
+                executable: vec![],
+                network: false,
+                limits,
+            },
+        }
+    };
+    // What must work, works: otherwise every refusal would look like a proof.
+    let sound =
+        run(helper, &spec(&["write".into(), format!("{}/sound", stage.inside)], Limits::default()), b"")?;
+    if sound.end != (End::Exited { status: 0 }) {
+        let words = String::from_utf8_lossy(&sound.stderr.bytes).into_owned();
+        return Err(SandboxError::Refused(format!("a harmless program {} {words}", sound.end.words())));
+    }
+    let trials = stage.trials();
+    trials
+        .into_iter()
+        .map(|trial| {
+            // The control has left its mark.
+            stage.set().map_err(failed)?;
+            let standing = match control(&binary, &trial.attempt) {
+                Err(why) => Standing::Untried(why),
+                Ok(()) => {
+                    stage.set().map_err(failed)?;
+                    let report = run(helper, &spec(&trial.attempt, trial.limits), b"")?;
+                    let said = String::from_utf8_lossy(&report.stderr.bytes).trim().to_owned();
+                    match report.end {
+                        End::Exited { status: 0 } => Standing::Open("it happened".to_owned()),
+                        End::Exited { .. } => Standing::Held(said),
+                        end => Standing::Held(end.words()),
+                    }
+                }
+            };
+            Ok(Proof { name: trial.name, what: trial.what, standing })
+        })
+        .collect()
+}
+
+/// Tries the same without any protection.
+fn control(binary: &Path, attempt: &[String]) -> Result<(), String> {
+    let output = Command::new(binary)
+        .args(["sandbox", "try"])
+        .args(attempt)
+        .env("ALMONER_TRIAL", "1")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| e.to_string())?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+    }
+}
+
+/// What attempts are made on.
+struct Stage {
+    inside: String,
+    outside: String,
+    address: String,
+    abstract_name: String,
+    /// Kept open for as long as there are attempts.
+    listeners: (TcpListener, UnixListener, Option<UnixListener>),
+}
+
+impl Stage {
+    fn new(place: &Path) -> io::Result<Stage> {
+        let place = fs::canonicalize(place)?;
+        let text = |path: &Path| path.to_str().map(str::to_owned).ok_or(io::ErrorKind::InvalidFilename);
+        let (inside, outside) = (place.join("inside"), place.join("outside"));
+        fs::create_dir(&inside)?;
+        fs::create_dir(&outside)?;
+        let tcp = TcpListener::bind("127.0.0.1:0")?;
+        let unix = UnixListener::bind(outside.join("socket"))?;
+        let abstract_name = format!("almoner-trial-{}", std::process::id());
+        Ok(Stage {
+            inside: text(&inside)?,
+            outside: text(&outside)?,
+            address: tcp.local_addr()?.to_string(),
+            listeners: (tcp, unix, listen_abstract(&abstract_name)),
+            abstract_name,
+        })
+    }
+
+    /// Puts the files back as they were.
+    fn set(&self) -> io::Result<()> {
+        fs::remove_dir_all(&self.inside)?;
+        fs::create_dir(&self.inside)?;
+        for name in ["secret", "kept", "linked"] {
+            fs::write(Path::new(&self.outside).join(name), "secret")?;
+        }
+        match fs::remove_file(Path::new(&self.outside).join("new")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn trials(&self) -> Vec<Trial> {
+        let (inside, outside) = (&self.inside, &self.outside);
+        let me = std::process::id();
+        let usual = Limits::default();
+        let trial = |name, what, attempt: String, limits| Trial {
+            name,
+            what,
+            attempt: attempt.split(' ').map(str::to_owned).collect(),
+            limits,
+        };
+        // Paths with blanks are put in afterwards.
+        let mut all = vec![
+            trial("read", "reads a file that it was not given", "read OUT/secret".into(), usual),
+            trial("list", "lists a directory that it was not given", "list OUT".into(), usual),
+            trial("write", "writes beside its directory", "write OUT/new".into(), usual),
+            trial("cut", "cuts a file to nothing that it was not given", "cut OUT/kept".into(), usual),
+            trial(
+                "link",
+                "links a file from outside into its directory",
+                "link OUT/linked IN/linked".into(),
+                usual,
+            ),
+            trial(
+                "move",
+                "moves a file from outside into its directory",
+                "move OUT/linked IN/moved".into(),
+                usual,
+            ),
+            trial("connect", "connects over the network", format!("connect {}", self.address), usual),
+            trial("send", "sends a datagram", format!("send {}", self.address), usual),
+            trial("socket", "connects to a socket of this machine", "unix OUT/socket".into(), usual),
+            trial("debug", "debugs the daemon", format!("debug {me}"), usual),
+            trial("signal", "signals the daemon", format!("signal {me}"), usual),
+            trial("limit", "changes limits of the daemon", format!("limit-other {me}"), usual),
+            trial("start", "starts another program", "start /bin/sh -c :".into(), usual),
+            trial("namespaces", "makes a namespace", "call unshare".into(), usual),
+            trial("keys", "reaches the keys of the user", "call keyctl".into(), usual),
+            trial("environment", "reads the environment of the daemon", "environment".into(), usual),
+            trial(
+                "processes",
+                "makes too many processes",
+                "processes 40".into(),
+                Limits { processes: 20, ..usual },
+            ),
+            trial(
+                "memory",
+                "uses too much memory",
+                "memory 200000000".into(),
+                Limits { memory: 100 << 20, ..usual },
+            ),
+            trial(
+                "file-size",
+                "writes too large a file",
+                "file IN/big 3000000".into(),
+                Limits { file_size: 1 << 20, ..usual },
+            ),
+            trial(
+                "open-files",
+                "opens too many files",
+                "files 100".into(),
+                Limits { open_files: 50, ..usual },
+            ),
+            trial("wall", "runs for too long", "wait 1500".into(), Limits { wall_ms: 500, ..usual }),
+        ];
+        if self.listeners.2.is_some() {
+            let attempt = format!("abstract {}", self.abstract_name);
+            all.push(trial("abstract", "connects to an abstract socket", attempt, usual));
+        }
+        for word in all.iter_mut().flat_map(|trial| &mut trial.attempt) {
+            for (short, long) in [("OUT", outside), ("IN", inside)] {
+                if let Some(rest) =
+                    word.strip_prefix(short).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+                {
+                    *word = format!("{long}{rest}");
+                    break;
+                }
+            }
+        }
+        all
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn listen_abstract(name: &str) -> Option<UnixListener> {
+    use std::os::linux::net::SocketAddrExt as _;
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(name).ok()?;
+    UnixListener::bind_addr(&address).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn listen_abstract(_: &str) -> Option<UnixListener> {
+    None
+}

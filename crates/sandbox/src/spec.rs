@@ -1,0 +1,245 @@
+//! What is to run, within what, and how it ended.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// A program to run once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// The program's file, all links followed.
+    pub program: PathBuf,
+    /// The BLAKE3 digest that the file must have, as hexadecimal digits. It is looked at in the process that becomes
+    /// the program, and what is executed is the file that was looked at.
+    pub digest: Option<String>,
+    /// The argument vector, the program's name first.
+    pub argv: Vec<String>,
+    /// Where it begins.
+    pub directory: PathBuf,
+    /// Its whole environment.
+    pub environment: BTreeMap<String, String>,
+    /// What it is held within.
+    pub within: Confinement,
+}
+
+/// What a process is held within.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Confinement {
+    /// Files and directories that may be read, with all that is in them.
+    pub readable: Vec<PathBuf>,
+    /// Files and directories that may be read and changed, with all that is in them. Nothing in them can be executed.
+    pub writable: Vec<PathBuf>,
+    /// Files and directories of which the program may start others. Empty: it can start none but itself.
+    pub executable: Vec<PathBuf>,
+    /// Whether it may open connections over the network, to anywhere. It never may accept any.
+    pub network: bool,
+    /// How much it may use.
+    pub limits: Limits,
+}
+
+/// How much a program and all that it starts may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Time from start to end, in milliseconds.
+    pub wall_ms: u64,
+    /// Processor time of each process, in seconds.
+    pub cpu_s: u64,
+    /// Address space of each process, in bytes.
+    pub address_space: u64,
+    /// Memory in use by all processes together, in bytes.
+    pub memory: u64,
+    /// The largest file that may be written, in bytes.
+    pub file_size: u64,
+    /// Bytes written by all processes together, to files and pipes.
+    pub written: u64,
+    /// Descriptors open in one process.
+    pub open_files: u64,
+    /// Processes and threads at one time.
+    pub processes: u64,
+    /// Bytes that are kept of each of standard output and standard error. The rest is counted.
+    pub output: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            wall_ms: 60_000,
+            cpu_s: 60,
+            address_space: 64 << 30,
+            memory: 2 << 30,
+            file_size: 256 << 20,
+            written: 1 << 30,
+            open_files: 512,
+            processes: 128,
+            output: 64 << 10,
+        }
+    }
+}
+
+/// How a program ended, and what it said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// How it ended.
+    pub end: End,
+    /// Its standard output.
+    pub stdout: Output,
+    /// Its standard error.
+    pub stderr: Output,
+}
+
+/// What was kept of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The first bytes.
+    pub bytes: Vec<u8>,
+    /// How many bytes more there were, which were not kept.
+    pub cut: u64,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum End {
+    /// By itself, with this status.
+    Exited {
+        /// The status.
+        status: i32,
+    },
+    /// By a signal.
+    Killed {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// The warden ended it.
+    Stopped {
+        /// Why, in words: "it ran for longer than 60 s".
+        why: String,
+    },
+    /// It never began: something could not be held, or the program could not be started.
+    Refused {
+        /// Why, in words.
+        why: String,
+    },
+}
+
+impl End {
+    /// The end in plain words: "ended with status 0".
+    pub fn words(&self) -> String {
+        match self {
+            End::Exited { status } => format!("ended with status {status}"),
+            End::Killed { signal } => match signal_name(*signal) {
+                Some(name) => format!("was ended by the signal {name}"),
+                None => format!("was ended by the signal {signal}"),
+            },
+            End::Stopped { why } => format!("was stopped: {why}"),
+            End::Refused { why } => format!("was not started: {why}"),
+        }
+    }
+}
+
+/// The usual name of a signal. The numbers are those of Linux on the processors that this crate knows.
+fn signal_name(number: i32) -> Option<&'static str> {
+    const NAMES: [(i32, &str); 16] = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (4, "SIGILL"),
+        (5, "SIGTRAP"),
+        (6, "SIGABRT"),
+        (7, "SIGBUS"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (13, "SIGPIPE"),
+        (14, "SIGALRM"),
+        (15, "SIGTERM"),
+        (24, "SIGXCPU (processor time)"),
+        (25, "SIGXFSZ (file size)"),
+        (31, "SIGSYS (a forbidden system call)"),
+    ];
+    NAMES.iter().find(|(each, _)| *each == number).map(|(_, name)| *name)
+}
+
+/// What nearly every program reads: libraries, tables of time zones, certificates; nothing of any user.
+pub fn places_of_the_system(network: bool) -> Vec<PathBuf> {
+    const ALWAYS: &[&str] = &[
+        "/usr",
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/etc/alternatives",
+        "/etc/group",
+        "/etc/ld.so.cache",
+        "/etc/ld.so.conf",
+        "/etc/ld.so.conf.d",
+        "/etc/ld.so.preload",
+        "/etc/localtime",
+        "/etc/magic",
+        "/etc/mime.types",
+        "/etc/nsswitch.conf",
+        "/etc/passwd",
+        "/etc/ssl/certs",
+        "/etc/ssl/openssl.cnf",
+        "/etc/timezone",
+        "/proc/cpuinfo",
+        "/proc/meminfo",
+        "/proc/sys/vm/overcommit_memory",
+        "/sys/devices/system/cpu",
+    ];
+    const WITH_NETWORK: &[&str] =
+        &["/etc/gai.conf", "/etc/host.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/services"];
+    let more = if network { WITH_NETWORK } else { &[] };
+    present(ALWAYS.iter().chain(more))
+}
+
+/// Where the programs of this machine lie, for those that start others.
+pub fn programs_of_the_system() -> Vec<PathBuf> {
+    present(["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"].iter())
+}
+
+fn present<'a>(paths: impl Iterator<Item = &'a &'a str>) -> Vec<PathBuf> {
+    paths.map(Path::new).filter(|path| path.exists()).map(Path::to_path_buf).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_told_in_plain_words() {
+        for (end, words) in [
+            (End::Exited { status: 3 }, "ended with status 3"),
+            (End::Killed { signal: 9 }, "was ended by the signal SIGKILL"),
+            (End::Killed { signal: 60 }, "was ended by the signal 60"),
+            (End::Stopped { why: "it took too long".into() }, "was stopped: it took too long"),
+            (End::Refused { why: "no".into() }, "was not started: no"),
+        ] {
+            assert_eq!(end.words(), words);
+        }
+    }
+
+    #[test]
+    fn no_place_of_the_system_holds_what_is_a_users_or_a_secret() {
+        let places = places_of_the_system(true);
+        for secret in [
+            "/etc/shadow",
+            "/etc/ssl/private",
+            "/etc/sudoers",
+            "/root",
+            "/home",
+            "/proc/1",
+            "/var",
+            "/run",
+            "/dev",
+        ] {
+            assert!(!places.iter().any(|place| Path::new(secret).starts_with(place)), "{secret}");
+            assert!(!places.iter().any(|place| place == Path::new("/etc") || place == Path::new("/")));
+        }
+    }
+}
