@@ -11,6 +11,7 @@ use crate::name::NamePath;
 use crate::proposal::Value;
 use crate::run::{Limits, Program};
 use crate::slot::Slot;
+use crate::web::Web;
 
 /// A recipe. Each variant lists what it refers to; collection, the capability graph and "why is this kept?" need no
 /// more than that.
@@ -211,6 +212,8 @@ pub enum Formula {
         /// Its absolute path when it was endowed.
         path: String,
     },
+    /// A part of the web.
+    Web(Web),
 }
 
 /// What every agent has.
@@ -277,6 +280,7 @@ impl Formula {
             Formula::Scratch { .. } => "scratch-mount",
             Formula::Tree(_) => "readable-tree",
             Formula::Spool { .. } => "spool",
+            Formula::Web(_) => "web",
         }
     }
 
@@ -338,7 +342,8 @@ impl Formula {
             | Formula::Mount { .. }
             | Formula::Scratch { .. }
             | Formula::Tree(_)
-            | Formula::Spool { .. } => vec![],
+            | Formula::Spool { .. }
+            | Formula::Web(_) => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],
             Formula::MailHub { mailbox } => vec![one("mailbox", mailbox)],

@@ -35,6 +35,7 @@ mod state;
 pub mod table;
 pub mod time;
 pub mod txn;
+pub mod web;
 
 pub use commands::{apply, genesis, reopen};
 pub use id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};

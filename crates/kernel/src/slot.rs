@@ -26,6 +26,8 @@ pub enum Want {
     },
     /// A place that sends messages.
     Outbox,
+    /// A part of the web.
+    Web,
     /// A worker.
     Worker,
     /// A secret.
@@ -44,6 +46,7 @@ impl Want {
                 Some("dir") => Want::Dir { write: false },
                 Some("dir rw") => Want::Dir { write: true },
                 Some("outbox") => Want::Outbox,
+                Some("http") => Want::Web,
                 Some("worker") => Want::Worker,
                 Some("secret") => Want::Secret,
                 _ => Want::Capability,
@@ -62,6 +65,7 @@ impl Want {
                 _ => false,
             },
             Want::Outbox => matches!(formula, Formula::Spool { .. }),
+            Want::Web => matches!(formula, Formula::Web(_)),
             Want::Worker => matches!(formula, Formula::Worker { .. }),
             Want::Secret => matches!(formula, Formula::Secret { .. }),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
@@ -75,6 +79,7 @@ impl Want {
             Want::Dir { write: false } => "a directory",
             Want::Dir { write: true } => "a directory that may be written",
             Want::Outbox => "an outbox",
+            Want::Web => "a part of the web",
             Want::Worker => "a worker",
             Want::Secret => "a secret",
             Want::Capability => "a capability",
@@ -96,6 +101,7 @@ mod tests {
         check("M.remotable('tool')", Want::Capability);
         check("M.remotable('dir')", Want::Dir { write: false });
         check("M.remotable('dir rw')", Want::Dir { write: true });
+        check("M.remotable('http')", Want::Web);
         check("M.remotable('worker')", Want::Worker);
         check("M.string()", Want::Pattern);
         check("M.or(M.remotable(), M.string())", Want::Pattern);

@@ -96,7 +96,7 @@ mod tests {
         names.sort_unstable();
         assert_eq!(
             names,
-            ["budget", "depth", "effects", "overwrite", "paths", "provenance", "scope", "shape"]
+            ["budget", "depth", "effects", "overwrite", "paths", "provenance", "scope", "secrets", "shape"]
         );
     }
 

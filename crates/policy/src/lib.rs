@@ -13,9 +13,11 @@ pub mod gates;
 pub mod judge;
 pub mod rules;
 pub mod ruling;
+pub mod secrets;
 pub mod trace;
 
 pub use facts::{Context, Destination, Facts, Overwrite, PathFact, ProgramFact, Spent, Written};
 pub use judge::{gates_hash, judge};
 pub use rules::Rules;
+pub use secrets::Secrets;
 pub use trace::{Document, trace};

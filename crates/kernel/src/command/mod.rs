@@ -16,6 +16,7 @@ use crate::name::NamePath;
 use crate::proposal::{Finding, Proposal, Verdict};
 pub use crate::run::Program;
 use crate::run::{CallSite, Completion, Input, RunOutcome, Shape, Trouble, Usage};
+use crate::web::Web;
 
 pub use fault::Fault;
 pub use mail::{Define, Filled, Form, MailAct, Send, Text};
@@ -162,6 +163,8 @@ pub enum Target {
         /// The path.
         path: String,
     },
+    /// A part of the web.
+    Web(Web),
     /// A worker that has no slots of its own.
     Worker(Program),
     /// What one of the actor's names stands for.

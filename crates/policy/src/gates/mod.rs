@@ -7,6 +7,7 @@ mod overwrite;
 mod paths;
 mod provenance;
 mod scope;
+mod secrets;
 mod shape;
 
 use crate::facts::Context;
@@ -32,6 +33,7 @@ pub const GATES: &[Gate] = &[
     paths::GATE,
     depth::GATE,
     budget::GATE,
+    secrets::GATE,
     provenance::GATE,
     effects::GATE,
     overwrite::GATE,

@@ -256,6 +256,7 @@ pub(super) fn endow_worker(
             Target::Spool { path } => {
                 check_kind(&binding.slot, slot, &Formula::Spool { path: path.clone() })?;
             }
+            Target::Web(web) => check_kind(&binding.slot, slot, &Formula::Web(web.clone()))?,
             Target::Worker(program) => {
                 let formula = Formula::Worker {
                     name: program.name.clone(),
