@@ -12,6 +12,7 @@ use crate::programs::Programs;
 use crate::proposal::Value;
 use crate::run::{Limits, Program};
 use crate::slot::Slot;
+use crate::web::Web;
 
 /// A recipe. Each variant lists what it refers to; collection, the capability graph and "why is this kept?" need no
 /// more than that.
@@ -225,6 +226,8 @@ pub enum Formula {
     },
     /// Programs of this machine that may be run.
     Program(Programs),
+    /// A part of the web.
+    Web(Web),
 }
 
 /// What every agent has.
@@ -293,6 +296,7 @@ impl Formula {
             Formula::Timer { .. } => "timer",
             Formula::Spool { .. } => "spool",
             Formula::Program(_) => "program",
+            Formula::Web(_) => "web",
         }
     }
 
@@ -356,7 +360,8 @@ impl Formula {
             | Formula::Tree(_)
             | Formula::Timer { .. }
             | Formula::Spool { .. }
-            | Formula::Program(_) => vec![],
+            | Formula::Program(_)
+            | Formula::Web(_) => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],
             Formula::MailHub { mailbox } => vec![one("mailbox", mailbox)],

@@ -38,6 +38,7 @@ pub mod table;
 pub mod time;
 pub mod timer;
 pub mod txn;
+pub mod web;
 
 pub use commands::{apply, genesis, reopen};
 pub use id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};

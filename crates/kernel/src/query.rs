@@ -178,6 +178,7 @@ pub fn words(formula: &Formula) -> String {
         Formula::Tree(_) => "a tree of files".to_owned(),
         Formula::Spool { path } => format!("mail spool {path}"),
         Formula::Program(programs) => programs.words(),
+        Formula::Web(web) => web.words(),
         Formula::Worker { name, .. } => format!("worker {name}"),
         Formula::Marshal { value } if value.references().is_empty() => format!("a value ({})", value.kind()),
         Formula::Marshal { .. } => "a value with capabilities".to_owned(),

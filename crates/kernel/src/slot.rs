@@ -28,6 +28,8 @@ pub enum Want {
     Outbox,
     /// Programs.
     Program,
+    /// A part of the web.
+    Web,
     /// A worker.
     Worker,
     /// A secret.
@@ -47,6 +49,7 @@ impl Want {
                 Some("dir rw") => Want::Dir { write: true },
                 Some("outbox") => Want::Outbox,
                 Some("program") => Want::Program,
+                Some("http") => Want::Web,
                 Some("worker") => Want::Worker,
                 Some("secret") => Want::Secret,
                 _ => Want::Capability,
@@ -66,6 +69,7 @@ impl Want {
             },
             Want::Outbox => matches!(formula, Formula::Spool { .. }),
             Want::Program => matches!(formula, Formula::Program(_)),
+            Want::Web => matches!(formula, Formula::Web(_)),
             Want::Worker => matches!(formula, Formula::Worker { .. }),
             Want::Secret => matches!(formula, Formula::Secret { .. }),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
@@ -80,6 +84,7 @@ impl Want {
             Want::Dir { write: true } => "a directory that may be written",
             Want::Outbox => "an outbox",
             Want::Program => "programs",
+            Want::Web => "a part of the web",
             Want::Worker => "a worker",
             Want::Secret => "a secret",
             Want::Capability => "a capability",
@@ -101,6 +106,7 @@ mod tests {
         check("M.remotable('tool')", Want::Capability);
         check("M.remotable('dir')", Want::Dir { write: false });
         check("M.remotable('dir rw')", Want::Dir { write: true });
+        check("M.remotable('http')", Want::Web);
         check("M.remotable('worker')", Want::Worker);
         check("M.remotable('program')", Want::Program);
         check("M.string()", Want::Pattern);

@@ -96,7 +96,18 @@ mod tests {
         names.sort_unstable();
         assert_eq!(
             names,
-            ["budget", "depth", "effects", "overwrite", "paths", "programs", "provenance", "scope", "shape"]
+            [
+                "budget",
+                "depth",
+                "effects",
+                "overwrite",
+                "paths",
+                "programs",
+                "provenance",
+                "scope",
+                "secrets",
+                "shape"
+            ]
         );
     }
 

@@ -14,9 +14,11 @@ pub mod judge;
 pub mod launchers;
 pub mod rules;
 pub mod ruling;
+pub mod secrets;
 pub mod trace;
 
 pub use facts::{Context, Destination, Facts, Overwrite, PathFact, ProgramFact, Spent, Written};
 pub use judge::{gates_hash, judge};
 pub use rules::Rules;
+pub use secrets::Secrets;
 pub use trace::{Document, trace};

@@ -9,7 +9,7 @@ use kernel::grant::Grant;
 use kernel::proposal::{Decision, Finding};
 
 /// What can turn an *ask* into an *allow*.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lift {
     /// The endowment's own setting, or a permission.
     Endowment,
@@ -24,7 +24,8 @@ pub struct Ruling {
     findings: Vec<Finding>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// From the mildest to the strictest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     Allow,
     Ask(Lift),
@@ -55,6 +56,16 @@ impl Ruling {
     /// It is refused if there are any findings.
     pub fn deny_any(findings: Vec<Finding>) -> Ruling {
         if findings.is_empty() { Ruling::allow() } else { Ruling { answer: Answer::Deny, findings } }
+    }
+
+    /// The strictest of several answers, with the findings of all. Nothing to object if there are none.
+    pub fn strictest(rulings: Vec<Ruling>) -> Ruling {
+        let mut all = Ruling::allow();
+        for ruling in rulings {
+            all.answer = all.answer.max(ruling.answer);
+            all.findings.extend(ruling.findings);
+        }
+        all
     }
 
     /// The same, with one more finding.

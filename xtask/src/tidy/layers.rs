@@ -9,7 +9,7 @@ const LAYERS: &[&[&str]] = &[
     &["passable"],
     &["kernel"],
     &["switchboard"],
-    &["policy", "memory", "model", "store", "document", "vat", "captp", "sandbox"],
+    &["policy", "memory", "model", "store", "document", "vat", "captp", "sandbox", "vault"],
     &["caps", "worker", "skill", "pipeline"],
     &[
         "gateway-web",
@@ -38,6 +38,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("switchboard", &["passable"]),
     ("captp", &["passable", "switchboard"]),
     ("store", &["kernel", "passable"]),
+    ("vault", &["kernel"]),
 ];
 
 /// The project's own tool stands outside: it knows none of the crates, and none knows it.

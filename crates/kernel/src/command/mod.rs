@@ -18,6 +18,7 @@ use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
 pub use crate::run::Program;
 use crate::run::{CallSite, Completion, Input, RunOutcome, Shape, Trouble, Usage};
+use crate::web::Web;
 
 pub use fault::Fault;
 pub use mail::{Define, Filled, Form, MailAct, Send, Text};
@@ -169,6 +170,8 @@ pub enum Target {
     },
     /// Programs of this machine.
     Program(Programs),
+    /// A part of the web.
+    Web(Web),
     /// A worker that has no slots of its own.
     Worker(Program),
     /// What one of the actor's names stands for.

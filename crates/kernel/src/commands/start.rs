@@ -80,6 +80,7 @@ fn endow(
         Target::Mount { path } => made(state, Formula::Mount { path, read_only: false })?,
         Target::Spool { path } => made(state, Formula::Spool { path })?,
         Target::Program(programs) => made(state, Formula::Program(programs))?,
+        Target::Web(web) => made(state, Formula::Web(web))?,
         Target::Worker(Program { name, definition, includes, limits }) => {
             made(state, Formula::Worker { name, definition, includes, limits, grants: vec![] })?
         }

@@ -8,6 +8,7 @@ mod paths;
 mod programs;
 mod provenance;
 mod scope;
+mod secrets;
 mod shape;
 
 use crate::facts::Context;
@@ -35,6 +36,7 @@ pub const GATES: &[Gate] = &[
     programs::GATE,
     depth::GATE,
     budget::GATE,
+    secrets::GATE,
     provenance::GATE,
     effects::GATE,
     overwrite::GATE,

@@ -259,6 +259,7 @@ pub(super) fn endow_worker(
             Target::Program(programs) => {
                 check_kind(&binding.slot, slot, &Formula::Program(programs.clone()))?;
             }
+            Target::Web(web) => check_kind(&binding.slot, slot, &Formula::Web(web.clone()))?,
             Target::Worker(program) => {
                 let formula = Formula::Worker {
                     name: program.name.clone(),

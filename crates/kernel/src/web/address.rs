@@ -1,0 +1,135 @@
+//! Which addresses belong to everybody, and which to this machine or its neighbours.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Where an address leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// To a server that everybody can reach.
+    Public,
+    /// To this machine.
+    Loopback,
+    /// To the machines around this one.
+    Private,
+    /// To whoever is on the same wire, or to the one who runs this machine: `169.254.169.254` hands out keys.
+    LinkLocal,
+    /// To many at once.
+    Multicast,
+    /// To nobody: reserved, or no address at all.
+    Reserved,
+}
+
+impl Reach {
+    /// In a few words, for a finding.
+    pub fn words(self) -> &'static str {
+        match self {
+            Reach::Public => "a public address",
+            Reach::Loopback => "this machine itself",
+            Reach::Private => "an address of a private network",
+            Reach::LinkLocal => "an address of the local link (cloud machines hand out keys there)",
+            Reach::Multicast => "a multicast address",
+            Reach::Reserved => "a reserved address",
+        }
+    }
+}
+
+/// Where an address leads. IPv4 inside IPv6, in any of the ways in which it is carried, is what it carries.
+pub fn reach(address: IpAddr) -> Reach {
+    match address {
+        IpAddr::V4(address) => of_v4(address),
+        IpAddr::V6(address) => of_v6(address),
+    }
+}
+
+fn of_v4(address: Ipv4Addr) -> Reach {
+    let octets = address.octets();
+    match octets {
+        [0, ..] | [240..=255, ..] => Reach::Reserved,
+        [127, ..] => Reach::Loopback,
+        [169, 254, ..] => Reach::LinkLocal,
+        [224..=239, ..] => Reach::Multicast,
+        // 100.64/10 is what a provider shares among its customers.
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Reach::Private,
+        // Special uses: protocol assignments, documentation, benchmarks, the old 6to4 relay.
+        [192, 0, 0 | 2, _] | [198, 18 | 19, ..] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => {
+            Reach::Reserved
+        }
+        _ => Reach::Public,
+    }
+}
+
+fn of_v6(address: Ipv6Addr) -> Reach {
+    let segments = address.segments();
+    let carried = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        of_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match segments {
+        [0, 0, 0, 0, 0, 0, 0, 1] => Reach::Loopback,
+        [0, 0, 0, 0, 0, 0, 0, 0] => Reach::Reserved,
+        // Mapped, compatible, translated, and 6to4 addresses end up at the IPv4 address that they carry.
+        [0, 0, 0, 0, 0, 0xFFFF | 0, high, low]
+        | [0, 0, 0, 0, 0xFFFF, 0, high, low]
+        | [0x64, 0xFF9B, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => carried(high, low),
+        // Translation within a network, and tunnels to a server of one's choice.
+        [0x64, 0xFF9B, 1, ..] => Reach::Private,
+        [0x2001, 0, ..] => Reach::Reserved,
+        [first, ..] if first & 0xFE00 == 0xFC00 => Reach::Private,
+        [first, ..] if first & 0xFFC0 == 0xFE80 => Reach::LinkLocal,
+        [first, ..] if first & 0xFFC0 == 0xFEC0 => Reach::Private,
+        [first, ..] if first & 0xFF00 == 0xFF00 => Reach::Multicast,
+        [0x2001, second, ..] if second < 0x200 || second == 0xDB8 => Reach::Reserved,
+        // Nothing else has been given to anybody.
+        [first, ..] if first & 0xE000 == 0x2000 => Reach::Public,
+        _ => Reach::Reserved,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_address_leads_somewhere() {
+        for (text, expected) in [
+            ("8.8.8.8", Reach::Public),
+            ("172.15.0.1", Reach::Public),
+            ("172.32.0.1", Reach::Public),
+            ("100.63.0.1", Reach::Public),
+            ("100.128.0.1", Reach::Public),
+            ("127.0.0.1", Reach::Loopback),
+            ("127.255.255.254", Reach::Loopback),
+            ("0.0.0.0", Reach::Reserved),
+            ("0.1.2.3", Reach::Reserved),
+            ("10.0.0.1", Reach::Private),
+            ("172.16.0.1", Reach::Private),
+            ("192.168.1.1", Reach::Private),
+            ("100.64.0.1", Reach::Private),
+            ("169.254.169.254", Reach::LinkLocal),
+            ("224.0.0.1", Reach::Multicast),
+            ("255.255.255.255", Reach::Reserved),
+            ("192.0.2.1", Reach::Reserved),
+            ("198.18.0.1", Reach::Reserved),
+            ("2606:4700::1111", Reach::Public),
+            ("::1", Reach::Loopback),
+            ("::", Reach::Reserved),
+            ("::ffff:127.0.0.1", Reach::Loopback),
+            ("::ffff:8.8.8.8", Reach::Public),
+            ("::127.0.0.1", Reach::Loopback),
+            ("::ffff:0:10.0.0.1", Reach::Private),
+            ("64:ff9b::a9fe:a9fe", Reach::LinkLocal),
+            ("64:ff9b:1::1", Reach::Private),
+            ("2002:7f00:1::", Reach::Loopback),
+            ("2001:0:1::", Reach::Reserved),
+            ("2001:db8::1", Reach::Reserved),
+            ("fd00::1", Reach::Private),
+            ("fec0::1", Reach::Private),
+            ("fe80::1", Reach::LinkLocal),
+            ("ff02::1", Reach::Multicast),
+            ("4000::1", Reach::Reserved),
+        ] {
+            assert_eq!(reach(text.parse().unwrap()), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Places of the web: what an endowment names, what a secret is pinned to, what a call reaches.
+//!
+//! There is one way to write each of them. Whatever could be read in two ways (a user before the host, an address in
+//! octal, a dot at the end, a percent-encoded slash) is refused here, so that nobody further up has to think of it.
+
+mod address;
+mod origin;
+mod path;
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+pub use address::{Reach, reach};
+pub use origin::{BadPlace, Host, Origin, Scheme};
+pub use path::{Plain, covers};
+
+/// A server, and the part of it that lies under a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Place {
+    /// The server.
+    pub origin: Origin,
+    /// The path under which everything lies; `/` is all of it.
+    pub path: String,
+}
+
+impl Place {
+    /// Reads `https://host[:port][/path]`.
+    ///
+    /// # Errors
+    /// When it could be read in two ways, or has a query or a fragment.
+    pub fn parse(text: &str) -> Result<Place, BadPlace> {
+        let (origin, rest) = Origin::split(text)?;
+        let path = match rest {
+            "" | "/" => "/".to_owned(),
+            rest if rest.contains(['?', '#']) => return Err(BadPlace::Query),
+            rest => Plain::parse(rest.strip_suffix('/').unwrap_or(rest))?.into_string(),
+        };
+        Ok(Place { origin, path })
+    }
+
+    /// Whether a path of this server lies under it.
+    pub fn holds(&self, origin: &Origin, path: &str) -> bool {
+        self.origin == *origin && covers(&self.path, path)
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", self.origin, if self.path == "/" { "" } else { &self.path })
+    }
+}
+
+/// A part of the web that a person hands over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Web {
+    /// Where calls go. Paths are relative to the first; the others are where that one may send a reader on to.
+    pub places: Vec<Place>,
+    /// The methods of HTTP that may be used, in capitals.
+    pub methods: BTreeSet<String>,
+    /// The secret that goes along, and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<SecretUse>,
+    /// The header in which the server takes a key that makes a repeated request harmless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency: Option<String>,
+    /// The address that the first place's name must have: it may be one that is not public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
+}
+
+/// How a secret goes along with requests. Its value is put in at the very edge, and only for servers to which the
+/// secret itself is pinned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretUse {
+    /// The secret's name in the vault.
+    pub name: String,
+    /// The header, in lower case.
+    pub header: String,
+    /// What stands before the value: `Bearer ` in an `authorization` header.
+    pub before: String,
+}
+
+impl Web {
+    /// What it is, in a few words.
+    pub fn words(&self) -> String {
+        let places: Vec<String> = self.places.iter().map(ToString::to_string).collect();
+        let methods: Vec<&str> = self.methods.iter().map(String::as_str).collect();
+        let key = self.secret.as_ref().map(|used| format!(", with the secret {}", used.name));
+        format!("{} ({}{})", places.join(" and "), methods.join(", "), key.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_server_and_what_lies_under_a_path() {
+        for (text, expected) in [
+            ("https://api.example.com", Ok("https://api.example.com")),
+            ("https://api.example.com/", Ok("https://api.example.com")),
+            ("HTTPS://API.Example.com:443/v1/", Ok("https://api.example.com/v1")),
+            ("https://api.example.com/v1?x=1", Err(())),
+            ("https://api.example.com/v1#x", Err(())),
+            ("https://api.example.com/v1/../v2", Err(())),
+        ] {
+            let got = Place::parse(text).map(|place| place.to_string()).map_err(|_| ());
+            assert_eq!(got, expected.map(str::to_owned), "{text}");
+        }
+        let place = Place::parse("https://api.example.com/v1").unwrap();
+        for (origin, path, held) in [
+            ("https://api.example.com", "/v1", true),
+            ("https://api.example.com", "/v1/things", true),
+            ("https://api.example.com", "/v10", false),
+            ("https://api.example.com", "/", false),
+            ("https://api.example.com:8443", "/v1", false),
+            ("http://api.example.com", "/v1", false),
+            ("https://api.example.com.evil.net", "/v1", false),
+        ] {
+            assert_eq!(place.holds(&origin.parse().unwrap(), path), held, "{origin}{path}");
+        }
+    }
+}

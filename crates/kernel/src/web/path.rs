@@ -1,0 +1,123 @@
+//! Paths on a server, in a form that every server reads in the same way.
+
+use super::BadPlace;
+
+/// The longest path, in bytes.
+const LONGEST: usize = 4096;
+
+/// A path that begins with `/` and has one reading: no `.` or `..`, no empty parts but the last, no escapes of what
+/// needs none.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Plain(String);
+
+impl Plain {
+    /// Checks a path.
+    ///
+    /// # Errors
+    /// When servers, or what stands before them, may read it in another way than we do.
+    pub fn parse(text: &str) -> Result<Plain, BadPlace> {
+        let bad = || BadPlace::Path(text.chars().take(200).collect());
+        let rest = text.strip_prefix('/').ok_or_else(bad)?;
+        if text.len() > LONGEST {
+            return Err(bad());
+        }
+        let parts: Vec<&str> = rest.split('/').collect();
+        let last = parts.len().saturating_sub(1);
+        for (at, part) in parts.iter().enumerate() {
+            if (part.is_empty() && at < last) || !is_plain(part) {
+                return Err(bad());
+            }
+        }
+        Ok(Plain(text.to_owned()))
+    }
+
+    /// The path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Whether one part of a path reads in one way only.
+fn is_plain(part: &str) -> bool {
+    let mut decoded = Vec::with_capacity(part.len());
+    let mut bytes = part.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let hex = |byte: Option<u8>| byte.and_then(|b| (b as char).to_digit(16));
+            let (Some(high), Some(low)) = (hex(bytes.next()), hex(bytes.next())) else { return false };
+            let byte = (high * 16 + low) as u8;
+            // What needs no escape is escaped to get past somebody who looks for it.
+            if is_unreserved(byte) || matches!(byte, b'/' | b'\\' | b'%' | 0..=0x1F | 0x7F) {
+                return false;
+            }
+            decoded.push(byte);
+        } else if is_unreserved(byte) || b"!$&'()*+,;=:@".contains(&byte) {
+            decoded.push(byte);
+        } else {
+            return false;
+        }
+    }
+    // Some servers take what follows a `;` for parameters, and `..;` for `..`.
+    let name = part.split(';').next().unwrap_or_default();
+    !matches!(name, "." | "..") && (name.is_empty() == part.is_empty())
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+/// Whether a plain path lies under another, as whole parts.
+pub fn covers(above: &str, path: &str) -> bool {
+    above == "/" || path == above || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_with_one_reading_are_taken() {
+        for text in
+            ["/", "/v1", "/v1/", "/a/b.c/d-e_f~g", "/a/x%20y", "/a:b/c@d", "/a,b;v=1", "/...", "/%C3%BC"]
+        {
+            assert_eq!(Plain::parse(text).map(Plain::into_string), Ok(text.to_owned()));
+        }
+        for text in [
+            "",
+            "v1",
+            "//v1",
+            "/a//b",
+            "/./a",
+            "/a/..",
+            "/../a",
+            "/a/../b",
+            "/a/%2e%2e/b",
+            "/a/%2E./b",
+            "/a%2fb",
+            "/a%5cb",
+            "/a\\b",
+            "/a b",
+            "/a%",
+            "/a%4",
+            "/a%zz",
+            "/a%00",
+            "/a?b",
+            "/a#b",
+            "/a\nb",
+            "/ü",
+            "/%41",
+            "/..;/a",
+            "/.;x/a",
+            "/a%25/b",
+            "/;a",
+        ] {
+            assert!(Plain::parse(text).is_err(), "{text}");
+        }
+        assert!(Plain::parse(&format!("/{}", "a".repeat(LONGEST))).is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! Secrets in the words of a call.
+
+use std::collections::BTreeMap;
+
+use kernel::proposal::{Effect, Finding};
+
+use super::Gate;
+use crate::facts::Context;
+use crate::ruling::{Lift, Ruling};
+use crate::secrets::What;
+
+pub(super) const GATE: Gate =
+    Gate { name: "secrets", version: 1, about: "no secret stands in the words of a call", judge };
+
+fn judge(context: &Context<'_>) -> Ruling {
+    let proposal = context.proposal;
+    // What only reads, and nothing outside, tells nobody.
+    if proposal.effect == Effect::Observe && context.facts.destinations.is_empty() {
+        return Ruling::allow();
+    }
+    let secrets = &context.rules.secrets;
+    let method = context.interface.method(&proposal.method);
+    let names = |at: usize| -> &str {
+        method.and_then(|method| method.params.get(at)).map_or("arguments", |param| param.name.as_str())
+    };
+    let sightings = secrets.inspect(proposal.args.iter().enumerate().map(|(at, value)| (names(at), value)));
+    let mut rulings: Vec<Ruling> = Vec::new();
+    // One finding for each thing and argument, however often it stands there.
+    let mut told: BTreeMap<(String, &What), ()> = BTreeMap::new();
+    for sighting in &sightings {
+        if told.insert((sighting.argument.clone(), &sighting.what), ()).is_some() {
+            continue;
+        }
+        let at = &sighting.argument;
+        rulings.push(match &sighting.what {
+            What::Value(name) => Ruling::deny(
+                Finding::new(
+                    "secrets/value",
+                    format!("`{at}` holds the value of the secret `{name}` ({})", sighting.spelling),
+                )
+                .at(at)
+                .counter_example(format!("the value of `{name}`"))
+                .allowed(format!(
+                    "the same without it. Where a server needs it, the user endows `…&key={name}`, and it is put in when the request is sent"
+                )),
+            ),
+            What::StandIn(name) => Ruling::deny(
+                Finding::new(
+                    "secrets/stand-in",
+                    format!("`{at}` holds what was shown in the place of the secret `{name}`; the value itself would be lost"),
+                )
+                .at(at)
+                .counter_example(crate::secrets::stand_in(name))
+                .allowed("words that leave the secret out, or another file"),
+            ),
+            What::Shape(kind) => Ruling::ask(
+                Lift::Permission,
+                Finding::new("secrets/shape", format!("`{at}` holds what looks like {kind}"))
+                    .at(at)
+                    .counter_example(*kind)
+                    .allowed("a person's approval of exactly this call, or the same without it"),
+            ),
+        });
+    }
+    if secrets.is_locked() {
+        rulings.push(Ruling::ask(
+            Lift::Permission,
+            Finding::new("secrets/locked", "the vault is locked: whether the call holds one of its values cannot be seen")
+                .at("arguments")
+                .counter_example("the vault is locked")
+                .allowed("the same call once the user has unlocked the vault (`almoner unlock`), or a person's approval"),
+        ));
+    }
+    Ruling::strictest(rulings)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use kernel::proposal::Decision::{Allow, Ask, Deny};
+    use kernel::proposal::Value;
+
+    use super::*;
+    use crate::facts::Destination;
+    use crate::fixture::{Call, check};
+    use crate::rules::Rules;
+    use crate::secrets::Secrets;
+
+    const TOKEN: &str = "correct-horse-battery-staple";
+
+    fn knowing(method: &str, secrets: Secrets, args: &[&str]) -> Call {
+        Call::new(method).but(|c| {
+            c.proposal.args = args.iter().map(|text| Value::from(*text)).collect();
+            c.rules = Arc::new(Rules { secrets: Arc::new(secrets), ..Rules::default() });
+        })
+    }
+
+    fn vault() -> Secrets {
+        Secrets::new([("TOKEN", TOKEN)])
+    }
+
+    #[test]
+    fn no_secret_stands_in_the_words_of_a_call() {
+        let reaching = |c: &mut Call| {
+            c.facts.destinations.push(Destination {
+                argument: "path".into(),
+                scheme: "https".into(),
+                host: "a.example".into(),
+                port: 443,
+                method: "GET".into(),
+                path: "/".into(),
+                addresses: vec![],
+            });
+        };
+        let value = &["secrets/value"][..];
+        let shape = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+        for (call, decisions, rules) in [
+            (knowing("change", vault(), &["a.md", "nothing"]), (Allow, Allow), &[][..]),
+            (knowing("change", vault(), &["a.md", TOKEN]), (Deny, Deny), value),
+            (
+                knowing("send", vault(), &["a.md", "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBsZQ=="]),
+                (Deny, Deny),
+                value,
+            ),
+            (knowing("change", vault(), &["correct-horse-", "battery-staple"]), (Deny, Deny), value),
+            (knowing("change", vault(), &["battery-staple", "correct-horse-"]), (Deny, Deny), value),
+            (knowing("look", vault(), &[TOKEN]), (Allow, Allow), &[]),
+            (knowing("look", vault(), &[TOKEN]).but(reaching), (Deny, Deny), value),
+            (
+                knowing("change", vault(), &["a.md", "x ⟦secret TOKEN⟧ y"]),
+                (Deny, Deny),
+                &["secrets/stand-in"],
+            ),
+            (knowing("change", vault(), &["a.md", "x ⟦secret OTHER⟧ y"]), (Allow, Allow), &[]),
+            (knowing("change", Secrets::default(), &["a.md", shape]), (Ask, Ask), &["secrets/shape"]),
+            (knowing("change", Secrets::default(), &["a.md", TOKEN]), (Allow, Allow), &[]),
+            (knowing("change", Secrets::locked(), &["a.md", TOKEN]), (Ask, Ask), &["secrets/locked"]),
+            (knowing("look", Secrets::locked(), &["a.md"]), (Allow, Allow), &[]),
+        ] {
+            check(&GATE, &call, decisions, rules);
+            for finding in call.ruling(&GATE).findings() {
+                let told = format!("{finding:?}");
+                assert!(!told.contains("battery") && !told.contains("16C7e42F"), "{told}");
+            }
+        }
+    }
+}

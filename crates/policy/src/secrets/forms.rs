@@ -1,0 +1,138 @@
+//! The spellings of a value that are looked for.
+
+use super::Wiped;
+
+/// The value itself.
+pub(super) const AS_WRITTEN: &str = "as written";
+const BASE64: &str = "base64";
+const HEX: &str = "hexadecimal";
+const FORM: &str = "as in a form";
+const ONE_LINE: &str = "without line breaks";
+
+/// Values of fewer bytes are not looked for: they would be found everywhere.
+const SHORTEST: usize = 4;
+
+/// Values of fewer bytes are looked for only as they are and as hexadecimal digits: their other spellings are too short.
+const SHORTEST_SPELLED: usize = 6;
+
+/// A spelling of a value.
+pub(super) struct Form {
+    /// Whose value it is, by its place among the names.
+    pub(super) secret: usize,
+    /// How it is spelled.
+    pub(super) spelling: &'static str,
+    /// What is looked for.
+    pub(super) text: Wiped,
+    /// Whether letters may be of either case.
+    any_case: bool,
+}
+
+impl Form {
+    /// Whether it stands in the text at this place.
+    pub(super) fn stands_at(&self, text: &[u8], start: usize) -> bool {
+        let Some(there) = text.get(start..start + self.text.len()) else { return false };
+        if self.any_case { there.eq_ignore_ascii_case(&self.text) } else { there == &**self.text }
+    }
+}
+
+/// Every spelling of a value.
+pub(super) fn of(secret: usize, value: &[u8]) -> Vec<Form> {
+    let mut forms: Vec<Form> = Vec::new();
+    let mut add = |spelling, text: Vec<u8>, any_case| {
+        let text = Wiped::new(text);
+        if text.len() >= SHORTEST && !forms.iter().any(|form| form.text == text) {
+            forms.push(Form { secret, spelling, text, any_case });
+        }
+    };
+    if value.len() < SHORTEST {
+        return forms;
+    }
+    add(AS_WRITTEN, value.to_vec(), false);
+    add(HEX, hex(value, None), true);
+    if value.len() < SHORTEST_SPELLED {
+        return forms;
+    }
+    for separator in [b' ', b':'] {
+        add(HEX, hex(value, Some(separator)), true);
+    }
+    for before in 0..3 {
+        for alphabet in [STANDARD, URL] {
+            add(BASE64, base64(value, before, alphabet), false);
+        }
+    }
+    if value.contains(&b' ') {
+        add(FORM, value.iter().map(|&byte| if byte == b' ' { b'+' } else { byte }).collect(), false);
+    }
+    if value.contains(&b'\n') {
+        let line: Vec<u8> = value.iter().copied().filter(|byte| !b"\r\n".contains(byte)).collect();
+        add(ONE_LINE, line, false);
+    }
+    forms
+}
+
+fn hex(value: &[u8], separator: Option<u8>) -> Vec<u8> {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = Vec::with_capacity(value.len() * 3);
+    for (at, byte) in value.iter().enumerate() {
+        if let (Some(separator), true) = (separator, at > 0) {
+            text.push(separator);
+        }
+        text.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    }
+    text
+}
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// What of the base64 of `before` other bytes, the value, and whatever else depends on the value alone.
+fn base64(value: &[u8], before: usize, alphabet: &[u8; 64]) -> Vec<u8> {
+    let mut bytes = Wiped::new(vec![0; before]);
+    bytes.extend_from_slice(value);
+    let digit = |at: usize| {
+        let bit = at * 6;
+        let two = u16::from(bytes[bit / 8]) << 8 | u16::from(bytes.get(bit / 8 + 1).copied().unwrap_or(0));
+        alphabet[usize::from(two >> (10 - bit % 8) & 63)]
+    };
+    let first = (before * 8).div_ceil(6);
+    (first..bytes.len() * 8 / 6).map(digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_a_value_is_found_wherever_it_begins() {
+        // As any encoder writes it.
+        let whole = |bytes: &[u8]| {
+            let mut padded = bytes.to_vec();
+            padded.extend([0; 3]);
+            base64(&padded, 0, STANDARD)
+        };
+        for length in 6..40_usize {
+            let value: Vec<u8> = (0..length).map(|at| (at * 37 + 200) as u8).collect();
+            for before in 0..7_usize {
+                for after in 0..4_usize {
+                    let mut bytes = vec![0xA7; before];
+                    bytes.extend(&value);
+                    bytes.extend(vec![0x5C; after]);
+                    let text = whole(&bytes);
+                    let core = base64(&value, before % 3, STANDARD);
+                    assert!(core.len() >= length);
+                    assert!(
+                        text.windows(core.len()).any(|part| part == core),
+                        "{length} bytes after {before}, before {after}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_values_have_few_spellings() {
+        assert!(of(0, b"abc").is_empty());
+        assert_eq!(of(0, b"abcd").len(), 2);
+        assert_eq!(of(0, b"swordfish").len(), 7);
+    }
+}

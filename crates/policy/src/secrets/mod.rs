@@ -1,0 +1,216 @@
+//! Secrets in words: the vault's own values, in every spelling that is looked for, and keys by their shape.
+//!
+//! All spellings of all values and the beginnings of all shapes are looked for in one pass ([`net`]); what is spelled
+//! with escapes is unspelled first, around the places that have any ([`unspell`]). What is found is told by its name,
+//! where it stands and how it was spelled, and never by itself.
+
+mod forms;
+mod leaves;
+mod net;
+mod pieces;
+mod shapes;
+mod unspell;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use kernel::proposal::Value;
+use zeroize::Zeroizing;
+
+use forms::Form;
+use net::{Catch, Net};
+
+pub use leaves::Sighting;
+pub use shapes::{SHAPES, Shape};
+
+/// What begins the stand-in for a value that was taken out of a text.
+const STAND_IN: &str = "⟦secret ";
+
+/// What ends it.
+const STAND_IN_END: char = '⟧';
+
+/// The stand-in for a value.
+pub fn stand_in(name: &str) -> String {
+    format!("{STAND_IN}{name}{STAND_IN_END}")
+}
+
+/// The vault's values, made ready to be looked for. The default has none, and knows the shapes of keys.
+pub struct Secrets {
+    names: Vec<String>,
+    forms: Vec<Form>,
+    net: Net,
+    /// The longest spelling.
+    longest: usize,
+    is_locked: bool,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+impl Default for Secrets {
+    fn default() -> Secrets {
+        Secrets::new([])
+    }
+}
+
+/// Something that was found in a text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hit {
+    /// What it is.
+    pub what: What,
+    /// How it was spelled, in words.
+    pub spelling: Cow<'static, str>,
+    /// Where it begins in the text, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// The value of the secret of this name.
+    Value(String),
+    /// The stand-in for the value of the secret of this name.
+    StandIn(String),
+    /// Something with the shape of a key: which, in words.
+    Shape(&'static str),
+}
+
+impl Secrets {
+    /// Makes values ready to be looked for, by name.
+    pub fn new<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) -> Secrets {
+        let (mut names, mut forms) = (Vec::new(), Vec::new());
+        for (name, value) in values {
+            forms.extend(forms::of(names.len(), value.as_bytes()));
+            names.push(name.to_owned());
+        }
+        let longest = forms.iter().map(|form| form.text.len()).max().unwrap_or(0).max(shapes::LONGEST);
+        let net = Net::new(&forms);
+        Secrets { names, forms, net, longest, is_locked: false }
+    }
+
+    /// What is known while the vault is locked: that there are values, and none of them.
+    pub fn locked() -> Secrets {
+        Secrets { is_locked: true, ..Secrets::default() }
+    }
+
+    /// Whether there are values that nobody can look for.
+    pub fn is_locked(&self) -> bool {
+        self.is_locked
+    }
+
+    /// Everything that is found in a text.
+    pub fn scan(&self, text: &str) -> Vec<Hit> {
+        self.scan_bytes(text.as_bytes())
+    }
+
+    /// Everything that is found in bytes.
+    pub(crate) fn scan_bytes(&self, text: &[u8]) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        self.catch(text, |what, spelling, start, end| {
+            hits.push(Hit { what, spelling: Cow::Borrowed(spelling), start, end });
+        });
+        for window in unspell::windows(text, self.longest) {
+            for variant in unspell::variants(&text[window.clone()]) {
+                self.catch(&variant.text, |what, spelling, start, end| {
+                    let spelling = match (spelling, variant.spelling) {
+                        (forms::AS_WRITTEN, how) => Cow::Borrowed(how),
+                        (form, how) => Cow::Owned(format!("{form}, {how}")),
+                    };
+                    let (start, end) = variant.span(start, end);
+                    hits.push(Hit { what, spelling, start: start + window.start, end: end + window.start });
+                });
+            }
+        }
+        hits.sort_by(|a, b| (a.start, b.end).cmp(&(b.start, a.end)));
+        hits.dedup_by(|b, a| a.what == b.what && b.start < a.end);
+        hits
+    }
+
+    fn catch(&self, text: &[u8], mut found: impl FnMut(What, &'static str, usize, usize)) {
+        self.net.catch(text, |catch, start| match catch {
+            Catch::Form(at) => {
+                let form = &self.forms[at];
+                if form.stands_at(text, start) {
+                    let what = What::Value(self.names[form.secret].clone());
+                    found(what, form.spelling, start, start + form.text.len());
+                }
+            }
+            Catch::Shape(at) => {
+                if let Some(end) = SHAPES.get(at).and_then(|shape| shape.end(text, start)) {
+                    found(What::Shape(SHAPES[at].name), forms::AS_WRITTEN, start, end);
+                }
+            }
+            Catch::StandIn => {
+                if let Some((name, end)) = self.stand_in_at(text, start) {
+                    found(What::StandIn(name), forms::AS_WRITTEN, start, end);
+                }
+            }
+        });
+    }
+
+    /// The name in a stand-in that begins here, if it is one of ours.
+    fn stand_in_at(&self, text: &[u8], start: usize) -> Option<(String, usize)> {
+        let rest = text.get(start + STAND_IN.len()..)?;
+        let name = self.names.iter().find(|name| {
+            rest.strip_prefix(name.as_bytes())
+                .is_some_and(|rest| rest.starts_with(STAND_IN_END.encode_utf8(&mut [0; 4]).as_bytes()))
+        })?;
+        Some((name.clone(), start + STAND_IN.len() + name.len() + STAND_IN_END.len_utf8()))
+    }
+
+    /// The text with a stand-in for each of the vault's values in it. Keys that only have the shape stay.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.names.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::new();
+        let mut done = 0;
+        for hit in self.scan(text) {
+            let What::Value(name) = &hit.what else { continue };
+            if hit.end <= done {
+                continue;
+            }
+            // A spelling can begin or end within a character only if that is not part of it.
+            let mut start = hit.start.max(done);
+            while start > done && !text.is_char_boundary(start) {
+                start -= 1;
+            }
+            let mut end = hit.end;
+            while !text.is_char_boundary(end) {
+                end += 1;
+            }
+            // What overlaps with the one before is a part of the same leak.
+            if hit.start >= done || out.is_empty() {
+                out.push_str(text.get(done..start).unwrap_or_default());
+                out.push_str(&stand_in(name));
+            }
+            done = end;
+        }
+        if done == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(text.get(done..).unwrap_or_default());
+        Cow::Owned(out)
+    }
+
+    /// A value with its texts redacted.
+    pub fn redact_value(&self, value: &Value) -> Value {
+        if self.names.is_empty() { value.clone() } else { leaves::redact(self, value) }
+    }
+
+    /// What is found in the arguments of a call, each in itself and all of them together.
+    pub fn inspect<'a>(&self, arguments: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Vec<Sighting> {
+        leaves::inspect(self, arguments)
+    }
+}
+
+/// Bytes that are wiped when they are let go of.
+type Wiped = Zeroizing<Vec<u8>>;
+
+#[cfg(test)]
+mod tests;

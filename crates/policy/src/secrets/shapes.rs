@@ -1,0 +1,242 @@
+//! Keys by their shape: what their makers put at the beginning, so that they can be told.
+//!
+//! Only shapes that hardly anything else has are here. A name beside a long word (`token=…`) is none: commits, digests
+//! and identifiers look the same.
+
+use Set::{Alnum, Base64, Bech32, Hex, Upper, Word};
+
+/// A kind of key that can be told by its shape.
+#[derive(Debug)]
+pub struct Shape {
+    /// What it is, in words.
+    pub name: &'static str,
+    /// What it begins with; letters as they are written.
+    pub(super) begins: &'static str,
+    after: After,
+}
+
+/// What follows the beginning.
+#[derive(Debug)]
+enum After {
+    /// So many characters of a set, at least and at most; whatever follows is none of it.
+    Some(Set, usize, usize),
+    /// Whatever the function says.
+    Judged(fn(&[u8]) -> Option<usize>),
+    /// Nothing more is needed, and nothing before it matters.
+    Anything,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Set {
+    Alnum,
+    /// Letters, digits, `_` and `-`.
+    Word,
+    /// The same, `.`, `+`, `/` and `=`.
+    Base64,
+    Hex,
+    /// Capitals and digits.
+    Upper,
+    /// Capitals and digits of age's identities.
+    Bech32,
+}
+
+impl Set {
+    fn has(self, byte: u8) -> bool {
+        match self {
+            Alnum => byte.is_ascii_alphanumeric(),
+            Word => byte.is_ascii_alphanumeric() || b"_-".contains(&byte),
+            Base64 => byte.is_ascii_alphanumeric() || b"_-.+/=".contains(&byte),
+            Hex => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
+            Upper | Bech32 => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+        }
+    }
+}
+
+const MANY: usize = 4096;
+
+/// The longest key of a shape that must be seen whole, for those that can be escaped.
+pub(super) const LONGEST: usize = 256;
+
+const fn some(name: &'static str, begins: &'static str, set: Set, least: usize, most: usize) -> Shape {
+    Shape { name, begins, after: After::Some(set, least, most) }
+}
+
+const fn judged(name: &'static str, begins: &'static str, judge: fn(&[u8]) -> Option<usize>) -> Shape {
+    Shape { name, begins, after: After::Judged(judge) }
+}
+
+const fn plain(name: &'static str, begins: &'static str) -> Shape {
+    Shape { name, begins, after: After::Anything }
+}
+
+/// Every shape.
+pub const SHAPES: &[Shape] = &[
+    plain("a private key (PEM)", "-----BEGIN PRIVATE KEY-----"),
+    plain("a private key (PEM)", "-----BEGIN RSA PRIVATE KEY-----"),
+    plain("a private key (PEM)", "-----BEGIN EC PRIVATE KEY-----"),
+    plain("a private key (PEM)", "-----BEGIN DSA PRIVATE KEY-----"),
+    plain("a private key (PEM)", "-----BEGIN ENCRYPTED PRIVATE KEY-----"),
+    plain("a private key of OpenSSH", "-----BEGIN OPENSSH PRIVATE KEY-----"),
+    plain("a private key of PGP", "-----BEGIN PGP PRIVATE KEY BLOCK-----"),
+    plain("a private key of PuTTY", "PuTTY-User-Key-File-"),
+    some("an age identity", "AGE-SECRET-KEY-1", Bech32, 58, 58),
+    some("an age identity", "AGE-SECRET-KEY-PQ-1", Bech32, 50, MANY),
+    some("a key of OpenAI", "sk-proj-", Word, 20, MANY),
+    some("a key of OpenAI", "sk-svcacct-", Word, 20, MANY),
+    some("a key of OpenAI", "sk-admin-", Word, 20, MANY),
+    judged("a key of OpenAI or alike", "sk-", bare_sk),
+    some("a key of Anthropic", "sk-ant-", Word, 20, MANY),
+    some("a key of OpenRouter", "sk-or-v1-", Hex, 64, 64),
+    some("a key of Google", "AIza", Word, 35, 35),
+    some("a client secret of Google", "GOCSPX-", Word, 28, 28),
+    some("an access token of Google", "ya29.", Word, 20, MANY),
+    some("a token of GitHub", "ghp_", Alnum, 36, MANY),
+    some("a token of GitHub", "gho_", Alnum, 36, MANY),
+    some("a token of GitHub", "ghu_", Alnum, 36, MANY),
+    some("a token of GitHub", "ghs_", Alnum, 36, MANY),
+    some("a token of GitHub", "ghr_", Alnum, 36, MANY),
+    some("a token of GitHub", "github_pat_", Word, 60, MANY),
+    some("a token of GitLab", "glpat-", Base64, 20, MANY),
+    some("a token of GitLab", "gldt-", Base64, 20, MANY),
+    some("a token of GitLab", "glrt-", Base64, 20, MANY),
+    some("a token of GitLab", "glptt-", Base64, 20, MANY),
+    some("a token of GitLab", "glcbt-", Base64, 20, MANY),
+    some("a token of GitLab", "glsoat-", Base64, 20, MANY),
+    some("a token of Slack", "xoxb-", Word, 24, MANY),
+    some("a token of Slack", "xoxp-", Word, 24, MANY),
+    some("a token of Slack", "xoxa-", Word, 24, MANY),
+    some("a token of Slack", "xoxr-", Word, 24, MANY),
+    some("a token of Slack", "xoxs-", Word, 24, MANY),
+    some("a token of Slack", "xoxe-", Word, 24, MANY),
+    some("a token of Slack", "xapp-1-", Word, 24, MANY),
+    some("a webhook of Slack", "hooks.slack.com/services/T", Base64, 30, MANY),
+    some("a key of AWS", "AKIA", Upper, 16, 16),
+    some("a key of AWS", "ASIA", Upper, 16, 16),
+    some("a key of AWS", "ABIA", Upper, 16, 16),
+    some("a key of AWS", "ACCA", Upper, 16, 16),
+    judged("a secret key of AWS", "aws_secret_access_key", aws_secret),
+    some("a key of Stripe", "sk_live_", Alnum, 16, MANY),
+    some("a key of Stripe", "sk_test_", Alnum, 16, MANY),
+    some("a key of Stripe", "rk_live_", Alnum, 16, MANY),
+    some("a key of Stripe", "rk_test_", Alnum, 16, MANY),
+    some("a webhook secret of Stripe", "whsec_", Base64, 24, MANY),
+    some("a token of npm", "npm_", Alnum, 36, 36),
+    some("a token of PyPI", "pypi-AgEI", Word, 50, MANY),
+    some("a token of crates.io", "cio", Alnum, 32, 32),
+    some("a key of RubyGems", "rubygems_", Hex, 48, 48),
+    some("a token of Docker", "dckr_pat_", Word, 27, MANY),
+    some("a token of Hugging Face", "hf_", Alnum, 34, 34),
+    some("a token of DigitalOcean", "dop_v1_", Hex, 64, 64),
+    some("a token of Shopify", "shpat_", Hex, 32, 32),
+    some("a token of Shopify", "shpss_", Hex, 32, 32),
+    some("a token of Databricks", "dapi", Hex, 32, 32),
+    some("a token of HashiCorp Vault", "hvs.", Word, 24, MANY),
+    some("a key of Linear", "lin_api_", Alnum, 40, 40),
+    some("a key of Groq", "gsk_", Alnum, 52, 52),
+    some("a key of xAI", "xai-", Alnum, 80, 80),
+    some("a key of Perplexity", "pplx-", Alnum, 48, 48),
+    some("a token of Replicate", "r8_", Alnum, 37, 37),
+    some("a token of Grafana", "glsa_", Word, 41, 41),
+    some("a token of Atlassian", "ATATT3", Base64, 100, MANY),
+    some("a token of Supabase", "sbp_", Hex, 40, 40),
+    judged("a key of SendGrid", "SG.", sendgrid),
+    judged("a signed token (JWT)", "eyJ", jwt),
+    judged("a token of a Telegram bot", ":AA", telegram),
+];
+
+impl Shape {
+    /// Where the key ends that begins here, if one does.
+    pub(super) fn end(&self, text: &[u8], start: usize) -> Option<usize> {
+        // The automaton takes letters of either case.
+        let rest = text.get(start..)?.strip_prefix(self.begins.as_bytes())?;
+        let begins = self.begins.len();
+        if matches!(self.after, After::Anything) {
+            return Some(start + begins);
+        }
+        // A key stands alone, not at the end of a longer word. A bot's number stands before its colon.
+        let before = start.checked_sub(1).and_then(|at| text.get(at));
+        let is_own = self.begins.starts_with(':');
+        if !is_own && before.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return None;
+        }
+        if is_own && !before.is_some_and(u8::is_ascii_digit) {
+            return None;
+        }
+        let length = match &self.after {
+            After::Anything => 0,
+            After::Judged(judge) => judge(rest)?,
+            After::Some(set, least, most) => {
+                let length = run(rest, *set);
+                if length < *least || length > *most || !is_random(&rest[..length]) {
+                    return None;
+                }
+                length
+            }
+        };
+        Some(start + begins + length)
+    }
+}
+
+/// How many characters of a set a text begins with.
+fn run(text: &[u8], set: Set) -> usize {
+    text.iter().take(MANY + 1).take_while(|byte| set.has(**byte)).count()
+}
+
+/// Whether a key looks drawn, and not written as an example: many different characters, none of the usual words.
+fn is_random(key: &[u8]) -> bool {
+    let mut seen = [false; 256];
+    let head = &key[..key.len().min(64)];
+    head.iter().for_each(|byte| seen[usize::from(*byte)] = true);
+    let different = seen.iter().filter(|seen| **seen).count();
+    let upper: Vec<u8> = head.to_ascii_uppercase();
+    let says = |word: &[u8]| upper.windows(word.len()).any(|part| part == word);
+    different >= (key.len() / 3).clamp(6, 10)
+        && ![&b"EXAMPLE"[..], b"YOUR", b"XXXX", b"REDACTED"].iter().any(|word| says(word))
+}
+
+/// Keys of OpenAI's old kind, and of those who copied it: letters of both cases and digits, and no hyphens.
+fn bare_sk(rest: &[u8]) -> Option<usize> {
+    let length = run(rest, Word);
+    let key = &rest[..length];
+    let has = |test: fn(&u8) -> bool| key.iter().any(test);
+    let is_key = (20..=200).contains(&length)
+        && key.iter().all(u8::is_ascii_alphanumeric)
+        && has(u8::is_ascii_digit)
+        && has(|b| b.is_ascii_alphabetic())
+        && is_random(key);
+    is_key.then_some(length)
+}
+
+/// The name of the setting, a sign, and forty characters.
+fn aws_secret(rest: &[u8]) -> Option<usize> {
+    let signs = rest.iter().take(8).take_while(|byte| b" \t\"'=:".contains(byte)).count();
+    let key = rest.get(signs..)?;
+    let length = run(key, Base64);
+    (signs > 0 && length == 40 && is_random(&key[..40])).then_some(signs + length)
+}
+
+fn sendgrid(rest: &[u8]) -> Option<usize> {
+    let first = run(rest, Word);
+    let second = rest.get(first + 1..).map_or(0, |after| run(after, Word));
+    let is_key = first == 22 && rest.get(22) == Some(&b'.') && second == 43 && is_random(&rest[..first]);
+    is_key.then_some(first + 1 + second)
+}
+
+/// Two JSON objects in base64, and a signature.
+fn jwt(rest: &[u8]) -> Option<usize> {
+    let first = run(rest, Word);
+    let second = rest.get(first + 1..)?;
+    if first < 10 || rest.get(first) != Some(&b'.') || !second.starts_with(b"eyJ") {
+        return None;
+    }
+    let middle = run(second, Word);
+    let third = second.get(middle + 1..)?;
+    let last = run(third, Word);
+    (middle >= 10 && second.get(middle) == Some(&b'.') && last >= 16).then_some(first + 1 + middle + 1 + last)
+}
+
+/// `123456789:AA…`: the number stands before the beginning.
+fn telegram(rest: &[u8]) -> Option<usize> {
+    let length = run(rest, Word);
+    (length == 33 && is_random(&rest[..length])).then_some(length)
+}

@@ -1,0 +1,246 @@
+//! Undoing escapes: percent-encoding, the backslashes of JSON, and lines that were broken to fit.
+
+use std::ops::Range;
+
+/// How often escapes are undone: an escaped text can be escaped again.
+const ROUNDS: usize = 3;
+
+/// The most versions of one text that are made.
+const MOST: usize = 12;
+
+/// A line that was broken to fit has at least this many characters.
+const LINE: usize = 16;
+
+/// A text with escapes undone, and where each of its bytes comes from.
+pub(super) struct Variant {
+    pub(super) text: Vec<u8>,
+    /// Where each byte begins in the text as it was; one more at the end.
+    from: Vec<usize>,
+    pub(super) spelling: &'static str,
+}
+
+impl Variant {
+    /// The place in the text as it was.
+    pub(super) fn span(&self, start: usize, end: usize) -> (usize, usize) {
+        let at = |place: usize| self.from.get(place).or(self.from.last()).copied().unwrap_or(0);
+        (at(start), at(end))
+    }
+}
+
+impl Drop for Variant {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.text);
+    }
+}
+
+/// Parts of the text in which something may be escaped, each with so much around it that no spelling is cut.
+pub(super) fn windows(text: &[u8], longest: usize) -> Vec<Range<usize>> {
+    let mut windows: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    while let Some(next) = text[at..].iter().position(|byte| matches!(byte, b'%' | b'\\' | b'\n')) {
+        let place = at + next;
+        at = place + 1;
+        let counts = match text[place] {
+            b'%' => text.get(place + 1).is_some_and(u8::is_ascii_hexdigit),
+            b'\n' => is_broken(text, place),
+            _ => true,
+        };
+        if !counts {
+            continue;
+        }
+        // An escape takes up to twelve bytes for one, and may be escaped again.
+        let around = longest * 3 + 64;
+        let window = place.saturating_sub(around)..(place + around).min(text.len());
+        match windows.last_mut() {
+            Some(last) if last.end >= window.start => last.end = window.end,
+            _ => windows.push(window),
+        }
+        // What is within the window anyway need not be looked at again, but for what extends it.
+        at = at.max(windows.last().map_or(0, |last| last.end.saturating_sub(around)));
+    }
+    windows
+}
+
+/// Whether the line that ends here looks as if it had been broken only to fit.
+fn is_broken(text: &[u8], newline: usize) -> bool {
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_=%".contains(byte);
+    let end = if newline > 0 && text[newline - 1] == b'\r' { newline - 1 } else { newline };
+    end >= LINE
+        && text[end - LINE..end].iter().all(is_digit)
+        && text[newline + 1..].iter().find(|byte| !b" \t".contains(byte)).is_some_and(is_digit)
+}
+
+/// Every version of the text that undoing escapes leads to, the text itself left out.
+pub(super) fn variants(text: &[u8]) -> Vec<Variant> {
+    let mut all: Vec<Variant> = Vec::new();
+    let own = Variant { text: text.to_vec(), from: (0..=text.len()).collect(), spelling: "" };
+    let mut fresh = vec![own];
+    for _ in 0..ROUNDS {
+        let mut next = Vec::new();
+        for variant in &fresh {
+            let undone = [
+                percent(variant).map(|text| (text, "percent-encoded")),
+                backslashes(variant).map(|text| (text, "with escapes")),
+                joined(variant).map(|text| (text, "in broken lines")),
+            ];
+            for ((text, from), spelling) in undone.into_iter().flatten() {
+                let is_new = |other: &Variant| other.text != text;
+                if all.len() + next.len() < MOST && all.iter().chain(&next).chain(&fresh).all(is_new) {
+                    next.push(Variant { text, from, spelling });
+                }
+            }
+        }
+        all.extend(fresh.drain(..).filter(|variant| !variant.spelling.is_empty()));
+        fresh = next;
+        if fresh.is_empty() {
+            break;
+        }
+    }
+    all.extend(fresh);
+    all
+}
+
+type Undone = Option<(Vec<u8>, Vec<usize>)>;
+
+/// Goes through a text; `undo` says what stands for what at a place: bytes, and how many were read for them.
+fn undo(variant: &Variant, mut undo: impl FnMut(&[u8]) -> Option<(Piece, usize)>) -> Undone {
+    let bytes = &variant.text;
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut from = Vec::with_capacity(bytes.len() + 1);
+    let (mut at, mut changed) = (0, false);
+    while at < bytes.len() {
+        let (piece, width) = match undo(&bytes[at..]) {
+            Some(found) => {
+                changed = true;
+                found
+            }
+            None => (Piece { bytes: [bytes[at], 0, 0, 0], length: 1 }, 1),
+        };
+        for &byte in &piece.bytes[..piece.length] {
+            out.push(byte);
+            from.push(variant.from[at]);
+        }
+        at += width;
+    }
+    from.push(variant.from.last().copied().unwrap_or(0));
+    changed.then_some((out, from))
+}
+
+/// At most one character.
+struct Piece {
+    bytes: [u8; 4],
+    length: usize,
+}
+
+impl Piece {
+    fn byte(byte: u8) -> Piece {
+        Piece { bytes: [byte, 0, 0, 0], length: 1 }
+    }
+
+    fn char(char: char) -> Piece {
+        let mut bytes = [0; 4];
+        let length = char.encode_utf8(&mut bytes).len();
+        Piece { bytes, length }
+    }
+}
+
+fn number(digits: Option<&[u8]>) -> Option<u32> {
+    digits?.iter().try_fold(0, |number, &digit| Some(number * 16 + (digit as char).to_digit(16)?))
+}
+
+fn percent(variant: &Variant) -> Undone {
+    undo(variant, |rest| match rest {
+        [b'%', ..] => Some((Piece::byte(number(rest.get(1..3))? as u8), 3)),
+        _ => None,
+    })
+}
+
+fn backslashes(variant: &Variant) -> Undone {
+    undo(variant, |rest| {
+        let [b'\\', kind, ..] = rest else { return None };
+        let byte = match kind {
+            b'"' | b'\\' | b'/' | b'\'' => *kind,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'b' => 8,
+            b'f' => 12,
+            b'x' => return Some((Piece::byte(number(rest.get(2..4))? as u8), 4)),
+            b'u' => {
+                let unit = number(rest.get(2..6))?;
+                if let Some(char) = char::from_u32(unit) {
+                    return Some((Piece::char(char), 6));
+                }
+                // One half of a character beyond the first 65,536.
+                let low = match rest.get(6..8) {
+                    Some(b"\\u") => number(rest.get(8..12))?,
+                    _ => return None,
+                };
+                let both = 0x1_0000 + ((unit.checked_sub(0xD800)?) << 10) + low.checked_sub(0xDC00)?;
+                return Some((Piece::char(char::from_u32(both)?), 12));
+            }
+            _ => return None,
+        };
+        Some((Piece::byte(byte), 2))
+    })
+}
+
+fn joined(variant: &Variant) -> Undone {
+    let text = &variant.text;
+    let breaks: Vec<usize> = (0..text.len()).filter(|&at| text[at] == b'\n' && is_broken(text, at)).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let nothing = || Piece { bytes: [0; 4], length: 0 };
+    undo(variant, |rest| {
+        let at = text.len() - rest.len();
+        let newline = if rest.starts_with(b"\r\n") { at + 1 } else { at };
+        if text.get(newline) != Some(&b'\n') || breaks.binary_search(&newline).is_err() {
+            return None;
+        }
+        let indent = text[newline + 1..].iter().take_while(|byte| b" \t".contains(byte)).count();
+        Some((nothing(), newline + 1 + indent - at))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        let variants = variants(text.as_bytes());
+        let got: Vec<_> = variants.iter().map(|variant| String::from_utf8_lossy(&variant.text)).collect();
+        assert_eq!(got, expected, "{text}");
+        assert_eq!(windows(text.as_bytes(), 10).is_empty(), expected.is_empty(), "{text}");
+    }
+
+    #[test]
+    fn escapes_are_undone_in_each_order() {
+        check("plain", &[]);
+        check("100 %", &[]);
+        check("a%41b", &["aAb"]);
+        check("a%2541b", &["a%41b", "aAb"]);
+        check(r#"a\"b\u0041\/"#, &[r#"a"bA/"#]);
+        check(r"\ud83d\ude00", &["😀"]);
+        check(r"\x41\\n", &["A\\n", "A\n"]);
+        check("0123456789abcdef\n  0123", &["0123456789abcdef0123"]);
+        check("0123456789abcdef\r\n0123", &["0123456789abcdef0123"]);
+    }
+
+    #[test]
+    fn places_lead_back() {
+        let all = variants(b"xx%41%42yy");
+        assert_eq!(all[0].span(2, 4), (2, 8));
+        assert_eq!(all[0].span(0, 6), (0, 10));
+    }
+
+    #[test]
+    fn windows_reach_as_far_as_a_spelling() {
+        let mut text = vec![b'x'; 10_000];
+        text[5_000] = b'%';
+        text[5_001] = b'4';
+        text[9_990] = b'\\';
+        assert_eq!(windows(&text, 10), [4_906..5_094, 9_896..10_000]);
+        assert_eq!(windows(&[b'\\'; 1000], 10), [0..1000]);
+    }
+}

@@ -1,0 +1,163 @@
+//! What is in the vault, and its form inside the encryption.
+
+use std::collections::BTreeMap;
+
+use kernel::web::Origin;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::error::VaultError;
+use crate::secret::Secret;
+
+/// The longest value, in bytes.
+pub const LONGEST_VALUE: usize = 64 << 10;
+
+/// The longest name.
+const LONGEST_NAME: usize = 64;
+
+/// The most secrets.
+const MOST: usize = 1000;
+
+/// The form that is written.
+const VERSION: u32 = 1;
+
+/// One secret.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The value.
+    pub value: Secret,
+    /// The servers to which it may be sent. With none it goes nowhere.
+    #[serde(default)]
+    pub origins: Vec<Origin>,
+    /// When it was first set, in milliseconds since 1970.
+    pub set_ms: i64,
+    /// When it got the value that it has.
+    pub changed_ms: i64,
+}
+
+/// All secrets, and the key under which values of forms are sealed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Contents {
+    version: u32,
+    pub(crate) secrets: BTreeMap<String, Entry>,
+    /// As hexadecimal digits.
+    #[serde(default)]
+    pub(crate) sealing: Option<Secret>,
+}
+
+impl Contents {
+    pub(crate) fn new() -> Contents {
+        Contents { version: VERSION, secrets: BTreeMap::new(), sealing: None }
+    }
+
+    /// As bytes, in one piece of memory that is wiped afterwards.
+    pub(crate) fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, String> {
+        // Room for everything at once: memory that is moved when it grows is not wiped.
+        let each = |(name, entry): (&String, &Entry)| {
+            let origins: usize = entry.origins.iter().map(|origin| origin.to_string().len() + 8).sum();
+            // An escape makes six bytes of one.
+            name.len() + 6 * entry.value.reveal().len() + origins + 128
+        };
+        let room: usize = self.secrets.iter().map(each).sum();
+        let mut bytes = Zeroizing::new(Vec::with_capacity(room + 512));
+        serde_json::to_writer(&mut *bytes, self).map_err(|e| e.to_string())?;
+        Ok(bytes)
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Contents, String> {
+        // A message of the parser could repeat what it stumbled over.
+        let contents: Contents = serde_json::from_slice(bytes)
+            .map_err(|e| format!("its inside is not in order (byte {})", e.column()))?;
+        if contents.version != VERSION {
+            return Err(format!("it is of version {}, and this program knows {VERSION}", contents.version));
+        }
+        Ok(contents)
+    }
+
+    /// Gives a secret a value. One that is there keeps what is not said anew.
+    pub(crate) fn set(
+        &mut self,
+        name: &str,
+        value: Secret,
+        origins: Option<Vec<Origin>>,
+        now_ms: i64,
+    ) -> Result<(), VaultError> {
+        check_name(name)?;
+        let got = value.reveal().len();
+        if got == 0 || got > LONGEST_VALUE {
+            return Err(VaultError::Size { got });
+        }
+        let is_full = self.secrets.len() >= MOST;
+        match self.secrets.get_mut(name) {
+            Some(entry) => {
+                entry.value = value;
+                entry.changed_ms = now_ms;
+                if let Some(origins) = origins {
+                    entry.origins = origins;
+                }
+            }
+            None if is_full => return Err(VaultError::Full(MOST)),
+            None => {
+                let origins = origins.unwrap_or_default();
+                let entry = Entry { value, origins, set_ms: now_ms, changed_ms: now_ms };
+                self.secrets.insert(name.to_owned(), entry);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks that a text can be the name of a secret.
+///
+/// # Errors
+/// When it cannot.
+pub fn check_name(name: &str) -> Result<(), VaultError> {
+    let fits = name.len() <= LONGEST_NAME
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    // A value that was typed where a name belongs must not come back in a message.
+    let shown = || if name.len() <= 20 { name.to_owned() } else { "what was given".to_owned() };
+    fits.then_some(()).ok_or_else(|| VaultError::Name(shown()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain() {
+        for name in ["A", "GITHUB_TOKEN", "api.key-2"] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+        for name in ["", "1", "_a", "a b", "a/b", "ä", "a=b", &"a".repeat(65)] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+        let error = check_name("sk-proj-0123456789abcdefghij klm").unwrap_err();
+        assert!(!error.to_string().contains("0123456789"));
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_needs_no_more_room_than_was_made() {
+        let mut contents = Contents::new();
+        let origins = vec!["https://a.example".parse().unwrap()];
+        contents.set("A", Secret::new("\u{1}\"\\ü".repeat(100)), Some(origins), 5).unwrap();
+        let bytes = contents.to_bytes().unwrap();
+        assert_eq!(Contents::from_bytes(&bytes).unwrap(), contents);
+        assert!(Contents::from_bytes(b"{\"version\":2,\"secrets\":{}}").is_err());
+        let error =
+            Contents::from_bytes(b"{\"version\":1,\"secrets\":{\"A\":{\"value\":swordfish}}}").unwrap_err();
+        assert!(!error.contains("swordfish"), "{error}");
+    }
+
+    #[test]
+    fn a_new_value_keeps_what_is_not_said_anew() {
+        let mut contents = Contents::new();
+        let origins: Vec<Origin> = vec!["https://a.example".parse().unwrap()];
+        contents.set("A", Secret::new("one"), Some(origins.clone()), 5).unwrap();
+        contents.set("A", Secret::new("two"), None, 9).unwrap();
+        let entry = &contents.secrets["A"];
+        assert_eq!((entry.value.reveal(), &entry.origins), ("two", &origins));
+        assert_eq!((entry.set_ms, entry.changed_ms), (5, 9));
+        assert!(matches!(contents.set("A", Secret::new(""), None, 9), Err(VaultError::Size { got: 0 })));
+    }
+}

@@ -1,0 +1,50 @@
+//! A value that can be used and not printed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+/// A secret text. `Debug` shows nothing of it, and its memory is wiped when it is dropped.
+///
+/// It can be serialised, since it has to reach its file and the daemon: whoever does so answers for where that goes.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Takes over a text.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(Zeroizing::new(text.into()))
+    }
+
+    /// The text itself, for the one who uses it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_it_is_shown() {
+        let secret = Secret::new("swordfish");
+        assert_eq!(format!("{secret:?}"), "Secret");
+        assert_eq!(secret.reveal(), "swordfish");
+    }
+}

@@ -1,0 +1,317 @@
+//! Where the vault lies, and the vault itself while it is open.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use age::x25519;
+use kernel::web::Origin;
+use zeroize::Zeroizing;
+
+use crate::contents::{Contents, Entry};
+use crate::error::VaultError;
+use crate::file;
+use crate::key::{self, Protecting, Protection};
+use crate::keyring::Keyring;
+use crate::secret::Secret;
+
+/// The work that a passphrase costs, as a power of two: some tenths of a second and 128 MiB for each guess.
+const WORK: u8 = 17;
+
+/// Where a vault lies or will lie.
+#[derive(Clone)]
+pub struct Site {
+    dir: PathBuf,
+    keyring: Option<Arc<dyn Keyring>>,
+    work: u8,
+    step: Arc<dyn Fn() -> io::Result<()> + Send + Sync>,
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Site").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+/// A vault that is open.
+pub struct Vault {
+    site: Site,
+    identity: x25519::Identity,
+    protection: Protection,
+    contents: Contents,
+}
+
+impl fmt::Debug for Vault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vault").field("site", &self.site).finish_non_exhaustive()
+    }
+}
+
+impl Site {
+    /// The vault of a state directory, with the keyring that there is.
+    pub fn new(dir: &Path, keyring: Option<Arc<dyn Keyring>>) -> Site {
+        Site { dir: dir.to_owned(), keyring, work: WORK, step: Arc::new(|| Ok(())) }
+    }
+
+    /// The same, where a passphrase costs less: for tests.
+    #[must_use]
+    pub fn with_work(self, work: u8) -> Site {
+        Site { work, ..self }
+    }
+
+    /// The file that holds the secrets.
+    #[must_use]
+    pub fn vault(&self) -> PathBuf {
+        self.dir.join("vault.age")
+    }
+
+    /// The file that holds the key, if it is in a file.
+    #[must_use]
+    pub fn key(&self) -> PathBuf {
+        self.dir.join("vault.key")
+    }
+
+    /// Whether there is a keyring that could hold a key.
+    #[must_use]
+    pub fn has_keyring(&self) -> bool {
+        self.keyring.is_some()
+    }
+
+    /// How the key of the vault is protected; `None` if there is no vault yet. Nothing is opened for it.
+    ///
+    /// # Errors
+    /// When the files cannot be read.
+    pub fn protection(&self) -> Result<Option<Protection>, VaultError> {
+        if self.read(&self.vault())?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(match self.read(&self.key())? {
+            None => Protection::Keyring,
+            Some(file) if key::is_wrapped(&file) => Protection::Passphrase,
+            Some(_) => Protection::File,
+        }))
+    }
+
+    /// Makes an empty vault. Nothing is kept of an earlier key without a vault.
+    ///
+    /// # Errors
+    /// When the key or the vault cannot be written.
+    pub fn create(&self, how: Protecting<'_>) -> Result<Vault, VaultError> {
+        let identity = x25519::Identity::generate();
+        self.keep_key(&[&identity], how)?;
+        let vault = Vault { site: self.clone(), identity, protection: how.kind(), contents: Contents::new() };
+        vault.save()?;
+        self.forget_other_keys(how.kind())?;
+        Ok(vault)
+    }
+
+    /// Opens the vault; `None` if there is none.
+    ///
+    /// # Errors
+    /// When its key cannot be had, or a file is damaged.
+    pub fn open(&self, passphrase: Option<&Secret>) -> Result<Option<Vault>, VaultError> {
+        let Some(sealed) = self.read(&self.vault())? else { return Ok(None) };
+        let mut found: Vec<(x25519::Identity, Protection)> = Vec::new();
+        if let Some(file) = self.read(&self.key())? {
+            let damaged = |why: &str| VaultError::Damaged { path: self.key(), why: why.to_owned() };
+            let (text, protection) = if key::is_wrapped(&file) {
+                let passphrase = passphrase.ok_or(VaultError::Locked)?;
+                let text = key::unwrap(&file, passphrase).map_err(|why| damaged(&why))?;
+                (text.ok_or(VaultError::WrongPassphrase)?, Protection::Passphrase)
+            } else {
+                let text = std::str::from_utf8(&file).map_err(|_| damaged("it is no text"))?;
+                (Secret::new(text), Protection::File)
+            };
+            let identities = key::from_text(text.reveal());
+            found.extend(identities.into_iter().map(|identity| (identity, protection)));
+        }
+        for (identity, protection) in found {
+            if let Some(vault) = self.try_open(&sealed, identity, protection)? {
+                return Ok(Some(vault));
+            }
+        }
+        // A change of keys that was cut off may have left the one that is needed here.
+        if let Some(text) = self.keyring.as_ref().map(|keyring| keyring.get()).transpose()?.flatten() {
+            for identity in key::from_text(text.reveal()) {
+                if let Some(vault) = self.try_open(&sealed, identity, Protection::Keyring)? {
+                    return Ok(Some(vault));
+                }
+            }
+        }
+        Err(VaultError::NoKey { vault: self.vault(), key: self.key() })
+    }
+
+    fn try_open(
+        &self,
+        sealed: &[u8],
+        identity: x25519::Identity,
+        protection: Protection,
+    ) -> Result<Option<Vault>, VaultError> {
+        let damaged = |why: String| VaultError::Damaged { path: self.vault(), why };
+        match age::decrypt(&identity, sealed) {
+            Ok(bytes) => {
+                let bytes = Zeroizing::new(bytes);
+                let contents = Contents::from_bytes(&bytes).map_err(damaged)?;
+                Ok(Some(Vault { site: self.clone(), identity, protection, contents }))
+            }
+            Err(age::DecryptError::NoMatchingKeys) => Ok(None),
+            Err(e) => Err(damaged(e.to_string())),
+        }
+    }
+
+    /// Keeps identities as the key, in one step.
+    fn keep_key(&self, identities: &[&x25519::Identity], how: Protecting<'_>) -> Result<(), VaultError> {
+        let text = key::to_text(identities);
+        match how {
+            Protecting::Keyring => {
+                let keyring = self.keyring.as_ref();
+                (self.step)().map_err(|source| self.io(&self.key(), source))?;
+                keyring.ok_or_else(|| VaultError::Keyring("there is none".to_owned()))?.put(&text)
+            }
+            Protecting::File => self.replace(&self.key(), text.reveal().as_bytes()),
+            Protecting::Passphrase(passphrase) => {
+                let file = key::wrap(&text, passphrase, self.work)
+                    .map_err(|why| VaultError::Damaged { path: self.key(), why })?;
+                self.replace(&self.key(), &file)
+            }
+        }
+    }
+
+    /// Removes the key from wherever it is not any more.
+    fn forget_other_keys(&self, now: Protection) -> Result<(), VaultError> {
+        if now == Protection::Keyring {
+            (self.step)().map_err(|source| self.io(&self.key(), source))?;
+            return file::remove(&self.key()).map_err(|source| self.io(&self.key(), source));
+        }
+        match &self.keyring {
+            Some(keyring) => keyring.clear(),
+            None => Ok(()),
+        }
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, VaultError> {
+        file::read(path).map_err(|source| self.io(path, source))
+    }
+
+    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), VaultError> {
+        file::replace(path, bytes, &*self.step).map_err(|source| self.io(path, source))
+    }
+
+    fn io(&self, path: &Path, source: io::Error) -> VaultError {
+        VaultError::Io { path: path.to_owned(), source }
+    }
+}
+
+impl Vault {
+    /// How its key is protected.
+    #[must_use]
+    pub fn protection(&self) -> Protection {
+        self.protection
+    }
+
+    /// All secrets by name.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.contents.secrets.iter().map(|(name, entry)| (name.as_str(), entry))
+    }
+
+    /// One secret.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Entry> {
+        self.contents.secrets.get(name)
+    }
+
+    /// The key under which values of forms are sealed, as hexadecimal digits.
+    #[must_use]
+    pub fn sealing(&self) -> Option<&Secret> {
+        self.contents.sealing.as_ref()
+    }
+
+    /// Keeps the key under which values of forms are sealed.
+    ///
+    /// # Errors
+    /// When it cannot be written; nothing has changed then.
+    pub fn set_sealing(&mut self, key: Secret) -> Result<(), VaultError> {
+        self.change(|contents| {
+            contents.sealing = Some(key);
+            Ok(())
+        })
+    }
+
+    /// Gives a secret a value, and, if they are said, the servers that it is for.
+    ///
+    /// # Errors
+    /// When the name or the value is none, or it cannot be written; nothing has changed then.
+    pub fn set(
+        &mut self,
+        name: &str,
+        value: Secret,
+        origins: Option<Vec<Origin>>,
+        now_ms: i64,
+    ) -> Result<(), VaultError> {
+        self.change(|contents| contents.set(name, value, origins, now_ms))
+    }
+
+    /// Says anew which servers a secret is for.
+    ///
+    /// # Errors
+    /// When there is no such secret, or it cannot be written.
+    pub fn pin(&mut self, name: &str, origins: Vec<Origin>) -> Result<(), VaultError> {
+        self.change(|contents| {
+            let entry = contents.secrets.get_mut(name).ok_or_else(|| VaultError::Missing(name.to_owned()))?;
+            entry.origins = origins;
+            Ok(())
+        })
+    }
+
+    /// Removes a secret.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be written; nothing has changed then.
+    pub fn remove(&mut self, name: &str) -> Result<(), VaultError> {
+        self.change(|contents| {
+            contents.secrets.remove(name).map(|_| ()).ok_or_else(|| VaultError::Missing(name.to_owned()))
+        })
+    }
+
+    /// Encrypts everything under a new key, which is protected in this way. At every moment of it there is a key that
+    /// opens what is there.
+    ///
+    /// # Errors
+    /// When a file or the keyring fails; the vault opens with the old key or the new one then.
+    pub fn rotate_key(&mut self, how: Protecting<'_>) -> Result<(), VaultError> {
+        let new = x25519::Identity::generate();
+        // Both first, so that whichever the vault is under when the power fails, its key is there.
+        self.site.keep_key(&[&new, &self.identity], how)?;
+        let old = std::mem::replace(&mut self.identity, new);
+        if let Err(error) = self.save() {
+            self.identity = old;
+            return Err(error);
+        }
+        self.protection = how.kind();
+        self.site.keep_key(&[&self.identity], how)?;
+        self.site.forget_other_keys(how.kind())
+    }
+
+    fn change(
+        &mut self,
+        change: impl FnOnce(&mut Contents) -> Result<(), VaultError>,
+    ) -> Result<(), VaultError> {
+        let before = self.contents.clone();
+        let done = change(&mut self.contents).and_then(|()| self.save());
+        if done.is_err() {
+            self.contents = before;
+        }
+        done
+    }
+
+    fn save(&self) -> Result<(), VaultError> {
+        let path = self.site.vault();
+        let bytes =
+            self.contents.to_bytes().map_err(|why| VaultError::Damaged { path: path.clone(), why })?;
+        self.site.replace(&path, &key::encrypt(&self.identity, &bytes)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::keyring::SecretTool;
+
+/// A keyring in memory.
+#[derive(Default)]
+struct Ring(Mutex<Option<Secret>>);
+
+impl Keyring for Ring {
+    fn get(&self) -> Result<Option<Secret>, VaultError> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+    fn put(&self, secret: &Secret) -> Result<(), VaultError> {
+        *self.0.lock().unwrap() = Some(secret.clone());
+        Ok(())
+    }
+    fn clear(&self) -> Result<(), VaultError> {
+        *self.0.lock().unwrap() = None;
+        Ok(())
+    }
+}
+
+fn site(dir: &Path) -> Site {
+    Site::new(dir, Some(Arc::new(Ring::default()))).with_work(2)
+}
+
+fn opened(site: &Site, passphrase: &Secret) -> String {
+    let vault = site.open(Some(passphrase)).unwrap().unwrap();
+    vault.get("A").map_or("-", |entry| entry.value.reveal()).to_owned()
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn each_kind_of_key_opens_it_again_and_nothing_shows_what_is_in_it() {
+    let passphrase = Secret::new("correct horse");
+    for how in [Protecting::Keyring, Protecting::Passphrase(&passphrase), Protecting::File] {
+        let dir = tempfile::tempdir().unwrap();
+        let site = site(dir.path());
+        assert!(site.open(None).unwrap().is_none() && site.protection().unwrap().is_none());
+        let mut vault = site.create(how).unwrap();
+        vault.set("A", Secret::new("swordfish"), None, 1).unwrap();
+        assert_eq!(site.protection().unwrap(), Some(how.kind()));
+        assert_eq!(opened(&site, &passphrase), "swordfish");
+        assert!(!format!("{vault:?}{:?}", vault.get("A")).contains("swordfish"));
+        assert_eq!(mode(&site.vault()), 0o600);
+        if site.key().exists() {
+            assert_eq!(mode(&site.key()), 0o600);
+        }
+        let bytes = std::fs::read(site.vault()).unwrap();
+        assert!(!bytes.windows(9).any(|part| part == b"swordfish"));
+    }
+}
+
+#[test]
+fn without_its_key_it_stays_closed() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(dir.path());
+    let passphrase = Secret::new("correct horse");
+    site.create(Protecting::Passphrase(&passphrase)).unwrap();
+    assert!(matches!(site.open(None), Err(VaultError::Locked)));
+    assert!(matches!(site.open(Some(&Secret::new("wrong"))), Err(VaultError::WrongPassphrase)));
+    std::fs::remove_file(site.key()).unwrap();
+    assert!(matches!(site.open(Some(&passphrase)), Err(VaultError::NoKey { .. })));
+    // The key of another vault.
+    let other = tempfile::tempdir().unwrap();
+    Site::new(other.path(), None).create(Protecting::File).unwrap();
+    std::fs::copy(other.path().join("vault.key"), site.key()).unwrap();
+    assert!(matches!(site.open(None), Err(VaultError::NoKey { .. })));
+}
+
+#[test]
+fn damage_is_told_from_a_wrong_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(dir.path());
+    site.create(Protecting::File).unwrap().set("A", Secret::new("swordfish"), None, 1).unwrap();
+    let whole = std::fs::read(site.vault()).unwrap();
+    for damaged in [&whole[..whole.len() - 1], &whole[..10], b"", b"age-encryption.org/v1\n"] {
+        std::fs::write(site.vault(), damaged).unwrap();
+        assert!(matches!(site.open(None), Err(VaultError::Damaged { .. })), "{} bytes", damaged.len());
+    }
+    let mut changed = whole.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    std::fs::write(site.vault(), changed).unwrap();
+    assert!(matches!(site.open(None), Err(VaultError::Damaged { .. })));
+}
+
+/// Does something with a vault once for each step before which a crash can come, and looks at what is left.
+fn cut_off_everywhere(
+    passphrase: &Secret,
+    from: Protecting<'_>,
+    act: impl Fn(&mut Vault) -> Result<(), VaultError>,
+) {
+    for at in 0.. {
+        let dir = tempfile::tempdir().unwrap();
+        let site = site(dir.path());
+        site.create(from).unwrap().set("A", Secret::new("old"), None, 1).unwrap();
+        let mut vault = site.open(Some(passphrase)).unwrap().unwrap();
+        let left = AtomicUsize::new(at);
+        vault.site.step = Arc::new(move || {
+            match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+                Ok(_) => Ok(()),
+                Err(_) => Err(io::Error::other("cut off")),
+            }
+        });
+        let done = act(&mut vault);
+        let found = opened(&site, passphrase);
+        assert!(["old", "new"].contains(&found.as_str()), "step {at}: {found}");
+        // What the daemon goes on with in memory is what the disk has, or the disk is ahead by what is yet to be synced.
+        let kept = vault.get("A").map(|entry| entry.value.reveal().to_owned());
+        assert!(kept.as_deref() == Some(found.as_str()) || found == "new", "step {at}");
+        if done.is_ok() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_crash_at_any_step_of_a_change_leaves_the_old_or_the_new() {
+    let passphrase = Secret::new("correct horse");
+    for from in [Protecting::File, Protecting::Passphrase(&passphrase), Protecting::Keyring] {
+        cut_off_everywhere(&passphrase, from, |vault| vault.set("A", Secret::new("new"), None, 2));
+    }
+}
+
+#[test]
+fn a_crash_at_any_step_of_a_change_of_keys_leaves_a_vault_that_opens() {
+    let passphrase = Secret::new("correct horse");
+    let ways = [Protecting::File, Protecting::Passphrase(&passphrase), Protecting::Keyring];
+    for from in ways {
+        for to in ways {
+            cut_off_everywhere(&passphrase, from, |vault| vault.rotate_key(to));
+        }
+    }
+}
+
+#[test]
+fn the_old_key_opens_nothing_after_a_change_of_keys() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(dir.path());
+    let mut vault = site.create(Protecting::File).unwrap();
+    let old = std::fs::read(site.key()).unwrap();
+    vault.rotate_key(Protecting::File).unwrap();
+    let new = std::fs::read(site.key()).unwrap();
+    assert_eq!(new.len(), old.len());
+    std::fs::write(site.key(), old).unwrap();
+    assert!(matches!(site.open(None), Err(VaultError::NoKey { .. })));
+    std::fs::write(site.key(), new).unwrap();
+    assert!(site.open(None).unwrap().is_some());
+    vault.rotate_key(Protecting::Keyring).unwrap();
+    assert!(!site.key().exists());
+    assert_eq!(site.open(None).unwrap().unwrap().protection(), Protection::Keyring);
+}
+
+#[test]
+fn the_keyrings_program_gets_the_key_through_a_pipe() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("tool");
+    // A stand-in that keeps what it is given in a file, and writes down how it was called.
+    let script = "#!/bin/sh\necho \"$@\" >> \"$0.calls\"\ncase \"$1\" in\nstore) cat > \"$0.kept\";;\n\
+        lookup) cat \"$0.kept\" 2>/dev/null;;\nclear) rm -f \"$0.kept\";;\nesac\n";
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let site = Site::new(dir.path(), Some(Arc::new(SecretTool::new(&program, dir.path()))));
+    site.create(Protecting::Keyring).unwrap().set("A", Secret::new("swordfish"), None, 1).unwrap();
+    assert!(!site.key().exists());
+    let vault = site.open(None).unwrap().unwrap();
+    assert_eq!(
+        (vault.get("A").unwrap().value.reveal(), vault.protection()),
+        ("swordfish", Protection::Keyring)
+    );
+    let calls = std::fs::read_to_string(dir.path().join("tool.calls")).unwrap();
+    assert!(calls.contains("store --label") && calls.contains("application almoner vault"), "{calls}");
+    assert!(!calls.contains("AGE-SECRET-KEY"));
+    // One that keeps nothing is noticed before anything depends on it.
+    std::fs::write(&program, "#!/bin/sh\nexit 0\n").unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let site = Site::new(other.path(), Some(Arc::new(SecretTool::new(&program, other.path()))));
+    assert!(matches!(site.create(Protecting::Keyring), Err(VaultError::Keyring(_))));
+    assert!(!site.vault().exists());
+}
