@@ -183,6 +183,9 @@ pub enum AgentAct {
         text: String,
         /// The name.
         path: NamePath,
+        /// Even if the name looks like another one in its directory.
+        #[serde(default)]
+        force: bool,
     },
     /// Makes an agent.
     Provide {

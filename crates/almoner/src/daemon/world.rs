@@ -271,6 +271,8 @@ pub fn fault_failure(fault: &Fault) -> Failure {
         Fault::Taken(_) => {
             Failure::new(Exit::Conflict, fault.to_string()).help("`almoner remove` takes a name away")
         }
+        // Its text says the way out.
+        Fault::LooksLike { .. } => Failure::new(Exit::Conflict, fault.to_string()),
         Fault::NotSupported(_) => Failure::new(Exit::Usage, fault.to_string()),
         Fault::Genesis(_) | Fault::Dangling(_) => {
             Failure::new(Exit::Failure, fault.to_string()).help("`almoner doctor` examines the store")
