@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::exit::Failure;
 use crate::show::card::Card;
 use crate::show::reason::Reason;
+use crate::show::stats::Stats;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
 pub const VERSION: u32 = 4;
@@ -156,6 +157,12 @@ pub enum Request {
     },
     /// Give out a one-use token with which a client of the gateway becomes this agent.
     Pass,
+    /// What came of runs, in figures.
+    Stats {
+        /// Only of runs that were started at this time or later, in milliseconds since 1970.
+        #[serde(default)]
+        since_ms: Option<i64>,
+    },
     /// Examine the store.
     Check,
     /// Copy the store.
@@ -513,6 +520,9 @@ pub enum Response {
     Welcome {
         /// The daemon's build.
         build: String,
+        /// How many messages wait for the person, counted to a hundred.
+        #[serde(default)]
+        waiting: usize,
     },
     /// How the daemon is.
     Status(Status),
@@ -548,6 +558,8 @@ pub enum Response {
     Token(String),
     /// A token for the gateway.
     Pass(Pass),
+    /// What came of runs, in figures.
+    Stats(Box<Stats>),
     /// Where something comes from.
     Why(Vec<Reason>),
     /// Bytes, as text; `None` if they are not text.

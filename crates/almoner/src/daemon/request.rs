@@ -15,7 +15,7 @@ use worker::World as _;
 
 use super::desk::Desk;
 use super::world::Daemon;
-use super::{agents, listing, look, passes, start_run, why, world};
+use super::{agents, listing, look, passes, start_run, stats, why, world};
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
 use crate::show::card::{Card, CardEntry};
@@ -77,6 +77,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
                 daemon.store.blobs().get(&hash).map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
             Response::Blob(String::from_utf8(bytes).ok())
         }
+        Request::Stats { since_ms } => Response::Stats(Box::new(stats::stats(daemon, since_ms)?)),
         Request::LastEvent => Response::LastEvent(daemon.last_event()?),
         Request::Check => Response::Checked(check(desk)?),
         Request::Backup { path } => backup(desk, &path)?,
@@ -304,6 +305,7 @@ fn check(desk: &Desk) -> Result<Vec<(String, bool, String)>, Failure> {
         );
         found.push(("store".to_owned(), true, said));
     }
+    found.extend(daemon.notices.examined());
     let hosts = daemon.read(table::hosts)?;
     let mut count = 0;
     for (at, host) in hosts.iter().enumerate() {
