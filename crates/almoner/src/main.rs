@@ -16,6 +16,7 @@ mod daemon;
 mod exit;
 mod place;
 mod quota;
+mod settings;
 mod show;
 
 use std::process::ExitCode;
@@ -71,6 +72,7 @@ fn run(cli: &Cli) -> Ended {
     ) {
         acting.only_host("this command")?;
     }
+    commands::waiting::tell(&place, &cli.verb);
     match &cli.verb {
         Verb::Agents(verb) => commands::agents::run(&acting, verb),
         Verb::Run(args) => commands::run::run(&acting, args),
@@ -83,6 +85,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Trace(args) => commands::trace::trace(&acting, args),
         Verb::Why(args) => commands::why::why(&acting, args),
         Verb::Resume(args) => commands::resume::resume(&acting, args),
+        Verb::Stats(args) => commands::stats::stats(&acting, args),
         Verb::Models(args) => commands::models::models(&place, args),
         Verb::Check(args) => commands::check::check(args),
         Verb::Pattern(args) => commands::check::pattern(&args.verb),

@@ -277,6 +277,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
             for (key, target) in rows {
                 state.txn.delete(Table::PetName, &owner.0, &key)?;
                 let name = String::from_utf8_lossy(key.get(32..).unwrap_or_default()).into_owned();
+                state.forget_look(id, &owner.0, &name)?;
                 state.untie(id, &format!("name {name}"), &target)?;
                 state.unhold(owner, &target, b"n", &key)?;
             }

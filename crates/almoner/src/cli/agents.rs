@@ -147,6 +147,9 @@ pub struct StoreArgs {
     /// `NAME=text`, `NAME:=json`, `NAME=@file`, or `NAME=-` for standard input
     #[arg(value_name = "NAME=VALUE", required = true)]
     pub values: Vec<String>,
+    /// Even if the name looks like another one in its directory
+    #[arg(long)]
+    pub force: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
@@ -159,6 +162,9 @@ pub struct NameArgs {
     pub id: String,
     /// The name
     pub name: String,
+    /// Even if the name looks like another one in its directory
+    #[arg(long)]
+    pub force: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
@@ -171,6 +177,9 @@ pub struct FromToArgs {
     pub from: String,
     /// The new one
     pub to: String,
+    /// Even if the name looks like another one in its directory
+    #[arg(long)]
+    pub force: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

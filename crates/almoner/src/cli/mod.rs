@@ -52,6 +52,8 @@ pub enum Verb {
     Why(WhyArgs),
     /// Let a run that stopped go on, and follow it
     Resume(ResumeArgs),
+    /// What came of your runs, in figures: calls, refusals, approvals, repairs
+    Stats(StatsArgs),
     /// Local models: list them, pull one
     Models(ModelsArgs),
     /// Check a worker file without running it
@@ -273,6 +275,32 @@ pub struct RunsArgs {
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
+}
+
+/// `almoner stats`.
+#[derive(Debug, Args)]
+pub struct StatsArgs {
+    /// Only runs that were started since then: so many minutes, hours, days or weeks ago, like 30m, 12h, 7d, 2w
+    #[arg(long, value_name = "AGO", value_parser = ago)]
+    pub since: Option<std::time::Duration>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// A time that has passed, like `7d`.
+fn ago(text: &str) -> Result<std::time::Duration, String> {
+    let wrong = || "write a number and m, h, d or w, like 7d".to_owned();
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds = match unit {
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return Err(wrong()),
+    };
+    let count: u32 = text.trim_end_matches(unit).parse().map_err(|_| wrong())?;
+    Ok(std::time::Duration::from_secs(u64::from(count) * seconds))
 }
 
 /// `almoner trace`.

@@ -9,6 +9,7 @@ use crate::control::client::{Client, unexpected};
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
+use crate::settings::{self, NOTIFY};
 
 struct Check {
     id: String,
@@ -23,6 +24,7 @@ struct Check {
 /// Only when the report cannot be printed: what is wrong is the report.
 pub fn doctor(place: &Place, args: JsonArg) -> Ended {
     let mut checks = vec![directory("state", &place.state), directory("cache", &place.cache)];
+    checks.push(settings(place));
     checks.extend(daemon(place));
     checks.push(space(place));
     checks.push(model(place));
@@ -79,15 +81,34 @@ fn daemon(place: &Place) -> Vec<Check> {
     }];
     match client.ask(Request::Check) {
         Ok(Response::Checked(found)) => checks.extend(found.into_iter().map(|(id, ok, evidence)| Check {
+            remedy: match id.as_str() {
+                NOTIFY => format!(
+                    "try the command of {} by hand; {} has what it said",
+                    settings::path(place).display(),
+                    place.log().display()
+                ),
+                _ => "copy the state directory before anything else; then report this".to_owned(),
+            },
             id,
             ok,
             evidence,
-            remedy: "copy the state directory before anything else; then report this".to_owned(),
         })),
         Ok(other) => checks.push(failed(unexpected(&other))),
         Err(failure) => checks.push(failed(failure)),
     }
     checks
+}
+
+fn settings(place: &Place) -> Check {
+    let path = settings::path(place);
+    let (ok, evidence, remedy) = match settings::read(&path) {
+        Ok(_) if !path.exists() => {
+            (true, format!("{} is not there; nothing needs it", path.display()), String::new())
+        }
+        Ok(_) => (true, format!("{} is followed", path.display()), String::new()),
+        Err(failure) => (false, failure.message.visible_line().into_owned(), failure.help),
+    };
+    Check { id: "settings".to_owned(), ok, evidence, remedy }
 }
 
 fn space(place: &Place) -> Check {

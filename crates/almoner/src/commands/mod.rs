@@ -28,5 +28,7 @@ pub mod prompt;
 pub mod resume;
 pub mod run;
 pub mod runs;
+pub mod stats;
 pub mod trace;
+pub mod waiting;
 pub mod why;

@@ -101,6 +101,11 @@ pub fn store(acting: &Acting<'_>, args: &StoreArgs) -> Ended {
     let acts: Vec<AgentAct> = args.values.iter().map(|text| kept(text)).collect::<Result<_, _>>()?;
     let mut last = None;
     for act in acts {
+        let act = match act {
+            AgentAct::Name { act } => AgentAct::Name { act: forced(act, args.force) },
+            AgentAct::StoreText { text, path, .. } => AgentAct::StoreText { text, path, force: args.force },
+            other => other,
+        };
         last = Some(acting.act("store", act)?);
     }
     last.map_or(Ok(Exit::Ok), |response| done(&response, args.json.json))
@@ -122,9 +127,9 @@ fn kept(text: &str) -> Result<AgentAct, Failure> {
                 .map_err(|e| Failure::new(Exit::Invalid, format!("{name}: {e}")).help("write plain JSON"))?;
             AgentAct::Name { act: NameAct::StoreValue { value, path } }
         }
-        Given::Text("-") => AgentAct::StoreText { text: cli::stdin()?, path },
+        Given::Text("-") => AgentAct::StoreText { text: cli::stdin()?, path, force: false },
         Given::Text(text) => match text.strip_prefix('@') {
-            Some(file) => AgentAct::StoreText { text: cli::read_text(file)?, path },
+            Some(file) => AgentAct::StoreText { text: cli::read_text(file)?, path, force: false },
             None => {
                 AgentAct::Name { act: NameAct::StoreValue { value: Value::string(text.to_owned()), path } }
             }
@@ -145,7 +150,7 @@ pub fn name(acting: &Acting<'_>, args: &NameArgs) -> Ended {
         ))
     })?;
     let path = acting::path(&args.name)?;
-    names(acting, "name", [NameAct::StoreIdentifier { id, path }], args.json.json)
+    names(acting, "name", [forced(NameAct::StoreIdentifier { id, path }, args.force)], args.json.json)
 }
 
 /// `almoner copy`.
@@ -154,7 +159,7 @@ pub fn name(acting: &Acting<'_>, args: &NameArgs) -> Ended {
 /// When there is no such name.
 pub fn copy(acting: &Acting<'_>, args: &FromToArgs) -> Ended {
     let (from, to) = (acting::path(&args.from)?, acting::path(&args.to)?);
-    names(acting, "copy", [NameAct::Copy { from, to }], args.json.json)
+    names(acting, "copy", [forced(NameAct::Copy { from, to }, args.force)], args.json.json)
 }
 
 /// `almoner move`.
@@ -163,7 +168,7 @@ pub fn copy(acting: &Acting<'_>, args: &FromToArgs) -> Ended {
 /// When there is no such name.
 pub fn mv(acting: &Acting<'_>, args: &FromToArgs) -> Ended {
     let (from, to) = (acting::path(&args.from)?, acting::path(&args.to)?);
-    names(acting, "move", [NameAct::Move { from, to }], args.json.json)
+    names(acting, "move", [forced(NameAct::Move { from, to }, args.force)], args.json.json)
 }
 
 /// `almoner remove`.
@@ -182,6 +187,11 @@ pub fn remove(acting: &Acting<'_>, args: &NamesArgs) -> Ended {
 pub fn mkdir(acting: &Acting<'_>, args: &NamesArgs) -> Ended {
     let acts = paths(&args.names)?.into_iter().map(|path| NameAct::MakeDirectory { path });
     names(acting, "mkdir", acts, args.json.json)
+}
+
+/// The act as it is, or as a person insists on it.
+fn forced(act: NameAct, force: bool) -> NameAct {
+    if force { NameAct::Forced { act: Box::new(act) } } else { act }
 }
 
 fn paths(names: &[String]) -> Result<Vec<NamePath>, Failure> {

@@ -122,7 +122,7 @@ impl Client {
         let answer = frame::read(&mut client.reader);
         client.stream.set_read_timeout(None).map_err(|e| gone(&e))?;
         match answer {
-            Ok(Some(Response::Welcome { build })) => {
+            Ok(Some(Response::Welcome { build, .. })) => {
                 client.build = build;
                 Ok(Some(client))
             }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::exit::Failure;
 use crate::show::card::Card;
 use crate::show::reason::Reason;
+use crate::show::stats::Stats;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
 pub const VERSION: u32 = 5;
@@ -172,6 +173,12 @@ pub enum Request {
     },
     /// Give out a one-use token with which a client of the gateway becomes this agent.
     Pass,
+    /// What came of runs, in figures.
+    Stats {
+        /// Only of runs that were started at this time or later, in milliseconds since 1970.
+        #[serde(default)]
+        since_ms: Option<i64>,
+    },
     /// Examine the store.
     Check,
     /// Copy the store.
@@ -199,6 +206,9 @@ pub enum AgentAct {
         text: String,
         /// The name.
         path: NamePath,
+        /// Even if the name looks like another one in its directory.
+        #[serde(default)]
+        force: bool,
     },
     /// Makes an agent.
     Provide {
@@ -587,6 +597,9 @@ pub enum Response {
     Welcome {
         /// The daemon's build.
         build: String,
+        /// How many messages wait for the person, counted to a hundred.
+        #[serde(default)]
+        waiting: usize,
     },
     /// How the daemon is.
     Status(Status),
@@ -622,6 +635,8 @@ pub enum Response {
     Token(String),
     /// A token for the gateway.
     Pass(Pass),
+    /// What came of runs, in figures.
+    Stats(Box<Stats>),
     /// Where something comes from.
     Why(Vec<Reason>),
     /// Bytes, as text; `None` if they are not text.

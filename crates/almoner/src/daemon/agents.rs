@@ -116,10 +116,11 @@ pub fn act(
             expect_no_hash(&desk.state, &act)?;
             Act::Name(act)
         }
-        AgentAct::StoreText { text, path } => {
+        AgentAct::StoreText { text, path, force } => {
             let bytes = text.len() as u64;
             let hash = start_run::upload(desk, text.as_bytes())?;
-            Act::Name(NameAct::StoreBlob { hash, bytes, path })
+            let act = NameAct::StoreBlob { hash, bytes, path };
+            Act::Name(if force { NameAct::Forced { act: Box::new(act) } } else { act })
         }
         AgentAct::Provide { act } => Act::Provide(act),
         AgentAct::Mail { act } => match *act {
@@ -201,7 +202,7 @@ fn expect_no_hash(state: &Path, act: &NameAct) -> Result<(), Failure> {
         NameAct::Provide { thing: Provided::Mount { path, .. }, .. } => {
             mounts::look_for(state, path).map(drop)
         }
-        NameAct::Within { act, .. } => expect_no_hash(state, act),
+        NameAct::Within { act, .. } | NameAct::Forced { act } => expect_no_hash(state, act),
         _ => Ok(()),
     }
 }

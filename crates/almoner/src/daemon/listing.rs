@@ -11,6 +11,7 @@ use kernel::{MessageNumber, RunNumber, Value, table};
 
 use super::world::Daemon;
 use crate::exit::{Exit, Failure};
+use crate::show::waiting::MOST;
 
 /// How many rows an answer has at most, whatever is asked for.
 pub const PAGE: usize = 1000;
@@ -144,6 +145,11 @@ pub fn needs_you(daemon: &Daemon) -> Result<usize, Failure> {
         Ok(())
     })?;
     Ok(count)
+}
+
+/// The same, counted to [`MOST`]: what that costs does not grow with the mailbox.
+pub fn waiting(daemon: &Daemon) -> Result<usize, Failure> {
+    Ok(daemon.read(|txn| query::awaiting_below(txn, &daemon.host, None, MOST))?.len())
 }
 
 /// The open approvals of these runs, oldest first.

@@ -58,6 +58,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         }
     });
     server.desk.engine.recover()?;
+    super::notify::start(&server.desk.daemon, place);
     let endo = super::endo::start(&server, place).map_err(|failure| told(manner, failure))?;
     let accepting = Arc::downgrade(&server);
     std::thread::spawn(move || Server::accept(&accepting, &listener));

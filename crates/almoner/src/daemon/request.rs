@@ -10,7 +10,7 @@ use passable::visible_line;
 use store::BackupError;
 
 use super::desk::Desk;
-use super::{agents, audit, card, listing, look, passes, start_run, why, world};
+use super::{agents, audit, card, listing, look, passes, start_run, stats, why, world};
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
 
@@ -74,6 +74,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
                 daemon.store.blobs().get(&hash).map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
             Response::Blob(String::from_utf8(bytes).ok())
         }
+        Request::Stats { since_ms } => Response::Stats(Box::new(stats::stats(daemon, since_ms)?)),
         Request::LastEvent => Response::LastEvent(daemon.last_event()?),
         Request::Audit { last, contains } => {
             Response::Audited(Box::new(audit::verify(daemon, last, contains)?))
@@ -209,6 +210,7 @@ fn check(desk: &Desk) -> Result<Vec<(String, bool, String)>, Failure> {
         );
         found.push(("store".to_owned(), true, said));
     }
+    found.extend(daemon.notices.examined());
     found.push(audit::check(daemon)?);
     Ok(found)
 }

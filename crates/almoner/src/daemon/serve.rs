@@ -13,7 +13,7 @@ use passable::Untrusted;
 
 use super::desk::Desk;
 use super::world::Daemon;
-use super::{agents, request};
+use super::{agents, listing, request};
 use crate::control::frame;
 use crate::control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
 use crate::exit::{Exit, Failure};
@@ -136,7 +136,9 @@ impl Server {
             return frame::write(&mut stream, &Response::Failed(failure.help(help)));
         }
         self.desk.daemon.keys.greet(&hello.keys);
-        frame::write(&mut stream, &Response::Welcome { build: crate::BUILD.to_owned() })?;
+        // A store that cannot be read is told of by whatever needs it.
+        let waiting = listing::waiting(&self.desk.daemon).unwrap_or(0);
+        frame::write(&mut stream, &Response::Welcome { build: crate::BUILD.to_owned(), waiting })?;
         loop {
             let asked = match frame::read::<OnBehalf>(&mut reader) {
                 Ok(Some(asked)) => asked,

@@ -24,6 +24,7 @@ use worker::World;
 
 use super::keys::Keys;
 use super::news::News;
+use super::notify::Notices;
 use super::passes::Passes;
 use crate::exit::{Exit, Failure};
 
@@ -39,6 +40,8 @@ pub struct Shared {
     pub news: News,
     /// Tokens for clients of the gateway.
     pub passes: Passes,
+    /// How the last notification went.
+    pub notices: Notices,
     /// What proposals are judged by beside the gates' own code.
     pub rules: Arc<Rules>,
     /// Stops every model call when the daemon ends.
@@ -124,6 +127,7 @@ impl Daemon {
             keys: Keys::default(),
             news: News::default(),
             passes: Passes::default(),
+            notices: Notices::default(),
             rules: Arc::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
@@ -271,6 +275,8 @@ pub fn fault_failure(fault: &Fault) -> Failure {
         Fault::Taken(_) => {
             Failure::new(Exit::Conflict, fault.to_string()).help("`almoner remove` takes a name away")
         }
+        // Its text says the way out.
+        Fault::LooksLike { .. } => Failure::new(Exit::Conflict, fault.to_string()),
         Fault::NotSupported(_) => Failure::new(Exit::Usage, fault.to_string()),
         Fault::Genesis(_) | Fault::Dangling(_) => {
             Failure::new(Exit::Failure, fault.to_string()).help("`almoner doctor` examines the store")

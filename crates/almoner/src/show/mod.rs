@@ -9,5 +9,7 @@ pub mod letter;
 pub mod lines;
 pub mod progress;
 pub mod reason;
+pub mod stats;
 pub mod thing;
 pub mod value;
+pub mod waiting;

@@ -16,16 +16,23 @@ pub fn names(rows: &[NameRow], long: bool) -> String {
     rows.iter()
         .map(|row| {
             let name = visible_line(&row.name);
+            let badge = badge(&row.name);
             match (long, row.id) {
-                (false, _) => format!("{name}\n"),
+                (false, _) => format!("{name}{badge}\n"),
                 (true, id) => {
                     let id = id.map(|id| id.short()).unwrap_or_default();
                     let kind = visible_line(&row.kind);
-                    format!("{name:width$}  {kind:<13} {id:<8}  {}\n", row.words.visible_line())
+                    format!("{name:width$}  {kind:<13} {id:<8}  {}{badge}\n", row.words.visible_line())
                 }
             }
         })
         .collect()
+}
+
+/// What stands behind a name whose letters may be taken for others. A program gets names as they are.
+fn badge(name: &str) -> String {
+    let mixed = std::io::stdout().is_terminal() && kernel::alike::mixes_scripts(name);
+    if mixed { format!("  (look-alike letters: {})", name.escape_default()) } else { String::new() }
 }
 
 /// What a name stands for: its value as JSON, its bytes if they are text, else what it is.

@@ -91,6 +91,16 @@ pub enum Fault {
     /// A result name is taken by something else.
     #[error("{0} is the name of something else; remove it first, or choose another name for the result")]
     Taken(String),
+    /// A new name that looks like another one in the same directory.
+    #[error(
+        "{name} looks like {other}, a name in the same directory; choose another, or give it with --force"
+    )]
+    LooksLike {
+        /// The name, spelled out.
+        name: String,
+        /// What it looks like, spelled out.
+        other: String,
+    },
     /// A sharing token that does not exist, was used, or has ended.
     #[error("this token was used, has ended, or was never given")]
     NoToken,

@@ -66,6 +66,11 @@ pub enum NameAct {
         /// The name.
         path: NamePath,
     },
+    /// The same, even where a new name looks like another one in its directory. Outside of [`NameAct::Within`].
+    Forced {
+        /// What happens.
+        act: Box<NameAct>,
+    },
     /// The same, with every path beginning in a directory that the actor holds, under whatever name or none.
     Within {
         /// The directory.

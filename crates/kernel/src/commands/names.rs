@@ -7,6 +7,13 @@ use crate::provenance::Provenance;
 use crate::state::State;
 
 pub(super) fn name(state: &mut State<'_>, act: NameAct) -> Result<Reply, Fault> {
+    let act = match act {
+        NameAct::Forced { act } => {
+            state.forced = true;
+            *act
+        }
+        act => act,
+    };
     match act {
         NameAct::Within { base, act } => {
             state.expect_held(&base)?;
@@ -20,6 +27,9 @@ fn change(state: &mut State<'_>, base: Option<&FormulaId>, act: NameAct) -> Resu
     let id = match act {
         NameAct::Within { .. } => {
             return Err(Fault::Misfit { what: "paths begin in one place".to_owned() });
+        }
+        NameAct::Forced { .. } => {
+            return Err(Fault::Misfit { what: "a command is forced as a whole, once".to_owned() });
         }
         NameAct::Provide { thing, path } => return super::provided::provided(state, base, thing, &path),
         NameAct::StoreValue { value, path } => {
@@ -54,6 +64,8 @@ fn change(state: &mut State<'_>, base: Option<&FormulaId>, act: NameAct) -> Resu
             if source == to {
                 return Ok(Reply::Made { id: state.find_in(base, &from)? });
             }
+            // A name may take the place of the one that it looks like.
+            state.leaving = Some(source.clone());
             let id = state.carry(base, &from, &to)?;
             state.unname(&source)?;
             id

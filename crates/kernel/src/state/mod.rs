@@ -1,5 +1,6 @@
 //! One command at work: the transaction, the actor, and what the command has done so far.
 
+mod alike;
 mod grants;
 mod graph;
 mod mail;
@@ -42,6 +43,10 @@ pub(crate) struct State<'a> {
     /// What this command has handed on: to whom, under which name, what, and what became of it. A value that holds
     /// the same thing many times is walked once.
     given: BTreeMap<grants::Given, FormulaId>,
+    /// Whether a person insists on a name that looks like another one.
+    pub(crate) forced: bool,
+    /// A name that goes with this command, so that nothing can be taken for it afterwards.
+    pub(crate) leaving: Option<names::Spot>,
     /// How many values inside of values are being handed on at this moment.
     giving: usize,
 }
@@ -91,6 +96,8 @@ impl<'a> State<'a> {
             tied: Vec::new(),
             loosened: BTreeSet::new(),
             given: BTreeMap::new(),
+            forced: false,
+            leaving: None,
             giving: 0,
         }
     }

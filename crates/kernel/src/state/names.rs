@@ -13,9 +13,9 @@ use super::{Gift, State};
 /// A place for a name: the pet store, under whom its rows lie, and the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spot {
-    store: FormulaId,
-    owner: Owner,
-    name: String,
+    pub(super) store: FormulaId,
+    pub(super) owner: Owner,
+    pub(super) name: String,
 }
 
 impl State<'_> {
@@ -66,9 +66,12 @@ impl State<'_> {
         if before == Some(*id) {
             return Ok(());
         }
-        if let Some(before) = before {
-            self.forget(spot, &before)?;
+        match before {
+            Some(before) => self.forget(spot, &before)?,
+            // Whoever has the name already chose it before.
+            None => self.expect_unlike(spot)?,
         }
+        self.note_look(spot)?;
         let key = table::inner_key(&spot.store, spot.name.as_bytes());
         table::save(self.txn, Table::PetName, &spot.owner, &key, id, None)?;
         self.tie(&spot.store, &format!("name {}", spot.name), id)?;
@@ -134,6 +137,7 @@ impl State<'_> {
     fn forget(&mut self, spot: &Spot, before: &FormulaId) -> Result<(), Fault> {
         let key = table::inner_key(&spot.store, spot.name.as_bytes());
         self.txn.delete(Table::PetName, &spot.owner, &key)?;
+        self.forget_look(&spot.store, &spot.owner, &spot.name)?;
         self.untie(&spot.store, &format!("name {}", spot.name), before)?;
         self.unhold(&Number(spot.owner), before, b"n", &key)
     }

@@ -8,6 +8,7 @@
 )]
 
 mod agents;
+mod alike;
 mod approvals;
 mod attacks;
 mod cancel;

@@ -35,6 +35,7 @@ pub use diagnostic::{Diagnostic, Report, Severity};
 pub use form::{FormField, parse_fields};
 pub use parse::parse;
 pub use render::{RenderError, Written, render_prompt, render_with, render_write};
+pub use suggest::nearest;
 use template::Template;
 pub use units::bytes as parse_bytes;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// The candidate nearest to `word`, if one is near enough to be what was meant.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Two thirds of the letters must be right; long words are not looked at, since nobody mistypes those.
     let length = word.chars().count();
     if length > 64 {

@@ -1,6 +1,7 @@
 //! What must hold: after every command ([`step`], [`choice`]), whenever a store comes up ([`check`]), and when nothing
 //! is left to collect ([`at_rest`]).
 
+mod alike;
 mod audit;
 mod authority;
 pub(crate) mod choice;
@@ -47,6 +48,7 @@ pub(crate) fn check(world: &mut World) -> Law {
 }
 
 fn check_all(world: &mut World, snapshot: &Snapshot) -> Law {
+    alike::check(world, snapshot)?;
     audit::check(world, snapshot)?;
     graph::check(world, snapshot)?;
     mail::check(snapshot)?;

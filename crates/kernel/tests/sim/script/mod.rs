@@ -20,7 +20,7 @@ use crate::laws::{self, Broken, Law};
 use crate::world::World;
 
 /// The names that agents choose. Few, so that they meet.
-pub(crate) const NAMES: [&str; 7] = ["a", "b", "c", "d", "dir", "box", "x"];
+pub(crate) const NAMES: [&str; 8] = ["a", "b", "c", "d", "dir", "box", "x", "\u{430}"];
 
 /// How many commands a script has, at least; the collection at its end comes on top.
 const COMMANDS: u64 = 205;

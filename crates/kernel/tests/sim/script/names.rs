@@ -121,6 +121,7 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
         _ => return rescue(world, actor),
     };
     if !world.random.one_in(6) {
+        let it = if world.random.one_in(8) { NameAct::Forced { act: Box::new(it) } } else { it };
         return act(world, actor, name(it));
     }
     let seen = world.seen.clone();

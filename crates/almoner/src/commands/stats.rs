@@ -1,0 +1,30 @@
+//! `almoner stats`.
+
+use super::acting::Acting;
+use super::output;
+use crate::cli::StatsArgs;
+use crate::control::client::unexpected;
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Ended, Exit};
+use crate::show::stats;
+
+/// `almoner stats`.
+///
+/// # Errors
+/// When the daemon cannot be reached.
+pub fn stats(acting: &Acting<'_>, args: &StatsArgs) -> Ended {
+    let since_ms = args.since.map(|ago| {
+        let ago = i64::try_from(ago.as_millis()).unwrap_or(i64::MAX);
+        crate::daemon::world::clock().saturating_sub(ago)
+    });
+    let stats = match acting.connect()?.ask(Request::Stats { since_ms })? {
+        Response::Stats(stats) => *stats,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json.json {
+        output::json(&stats::json(&stats))?;
+    } else {
+        output::listing(&stats::render(&stats))?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,75 @@
+//! What waits, told at the top of whatever a person does at a terminal.
+
+use std::io::{BufReader, IsTerminal as _};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use super::output;
+use crate::cli::Verb;
+use crate::control::frame;
+use crate::control::protocol::{Brought, Hello, Response, VERSION};
+use crate::place::Place;
+use crate::show::waiting::waiting;
+
+/// How long a person waits for this at most.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Tells how much waits, if a person looks, and the command is not one that shows it or answers it anyway. No daemon is
+/// started for that.
+pub fn tell(place: &Place, verb: &Verb) {
+    if !watched() || shows_it_itself(verb) {
+        return;
+    }
+    if let Some(line) = glance(place).and_then(|count| waiting(count, None)) {
+        output::note(&line);
+    }
+}
+
+/// Whether a person sees both streams, and neither is for a program.
+fn watched() -> bool {
+    std::io::stdout().is_terminal()
+        && std::io::stderr().is_terminal()
+        && !std::env::args_os().any(|argument| argument == "--json")
+}
+
+fn shows_it_itself(verb: &Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Inbox(_)
+            | Verb::Approve(_)
+            | Verb::Deny(_)
+            | Verb::Status(_)
+            | Verb::Daemon(_)
+            | Verb::Demo(_)
+            | Verb::Stop
+            | Verb::ModelHost { .. }
+    )
+}
+
+/// A connection, if there is one at once: a daemon that is behind with its callers is not waited for.
+fn connect(place: &Place) -> Option<UnixStream> {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(place.socket()).ok()?).ok()?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false).ok()?;
+    Some(stream)
+}
+
+/// What a daemon that listens says at its greeting. One that is stuck, old or not there says nothing.
+fn glance(place: &Place) -> Option<usize> {
+    let mut stream = connect(place)?;
+    let listener = rustix::net::sockopt::socket_peercred(&stream).ok()?;
+    if listener.uid != rustix::process::getuid() {
+        return None;
+    }
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_write_timeout(Some(PATIENCE)).ok()?;
+    let hello = Hello { version: VERSION, build: crate::BUILD.to_owned(), keys: Brought::new() };
+    frame::write(&mut stream, &hello).ok()?;
+    match frame::read(&mut BufReader::new(stream)).ok()? {
+        Some(Response::Welcome { waiting, .. }) => Some(waiting),
+        _ => None,
+    }
+}

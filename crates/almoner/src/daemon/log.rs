@@ -1,0 +1,13 @@
+//! What the daemon writes about itself: lines on standard error, which is `daemon.log` where a command has started it.
+
+use std::io::Write as _;
+
+use passable::visible_line;
+
+use super::world::clock;
+
+/// Writes a line. Nobody waits for it, and if it cannot be written it is lost.
+pub fn line(text: &str) {
+    let when = kernel::time::iso(clock());
+    let _ = writeln!(std::io::stderr().lock(), "{when} {}", visible_line(text));
+}

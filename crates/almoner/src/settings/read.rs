@@ -1,0 +1,224 @@
+//! From the text of `config.toml` to settings.
+
+use passable::visible_line;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use worker::definition::nearest;
+
+use super::{Notify, Settings};
+
+/// The most parts that a command may have.
+const PARTS: usize = 64;
+
+/// What may stand in braces in a command.
+pub(super) const PLACES: [&str; 3] = ["text", "number", "count"];
+
+/// What is wrong with the text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    /// In which line, from 1.
+    pub(super) line: Option<usize>,
+    /// What, in words that are safe to show.
+    pub(super) what: String,
+    /// What to do.
+    pub(super) help: String,
+}
+
+/// A text with the place of each thing in it.
+struct Text<'a>(&'a str);
+
+impl Text<'_> {
+    fn trouble(&self, at: usize, what: impl Into<String>, help: impl Into<String>) -> Trouble {
+        let before = self.0.as_bytes().iter().take(at);
+        let line = before.filter(|byte| **byte == b'\n').count() + 1;
+        Trouble { line: Some(line), what: what.into(), help: help.into() }
+    }
+
+    fn unknown(&self, at: usize, kind: &str, word: &str, known: &[&str]) -> Trouble {
+        let all: Vec<String> = known.iter().map(|known| format!("`{known}`")).collect();
+        let help = match nearest(word, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there is {}", all.join(", ")),
+        };
+        self.trouble(at, format!("unknown {kind} `{}`", visible_line(word)), help)
+    }
+}
+
+/// Reads settings; the first thing that is wrong is told.
+pub(super) fn parse(source: &str) -> Result<Settings, Trouble> {
+    let text = Text(source);
+    let table = DeTable::parse(source).map_err(|error| {
+        let what = format!("this is not TOML: {}", visible_line(error.message()));
+        let help = "docs/settings.md has an example";
+        match error.span() {
+            Some(span) => text.trouble(span.start, what, help),
+            None => Trouble { line: None, what, help: help.to_owned() },
+        }
+    })?;
+    let mut settings = Settings::default();
+    for (key, value) in table.get_ref() {
+        match key.get_ref().as_ref() {
+            "notify" => settings.notify = notify(&text, value)?,
+            other => return Err(text.unknown(key.span().start, "section", other, &["notify"])),
+        }
+    }
+    Ok(settings)
+}
+
+fn notify(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Option<Notify>, Trouble> {
+    let mut notify = None;
+    for (key, value) in table(text, value, "notify")? {
+        match key.get_ref().as_ref() {
+            "command" => notify = Some(Notify { command: command(text, value)? }),
+            other => return Err(text.unknown(key.span().start, "key", other, &["command"])),
+        }
+    }
+    Ok(notify)
+}
+
+fn table<'a, 'b>(
+    text: &Text<'_>,
+    value: &'a Spanned<DeValue<'b>>,
+    name: &str,
+) -> Result<&'a DeTable<'b>, Trouble> {
+    match value.get_ref() {
+        DeValue::Table(table) => Ok(table),
+        _ => Err(text.trouble(
+            value.span().start,
+            format!("`{name}` is a section"),
+            format!("write `[{name}]` on a line of its own, and what belongs to it below"),
+        )),
+    }
+}
+
+/// A program and its arguments.
+fn command(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Trouble> {
+    const SHAPE: &str = "write a list of texts: command = [\"notify-send\", \"Almoner\", \"{text}\"]";
+    let at = value.span().start;
+    let DeValue::Array(parts) = value.get_ref() else {
+        return Err(text.trouble(at, "`command` is a list: it goes to no shell", SHAPE));
+    };
+    if parts.is_empty() || parts.len() > PARTS {
+        let what = format!("a command has 1 to {PARTS} parts, not {}", parts.len());
+        return Err(text.trouble(at, what, SHAPE));
+    }
+    let mut command = Vec::new();
+    for part in parts.iter() {
+        let at = part.span().start;
+        let DeValue::String(word) = part.get_ref() else {
+            return Err(text.trouble(at, "a part of a command is a text", SHAPE));
+        };
+        if word.contains('\0') {
+            return Err(text.trouble(at, "a part of a command has no NUL", SHAPE));
+        }
+        if let Some(odd) = places(word).find(|place| !PLACES.contains(place)) {
+            return Err(text.unknown(at, "place", odd, &PLACES));
+        }
+        if command.is_empty() && (word.is_empty() || places(word).next().is_some()) {
+            return Err(text.trouble(at, "the first part is the program", SHAPE));
+        }
+        command.push(word.to_string());
+    }
+    Ok(command)
+}
+
+/// The words in braces.
+fn places(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|rest| {
+        let (word, _) = rest.split_once('}')?;
+        (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase())).then_some(word)
+    })
+}
+
+/// A part of a command with what is told in its places.
+pub(super) fn filled(part: &str, values: [&str; 3]) -> String {
+    let mut out = String::with_capacity(part.len());
+    let mut rest = part;
+    // What is put in is not looked at again.
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let place = after.split_once('}').and_then(|(word, behind)| {
+            let at = PLACES.iter().position(|place| *place == word)?;
+            Some((at, behind))
+        });
+        match place {
+            Some((at, behind)) => {
+                out.push_str(values[at]);
+                rest = behind;
+            }
+            None => {
+                out.push('{');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+impl Notify {
+    /// The command with what is told in its places.
+    pub fn filled(&self, text: &str, number: &str, count: &str) -> Vec<String> {
+        self.command.iter().map(|part| filled(part, [text, number, count])).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_right_is_read() {
+        for (text, expected) in [
+            ("", None),
+            ("# nothing\n", None),
+            ("[notify]\n", None),
+            ("[notify]\ncommand = [\"a\"]", Some("a")),
+            ("notify.command = [\n 'a', # it\n '{text} {x', '{}', '{A}',\n]", Some("a|{text} {x|{}|{A}")),
+        ] {
+            let settings = parse(text).unwrap_or_else(|trouble| panic!("{text:?}: {trouble:?}"));
+            let command = settings.notify.map(|notify| notify.command.join("|"));
+            assert_eq!(command.as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place_and_a_way_out() {
+        for (text, line, what, help) in [
+            ("\n[notfy]\n", 2, "unknown section `notfy`", "did you mean `notify`?"),
+            ("[a\u{202E}]", 1, "this is not TOML", "docs/settings.md"),
+            ("\"a\u{202E}\" = 1", 1, "unknown section `a\\u{202E}`", "there is `notify`"),
+            ("[notify]\n\ncomand = []", 3, "unknown key `comand`", "did you mean `command`?"),
+            ("notify = 3", 1, "`notify` is a section", "write `[notify]`"),
+            ("[notify]\ncommand = \"a b\"", 2, "it goes to no shell", "write a list"),
+            ("[notify]\ncommand = []", 2, "1 to 64 parts, not 0", "write a list"),
+            ("[notify]\ncommand = [\"a\",\n 3]", 3, "a part of a command is a text", "write a list"),
+            ("[notify]\ncommand = [\"{text}\"]", 2, "the first part is the program", "write a list"),
+            ("[notify]\ncommand = [\"a\", \"{txt}\"]", 2, "unknown place `txt`", "did you mean `text`?"),
+            ("[notify]\ncommand = [\"a\", \"{secret}\"]", 2, "unknown place", "there is `text`, `number`"),
+            ("[notify]\ncommand = [\"a\\u0000\"]", 2, "has no NUL", "write a list"),
+            ("[notify]\ncommand = [\"a\"]\ncommand = [\"b\"]", 3, "this is not TOML", "docs/settings.md"),
+        ] {
+            let trouble = parse(text).unwrap_err();
+            assert_eq!(trouble.line, Some(line), "{text:?}: {trouble:?}");
+            assert!(trouble.what.contains(what), "{text:?}: {trouble:?}");
+            assert!(trouble.help.contains(help), "{text:?}: {trouble:?}");
+        }
+        // However deep it is.
+        assert!(parse(&format!("a = {}", "[".repeat(20_000))).is_err());
+    }
+
+    #[test]
+    fn what_is_put_in_a_place_is_not_looked_at_again() {
+        let values = ["{count}", "7", "3"];
+        for (part, expected) in [
+            ("{text}", "{count}"),
+            ("{number}/{count}", "7/3"),
+            ("{ {text", "{ {text"),
+            ("{{count}}", "{3}"),
+            ("{other}", "{other}"),
+        ] {
+            assert_eq!(filled(part, values), expected, "{part}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What came of runs, in figures.
+
+use std::fmt::Write as _;
+
+use passable::visible_line;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+/// What came of runs, in figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Runs by where they stand.
+    pub runs: Runs,
+    /// What models were asked.
+    pub model: ModelCalls,
+    /// What became of calls of capabilities.
+    pub calls: Calls,
+    /// The rules that asked or refused most, the busiest first.
+    pub rules: Vec<Rule>,
+    /// What people were asked.
+    pub approvals: Approvals,
+    /// What came of telling a model why something was refused.
+    pub repairs: Repairs,
+}
+
+/// Runs by where they stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runs {
+    /// They have a result.
+    pub done: u64,
+    /// They have none.
+    pub failed: u64,
+    /// Somebody ended them.
+    pub cancelled: u64,
+    /// They wait for a person or for runs that they started.
+    pub waiting: u64,
+    /// Something outside stopped them.
+    pub stalled: u64,
+    /// They are at work.
+    pub working: u64,
+}
+
+impl Runs {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.done + self.failed + self.cancelled + self.waiting + self.stalled + self.working
+    }
+}
+
+/// What models were asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelCalls {
+    /// How often one answered.
+    pub calls: u64,
+    /// Tokens that they read.
+    pub input_tokens: u64,
+    /// Tokens that they wrote.
+    pub output_tokens: u64,
+    /// How long they took, in milliseconds.
+    pub ms: u64,
+}
+
+/// What became of calls of capabilities.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calls {
+    /// How many were proposed.
+    pub proposed: u64,
+    /// The gates let them begin.
+    pub allowed: u64,
+    /// A person was asked.
+    pub asked: u64,
+    /// The gates refused them.
+    pub denied: u64,
+    /// What a model wrote could not even be proposed.
+    pub rejected: u64,
+}
+
+/// How often a rule had something to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    /// The rule, as `gate/rule`.
+    pub rule: String,
+    /// Calls about which a person was asked, with this among the reasons.
+    pub asked: u64,
+    /// Calls that were refused, with this among the reasons.
+    pub denied: u64,
+}
+
+/// What people were asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approvals {
+    /// Calls that somebody approved.
+    pub approved: u64,
+    /// Calls that somebody refused.
+    pub denied: u64,
+    /// Calls that nobody has answered.
+    pub open: u64,
+    /// The median time until an answer, in milliseconds.
+    pub median_ms: Option<u64>,
+}
+
+/// What came of telling a model why something was refused. Counted in turns of the model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repairs {
+    /// Turns in which something was refused or rejected.
+    pub turns: u64,
+    /// Those of them after which all of it was done better.
+    pub repaired: u64,
+    /// Those of them about which nothing can be said yet.
+    pub open: u64,
+}
+
+impl Repairs {
+    /// The part that was repaired, of all about which something can be said.
+    pub fn rate(&self) -> Option<f64> {
+        let known = self.turns.saturating_sub(self.open);
+        (known > 0).then(|| self.repaired as f64 / known as f64)
+    }
+}
+
+/// The figures for programs.
+pub fn json(stats: &Stats) -> Json {
+    let mut json = serde_json::to_value(stats).unwrap_or_default();
+    json["version"] = json!(1);
+    json["repairs"]["rate"] = json!(stats.repairs.rate());
+    json
+}
+
+/// The figures for people.
+pub fn render(stats: &Stats) -> String {
+    let mut out = String::new();
+    let runs = &stats.runs;
+    let mut line = |name: &str, text: String| {
+        let _ = writeln!(out, "{name:<10} {text}");
+    };
+    let parts = [
+        (runs.done, "done"),
+        (runs.failed, "failed"),
+        (runs.cancelled, "cancelled"),
+        (runs.waiting, "waiting"),
+        (runs.stalled, "stalled"),
+        (runs.working, "at work"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    line("runs", format!("{}{parts}", runs.all()));
+    let model = &stats.model;
+    line(
+        "model",
+        format!(
+            "{}, {} tokens read, {} written, {}",
+            many(model.calls, "call"),
+            model.input_tokens,
+            model.output_tokens,
+            time(model.ms)
+        ),
+    );
+    let calls = &stats.calls;
+    line(
+        "calls",
+        format!(
+            "{} proposed: {} allowed, {} asked, {} refused; {} not even that",
+            calls.proposed, calls.allowed, calls.asked, calls.denied, calls.rejected
+        ),
+    );
+    let approvals = &stats.approvals;
+    let median = approvals.median_ms.map(|ms| format!("; half of the answers came within {}", time(ms)));
+    line(
+        "approvals",
+        format!(
+            "{} approved, {} denied, {} open{}",
+            approvals.approved,
+            approvals.denied,
+            approvals.open,
+            median.unwrap_or_default()
+        ),
+    );
+    let repairs = &stats.repairs;
+    let rate = repairs.rate().map(|rate| format!(", {:.0} %", rate * 100.0)).unwrap_or_default();
+    let open = match repairs.open {
+        0 => String::new(),
+        open => format!("; {open} not decided yet"),
+    };
+    line(
+        "repairs",
+        format!(
+            "{} of {} with a refusal{rate}{open}",
+            repairs.repaired,
+            many(repairs.turns.saturating_sub(repairs.open), "turn")
+        ),
+    );
+    for rule in &stats.rules {
+        line("rule", format!("{}: {} asked, {} refused", visible_line(&rule.rule), rule.asked, rule.denied));
+    }
+    out
+}
+
+fn many(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A time that a person reads.
+fn time(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..120_000 => format!("{:.1} s", ms as f64 / 1e3),
+        120_000..7_200_000 => format!("{} min", ms / 60_000),
+        7_200_000..172_800_000 => format!("{} h", ms / 3_600_000),
+        _ => format!("{} days", ms / 86_400_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_read_at_a_glance() {
+        let stats = Stats {
+            runs: Runs { done: 3, failed: 1, waiting: 2, ..Runs::default() },
+            model: ModelCalls { calls: 9, input_tokens: 12_000, output_tokens: 800, ms: 61_500 },
+            calls: Calls { proposed: 12, allowed: 7, asked: 3, denied: 2, rejected: 1 },
+            rules: vec![Rule { rule: "effects/commit\u{1B}[2K".to_owned(), asked: 3, denied: 0 }],
+            approvals: Approvals { approved: 2, denied: 1, open: 0, median_ms: Some(180_000) },
+            repairs: Repairs { turns: 4, repaired: 2, open: 1 },
+        };
+        insta::assert_snapshot!(render(&stats), @r"
+        runs       6: 3 done, 1 failed, 2 waiting
+        model      9 calls, 12000 tokens read, 800 written, 61.5 s
+        calls      12 proposed: 7 allowed, 3 asked, 2 refused; 1 not even that
+        approvals  2 approved, 1 denied, 0 open; half of the answers came within 3 min
+        repairs    2 of 3 turns with a refusal, 67 %; 1 not decided yet
+        rule       effects/commit\u{1B}[2K: 3 asked, 0 refused
+        ");
+        assert_eq!(json(&stats)["repairs"]["rate"], 2.0 / 3.0);
+        insta::assert_snapshot!(render(&Stats::default()), @r"
+        runs       0
+        model      0 calls, 0 tokens read, 0 written, 0 ms
+        calls      0 proposed: 0 allowed, 0 asked, 0 refused; 0 not even that
+        approvals  0 approved, 0 denied, 0 open
+        repairs    0 of 0 turns with a refusal
+        ");
+        assert_eq!(json(&Stats::default())["repairs"]["rate"], Json::Null);
+    }
+}

@@ -1,0 +1,17 @@
+//! How much waits for a person, in one line.
+
+use kernel::MessageNumber;
+
+/// How far is counted: whoever has that many looks at them, not at their number.
+pub const MOST: usize = 100;
+
+/// The line, without its end; `None` if nothing waits. `only` is the message, if there is one.
+pub fn waiting(count: usize, only: Option<MessageNumber>) -> Option<String> {
+    Some(match (count, only) {
+        (0, _) => return None,
+        (1, Some(number)) => format!("1 thing waits for you: almoner inbox {number}"),
+        (1, None) => "1 thing waits for you: almoner inbox".to_owned(),
+        (MOST.., _) => format!("{MOST} things or more wait for you: almoner inbox"),
+        (count, _) => format!("{count} things wait for you: almoner inbox"),
+    })
+}

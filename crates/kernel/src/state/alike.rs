@@ -1,0 +1,62 @@
+//! Names that look like others, as one command sees them.
+//!
+//! What one naming costs does not grow with the directory: one look at the name that is the skeleton itself, one at the
+//! rows of other names with this skeleton. Names that a store had before there were such rows have none; only those that
+//! are their own skeleton are found, and the others from the next time on that they are given.
+
+use crate::alike;
+use crate::command::Fault;
+use crate::id::FormulaId;
+use crate::table;
+use crate::txn::{Owner, Table};
+
+use super::State;
+use super::names::Spot;
+
+impl State<'_> {
+    /// Refuses a name that looks like another one in the same directory, unless a person insists on it.
+    pub(super) fn expect_unlike(&mut self, spot: &Spot) -> Result<(), Fault> {
+        if self.forced {
+            return Ok(());
+        }
+        match self.look_alike(spot)? {
+            None => Ok(()),
+            Some(other) => {
+                Err(Fault::LooksLike { name: alike::spelled(&spot.name), other: alike::spelled(&other) })
+            }
+        }
+    }
+
+    fn look_alike(&mut self, spot: &Spot) -> Result<Option<String>, Fault> {
+        let skeleton = alike::skeleton(&spot.name);
+        if skeleton != spot.name {
+            let plain = Spot { name: skeleton.clone(), ..spot.clone() };
+            if self.leaving.as_ref() != Some(&plain) && self.named(&plain)?.is_some() {
+                return Ok(Some(skeleton));
+            }
+        }
+        // The name itself and one that goes may be among them, so a third says all that there is to say.
+        let first = alike::rows(&spot.store, &skeleton);
+        let found = self.txn.range(Table::Meta, &spot.owner, &first, &table::behind(&first), 3, false)?;
+        let names =
+            found.into_iter().filter_map(|(key, _)| String::from_utf8(key[first.len()..].to_vec()).ok());
+        let leaving = self.leaving.as_ref().filter(|at| at.store == spot.store).map(|at| at.name.clone());
+        Ok(names.into_iter().find(|name| *name != spot.name && Some(name) != leaving.as_ref()))
+    }
+
+    /// Notes what a name looks like, for those that come later.
+    pub(super) fn note_look(&mut self, spot: &Spot) -> Result<(), Fault> {
+        if let Some(key) = alike::row(&spot.store, &spot.name) {
+            table::save(self.txn, Table::Meta, &spot.owner, &key, &true, None)?;
+        }
+        Ok(())
+    }
+
+    /// The name goes, and with it what it looked like.
+    pub(crate) fn forget_look(&mut self, store: &FormulaId, owner: &Owner, name: &str) -> Result<(), Fault> {
+        if let Some(key) = alike::row(store, name) {
+            self.txn.delete(Table::Meta, owner, &key)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,32 @@
+//! What names look like is noted just for those that are there.
+
+use std::collections::BTreeSet;
+
+use kernel::alike;
+use kernel::txn::Table;
+use kernel::{FormulaId, id::BlobHash};
+
+use crate::world::World;
+
+use super::snapshot::{Snapshot, number};
+use super::{Law, expect};
+
+pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
+    let mut expected = BTreeSet::new();
+    for (owner, store, name, _) in &snapshot.names {
+        // The key does not depend on the node.
+        let store = FormulaId { number: *store, node: BlobHash([0; 32]).0 };
+        expected.extend(alike::row(&store, name).map(|key| [&owner[..], &key].concat()));
+    }
+    let noted: BTreeSet<Vec<u8>> = world
+        .store
+        .rows(Table::Meta)
+        .filter(|(place, _)| place[32..].starts_with(alike::LOOK))
+        .map(|(place, _)| place.to_vec())
+        .collect();
+    expect(noted == expected, "looks-are-noted-with-names", || {
+        let odd =
+            noted.symmetric_difference(&expected).next().map(|key| number(&key[32 + alike::LOOK.len()..]));
+        format!("{} noted, {} expected, of {:?}", noted.len(), expected.len(), odd.map(|n| n[0]))
+    })
+}
