@@ -9,6 +9,7 @@
 
 mod agents;
 mod approvals;
+mod attacks;
 mod backup;
 mod bad_input;
 mod bytes;
@@ -23,3 +24,4 @@ mod journey;
 mod load;
 mod starting;
 mod terminal;
+mod wire;
