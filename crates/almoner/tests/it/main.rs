@@ -22,6 +22,7 @@ mod home;
 mod hosts;
 mod journey;
 mod load;
+mod races;
 mod starting;
 mod terminal;
 mod wire;
