@@ -15,6 +15,7 @@ mod bad_input;
 mod bytes;
 mod closing;
 mod crash;
+mod crash_asked;
 mod endo;
 mod gateway;
 mod holding;
