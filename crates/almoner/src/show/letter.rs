@@ -65,7 +65,7 @@ pub fn render(view: &LetterView, columns: usize) -> String {
             let text = format!("a value ({}); `adopt` gives it a name of yours", value.short());
             lines::write(&mut out, Marks { first: "    ", next: "    ", on: ON }, &text, columns);
         }
-        Body::Approval { .. } | Body::Command { .. } => {
+        Body::Approval { .. } | Body::Doubt { .. } | Body::Command { .. } => {
             words(&mut out, "says", &summary(body), columns);
         }
         Body::Release { gives, .. } => {
@@ -182,6 +182,9 @@ pub fn next(view: &LetterView, agent: Option<&str>) -> Option<String> {
         Body::EvalRequest { .. } | Body::Approval { .. } | Body::Release { .. } => {
             format!("`{almoner} approve {number}` or `{almoner} deny {number} -r WHY`")
         }
+        Body::Doubt { .. } => {
+            format!("`{almoner} happened {number} yes` or `{almoner} happened {number} no`")
+        }
         Body::Package { .. } | Body::Value { .. } | Body::Command { .. } => return None,
     })
 }
@@ -220,6 +223,7 @@ pub fn summary(body: &Body) -> String {
         }
         Body::Value { .. } => "a value".to_owned(),
         Body::Approval { run, entries } => format!("{run} asks about {}", entries.len()),
+        Body::Doubt { run, entry } => format!("{run} asks whether {} happened", entry.proposal),
         Body::Release { gives, .. } => format!("a result is withheld: it would give away {}", listed(gives)),
         Body::Command { text, .. } => text.visible_line().into_owned(),
     }
