@@ -17,6 +17,7 @@ mod closing;
 mod crash;
 mod crash_asked;
 mod endo;
+mod findings;
 mod gateway;
 mod holding;
 mod home;

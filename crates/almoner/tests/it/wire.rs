@@ -11,12 +11,15 @@ use crate::home::Home;
 /// How long an answer may take. Whoever waits longer waits for nothing.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The version of the control protocol.
+pub(crate) const VERSION: u32 = 5;
+
 /// What the end of a connection is heard as.
 pub(crate) const CLOSED: &str = "(closed)";
 
 /// What a client of this version says first.
 pub(crate) fn hello() -> Json {
-    json!({ "version": 4, "build": "test", "keys": {} })
+    json!({ "version": VERSION, "build": "test", "keys": {} })
 }
 
 /// One connection to `control.sock`.

@@ -48,10 +48,12 @@ pub(super) fn lay_out(scene: &Scene) -> Home {
     home
 }
 
-/// Text in which the folder's own path, or half a megabyte, stands where the file says so.
+/// Text in which the folder's own path, the protocol's version, or half a megabyte stands where the file says so.
 pub(super) fn placed(home: &Home, text: &str) -> String {
     let long = if text.contains("$LONG") { "INVOICE ".repeat(60_000) } else { String::new() };
-    text.replace("$WORK", &home.work().display().to_string()).replace("$LONG", &long)
+    text.replace("$WORK", &home.work().display().to_string())
+        .replace("$VERSION", &wire::VERSION.to_string())
+        .replace("$LONG", &long)
 }
 
 /// Does all of it, and lets what can go on go on.
