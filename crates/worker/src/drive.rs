@@ -517,11 +517,16 @@ impl Driver<'_> {
 /// changed meanwhile, or the file system could not.
 fn nothing_written(completion: &Completion) -> &'static str {
     match completion {
-        Completion::Refused(findings) if findings.iter().any(|f| f.rule == "dir/changed") => "conflict/write",
+        Completion::Refused(findings) if findings.iter().any(|f| CHANGED.contains(&f.rule.as_str())) => {
+            "conflict/write"
+        }
         Completion::Refused(_) => "denied/write",
         Completion::Done { .. } | Completion::Failed(_) => "write/failed",
     }
 }
+
+/// The rules of findings that say that something is not what it was when it was shown.
+const CHANGED: [&str; 2] = ["dir/changed", "approval/stale"];
 
 /// Whether an effect failed because of something outside that a person can put right; nothing has happened then.
 fn can_be_mended(finding: &Finding) -> bool {

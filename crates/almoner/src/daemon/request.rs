@@ -1,25 +1,18 @@
 //! Requests and their answers.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
 use kernel::command::{Act, AnswerApproval, Choice, Reply};
-use kernel::message::Body;
-use kernel::proposal::{Finding, Proposal};
-use kernel::run::{Entry, State};
-use kernel::{FormulaId, HostRun, MessageNumber, RunNumber, StepRef, query, table};
-use passable::{Untrusted, visible_line};
+use kernel::run::State;
+use kernel::{FormulaId, HostRun, RunNumber};
+use passable::visible_line;
 use store::BackupError;
-use worker::World as _;
 
 use super::desk::Desk;
-use super::world::Daemon;
 use super::{agents, audit, card, listing, look, passes, start_run, why, world};
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
-use crate::show::card::{Card, CardEntry};
-use crate::show::value;
 
 /// Answers one request of a client who brought these keys along. `desk` is that of the store's own host.
 ///

@@ -82,7 +82,9 @@ pub fn render(view: &LetterView, columns: usize) -> String {
     }
     for answer in letter.mail.answers.values() {
         match answer {
-            Answer::Approved { .. } => out.push_str("    ✓ answered\n"),
+            Answer::Approved { .. } | Answer::Happened { .. } | Answer::Repeat { .. } => {
+                out.push_str("    ✓ answered\n");
+            }
             Answer::Denied { reason, .. } => {
                 lines::write(
                     &mut out,

@@ -10,6 +10,7 @@
 mod agents;
 mod approvals;
 mod attacks;
+mod audit;
 mod backup;
 mod bad_input;
 mod bytes;
