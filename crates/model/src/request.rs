@@ -1,5 +1,6 @@
 //! What is asked of a model: one [`Request`] holds everything that determines the answer.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -106,6 +107,16 @@ impl Message {
     }
 }
 
+/// The content of a tool result for protocols that have no flag for failure. Data is left as it is, so that a model and
+/// everything on the way can read it; text is marked.
+pub(crate) fn marked(content: &str, is_error: bool) -> Cow<'_, str> {
+    let is_data = || serde_json::from_str::<serde_json::Map<String, Value>>(content).is_ok();
+    match is_error && !is_data() {
+        true => Cow::Owned(format!("error: {content}")),
+        false => Cow::Borrowed(content),
+    }
+}
+
 /// A tool as the model sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
@@ -174,6 +185,19 @@ mod tests {
         assert_eq!(a.hash().len(), 64);
         assert_ne!(a.hash(), Request { max_tokens: 7, ..a.clone() }.hash());
         assert_ne!(a.hash(), Request { worker: "w".into(), ..a.clone() }.hash());
+    }
+
+    #[test]
+    fn a_failure_is_marked_unless_it_is_data() {
+        for (content, is_error, expected) in [
+            ("no", true, "error: no"),
+            ("no", false, "no"),
+            (r#"{"refused":[]}"#, true, r#"{"refused":[]}"#),
+            (r#"{"refused":[]"#, true, r#"error: {"refused":[]"#),
+            ("[]", true, "error: []"),
+        ] {
+            assert_eq!(marked(content, is_error), expected);
+        }
     }
 
     #[test]

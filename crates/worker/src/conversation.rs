@@ -149,7 +149,7 @@ fn results(messages: &mut Vec<Message>, fold: &Fold, turn: &Turn, reply: &Reply)
             Some(Handled::Proposed(step)) => match fold.calls.get(step).and_then(|c| c.completion.as_ref()) {
                 Some(Completion::Done { value, .. }) => (text(value), false),
                 Some(Completion::Refused(findings)) => (told(findings), true),
-                Some(Completion::Failed(finding)) => (told(std::slice::from_ref(finding)), true),
+                Some(Completion::Failed(finding)) => (said(FAILED, std::slice::from_ref(finding)), true),
                 None => return Err(internal("a call of an earlier turn has no outcome")),
             },
             None => return Err(internal("a call of an earlier turn was never judged")),
@@ -170,5 +170,12 @@ fn text(value: &Value) -> String {
 
 /// Findings as a model reads them: machine-readable, with what would have been right.
 fn told(findings: &[Finding]) -> String {
-    serde_json::to_string(&json!({ "refused": findings })).unwrap_or_default()
+    said("refused", findings)
+}
+
+/// What a model is told of a call that was made and came to nothing.
+const FAILED: &str = "failed";
+
+fn said(what: &str, findings: &[Finding]) -> String {
+    serde_json::to_string(&json!({ what: findings })).unwrap_or_default()
 }

@@ -9,6 +9,7 @@ use kernel::{MessageNumber, RunNumber, StepRef};
 use passable::{Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
+use super::journal::finding_line;
 use super::lines::{self, Marks};
 
 /// A card of more lines than this does not stay on the screen as a whole.
@@ -173,8 +174,8 @@ impl CardEntry {
             lines::write(out, Marks::each("    ! "), &text, columns);
         }
         for finding in &self.findings {
-            let text = format!("{} [{}]", visible_line(&finding.message), visible_line(&finding.rule));
-            lines::write(out, Marks::each("    · "), &text, columns);
+            // The words that the model is told, too.
+            lines::write(out, Marks::each("    · "), &finding_line(finding), columns);
         }
         match &self.answer {
             Some(Answer::Approved { for_run, .. }) => {

@@ -1,5 +1,6 @@
 //! Journals in a terminal.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use kernel::proposal::{Decision, Finding};
@@ -47,6 +48,8 @@ pub fn render(run: &Run, steps: &[Step]) -> String {
         run.used.input_tokens,
         run.used.output_tokens
     );
+    // What a gate has said of a call is not said once more when the call is refused for it.
+    let mut shown: BTreeMap<u64, &[Finding]> = BTreeMap::new();
     for step in steps {
         let _ = writeln!(
             out,
@@ -56,7 +59,11 @@ pub fn render(run: &Run, steps: &[Step]) -> String {
             step.entry.name(),
             visible_line(&detail(&step.entry))
         );
-        for finding in findings(&step.entry) {
+        let (about, found) = findings(&step.entry);
+        if about.is_some_and(|about| shown.insert(about, found) == Some(found)) {
+            continue;
+        }
+        for finding in found {
             let _ = writeln!(out, "      · {}", finding_line(finding));
         }
     }
@@ -66,6 +73,9 @@ pub fn render(run: &Run, steps: &[Step]) -> String {
 /// A finding in one line.
 pub fn finding_line(finding: &Finding) -> String {
     let mut line = format!("{} [{}]", visible_line(&finding.message), visible_line(&finding.rule));
+    if let Some(at) = &finding.at {
+        let _ = write!(line, " at {}", visible_line(at));
+    }
     if let Some(example) = &finding.counter_example {
         let _ = write!(line, " got {}", visible_line(example));
     }
@@ -75,12 +85,18 @@ pub fn finding_line(finding: &Finding) -> String {
     line
 }
 
-fn findings(entry: &Entry) -> &[Finding] {
+/// What a step has found, and about which proposal.
+fn findings(entry: &Entry) -> (Option<u64>, &[Finding]) {
     match entry {
-        Entry::Judged { verdict, .. } => &verdict.findings,
-        Entry::Rejected { findings, .. } => findings,
-        Entry::Completed { completion: Completion::Failed(finding), .. } => std::slice::from_ref(finding),
-        _ => &[],
+        Entry::Judged { proposal, verdict, .. } => (Some(*proposal), &verdict.findings),
+        Entry::Rejected { findings, .. } => (None, findings),
+        Entry::Completed { proposal, completion: Completion::Failed(finding) } => {
+            (Some(*proposal), std::slice::from_ref(finding))
+        }
+        Entry::Completed { proposal, completion: Completion::Refused(findings) } => {
+            (Some(*proposal), findings)
+        }
+        _ => (None, &[]),
     }
 }
 

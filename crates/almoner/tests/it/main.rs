@@ -9,18 +9,23 @@
 
 mod agents;
 mod approvals;
+mod attacks;
 mod audit;
 mod backup;
 mod bad_input;
 mod bytes;
 mod closing;
 mod crash;
+mod crash_asked;
 mod endo;
+mod findings;
 mod gateway;
 mod holding;
 mod home;
 mod hosts;
 mod journey;
 mod load;
+mod races;
 mod starting;
 mod terminal;
+mod wire;

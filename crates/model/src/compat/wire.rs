@@ -1,11 +1,13 @@
 //! The chat-completions protocol: requests as JSON, answers from JSON, whole or in deltas.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::ModelError;
 use crate::reply::{MalformedCall, Reply, Stop, Usage};
-use crate::request::{Call, Message, Request};
+use crate::request::{Call, Message, Request, marked};
 
 /// More calls than this in one reply are not taken.
 const MOST_CALLS: usize = 256;
@@ -113,9 +115,7 @@ fn message(message: &Message) -> Value {
             json!({"role": "assistant", "content": content, "tool_calls": calls})
         }
         Message::ToolResult { id, content, is_error, .. } => {
-            // The protocol has no flag for failure.
-            let content = if *is_error { format!("error: {content}") } else { content.clone() };
-            json!({"role": "tool", "tool_call_id": id, "content": content})
+            json!({"role": "tool", "tool_call_id": id, "content": marked(content, *is_error)})
         }
     }
 }
@@ -283,8 +283,13 @@ impl Assembly {
             return Err(ModelError::Filtered);
         }
         let mut reply = Reply { text: self.text, usage: self.usage, ..Reply::default() };
+        let mut ids = BTreeSet::new();
         for (i, call) in self.calls.into_iter().enumerate() {
-            let id = if call.id.is_empty() { format!("call_{turn}_{i}") } else { call.id };
+            // What is told of one call must not be taken for what is told of another.
+            let id = match call.id {
+                id if !id.is_empty() && ids.insert(id.clone()) => id,
+                _ => format!("call_{turn}_{i}"),
+            };
             let name = call.name;
             let text = call.arguments.trim();
             let parsed = if text.is_empty() { Ok(json!({})) } else { serde_json::from_str(text) };
@@ -367,6 +372,17 @@ mod tests {
         let reply = assemble(&[json!({"choices": [{"message": {"content": null, "tool_calls": both}}]})]);
         let ids: Vec<_> = reply.calls.iter().map(|c| (c.id.as_str(), c.name.as_str())).collect();
         assert_eq!(ids, [("call_3_0", "x"), ("call_3_1", "y")]);
+    }
+
+    #[test]
+    fn two_calls_under_one_id_are_told_apart() {
+        let reply = assemble(&[
+            call(json!({"index": 0, "id": "a", "function": {"name": "x", "arguments": "{}"}})),
+            call(json!({"index": 1, "id": "a", "function": {"name": "y", "arguments": "{}"}})),
+            call(json!({"index": 2, "id": "b", "function": {"name": "z", "arguments": "{"}})),
+        ]);
+        let ids: Vec<_> = reply.calls.iter().map(|c| c.id.as_str()).collect();
+        assert_eq!((ids, reply.malformed[0].id.as_str()), (vec!["a", "call_3_1"], "b"));
     }
 
     #[test]

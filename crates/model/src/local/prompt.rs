@@ -8,7 +8,7 @@ use toktrie::TokenId;
 
 use super::grammar;
 use super::vocabulary::Vocabulary;
-use crate::request::{Call, Message, Request};
+use crate::request::{Call, Message, Request, marked};
 
 /// The tokens of the whole conversation, up to where the model's answer begins.
 pub(super) fn tokens(request: &Request, vocabulary: &Vocabulary) -> Vec<TokenId> {
@@ -31,8 +31,8 @@ fn turns(request: &Request) -> Vec<(&'static str, String)> {
     for message in &request.messages {
         if let Message::ToolResult { content, is_error, .. } = message {
             // Results of one turn's calls go together, in the user's place.
-            let label = if *is_error { "error: " } else { "" };
-            results.push(format!("<tool_response>\n{label}{content}\n</tool_response>"));
+            let content = marked(content, *is_error);
+            results.push(format!("<tool_response>\n{content}\n</tool_response>"));
             continue;
         }
         if !results.is_empty() {

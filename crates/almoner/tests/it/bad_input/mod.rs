@@ -13,7 +13,7 @@ mod models;
 mod namespace;
 mod place;
 mod provider;
-mod server;
+pub(crate) mod server;
 mod store;
 mod terminal;
 mod workers;

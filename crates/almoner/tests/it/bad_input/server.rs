@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 /// What the server sends for one request, byte for byte.
-pub(super) type Answer = Vec<u8>;
+pub(crate) type Answer = Vec<u8>;
 
 /// A server. It lives until the test's process ends.
-pub(super) struct Server {
+pub(crate) struct Server {
     port: u16,
     requests: Arc<Mutex<Vec<Value>>>,
     keys: Arc<Mutex<Vec<Option<String>>>>,
@@ -18,7 +18,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Answers the requests one after the other with what `answer` gives for each: its number from 0, and its body.
-    pub(super) fn start(mut answer: impl FnMut(usize, &Value) -> Answer + Send + 'static) -> Server {
+    pub(crate) fn start(mut answer: impl FnMut(usize, &Value) -> Answer + Send + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -43,27 +43,27 @@ impl Server {
     }
 
     /// Gives these answers in turn, the last one for ever.
-    pub(super) fn saying(answers: Vec<Answer>) -> Server {
+    pub(crate) fn saying(answers: Vec<Answer>) -> Server {
         Server::start(move |number, _| answers[number.min(answers.len() - 1)].clone())
     }
 
     /// Its address.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
     /// What stands after `-m`.
-    pub(super) fn model(&self) -> String {
+    pub(crate) fn model(&self) -> String {
         format!("compat:{}#small", self.url())
     }
 
     /// The keys that came with the requests so far.
-    pub(super) fn keys(&self) -> Vec<Option<String>> {
+    pub(crate) fn keys(&self) -> Vec<Option<String>> {
         self.keys.lock().unwrap().clone()
     }
 
     /// The bodies of the requests so far.
-    pub(super) fn requests(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         self.requests.lock().unwrap().clone()
     }
 }
@@ -95,14 +95,14 @@ fn read(stream: &TcpStream) -> Option<(Value, Option<String>)> {
 }
 
 /// An answer with a status, further header lines, and a body.
-pub(super) fn status(status: &str, headers: &str, body: &str) -> Answer {
+pub(crate) fn status(status: &str, headers: &str, body: &str) -> Answer {
     let length = body.len();
     format!("HTTP/1.1 {status}\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n{body}")
         .into_bytes()
 }
 
 /// A stream of events that ends where the connection does.
-pub(super) fn events(chunks: &[Value], done: bool) -> Answer {
+pub(crate) fn events(chunks: &[Value], done: bool) -> Answer {
     let mut body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
     if done {
         body += "data: [DONE]\n\n";
@@ -111,26 +111,26 @@ pub(super) fn events(chunks: &[Value], done: bool) -> Answer {
 }
 
 /// The same from its text.
-pub(super) fn raw_events(body: &str) -> Answer {
+pub(crate) fn raw_events(body: &str) -> Answer {
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}")
         .into_bytes()
 }
 
 /// The whole answer `text`.
-pub(super) fn says(text: &str) -> Answer {
+pub(crate) fn says(text: &str) -> Answer {
     let finish = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
     events(&[json!({"choices": [{"delta": {"content": text}}]}), finish], true)
 }
 
 /// A call of one tool, its arguments as the model wrote them.
-pub(super) fn calls(tool: &str, arguments: &str) -> Answer {
+pub(crate) fn calls(tool: &str, arguments: &str) -> Answer {
     let call = json!({"index": 0, "id": "c1", "function": {"name": tool, "arguments": arguments}});
     let finish = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
     events(&[json!({"choices": [{"delta": {"tool_calls": [call]}}]}), finish], true)
 }
 
 /// A whole answer that calls one tool, and what the server says that it cost.
-pub(super) fn costs(tool: &str, arguments: &str, tokens: u64) -> Answer {
+pub(crate) fn costs(tool: &str, arguments: &str, tokens: u64) -> Answer {
     let call = json!({"id": "c1", "type": "function", "function": {"name": tool, "arguments": arguments}});
     let body = json!({
         "choices": [{"message": {"role": "assistant", "tool_calls": [call]}, "finish_reason": "tool_calls"}],

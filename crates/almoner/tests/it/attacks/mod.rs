@@ -1,0 +1,102 @@
+//! The corpus of attacks on approvals and the protocol: `tests/attacks`, one file each.
+//!
+//! Every file names what it tries, what can be seen from the outside if that has succeeded, and a control: the same
+//! attempt without what protects. An attack whose control fails shows nothing, so both must come out as they should.
+
+mod file;
+mod loose;
+mod scene;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use file::Attack;
+
+/// Where the attacks come from. Each must have some.
+const SOURCES: [&str; 12] = [
+    "passepartout-5.1",
+    "passepartout-5.2",
+    "passepartout-5.3",
+    "passepartout-5.4",
+    "passepartout-5.5",
+    "passepartout-5.6",
+    "passepartout-5.7",
+    "passepartout-5.8",
+    "spoofed-consent",
+    "spoofed-card",
+    "wrong-answer",
+    "wrong-answerer",
+];
+
+/// Fewer attempts than this and some have been lost.
+const ATTEMPTS: usize = 390;
+
+fn corpus() -> Vec<Attack> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/attacks");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let asked = std::env::var("ALMONER_ATTACK").ok();
+    let wanted = |path: &&std::path::PathBuf| {
+        asked.as_ref().is_none_or(|part| path.display().to_string().contains(part))
+    };
+    paths.iter().filter(wanted).flat_map(|path| Attack::read(path)).collect()
+}
+
+/// What is wrong with how an attack came out, if anything is.
+fn judged(attack: &Attack) -> Result<(), String> {
+    let after = scene::play(&attack.scene, &attack.steps).map_err(|e| format!("it was not tried: {e}"))?;
+    if after.shows(&attack.success) {
+        return Err(format!("it SUCCEEDED: {:?}\n{}", attack.success, after.heard));
+    }
+    drop(after);
+    let control = match attack.unprotected() {
+        Some((scene, steps)) => {
+            scene::play(&scene, &steps).map_err(|e| format!("its control was not tried: {e}"))?
+        }
+        None => loose::play(&attack.scene),
+    };
+    match control.shows(&attack.success) {
+        true => Ok(()),
+        false => Err(format!("its control fails as well: {:?}\n{}", attack.success, control.heard)),
+    }
+}
+
+#[test]
+fn every_attack_comes_to_nothing_and_succeeds_without_what_protects() {
+    let corpus = corpus();
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(attack) = corpus.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let outcome = std::panic::catch_unwind(|| judged(attack));
+                    let outcome = outcome.unwrap_or_else(|_| Err("it was not tried: see above".to_owned()));
+                    assert!(
+                        done.lock().unwrap().insert(&attack.id, (attack, outcome)).is_none(),
+                        "{}",
+                        attack.id
+                    );
+                }
+            });
+        }
+    });
+    let done = done.into_inner().unwrap();
+    println!("| attack | from | tries | outcome |\n| --- | --- | --- | --- |");
+    for (id, (attack, outcome)) in &done {
+        let outcome = outcome.as_ref().map_or("FAILED", |()| "came to nothing; its control succeeds");
+        println!("| {id} | {} | {} | {outcome} |", attack.from, attack.tries);
+    }
+    let failed: Vec<String> = done
+        .iter()
+        .filter_map(|(id, (_, outcome))| Some(format!("{id}: {}", outcome.as_ref().err()?)))
+        .collect();
+    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), done.len(), failed.join("\n\n"));
+    assert_eq!(done.len(), corpus.len(), "an attack was not made");
+    if std::env::var_os("ALMONER_ATTACK").is_none() {
+        let from: BTreeSet<&str> = corpus.iter().map(|attack| attack.from.as_str()).collect();
+        assert_eq!(from, BTreeSet::from(SOURCES), "where attacks come from");
+        assert!(corpus.len() >= ATTEMPTS, "only {} attempts", corpus.len());
+    }
+}
