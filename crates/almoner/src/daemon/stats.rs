@@ -167,7 +167,7 @@ impl Journal {
                 };
                 self.turn.push((None, call, Some(true)));
             }
-            Entry::Proposed { site, proposal, fingerprint } => {
+            Entry::Proposed { site, proposal, fingerprint, .. } => {
                 sums.stats.calls.proposed += 1;
                 match site {
                     CallSite::Turn { .. } => {
