@@ -18,6 +18,7 @@ pub mod secrets;
 pub mod serve;
 pub mod start_run;
 pub mod sweeper;
+pub mod timekeeper;
 pub mod tree;
 pub mod why;
 pub mod world;
