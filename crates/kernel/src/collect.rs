@@ -118,6 +118,20 @@ pub fn suspects(txn: &mut dyn ReadTxn, at_most: usize) -> Result<usize, StoreFau
     Ok(waiting + busy)
 }
 
+/// The key under which stands that a directory of the daemon's own is of a formula that was collected.
+fn gone_key(id: &FormulaId) -> Vec<u8> {
+    [b"gone ", &id.number[..]].concat()
+}
+
+/// Whether the formula was a directory of the daemon's own and was collected here: what is in it belongs to nobody. A
+/// store that was put back to an older state does not say so of what was made later.
+///
+/// # Errors
+/// When the store fails.
+pub fn is_gone(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<bool, StoreFault> {
+    Ok(txn.get(Table::Meta, &NOBODY, &gone_key(id))?.is_some())
+}
+
 /// Whether there is anything to do at this time.
 pub fn is_due(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<bool, StoreFault> {
     Ok(suspects(txn, 1)? > 0 || ended(txn, now_ms)?.is_some())
@@ -323,6 +337,11 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
         Formula::Grant { holder, .. } => {
             // The grant's row stays: it is a record of what was allowed.
             state.unhold(&Number(holder.number), id, b"g", b"")?;
+            Ok(true)
+        }
+        Formula::Scratch { .. } => {
+            // Whoever has the directory reads this after a crash as well.
+            state.txn.put(Table::Meta, &NOBODY, &gone_key(id), MARK, None)?;
             Ok(true)
         }
         Formula::Timer { owner, .. } => {

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use kernel::BlobHash;
 use kernel::txn::StoreFault;
@@ -186,7 +187,18 @@ impl Blobs {
 
     /// As long as this is there, nothing that is put stays without being named and is removed for that.
     pub fn hold(&self) -> Hold {
-        self.marks.hold()
+        self.marks.hold(None)
+    }
+
+    /// The same for somebody who may hang: once nothing has moved for so long ([`Hold::moves`]), a sweep does not wait
+    /// any more, and what was put must not be named ([`Hold::has_lapsed`]).
+    pub fn hold_within(&self, patience: Duration) -> Hold {
+        self.marks.hold(Some(patience))
+    }
+
+    /// The bytes of a blob, as they are: nothing is verified.
+    pub(crate) fn raw(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {
+        fs::read(self.path(hash)).map_err(|e| self.missing(hash, e))
     }
 
     pub(crate) fn marks(&self) -> &Arc<Marks> {

@@ -94,7 +94,13 @@ fn verify(blobs: &Blobs, findings: &mut Vec<Finding>) -> Result<u64, StoreFault>
             Ok(_) => {}
             Err(BlobError::Corrupt { path }) => findings.push(Finding {
                 path,
-                problem: "its bytes are not the ones that were stored".into(),
+                // A sweep goes by what a list still says, so this is the one to mend first.
+                problem: match blobs.begins_with(&hash, crate::TREE, 16).unwrap_or(false) {
+                    true => {
+                        "the list of what is in a tree is damaged: what it no longer names is not kept".into()
+                    }
+                    false => "its bytes are not the ones that were stored".into(),
+                },
                 remedy: "Restore it from a backup, or store the original again.".into(),
             }),
             // It was removed since it was listed.

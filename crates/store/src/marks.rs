@@ -29,8 +29,8 @@ struct State {
     /// When each was put last.
     put: HashMap<BlobHash, Instant>,
     forget_at: usize,
-    /// Since when somebody holds on to what is put.
-    holds: BTreeMap<u64, Instant>,
+    /// Who holds on to what is put.
+    holds: BTreeMap<u64, Held>,
     next: u64,
     /// How many want that nothing at all goes.
     frozen: usize,
@@ -40,10 +40,22 @@ struct State {
     marked: Vec<BlobHash>,
 }
 
+/// Somebody who holds on to what is put.
+struct Held {
+    /// Since when.
+    since: Instant,
+    /// When there was a sign of progress last.
+    moved: Instant,
+    /// How long it is waited for without any; `None` means for ever.
+    patience: Option<Duration>,
+    /// Whether a sweep did not wait for it any longer.
+    lapsed: bool,
+}
+
 impl State {
     /// Whether something that was put then may not have been named yet.
     fn is_fresh(&self, put: Instant, lease: Duration) -> bool {
-        put.elapsed() < lease || self.holds.values().any(|since| *since <= put)
+        put.elapsed() < lease || self.holds.values().any(|held| !held.lapsed && held.since <= put)
     }
 
     fn mark(&mut self, hash: &BlobHash) {
@@ -53,10 +65,26 @@ impl State {
     }
 }
 
-/// As long as this is there, nothing that was put since is removed, whether a row names it or not.
+/// As long as this is there, nothing that was put since is removed, whether a row names it or not: unless it was asked
+/// for with a patience, and nothing has moved for longer.
 pub struct Hold {
     marks: Arc<Marks>,
     number: u64,
+}
+
+impl Hold {
+    /// There is progress: it is waited for anew. `false` if that comes too late.
+    pub fn moves(&self) -> bool {
+        let mut state = self.marks.lock();
+        let Some(held) = state.holds.get_mut(&self.number) else { return false };
+        held.moved = Instant::now();
+        !held.lapsed
+    }
+
+    /// Whether a sweep has not waited: what was put may be gone, and must not be named without being put again.
+    pub fn has_lapsed(&self) -> bool {
+        self.marks.lock().holds.get(&self.number).is_none_or(|held| held.lapsed)
+    }
 }
 
 impl Drop for Hold {
@@ -88,11 +116,12 @@ impl Marks {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn hold(self: &Arc<Self>) -> Hold {
+    pub(crate) fn hold(self: &Arc<Self>, patience: Option<Duration>) -> Hold {
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
-        state.holds.insert(number, Instant::now());
+        let now = Instant::now();
+        state.holds.insert(number, Held { since: now, moved: now, patience, lapsed: false });
         Hold { marks: Arc::clone(self), number }
     }
 
@@ -117,6 +146,9 @@ impl Marks {
             return false;
         }
         state.unmarked = all.into_iter().collect();
+        for held in state.holds.values_mut() {
+            held.lapsed |= held.patience.is_some_and(|patience| held.moved.elapsed() >= patience);
+        }
         let fresh: Vec<BlobHash> = state
             .put
             .iter()

@@ -50,6 +50,8 @@ pub struct Swept {
     pub blobs: u64,
     /// How many bytes they had.
     pub bytes: u64,
+    /// How many lists were found damaged: what they no longer say may have gone.
+    pub damaged: u64,
 }
 
 impl Store {
@@ -124,12 +126,27 @@ impl Sweep<'_> {
         })
     }
 
-    fn lists(&self) -> Result<Phase, StoreFault> {
+    /// Looks into a list. One that is damaged keeps what can still be read of it, and ends no sweep.
+    fn look_into(&mut self, hash: &BlobHash) -> Result<(), StoreFault> {
+        let (marks, blobs) = (self.store.blobs().marks(), self.store.blobs());
+        match blobs.get(hash) {
+            Ok(bytes) => marks.look_at(&bytes),
+            Err(BlobError::Corrupt { .. }) => {
+                self.swept.damaged += 1;
+                marks.look_at(&blobs.raw(hash)?);
+            }
+            Err(BlobError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn lists(&mut self) -> Result<Phase, StoreFault> {
         let (marks, blobs) = (self.store.blobs().marks(), self.store.blobs());
         for _ in 0..FILES {
             let Some(hash) = marks.next_marked() else { return Ok(Phase::Removing) };
             match blobs.begins_with(&hash, crate::TREE, BEGINNING) {
-                Ok(true) => marks.look_at(&blobs.get(&hash)?),
+                Ok(true) => self.look_into(&hash)?,
                 // What is gone names nothing.
                 Ok(false) | Err(BlobError::NotFound { .. }) => {}
                 Err(error) => return Err(error.into()),
@@ -143,7 +160,7 @@ impl Sweep<'_> {
         // A row that was written meanwhile may name a list.
         if let Some(hash) = marks.next_marked() {
             if blobs.begins_with(&hash, crate::TREE, BEGINNING).unwrap_or(false) {
-                marks.look_at(&blobs.get(&hash)?);
+                self.look_into(&hash)?;
             }
             return Ok(Phase::Removing);
         }

@@ -9,7 +9,7 @@ use super::{FollowArgs, JsonArg};
 pub const HELP: &str = "\
 Agents, names and mail (each has its own --help; all take --as AGENT, which acts as another agent of yours):
   names     list  show  cat  store  name  copy  move  remove  mkdir
-  agents    mkguest  mkhost  share  accept  grants  revoke  cancel
+  agents    mkguest  mkhost  share  accept  grants  revoke  cancel  timer
   mail      send  reply  adopt  dismiss  request  resolve  reject
   asking    form  submit  define  edit  endow  request-evaluation
 
@@ -66,6 +66,9 @@ pub enum AgentVerb {
     /// End work: a run, or what a name stands for with all that depends on it
     #[command(hide = true)]
     Cancel(CancelArgs),
+    /// Be told by a message at regular times: make a timer, or begin or end to be told of one
+    #[command(hide = true)]
+    Timer(TimerArgs),
     /// Send text, with things of yours in it: `@name` or `@name:edge`
     #[command(hide = true)]
     Send(SendArgs),
@@ -251,6 +254,25 @@ pub struct CancelArgs {
     /// Why; whoever waits for it is told
     #[arg(short = 'r', long, default_value = "")]
     pub reason: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner timer`.
+#[derive(Debug, Args)]
+pub struct TimerArgs {
+    /// The timer's name
+    pub name: String,
+    /// Make it: how long from tick to tick, like `30s`, `10m`, `1d`. Without this, begin to be told of one that there is
+    #[arg(value_name = "EVERY", conflicts_with = "off")]
+    pub every: Option<String>,
+    /// What it is for; each message says so
+    #[arg(short = 'l', long, requires = "every")]
+    pub label: Option<String>,
+    /// Be told no more; `almoner cancel NAME` ends the timer for everybody
+    #[arg(long)]
+    pub off: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

@@ -29,6 +29,7 @@ pub mod resume;
 pub mod run;
 pub mod runs;
 pub mod stats;
+pub mod timer;
 pub mod trace;
 pub mod waiting;
 pub mod why;

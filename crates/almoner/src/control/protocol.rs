@@ -281,6 +281,22 @@ pub enum AgentAct {
         /// Why.
         reason: Untrusted,
     },
+    /// Makes a timer that begins now.
+    MakeTimer {
+        /// Its name.
+        path: NamePath,
+        /// How long from tick to tick, in milliseconds.
+        interval_ms: u64,
+        /// What it is for.
+        label: Untrusted,
+    },
+    /// Begins, or ends, that each tick of a timer is a message to the agent.
+    Ticks {
+        /// The timer's name.
+        path: NamePath,
+        /// Whether it begins.
+        begin: bool,
+    },
 }
 
 /// What a person wrote into a field.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kernel::command::{Act, Fault, Filled, GrantAct, MailAct, NameAct, Provided, Said, Text};
+use kernel::command::{Act, Fault, Filled, GrantAct, MailAct, NameAct, Provided, Said, Text, TimerAct};
 use kernel::formula::Formula;
 use kernel::grant::EVERY_METHOD;
 use kernel::hub::{Hub, View};
@@ -184,6 +184,16 @@ pub fn act(
         }
         AgentAct::Revoke { grant } => Act::Grant(GrantAct::Revoke { grant }),
         AgentAct::Cancel { what, reason } => Act::Cancel { what, reason },
+        AgentAct::MakeTimer { path, interval_ms, label } => {
+            Act::Timer(TimerAct::Make { path, interval_ms, label })
+        }
+        AgentAct::Ticks { path, begin } => {
+            let timer = desk.daemon.look(|txn| desk.daemon.view(agent).identify(txn, &path))?;
+            Act::Timer(match begin {
+                true => TimerAct::Subscribe { timer },
+                false => TimerAct::Unsubscribe { timer },
+            })
+        }
     };
     send(desk, agent, said, act)
 }

@@ -65,6 +65,9 @@ impl Gardener {
             return;
         }
         self.last = Instant::now();
+        if !self.scratches.has_begun() {
+            self.scratches.tidy(desk);
+        }
         self.collect_all(desk, pins);
         let (daemon, before) = (&desk.daemon, self.commits);
         let is_quiet = self.quiet_since.elapsed() >= QUIET;
@@ -78,8 +81,6 @@ impl Gardener {
         if !desk.daemon.read(|txn| collect::is_due(txn, clock())).unwrap_or(false) {
             return;
         }
-        // A directory that nobody has seen in its time is never removed, so they are looked at before anything goes.
-        self.scratches.tidy(desk);
         if self.collect(desk, pins) > 0 {
             self.scratches.tidy(desk);
             self.sweeper.collected();

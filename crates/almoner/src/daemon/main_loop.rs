@@ -14,6 +14,7 @@ use super::desk::Desk;
 use super::engine::Engine;
 use super::gardener::Gardener;
 use super::serve::{Server, bind};
+use super::timekeeper::keep_time;
 use super::world::{Daemon, environment};
 use crate::control::client::{VARIABLES, brought};
 use crate::exit::{Ended, Exit, Failure};
@@ -59,6 +60,8 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     });
     server.desk.engine.recover()?;
     super::notify::start(&server.desk.daemon, place);
+    let (alarms, timed) = (Arc::clone(&server.desk.daemon.alarms), server.desk.daemon.shared());
+    std::thread::spawn(move || keep_time(&alarms, &timed));
     let endo = super::endo::start(&server, place).map_err(|failure| told(manner, failure))?;
     let accepting = Arc::downgrade(&server);
     std::thread::spawn(move || Server::accept(&accepting, &listener));
@@ -70,7 +73,8 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         daemon.news.rest(Duration::from_secs(1));
         let has_clients =
             server.has_had_clients(&mut seen) || endo.as_ref().is_some_and(super::endo::Endo::has_clients);
-        if has_clients || !engine.at_work().is_empty() {
+        // Whoever waits for a tick wants it when it comes, and not with the next command.
+        if has_clients || !engine.at_work().is_empty() || daemon.alarms.is_awaited() {
             busy = Instant::now();
         }
         gardener.look_around(

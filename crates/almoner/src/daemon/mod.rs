@@ -23,6 +23,7 @@ pub mod serve;
 pub mod start_run;
 pub mod stats;
 pub mod sweeper;
+pub mod timekeeper;
 pub mod tree;
 pub mod why;
 pub mod world;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kernel::begun::Begun;
-use kernel::command::{Act, Advance, Command, Fault, Move, Outcome, Said};
+use kernel::command::{Act, Advance, Command, Fault, GrantAct, Move, Outcome, Said, TimerAct};
 use kernel::env::Env;
 use kernel::event::Event;
 use kernel::formula::Formula;
@@ -26,6 +26,7 @@ use super::keys::Keys;
 use super::news::News;
 use super::notify::Notices;
 use super::passes::Passes;
+use super::timekeeper::Alarms;
 use crate::exit::{Exit, Failure};
 
 /// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
@@ -42,6 +43,10 @@ pub struct Shared {
     pub passes: Passes,
     /// How the last notification went.
     pub notices: Notices,
+    /// The agent of the person who owns the store.
+    pub root: FormulaId,
+    /// What happens when its time has come.
+    pub alarms: Arc<Alarms>,
     /// What proposals are judged by beside the gates' own code.
     pub rules: Arc<Rules>,
     /// Stops every model call when the daemon ends.
@@ -88,10 +93,17 @@ impl Shared {
 
     /// Applies one act of any agent; returns when it is durable.
     pub fn apply_as(&self, actor: FormulaId, said: Option<Said>, act: Act) -> Result<Outcome, Failure> {
+        let is_of_timers = matches!(
+            act,
+            Act::Timer(TimerAct::Subscribe { .. }) | Act::Cancel { .. } | Act::Grant(GrantAct::Revoke { .. })
+        );
         let command = Command { actor, act, said };
         let env = environment()?;
         match self.store.write(move |txn| kernel::apply(txn, &env, command)) {
             Ok(outcome) => {
+                if is_of_timers {
+                    self.alarms.stir();
+                }
                 self.news.wake();
                 Ok(outcome)
             }
@@ -105,6 +117,7 @@ impl Shared {
         self.stopping.store(true, Ordering::SeqCst);
         self.cancel.cancel();
         self.news.end();
+        self.alarms.end();
     }
 
     /// Whether it is about to end.
@@ -128,6 +141,8 @@ impl Daemon {
             news: News::default(),
             passes: Passes::default(),
             notices: Notices::default(),
+            root: host,
+            alarms: Arc::default(),
             rules: Arc::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),

@@ -298,6 +298,28 @@ test('an evaluation is asked for and refused', async client => {
   ok(place.socket, 'a socket');
 });
 
+test('an evaluation is asked for and agreed to: it waits for a place to run', async client => {
+  const { host } = await client();
+  const { guest } = await newGuest(E, host);
+  await E(guest).storeValue(1, 'one');
+  const result = E(guest).requestEvaluation('n', ['n'], ['one']);
+  ok(await isPending(result), 'it ran');
+  const message = await lastMessage(E, host);
+  equal([message.type, message.source, message.codeNames], ['eval-request', 'n', ['n']]);
+  await fails(E(host).grantEvaluate(message.number, { resultGoesTo: 'anywhere' }), '');
+  const agreed = E(host).grantEvaluate(message.number, { resultGoesTo: 'guest-data' });
+  ok(await isPending(agreed), 'it ran');
+  ok(await isPending(result), 'it ran');
+  equal(await E(host).grantEvaluate(message.number), undefined, 'agreed to twice');
+  await fails(E(guest).grantEvaluate(message.number), 'has no method');
+  const other = await (async () => {
+    E(guest).request('@host', 'no code').catch(() => {});
+    await isPending(E(guest).list());
+    return lastMessage(E, host);
+  })();
+  await fails(E(host).grantEvaluate(other.number), 'request');
+});
+
 test('questions of many hold nobody up', async client => {
   const { host } = await client();
   const { guest } = await newGuest(E, host);

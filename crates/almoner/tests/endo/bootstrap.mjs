@@ -36,7 +36,13 @@ test('bootstrap: what is not there yet says so', async client => {
   for (const method of ['greeter', 'gateway', 'sign']) {
     await fails(E(bootstrap)[method]('00'), `not supported by almoner yet: ${method}`);
   }
-  await fails(E(host).makeTimer('t', 1000), 'not supported by almoner yet: makeTimer');
+});
+
+test('bootstrap: what is kept needs no revival, and there are no networks to revive', async client => {
+  const { bootstrap, host } = await client();
+  await E(host).storeValue('kept', ['@pins', 'pinned']).catch(() => {});
+  equal(await E(bootstrap).revivePins(), undefined);
+  await fails(E(bootstrap).reviveNetworks(), 'not supported by almoner yet: reviveNetworks');
 });
 
 test('methods: names and help', async client => {

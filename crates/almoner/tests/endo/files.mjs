@@ -282,6 +282,45 @@ test('mounts: one that the daemon keeps goes when nothing refers to it', async c
   }
   ok(fs.existsSync(foreign), 'what nobody knows was removed');
   fs.rmdirSync(foreign);
+  // A daemon that is killed between collecting and removing leaves the directory to the next one.
+  await stop('SIGKILL');
+  fs.mkdirSync(path.join(at, 'left'), { recursive: true });
+  await start();
+  const late = Date.now() + 40_000;
+  while (fs.existsSync(at)) {
+    ok(Date.now() < late, 'what a crash left is still there');
+    await sleep(250);
+  }
+});
+
+test('trees: one that does not come is given up, and others come meanwhile', async client => {
+  const { host } = await client();
+  let asked = 0;
+  const silent = Far('Silent', {
+    list: () => ['a'],
+    lookup: () => {
+      asked += 1;
+      return new Promise(() => {});
+    },
+  });
+  const never = E(host).storeTree(silent, 'never');
+  never.catch(() => {});
+  const file = Far('File', {
+    streamBase64: () => {
+      const pieces = ['YQ==', 'Yg=='];
+      return Far('Reader', {
+        next: async () => {
+          await sleep(1500);
+          return pieces.length > 0 ? { value: pieces.shift(), done: false } : { value: undefined, done: true };
+        },
+      });
+    },
+  });
+  // It is slow, and longer on its way than anybody is waited for without progress.
+  const slow = Far('Slow', { list: () => sleep(3000).then(() => ['a']), lookup: () => file });
+  const [kept] = await Promise.all([E(host).storeTree(slow, 'slow'), fails(never, 'was given up')]);
+  equal(await E(kept).readText('a'), 'ab');
+  equal([asked, await E(host).has('never')], [1, false]);
 });
 
 test('trees: what a directory holds, as it is now', async client => {

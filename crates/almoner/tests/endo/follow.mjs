@@ -121,6 +121,19 @@ test('follow: several calls of next wait in order', async client => {
   equal((await Promise.all(waiting)).map(({ strings }) => strings[0]), ['a', 'b', 'c']);
 });
 
+test('follow: what an iterator gives is what the calls before it have done', async client => {
+  const { host } = await client();
+  const order = [];
+  const note = (what, promise) => promise.then(value => order.push(what) && value);
+  const directory = E(host).makeDirectory('in-order');
+  const changes = await E(directory).followNameChanges();
+  const stored = ['a', 'b', 'c'].map(name => note(name, E(host).storeValue(name, ['in-order', name])));
+  const told = ['a', 'b', 'c'].map(name => note(`told ${name}`, next(changes)));
+  await Promise.all(stored);
+  equal((await Promise.all(told)).map(({ add }) => add), ['a', 'b', 'c']);
+  equal(order, ['a', 'b', 'c', 'told a', 'told b', 'told c']);
+});
+
 test('follow: a hundred clients hear of one name', async client => {
   const { host } = await client();
   await E(host).makeDirectory('popular');

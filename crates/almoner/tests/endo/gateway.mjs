@@ -157,6 +157,37 @@ test('gateway: pages of others and names of others are shut out', async () => {
   equal(await ask([here]), 'HTTP/1.1 400 Bad Request');
 });
 
+test('gateway: who has shown no token is not listened to for long', async () => {
+  for (const length of [9_000, 1_000_000, 15_000_000]) {
+    const page = await open();
+    page.socket.send(new Uint8Array(length).fill(32));
+    const { code } = await page.closed;
+    // 1006: the end came while the rest was still being sent.
+    ok([1009, 1006].includes(code), `${length} bytes: closed with ${code}`);
+  }
+  // In one turn with the token, what is long is taken once the token is.
+  const page = await open();
+  const long = 'x'.repeat(1_000_000);
+  const [host] = [E(page.gateway).fetch(token())];
+  await E(host).storeValue(long, 'long-in-one-turn');
+  equal((await E(host).lookup('long-in-one-turn')).length, long.length);
+  page.close();
+});
+
+test('gateway: a handshake that is spoken slowly ends all the same', async () => {
+  const began = Date.now();
+  const socket = net.connect(gatewayPort, '127.0.0.1');
+  socket.on('error', () => {});
+  const closed = new Promise(resolve => socket.once('close', resolve));
+  socket.resume();
+  socket.write('GET / HTTP/1.1\r\n');
+  const drip = setInterval(() => socket.write('x'), 500);
+  await closed;
+  clearInterval(drip);
+  const took = Date.now() - began;
+  ok(took > 4_000 && took < 15_000, `it took ${took} ms`);
+});
+
 test('gateway: connections that come and go leave nothing behind', async () => {
   for (let round = 0; round < 3; round += 1) {
     const pages = await Promise.all(Array.from({ length: 40 }, () => open()));

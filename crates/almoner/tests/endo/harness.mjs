@@ -109,6 +109,8 @@ const environment = {
   ENDO_SOCK_PATH: place.socket,
   ALMONER_MODEL: model,
   ENDO_ADDR: `127.0.0.1:${gatewayPort}`,
+  // Only in a daemon that is built for tests: how long somebody who makes no progress is waited for.
+  ALMONER_ENDO_PATIENCE_MS: '8000',
 };
 
 /** What the command line says, as whoever sits at the machine. */

@@ -10,6 +10,7 @@ import './follow.mjs';
 import './wire.mjs';
 import './gateway.mjs';
 import './hosts.mjs';
+import './timers.mjs';
 import './life.mjs';
 import './crash.mjs';
 

@@ -176,8 +176,8 @@ fn tell(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> Result<(
     ]));
     let before = match missed {
         0 => String::new(),
-        1 => " (1 tick before it came while nobody ran)".to_owned(),
-        more => format!(" ({more} ticks before it came while nobody ran)"),
+        1 => " (1 tick before it was missed)".to_owned(),
+        more => format!(" ({more} ticks before it were missed)"),
     };
     let text = format!("Tick {tick} of {label}{before}: ");
     let id = state.make(Formula::Marshal { value }, provenance.clone())?;

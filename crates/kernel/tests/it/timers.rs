@@ -72,10 +72,10 @@ fn each_tick_is_a_message_and_those_that_were_missed_are_one() {
     assert_eq!(told(&mut w, host).1, Some((2.0, 0.0)));
     // Nobody ran for a while.
     assert_eq!(later(&mut w, 2_000), 1);
-    let text = "Tick 4 of tea (1 tick before it came while nobody ran): ";
+    let text = "Tick 4 of tea (1 tick before it was missed): ";
     assert_eq!(told(&mut w, host), (text.to_owned(), Some((4.0, 1.0))));
     assert_eq!(later(&mut w, 3_600_000), 1);
-    let text = "Tick 3604 of tea (3599 ticks before it came while nobody ran): ";
+    let text = "Tick 3604 of tea (3599 ticks before it were missed): ";
     assert_eq!(told(&mut w, host), (text.to_owned(), Some((3604.0, 3599.0))));
     assert_eq!(w.letters(host).len(), before + 4);
     assert_eq!(w.as_agent(host, unsubscribe(clock)), Reply::Done);

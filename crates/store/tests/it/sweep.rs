@@ -132,6 +132,50 @@ fn what_was_put_a_moment_ago_or_is_held_stays() {
 }
 
 #[test]
+fn a_hold_without_progress_lapses_and_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let blobs = store.blobs();
+    // A day is never over in a test, and nothing is over at once.
+    let (patient, hasty) =
+        (blobs.hold_within(Duration::from_secs(86_400)), blobs.hold_within(Duration::ZERO));
+    let kept = blobs.put(b"kept").unwrap();
+    assert!(!hasty.has_lapsed() && hasty.moves(), "nothing has swept yet");
+    assert_eq!(sweep(&store).blobs, 0, "the patient one still holds");
+    assert!(hasty.has_lapsed() && !hasty.moves(), "it is never taken up again");
+    assert!(!patient.has_lapsed() && patient.moves());
+    drop(patient);
+    assert_eq!(sweep(&store).blobs, 1);
+    assert!(!there(&store, &kept));
+    // One without a patience waits for ever.
+    let hold = blobs.hold();
+    blobs.put(b"held").unwrap();
+    assert_eq!(sweep(&store).blobs, 0);
+    assert!(!hold.has_lapsed());
+}
+
+#[test]
+fn a_damaged_list_ends_no_sweep_and_keeps_what_it_still_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let blobs = store.blobs();
+    let [leaf, other, garbage] = [&b"leaf"[..], b"other", b"garbage"].map(|text| blobs.put(text).unwrap());
+    let (damaged, whole) = (blobs.put(&list(&[leaf])).unwrap(), blobs.put(&list(&[other])).unwrap());
+    put(&store, "damaged", &row(&damaged)).unwrap();
+    put(&store, "whole", &row(&whole)).unwrap();
+    let mut bytes = std::fs::read(blobs.path(&damaged)).unwrap();
+    bytes.push(b' ');
+    std::fs::write(blobs.path(&damaged), bytes).unwrap();
+    let swept = sweep(&store);
+    assert_eq!((swept.blobs, swept.damaged), (1, 1));
+    assert!([leaf, other, damaged, whole].iter().all(|hash| there(&store, hash)));
+    assert!(!there(&store, &garbage));
+    // Putting the same bytes again repairs it.
+    blobs.put(&list(&[leaf])).unwrap();
+    assert_eq!(sweep(&store).damaged, 0);
+}
+
+#[test]
 fn what_is_put_or_named_during_a_sweep_stays() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

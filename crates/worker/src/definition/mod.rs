@@ -37,7 +37,7 @@ pub use parse::parse;
 pub use render::{RenderError, Written, render_prompt, render_with, render_write};
 pub use suggest::nearest;
 use template::Template;
-pub use units::bytes as parse_bytes;
+pub use units::{bytes as parse_bytes, duration_ms as parse_duration_ms};
 
 /// What a worker file says.
 #[derive(Clone, Debug)]

@@ -5,10 +5,12 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use kernel::facet::{Action, FileCall, Ground};
 use kernel::formula::Tree;
 use kernel::{BlobHash, Value};
+use store::Hold;
 use switchboard::Ref;
 use worker::World as _;
 
@@ -36,6 +38,8 @@ pub struct Task {
     pub work: Work,
     /// How many bytes it keeps until then.
     pub bytes: usize,
+    /// What keeps bytes that were put for it before, if any were.
+    pub hold: Option<Arc<Hold>>,
 }
 
 /// What is done, where nothing is locked.
@@ -62,8 +66,34 @@ pub enum Came {
     },
 }
 
+impl Came {
+    /// Whether a row is to name bytes that were put for it.
+    fn names(&self) -> bool {
+        match self {
+            Came::Kept(..) | Came::Act(_) | Came::Stage { .. } => true,
+            Came::Part(part) => part.taken.is_some(),
+            Came::Value(_) | Came::Bytes(_) => false,
+        }
+    }
+}
+
 /// The daemon, as it is reached from where nothing is locked. It is not kept: it may end meanwhile.
-pub struct Outside(Weak<Shared>);
+pub struct Outside {
+    shared: Weak<Shared>,
+    /// What is put stays until the command of the task has named it.
+    hold: Option<Arc<Hold>>,
+}
+
+/// How long bytes are kept for somebody who makes no progress: a client that does not answer, or a disk that hangs. A
+/// sweep does not wait any longer, and the call fails.
+pub const PATIENCE: Duration = Duration::from_secs(10 * 60);
+
+/// What somebody is told whose bytes were not waited for.
+pub fn lapsed() -> Failure {
+    let minutes = PATIENCE.as_secs() / 60;
+    Failure::new(Exit::Failure, format!("nothing moved for {minutes} minutes, so what had come was given up"))
+        .help("try again")
+}
 
 impl Outside {
     /// The daemon.
@@ -71,7 +101,7 @@ impl Outside {
     /// # Errors
     /// When it ends.
     pub fn server(&self) -> Result<Arc<Server>, Failure> {
-        let server = self.0.upgrade().and_then(|shared| shared.server.upgrade());
+        let server = self.shared.upgrade().and_then(|shared| shared.server.upgrade());
         server.ok_or_else(|| Failure::new(Exit::NoDaemon, "the daemon ends"))
     }
 
@@ -90,6 +120,10 @@ impl Outside {
 
 impl tree::Shelf for Outside {
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
+        // What was put before may be gone already: then there is no sense in going on.
+        if self.hold.as_ref().is_some_and(|hold| !hold.moves()) {
+            return Err(lapsed());
+        }
         start_run::upload(&self.server()?.desk, bytes)
     }
 }
@@ -139,7 +173,7 @@ impl Link {
         if waiting.is_working {
             return true;
         }
-        let (link, outside) = (Arc::clone(self), Outside(Arc::downgrade(shared)));
+        let (link, weak) = (Arc::clone(self), Arc::downgrade(shared));
         let thread =
             std::thread::Builder::new().name("endo-files".to_owned()).stack_size(super::super::STACK);
         let work = move || {
@@ -147,11 +181,21 @@ impl Link {
                 // Nothing more is read for a client that does not take what it asked for.
                 link.out.wait_for_room();
                 // What is put stays until its command has named it, however long the work takes.
-                let hold = outside.server().map(|server| server.desk.daemon.store.blobs().hold());
-                let came = (task.work)(&outside);
-                let Some(shared) = outside.0.upgrade() else { return };
-                link.came(&shared, task.reach, task.answer, came);
-                drop(hold);
+                let mut outside = Outside { shared: Weak::clone(&weak), hold: task.hold };
+                if outside.hold.is_none() {
+                    let blobs = |server: Arc<Server>| server.desk.daemon.store.blobs().hold_within(PATIENCE);
+                    outside.hold = outside.server().ok().map(blobs).map(Arc::new);
+                }
+                let mut came = (task.work)(&outside);
+                let Some(shared) = weak.upgrade() else { return };
+                // What is not kept any more must not be named.
+                if came.as_ref().is_ok_and(Came::names)
+                    && outside.hold.as_ref().is_some_and(|hold| !hold.moves())
+                {
+                    came = Err(lapsed());
+                }
+                link.came(&shared, task.reach, task.answer, came, outside.hold.as_ref());
+                drop(outside);
             }
         };
         waiting.is_working = thread.spawn(work).is_ok();

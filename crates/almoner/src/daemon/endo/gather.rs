@@ -1,6 +1,8 @@
 //! Trees that a client hands over: its own objects are asked for their names, and for the bytes of each file.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use caps::mount::MOST_BYTES;
 use kernel::BlobHash;
@@ -10,7 +12,7 @@ use passable::{Text, Value, from_base64};
 use store::Hold;
 use switchboard::{Call, Name, Outcome, Ref};
 
-use super::files::{Came, Outside, Task, Work};
+use super::files::{Came, Outside, PATIENCE, Task, Work, lapsed};
 use super::home::{Context, Home};
 use super::perform::Trouble;
 use super::thing::Object;
@@ -33,7 +35,9 @@ pub struct Gather {
     /// How many files and directories may still come.
     left: usize,
     /// What came stays, until all of it is named.
-    _hold: Hold,
+    hold: Arc<Hold>,
+    /// When something came last.
+    moved: Instant,
 }
 
 /// A directory that is coming.
@@ -114,7 +118,8 @@ impl Home {
             doing: Doing::Listing,
             asked: None,
             left: MOST_ENTRIES,
-            _hold: context.desk.daemon.store.blobs().hold(),
+            hold: Arc::new(context.desk.daemon.store.blobs().hold_within(PATIENCE)),
+            moved: Instant::now(),
         };
         let begun = self.ask_for(context, tag, &mut gather, directory, "list", vec![]);
         self.go_on(context, tag, gather, begun);
@@ -124,7 +129,9 @@ impl Home {
     /// What was asked of a client's tree has come.
     pub fn gathered(&mut self, context: &Context<'_>, tag: u64, outcome: Outcome) {
         let Some(mut gather) = self.gathers.remove(&tag) else { return };
+        gather.moved = Instant::now();
         let done = match outcome {
+            _ if !gather.hold.moves() => Err(lapsed().into()),
             Ok(value) => self.take_part(context, tag, &mut gather, &value),
             Err(error) => Err(Trouble::Value(error)),
         };
@@ -134,6 +141,7 @@ impl Home {
     /// A part of a client's tree was kept.
     pub(super) fn kept(&mut self, context: &Context<'_>, tag: u64, kept: Kept) {
         let Some(mut gather) = self.gathers.remove(&tag) else { return };
+        gather.moved = Instant::now();
         let done = self.note(context, tag, &mut gather, kept);
         self.go_on(context, tag, gather, done);
     }
@@ -143,6 +151,21 @@ impl Home {
         let tag = self.gathers.iter().find(|(_, gather)| gather.answer == answer).map(|(tag, _)| *tag);
         if let Some(gather) = tag.and_then(|tag| self.gathers.remove(&tag)) {
             self.let_all_go(context, gather);
+        }
+    }
+
+    /// Gives up trees of which nothing has come for too long.
+    pub(super) fn give_up_late(&mut self, context: &Context<'_>, patience: Duration) {
+        let is_late = |gather: &Gather| {
+            // What the disk does is not the client's fault, and is looked at where it is done.
+            gather.moved.elapsed() >= patience && !matches!(gather.doing, Doing::Keeping)
+        };
+        let late: Vec<u64> =
+            self.gathers.iter().filter(|(_, gather)| is_late(gather)).map(|(tag, _)| *tag).collect();
+        for tag in late {
+            if let Some(gather) = self.gathers.remove(&tag) {
+                self.go_on(context, tag, gather, Err(lapsed().into()));
+            }
         }
     }
 
@@ -309,7 +332,9 @@ impl Home {
 
     fn keep_later(&self, context: &Context<'_>, gather: &mut Gather, work: Work) -> Result<(), Trouble> {
         gather.doing = Doing::Keeping;
-        let task = Task { answer: gather.answer, reach: gather.reach.clone(), work, bytes: 0 };
+        // The last of them names all that came, when the gathering is over.
+        let hold = Some(Arc::clone(&gather.hold));
+        let task = Task { answer: gather.answer, reach: gather.reach.clone(), work, bytes: 0, hold };
         match (context.later)(task) {
             true => Ok(()),
             false => Err(wrong("too many calls wait for files here")),

@@ -16,6 +16,7 @@ use super::follow::Feed;
 use super::gateway::Entrance;
 use super::gather::Gather;
 use super::thing::{Cause, Object, Part, Thing};
+use super::ticks::Ticker;
 use super::upload::Upload;
 use super::writes::Underway;
 use crate::daemon::desk::Desk;
@@ -55,6 +56,9 @@ pub struct Home {
     /// Calls that wait for the disk, in their order.
     pub(super) underway: Vec<Underway>,
     pub(super) gathers: HashMap<u64, Gather>,
+    pub(super) tickers: HashMap<u64, Ticker>,
+    /// When the connection is called next, because of a tick.
+    pub(super) armed_ms: Option<i64>,
     pub(super) last_upload: u64,
     pub(super) ends_daemon: bool,
     /// How far a client of the gateway has come.
@@ -106,6 +110,8 @@ impl Home {
             uploads: HashMap::new(),
             underway: vec![],
             gathers: HashMap::new(),
+            tickers: HashMap::new(),
+            armed_ms: None,
             last_upload: 0,
             ends_daemon: false,
             entrance: None,
@@ -126,6 +132,11 @@ impl Home {
     /// Why a client of the gateway is let go of, if it is.
     pub fn is_over(&self, now: Instant) -> Option<&'static str> {
         self.entrance.as_ref().and_then(|entrance| entrance.is_over(now))
+    }
+
+    /// Whether the client hands anything over piece by piece.
+    pub(super) fn gathers_any(&self) -> bool {
+        !self.gathers.is_empty()
     }
 
     /// Whether anything here waits for news.
@@ -150,6 +161,7 @@ impl Home {
                 Thing::Dismissed { .. } | Thing::Iterator | Thing::Entrance => {}
             }
         }
+        pins.extend(self.tickers.values().flat_map(Ticker::pins));
         pins
     }
 
@@ -171,6 +183,7 @@ impl Home {
         self.uploads.clear();
         self.underway.clear();
         self.gathers.clear();
+        self.tickers.clear();
     }
 
     /// The live reference of a thing: the same as long as the client has it.
@@ -312,6 +325,9 @@ impl Home {
                     Action::Settled { tag, outcome } if self.gathers.contains_key(&tag) => {
                         self.gathered(context, tag, outcome);
                     }
+                    Action::Settled { tag, .. } if self.tickers.contains_key(&tag) => {
+                        self.ticked(context, tag);
+                    }
                     Action::Settled { tag, outcome } => self.uploaded(context, tag, outcome),
                     Action::Released { key } => self.forget(key),
                 }
@@ -341,6 +357,8 @@ impl Home {
             }
             (Some((_, Thing::Entrance)), Call::Method(name, args)) => Some(self.enter(context, name, args)),
             (Some((key, Thing::Iterator)), Call::Method(Name::Text(name), args)) => {
+                // What it gives is what those before it have done.
+                self.settle(context);
                 self.iterate(context, key, &name.to_str_lossy(), args, answer)
             }
             (_, Call::Method(name, _)) => {

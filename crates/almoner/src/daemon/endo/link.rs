@@ -3,29 +3,31 @@
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use captp::netstring::{Decoder, LONGEST};
 use captp::{Message, Options, Session};
 use kernel::{BlobHash, FormulaId};
 use passable::Value;
+use store::Hold;
 use switchboard::{Full, Ref, Switchboard};
 
 use super::Shared;
-use super::files::{Came, Queue};
+use super::files::{Came, PATIENCE, Queue};
 use super::home::{Context, Home};
 use super::out::Out;
 use super::thing::Object;
 use crate::daemon::serve::Server;
+use crate::daemon::world::clock;
 use crate::exit::Failure;
 
 /// How long a client that is let go of gets to take what it was sent.
 const FAREWELL: Duration = Duration::from_millis(200);
 
 /// How long a message may be from a client of the gateway that has shown no token, in bytes.
-const OUTSIDE: usize = 64 << 10;
+pub(super) const OUTSIDE: usize = 8 << 10;
 
 /// One connection: the session with the client, and the objects that the client sees.
 pub struct Link {
@@ -35,6 +37,8 @@ pub struct Link {
     pub(super) queue: Queue,
     /// Whether it came by the gateway and has shown no good token yet.
     outside: AtomicBool,
+    /// How many messages have been looked at, as long as it has shown none.
+    taken: AtomicU64,
 }
 
 struct State {
@@ -77,6 +81,7 @@ impl Link {
             out: Out::new(stream),
             queue: Queue::default(),
             outside: AtomicBool::new(false),
+            taken: AtomicU64::new(0),
         })
     }
 
@@ -85,14 +90,34 @@ impl Link {
         self.outside.load(Ordering::SeqCst)
     }
 
+    /// How many messages of a client that had shown no good token have been looked at, the one with a token included.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::SeqCst)
+    }
+
     /// Lets go of a client that has shown no token in time.
-    pub fn look_at_clock(&self, shared: &Shared) {
+    pub fn look_at_clock(self: &Arc<Self>, shared: &Arc<Shared>) {
         if self.is_outside() {
             let over = self.lock().home.is_over(Instant::now());
             if let Some(reason) = over {
                 self.end(shared, reason);
             }
         }
+        self.give_up_late(shared);
+    }
+
+    /// Gives up what a client has begun to hand over and does not go on with.
+    fn give_up_late(self: &Arc<Self>, shared: &Arc<Shared>) {
+        let Some(server) = shared.server.upgrade() else { return };
+        let mut state = self.lock();
+        let State { session, home, .. } = &mut *state;
+        if session.over().is_some() || !home.gathers_any() {
+            return;
+        }
+        let later = |task| self.later(shared, task);
+        let context = Context { desk: &server.desk, board: &shared.board, later: &later };
+        home.give_up_late(&context, patience());
+        self.flush(shared, session);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -157,6 +182,7 @@ impl Link {
                 // All that has come is under way: now it is waited for.
                 home.work_through(&context);
                 self.flush(shared, session);
+                self.arm(shared, server, home);
                 see_end(server, home);
                 return None;
             };
@@ -172,9 +198,11 @@ impl Link {
             }
             home.work(&context);
             self.flush(shared, session);
+            self.arm(shared, server, home);
             see_end(server, home);
             if self.is_outside() {
                 self.outside.store(home.is_outside(), Ordering::SeqCst);
+                self.taken.fetch_add(1, Ordering::SeqCst);
                 if let Some(reason) = home.is_over(Instant::now()) {
                     return Some(reason.to_owned());
                 }
@@ -213,6 +241,7 @@ impl Link {
         reach: Object,
         answer: Ref,
         came: Result<Came, Failure>,
+        hold: Option<&Arc<Hold>>,
     ) {
         let Some(server) = shared.server.upgrade() else { return };
         let mut state = self.lock();
@@ -222,10 +251,52 @@ impl Link {
         }
         let later = |task| self.later(shared, task);
         let context = Context { desk: &server.desk, board: &shared.board, later: &later };
-        home.came(&context, reach, answer, came);
+        home.came(&context, reach, answer, came, hold);
         home.work_through(&context);
         self.flush(shared, session);
         see_end(&server, home);
+    }
+
+    /// Asks to be called when the next tick comes of which the client must be told.
+    fn arm(self: &Arc<Self>, shared: &Arc<Shared>, server: &Server, home: &mut Home) {
+        if let Some(at_ms) = home.next_tick() {
+            self.call_at(shared, server, at_ms, at_ms);
+        }
+    }
+
+    fn call_at(self: &Arc<Self>, shared: &Arc<Shared>, server: &Server, at_ms: i64, armed_ms: i64) {
+        let (link, shared) = (Arc::downgrade(self), Arc::downgrade(shared));
+        let call = move || {
+            if let (Some(link), Some(shared)) = (link.upgrade(), shared.upgrade()) {
+                link.tick(&shared, armed_ms);
+            }
+        };
+        server.desk.daemon.alarms.at(at_ms, Box::new(call));
+    }
+
+    /// Tells of ticks that have come.
+    fn tick(self: &Arc<Self>, shared: &Arc<Shared>, armed_ms: i64) {
+        /// How long a connection that is busy is let alone.
+        const BUSY_MS: i64 = 5;
+        let Some(server) = shared.server.upgrade() else { return };
+        // Others wait for their ticks as well: nobody waits here for what this client has asked for.
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let later_ms = clock().saturating_add(BUSY_MS);
+                return self.call_at(shared, &server, later_ms, armed_ms);
+            }
+        };
+        let State { session, home, .. } = &mut *state;
+        if session.over().is_some() {
+            return;
+        }
+        let later = |task| self.later(shared, task);
+        let context = Context { desk: &server.desk, board: &shared.board, later: &later };
+        home.tick(&context, armed_ms);
+        self.flush(shared, session);
+        self.arm(shared, &server, home);
     }
 
     /// The trees that the client refers to and no formula does.
@@ -252,6 +323,15 @@ impl Link {
         drop(state);
         self.out.close(FAREWELL);
     }
+}
+
+/// How long a client is waited for that hands something over and makes no progress. Tests do not wait for minutes.
+fn patience() -> Duration {
+    #[cfg(feature = "failpoints")]
+    if let Some(ms) = std::env::var("ALMONER_ENDO_PATIENCE_MS").ok().and_then(|ms| ms.parse().ok()) {
+        return Duration::from_millis(ms);
+    }
+    PATIENCE
 }
 
 /// Ends the daemon if the client has asked for that.

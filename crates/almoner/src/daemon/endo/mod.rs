@@ -16,6 +16,7 @@ mod part;
 mod perform;
 mod settle;
 mod thing;
+mod ticks;
 mod upload;
 mod writes;
 
@@ -219,17 +220,18 @@ fn accept(shared: &Weak<Shared>, listener: &UnixListener) {
     }
 }
 
-fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result<()> {
+/// Opens a connection, if whoever is there may have one.
+fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result<Option<Arc<Link>>> {
     let peer = rustix::net::sockopt::socket_peercred(&stream)?;
     if peer.uid != rustix::process::getuid() {
-        return Ok(());
+        return Ok(None);
     }
-    let Some(server) = shared.server.upgrade() else { return Ok(()) };
+    let Some(server) = shared.server.upgrade() else { return Ok(None) };
     let mut links = shared.links();
     if shared.ending.load(Ordering::SeqCst) || server.desk.daemon.is_stopping() || links.open.len() >= MOST {
-        return Ok(());
+        return Ok(None);
     }
-    let Ok(Some(root)) = server.desk.daemon.read(|txn| table::endo(txn)) else { return Ok(()) };
+    let Ok(Some(root)) = server.desk.daemon.read(|txn| table::endo(txn)) else { return Ok(None) };
     let host = server.desk.daemon.host;
     let opened = match way {
         Way::Socket => Link::open(&mut shared.board(), stream.try_clone()?, root, host),
@@ -257,7 +259,7 @@ fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result
         link.end(&sharing, "no thread to be had");
         sharing.links().open.remove(&number);
     }
-    Ok(())
+    Ok(Some(link))
 }
 
 /// Tells connections of what is new in the store.

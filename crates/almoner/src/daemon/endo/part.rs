@@ -1,8 +1,11 @@
 //! Calls that files answer: of directories and trees, and of what was looked up in them.
 
+use std::sync::Arc;
+
 use kernel::facet::{self, BindDirectory, FileCall, FileOp, KeepTree, StageTree};
 use kernel::formula::Formula;
 use passable::Value;
+use store::Hold;
 use switchboard::{Outcome, Ref};
 
 use super::convert;
@@ -207,15 +210,19 @@ impl Home {
         work: Work,
         bytes: usize,
     ) -> Result<Option<Value<Ref>>, Trouble> {
-        match (context.later)(Task { answer, reach, work, bytes }) {
-            true => Ok(None),
-            false => Err(Trouble::Plain("too many calls wait for files here".to_owned())),
-        }
+        begin(context, Task { answer, reach, work, bytes, hold: None })
     }
 
     /// What was done later is done.
-    pub fn came(&mut self, context: &Context<'_>, reach: Object, answer: Ref, came: Result<Came, Failure>) {
-        let outcome = match self.try_came(context, &reach, answer, came) {
+    pub fn came(
+        &mut self,
+        context: &Context<'_>,
+        reach: Object,
+        answer: Ref,
+        came: Result<Came, Failure>,
+        hold: Option<&Arc<Hold>>,
+    ) {
+        let outcome = match self.try_came(context, &reach, answer, came, hold) {
             Ok(None) => return,
             Ok(Some(value)) => Ok(value),
             Err(trouble) => {
@@ -232,6 +239,7 @@ impl Home {
         reach: &Object,
         answer: Ref,
         came: Result<Came, Failure>,
+        hold: Option<&Arc<Hold>>,
     ) -> Result<Option<Value<Ref>>, Trouble> {
         let value = match came? {
             Came::Value(value) => value,
@@ -254,10 +262,19 @@ impl Home {
                     mounts::stage(&server.desk.state, server.desk.daemon.store.blobs(), &tree, &ground)?;
                     Ok(Came::Value(made))
                 });
-                return self.later(context, answer, reach.clone(), work);
+                // The tree is named by nobody: it stays until all of it is copied.
+                let task = Task { answer, reach: reach.clone(), work, bytes: 0, hold: hold.cloned() };
+                return begin(context, task);
             }
         };
         self.hand_over(context, &convert::live(&value), reach).map(Some)
+    }
+}
+
+fn begin(context: &Context<'_>, task: Task) -> Result<Option<Value<Ref>>, Trouble> {
+    match (context.later)(task) {
+        true => Ok(None),
+        false => Err(Trouble::Plain("too many calls wait for files here".to_owned())),
     }
 }
 

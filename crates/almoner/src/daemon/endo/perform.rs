@@ -76,6 +76,9 @@ impl Trouble {
 /// What a client's own object stands for where a formula must stand: nothing that exists.
 const FOREIGN: [u8; 32] = [0; 32];
 
+/// Methods that use an object of the client's own at once.
+const FOREIGN_TAKERS: [&str; 5] = ["storeBlob", "storeTree", "reverseLookup", "subscribe", "unsubscribe"];
+
 impl Home {
     /// Calls a method. `None` if the answer comes later.
     pub fn perform(
@@ -102,7 +105,7 @@ impl Home {
     ) -> Result<Option<passable::Value<Ref>>, Trouble> {
         let foreign = self.foreign_reference(args);
         // An object of the client's own has no place in the store, but some methods use it at once.
-        if foreign.is_some() && !matches!(method, "storeBlob" | "storeTree" | "reverseLookup") {
+        if foreign.is_some() && !FOREIGN_TAKERS.contains(&method) {
             return Err(Trouble::Plain("not durable: give it a name first".to_owned()));
         }
         let given = args.first().and_then(passable::Value::as_reference).copied();
@@ -231,6 +234,10 @@ impl Home {
             Need::Follow(follow) => {
                 let feed = start_feed(context, follow, reach)?;
                 Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
+            }
+            Need::Watch(watch) => {
+                self.watch(context, reach, watch, given)?;
+                plain(Value::undefined())
             }
             Need::Seal(seal) => {
                 let mut sealed = BTreeMap::new();

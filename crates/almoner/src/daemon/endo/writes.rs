@@ -23,7 +23,7 @@ use crate::daemon::world::{self, environment};
 pub const MOST: usize = 256;
 
 /// Methods that come to a command, whatever they are given.
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "adopt",
     "cancel",
     "copy",
@@ -31,6 +31,7 @@ const COMMANDS: [&str; 18] = [
     "dismissAll",
     "form",
     "makeDirectory",
+    "makeTimer",
     "move",
     "reject",
     "remove",
@@ -93,6 +94,8 @@ impl Home {
     ) -> Result<(), Trouble> {
         let daemon = &context.desk.daemon;
         let (env, view) = (environment()?, daemon.view(object.agent));
+        // Whoever is told of a timer's ticks is told of its end.
+        let ends = method == "cancel";
         let (target, method) = (object.clone(), method.to_owned());
         let (shared, engine) = (daemon.shared(), Arc::downgrade(&context.desk.engine));
         let (send, came) = sync_channel(1);
@@ -116,6 +119,9 @@ impl Home {
                 }
                 if let Some(shared) = shared.upgrade() {
                     shared.news.wake();
+                    if ends {
+                        shared.alarms.stir();
+                    }
                 }
                 came
             });

@@ -8,6 +8,7 @@
 //! one over the unix socket: [`pump`] moves messages between the two.
 
 mod admission;
+mod deadline;
 mod entrance;
 mod pump;
 
@@ -20,17 +21,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use captp::netstring::LONGEST;
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::protocol::WebSocketConfig;
 
 use super::Shared;
+use super::link::{Link, OUTSIDE};
 use crate::exit::{Exit, Failure};
+use deadline::Timed;
 
 /// The variable that says where the gateway listens.
 const ADDRESS: &str = "ENDO_ADDR";
 
-/// How long a client gets for its part of the handshake.
+/// How long the whole handshake may take, however slowly a client speaks.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// How many connections may be between their beginning and their first good token.
@@ -100,11 +102,11 @@ fn accept(shared: &Weak<Shared>, listener: &TcpListener, address: SocketAddr) {
         let thread = std::thread::Builder::new().name("endo-gateway".to_owned()).stack_size(512 << 10);
         let spawned = thread.spawn(move || {
             let opened = shake_hands(stream, address).and_then(|socket| {
-                weak.upgrade().and_then(|shared| open(&shared)).map(|inner| (socket, inner))
+                weak.upgrade().and_then(|shared| open(&shared)).map(|opened| (socket, opened))
             });
             done.fetch_sub(1, Ordering::SeqCst);
-            if let Some((socket, inner)) = opened {
-                pump::run(socket, &inner);
+            if let Some((socket, (inner, link))) = opened {
+                pump::run(socket, &inner, &link);
             }
         });
         if spawned.is_err() {
@@ -114,27 +116,26 @@ fn accept(shared: &Weak<Shared>, listener: &TcpListener, address: SocketAddr) {
     }
 }
 
-/// The client's side of a connection like those over the unix socket.
-fn open(shared: &Arc<Shared>) -> Option<UnixStream> {
+/// The client's side of a connection like those over the unix socket, and the connection.
+fn open(shared: &Arc<Shared>) -> Option<(UnixStream, Arc<Link>)> {
     let (theirs, ours) = UnixStream::pair().ok()?;
     // Who cannot be let in is told so by the end of its connection.
-    super::let_in(shared, ours, super::Way::Gateway).ok()?;
-    Some(theirs)
+    let link = super::let_in(shared, ours, super::Way::Gateway).ok()??;
+    Some((theirs, link))
 }
 
 fn shake_hands(stream: TcpStream, address: SocketAddr) -> Option<pump::Socket> {
-    stream.set_read_timeout(Some(HANDSHAKE)).ok()?;
-    stream.set_write_timeout(Some(HANDSHAKE)).ok()?;
     stream.set_nodelay(true).ok()?;
     let plain = stream.try_clone().ok()?;
+    let stream = Timed::new(stream, HANDSHAKE);
     #[expect(clippy::result_large_err, reason = "what the library takes")]
     let admit = |request: &Request, response: Response| match admission::admit(request.headers(), address) {
         Ok(()) => Ok(response),
         Err(reason) => Err(forbidden(&reason)),
     };
     let config = WebSocketConfig::default()
-        .max_message_size(Some(LONGEST))
-        .max_frame_size(Some(LONGEST))
+        .max_message_size(Some(OUTSIDE))
+        .max_frame_size(Some(OUTSIDE))
         .read_buffer_size(16 << 10)
         .write_buffer_size(64 << 10);
     match tungstenite::accept_hdr_with_config(stream, admit, Some(config)) {

@@ -1,18 +1,21 @@
 //! Messages between a WebSocket and the client's side of a connection, which is a unix socket with netstrings.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use captp::netstring::{self, Decoder, LONGEST};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::protocol::{CloseFrame, WebSocket};
 use tungstenite::{Error, Message};
 
+use super::deadline::Timed;
+use crate::daemon::endo::link::Link;
+
 /// A WebSocket after its handshake.
-pub(super) type Socket = WebSocket<TcpStream>;
+pub(super) type Socket = WebSocket<Timed>;
 
 /// When so many bytes wait for the daemon to take them, nothing more is read from the client.
 const ENOUGH: usize = 1 << 20;
@@ -20,9 +23,22 @@ const ENOUGH: usize = 1 << 20;
 /// How long a client gets to take the end of its connection.
 const FAREWELL: Duration = Duration::from_millis(500);
 
+/// How long it is waited at a time until what a client without a token has said is looked at.
+const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+
 /// Moves messages until one of the two ends.
-pub(super) fn run(socket: Socket, inner: &UnixStream) {
-    let mut pump = Pump { socket, inner, incoming: vec![], decoder: Decoder::new(LONGEST), stuck: false };
+pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Link) {
+    socket.get_mut().lift();
+    let mut pump = Pump {
+        socket,
+        inner,
+        link,
+        heard: 0,
+        is_outside: true,
+        incoming: vec![],
+        decoder: Decoder::new(LONGEST),
+        stuck: false,
+    };
     let code = match pump.serve() {
         Ok(()) => CloseCode::Normal,
         Err(Error::Capacity(_)) => CloseCode::Size,
@@ -37,6 +53,12 @@ pub(super) fn run(socket: Socket, inner: &UnixStream) {
 struct Pump<'a> {
     socket: Socket,
     inner: &'a UnixStream,
+    /// The connection, which says whether the client has shown a token.
+    link: &'a Link,
+    /// How many messages have come from the client.
+    heard: u64,
+    /// Whether it has shown none, as far as is known here.
+    is_outside: bool,
     /// From the client, for the daemon.
     incoming: Vec<u8>,
     /// From the daemon, for the client.
@@ -48,7 +70,7 @@ struct Pump<'a> {
 impl Pump<'_> {
     /// Until the daemon ends the connection, or the client does.
     fn serve(&mut self) -> Result<(), Error> {
-        self.socket.get_ref().set_nonblocking(true)?;
+        self.socket.get_ref().stream().set_nonblocking(true)?;
         self.inner.set_nonblocking(true)?;
         loop {
             // What was read ahead in the handshake is there without any event.
@@ -67,11 +89,12 @@ impl Pump<'_> {
             let reads = if reads { PollFlags::IN } else { PollFlags::empty() };
             reads | if writes { PollFlags::OUT } else { PollFlags::empty() }
         };
-        let client = wanted(self.incoming.len() < ENOUGH, self.stuck);
+        let waits = self.waits_for_entrance();
+        let client = wanted(self.incoming.len() < ENOUGH && !waits, self.stuck);
         let daemon = wanted(!self.stuck, !self.incoming.is_empty());
         // The end of either is told although nothing is wanted of it.
-        let mut all = [PollFd::new(self.socket.get_ref(), client), PollFd::new(self.inner, daemon)];
-        match poll(&mut all, None) {
+        let mut all = [PollFd::new(self.socket.get_ref().stream(), client), PollFd::new(self.inner, daemon)];
+        match poll(&mut all, waits.then_some(&MOMENT)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -86,11 +109,36 @@ impl Pump<'_> {
         }
     }
 
+    /// Whether nothing more is read until it is known what came of what the client has said: it may have been a token.
+    fn waits_for_entrance(&self) -> bool {
+        self.is_outside && self.link.taken() < self.heard
+    }
+
+    /// Whether the next message may be read, and how long it may be.
+    fn may_hear(&mut self) -> bool {
+        if self.waits_for_entrance() {
+            return false;
+        }
+        if self.is_outside && !self.link.is_outside() {
+            self.is_outside = false;
+            self.socket.set_config(|config| {
+                config.max_message_size = Some(LONGEST);
+                config.max_frame_size = Some(LONGEST);
+            });
+        }
+        true
+    }
+
+    fn take(&mut self, message: &[u8]) {
+        self.heard += 1;
+        netstring::write(message, &mut self.incoming);
+    }
+
     fn hear_client(&mut self) -> Result<(), Error> {
-        while self.incoming.len() < ENOUGH {
+        while self.incoming.len() < ENOUGH && self.may_hear() {
             match self.socket.read() {
-                Ok(Message::Binary(bytes)) => netstring::write(&bytes, &mut self.incoming),
-                Ok(Message::Text(text)) => netstring::write(text.as_bytes(), &mut self.incoming),
+                Ok(Message::Binary(bytes)) => self.take(&bytes),
+                Ok(Message::Text(text)) => self.take(text.as_bytes()),
                 // Pings are answered by themselves, and a close frame ends the reading.
                 Ok(_) => {}
                 Err(Error::Io(error)) if is_for_later(&error) => return Ok(()),
@@ -151,14 +199,14 @@ impl Pump<'_> {
     }
 
     fn farewell(&mut self, code: CloseCode) {
-        let stream = self.socket.get_ref();
+        let stream = self.socket.get_ref().stream();
         let timely = stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(FAREWELL)));
         if timely.is_ok() {
             // A client that has gone needs no farewell.
             let _ = self.socket.close(Some(CloseFrame { code, reason: "".into() }));
             let _ = self.socket.flush();
         }
-        let _ = self.socket.get_ref().shutdown(Shutdown::Both);
+        let _ = self.socket.get_ref().stream().shutdown(Shutdown::Both);
     }
 }
 

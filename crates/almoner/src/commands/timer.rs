@@ -1,0 +1,45 @@
+//! `almoner timer`.
+
+use kernel::command::Reply;
+use passable::{Untrusted, visible_line};
+use worker::definition::parse_duration_ms;
+
+use super::acting::{self, Acting};
+use super::output;
+use crate::cli::agents::TimerArgs;
+use crate::control::protocol::{AgentAct, Response};
+use crate::exit::{Ended, Exit, Failure};
+
+/// `almoner timer`.
+///
+/// # Errors
+/// When the timer cannot be made, or there is none of that name.
+pub fn timer(acting: &Acting<'_>, args: &TimerArgs) -> Ended {
+    let path = acting::path(&args.name)?;
+    if let Some(every) = &args.every {
+        let interval_ms = parse_duration_ms(every).ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("`{}` is no length of time", visible_line(every)))
+                .help("write a number and a unit, like `30s`, `10m`, `1h30m` or `1d`")
+        })?;
+        let label = Untrusted::new(args.label.clone().unwrap_or_else(|| args.name.clone()));
+        acting.act("timer", AgentAct::MakeTimer { path: path.clone(), interval_ms, label })?;
+    }
+    let response = acting.act("timer", AgentAct::Ticks { path, begin: !args.off })?;
+    if args.json.json {
+        output::json(&response)?;
+        return Ok(Exit::Ok);
+    }
+    let name = visible_line(&args.name);
+    let changed = !matches!(response, Response::Reply(Reply::AlreadySettled));
+    output::note(&match (args.off, changed) {
+        (false, true) => {
+            format!("each tick of `{name}` is a message to you; `almoner timer {name} --off` ends that")
+        }
+        (false, false) => format!("you are told of each tick of `{name}` already"),
+        (true, true) => {
+            format!("you are told no more of `{name}`; `almoner cancel {name}` ends it for everybody")
+        }
+        (true, false) => format!("you are not told of `{name}`"),
+    });
+    Ok(Exit::Ok)
+}

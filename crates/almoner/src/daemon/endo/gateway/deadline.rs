@@ -1,0 +1,94 @@
+//! A stream that ends at a moment, however slowly the other side speaks.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// A stream of which every read and write is over by the same moment, until that is lifted.
+pub(super) struct Timed {
+    stream: TcpStream,
+    until: Option<Instant>,
+}
+
+impl Timed {
+    /// A stream that ends after so long.
+    pub fn new(stream: TcpStream, patience: Duration) -> Timed {
+        Timed { stream, until: Some(Instant::now() + patience) }
+    }
+
+    /// It may take as long as it likes from now on.
+    pub fn lift(&mut self) {
+        self.until = None;
+    }
+
+    /// The stream itself.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// How long is left, if there is an end.
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let Some(until) = self.until else { return Ok(None) };
+        let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
+        left.map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(left) = self.left()? {
+            self.stream.set_read_timeout(Some(left))?;
+        }
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(left) = self.left()? {
+            self.stream.set_write_timeout(Some(left))?;
+        }
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn who_speaks_slowly_is_cut_off_at_the_moment_all_the_same() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut slow = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        let began = Instant::now();
+        let drip = std::thread::spawn(move || {
+            // Each byte comes in time for itself.
+            while slow.write_all(b"x").is_ok() && began.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let mut timed = Timed::new(stream, Duration::from_millis(300));
+        let mut byte = [0];
+        let error = loop {
+            match timed.read(&mut byte) {
+                Ok(read) => assert_eq!(read, 1),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock), "{error}");
+        let took = began.elapsed();
+        assert!(took >= Duration::from_millis(250) && took < Duration::from_secs(10), "{took:?}");
+        timed.lift();
+        timed.stream().set_nonblocking(true).unwrap();
+        assert!(timed.read(&mut byte).is_ok_and(|read| read == 1), "what has come is still there");
+        drop(timed);
+        drip.join().unwrap();
+    }
+}
