@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod desk;
 pub mod endo;
+mod endow_programs;
 pub mod engine;
 pub mod gardener;
 pub mod keys;

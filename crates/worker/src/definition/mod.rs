@@ -36,7 +36,7 @@ pub use form::{FormField, parse_fields};
 pub use parse::parse;
 pub use render::{RenderError, Written, render_prompt, render_with, render_write};
 use template::Template;
-pub use units::bytes as parse_bytes;
+pub use units::{bytes as parse_bytes, duration_ms as parse_duration};
 
 /// What a worker file says.
 #[derive(Clone, Debug)]
@@ -138,16 +138,19 @@ pub enum SlotKind {
     },
     /// A place that sends messages.
     Outbox,
+    /// Programs of this machine.
+    Program,
     /// Another worker.
     Worker,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 4] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 5] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
+        ("program", SlotKind::Program),
         ("worker", SlotKind::Worker),
     ];
 
@@ -157,6 +160,7 @@ impl SlotKind {
             SlotKind::Dir { write: false } => &["list", "read"],
             SlotKind::Dir { write: true } => &["list", "read", "write"],
             SlotKind::Outbox => &["send"],
+            SlotKind::Program => &["run"],
             SlotKind::Worker => &["call"],
         }
     }
@@ -168,6 +172,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Dir { write: false } => "dir",
             SlotKind::Dir { write: true } => "dir rw",
             SlotKind::Outbox => "outbox",
+            SlotKind::Program => "program",
             SlotKind::Worker => "worker",
         })
     }

@@ -29,7 +29,7 @@ pub(crate) fn count(text: &str) -> Option<u64> {
 }
 
 /// A duration in milliseconds: numbers with `ms`, `s`, `m`, `h` or `d`, the larger units first.
-pub(crate) fn duration_ms(text: &str) -> Option<u64> {
+pub fn duration_ms(text: &str) -> Option<u64> {
     let mut rest = text.trim();
     let mut total = 0u64;
     let mut last = u64::MAX;
