@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -148,7 +149,9 @@ impl Stage {
         fs::remove_dir_all(&self.inside)?;
         fs::create_dir(&self.inside)?;
         for name in ["secret", "kept", "linked"] {
-            fs::write(Path::new(&self.outside).join(name), "secret")?;
+            let path = Path::new(&self.outside).join(name);
+            fs::write(&path, "secret")?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
         }
         match fs::remove_file(Path::new(&self.outside).join("new")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -172,6 +175,7 @@ impl Stage {
             trial("list", "lists a directory that it was not given", "list OUT".into(), usual),
             trial("write", "writes beside its directory", "write OUT/new".into(), usual),
             trial("cut", "cuts a file to nothing that it was not given", "cut OUT/kept".into(), usual),
+            trial("mode", "changes the mode of a file that it was not given", "mode OUT/kept".into(), usual),
             trial(
                 "link",
                 "links a file from outside into its directory",

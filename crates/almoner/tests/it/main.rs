@@ -21,5 +21,6 @@ mod home;
 mod hosts;
 mod journey;
 mod load;
+mod programs;
 mod starting;
 mod terminal;
