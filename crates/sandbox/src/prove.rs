@@ -87,7 +87,7 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
                 Ok(()) => {
                     stage.set().map_err(failed)?;
                     let report = run(helper, &spec(&trial.attempt, trial.limits), b"")?;
-                    let said = String::from_utf8_lossy(&report.stderr.bytes).trim().to_owned();
+                    let said = first_line(&report.stderr.bytes);
                     match report.end {
                         End::Exited { status: 0 } => Standing::Open("it happened".to_owned()),
                         End::Exited { .. } => Standing::Held(said),
@@ -111,8 +111,15 @@ fn control(binary: &Path, attempt: &[String]) -> Result<(), String> {
         .map_err(|e| e.to_string())?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        false => Err(first_line(&output.stderr)),
     }
+}
+
+/// What a process complained of, without advice to people.
+fn first_line(words: &[u8]) -> String {
+    let words = String::from_utf8_lossy(words);
+    let line = words.lines().next().unwrap_or_default();
+    line.trim_start_matches("error: ").trim().to_owned()
 }
 
 /// What attempts are made on.

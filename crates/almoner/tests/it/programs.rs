@@ -216,12 +216,13 @@ fn no_attack_runs_unseen_and_none_gets_out_when_it_is_approved() {
     }
     let card = home.almoner(&["inbox", "1", "--json"]).expect(0).json().to_string();
     for argv in &calls {
-        let last = Value::from(argv.last().unwrap().as_str()).to_string();
-        let shown = last.trim_matches('"').replace('\\', "\\\\");
-        assert!(
-            card.contains(last.trim_matches('"')) || card.contains(&shown),
-            "{argv:?} is not on the card"
-        );
+        // As it is written in JSON, and that again as text in the JSON of the card.
+        let quoted = |text: &str| {
+            let json = Value::from(text).to_string();
+            json[1..json.len() - 1].to_owned()
+        };
+        let last = quoted(argv.last().unwrap());
+        assert!(card.contains(&quoted(&last)), "{argv:?} is not on the card: {card}");
     }
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
@@ -281,7 +282,7 @@ fn a_harmless_program_runs_where_it_was_allowed() {
     let all = outcomes(&home, "r2");
     let done = |at: usize| all[at]["done"]["value"].to_string();
     assert!(done(0).contains("./a.txt:2:needle") && !done(0).contains("beside"), "{all:?}");
-    assert!(done(1).contains("Permission denied") && !done(1).contains("needle\\n"), "{all:?}");
+    assert!(done(1).contains("Permission denied") && !done(1).contains("needle"), "{all:?}");
     assert!(all[2]["refused"].to_string().contains("programs/not-endowed"), "{all:?}");
 }
 
@@ -300,7 +301,7 @@ fn a_program_that_was_changed_after_the_yes_is_refused() {
     assert!(said.contains("is not the program that was endowed") && !said.contains("second"), "{said}");
     // Endowed anew it is the program that it is now.
     run(&home, "bin/tool", &["--allow", "tools.run"]).expect(0);
-    assert!(outcomes(&home, "r2")[0]["done"].to_string().contains("second\\n"));
+    assert!(outcomes(&home, "r2")[0]["done"].to_string().contains("second"));
 }
 
 #[test]
@@ -319,7 +320,7 @@ fn what_must_not_be_handed_to_programs_is_refused() {
         ("sh?dir=/".to_owned(), "the daemon keeps its own files there"),
         ("sh?dir=nowhere".to_owned(), "cannot be bound"),
         ("in/text".to_owned(), "not a file that can be run"),
-        ("in".to_owned(), "not a file that can be run"),
+        ("./in".to_owned(), "not a file that can be run"),
         ("no-such-program-anywhere".to_owned(), "there is no program"),
     ] {
         let said = run(&home, &endow, &[]);
