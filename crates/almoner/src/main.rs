@@ -53,8 +53,10 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Ended {
-    if let Verb::ModelHost { weights } = &cli.verb {
-        return host_model(weights);
+    match &cli.verb {
+        Verb::ModelHost { weights } => return host_model(weights),
+        Verb::Sandbox { words } => return confine(words),
+        _ => {}
     }
     let place = Place::from_env()?;
     let acting = Acting::new(&place, cli.agent.as_deref());
@@ -97,8 +99,27 @@ fn run(cli: &Cli) -> Ended {
         Verb::Backup(args) => commands::backup::backup(&place, args),
         Verb::Gateway(args) => commands::gateway::gateway(&acting, *args),
         Verb::Stop => commands::daemon::stop(&place),
-        Verb::ModelHost { .. } => Ok(Exit::Ok),
+        Verb::ModelHost { .. } | Verb::Sandbox { .. } => Ok(Exit::Ok),
     }
+}
+
+/// The warden of one program; or, as a program, one of the things that a confined one must not be able to do.
+fn confine(words: &[String]) -> Ended {
+    let failed = |what: String| {
+        Failure::new(Exit::Failure, what).help("`almoner doctor` says what can be confined here")
+    };
+    match words {
+        [] => sandbox::warden().map_err(|error| failed(error.to_string()))?,
+        [first, name, arguments @ ..] if first == "try" => {
+            let happened = sandbox::attempt(name, arguments).map_err(failed)?;
+            commands::output::result(&happened)?;
+        }
+        _ => {
+            return Err(Failure::new(Exit::Usage, "the sandbox is started by the daemon")
+                .help("see `almoner --help`"));
+        }
+    }
+    Ok(Exit::Ok)
 }
 
 fn host_model(weights: &std::path::Path) -> Ended {

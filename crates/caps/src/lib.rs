@@ -13,6 +13,7 @@ pub mod mount;
 mod outbox;
 mod path;
 mod place;
+mod program;
 mod walk;
 
 use kernel::begun::Begun;
@@ -24,6 +25,8 @@ use kernel::run::Completion;
 use kernel::{Interface, Pattern};
 use passable::{Limit, Limits};
 use policy::Facts;
+
+pub use program::{ProgramError, endow_program};
 
 /// What a grant can lead to.
 pub trait Capability: Send + Sync {
@@ -117,6 +120,7 @@ pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, Open
             Ok(Box::new(dir::DirCapability::open(path, *read_only, grant)?))
         }
         Formula::Spool { path } => Ok(Box::new(outbox::Outbox::open(path, grant)?)),
+        Formula::Program(programs) => Ok(Box::new(program::ProgramCapability::open(programs, grant))),
         other => Err(OpenError::Kind(other.kind())),
     }
 }
@@ -124,12 +128,13 @@ pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, Open
 /// The interfaces of all built-in capabilities by the name that worker files use for them.
 pub fn interfaces() -> &'static [(&'static str, &'static Interface)] {
     use std::sync::LazyLock;
-    static ALL: LazyLock<[(&'static str, &'static Interface); 2]> =
-        LazyLock::new(|| [("dir", dir::interface()), ("outbox", outbox::interface())]);
+    static ALL: LazyLock<[(&'static str, &'static Interface); 3]> = LazyLock::new(|| {
+        [("dir", dir::interface()), ("outbox", outbox::interface()), ("program", program::interface())]
+    });
     &*ALL
 }
 
-/// The interface by the name that worker files use for it: `dir`, `outbox`.
+/// The interface by the name that worker files use for it: `dir`, `outbox`, `program`.
 pub fn interface_of(kind: &str) -> Option<&'static Interface> {
     interfaces().iter().find(|(name, _)| *name == kind).map(|(_, interface)| *interface)
 }
@@ -139,6 +144,7 @@ pub fn interface_for(target: &Formula) -> Option<&'static Interface> {
     match target {
         Formula::Mount { .. } => interface_of("dir"),
         Formula::Spool { .. } => interface_of("outbox"),
+        Formula::Program(_) => interface_of("program"),
         _ => None,
     }
 }

@@ -12,6 +12,7 @@
 //! | what | by |
 //! | --- | --- |
 //! | files: read, write, make, remove, rename, truncate, execute | Landlock |
+//! | modes, owners, times, extended attributes of files | seccomp: they stay as they are |
 //! | no network, no sockets of this machine; no debugging, mounting, loading, keys, other namespaces | seccomp |
 //! | signals to others, abstract sockets | Landlock, and a PID namespace where there is one |
 //! | processor time, address space, file size, open files, processes | rlimits; the warden counts all together |

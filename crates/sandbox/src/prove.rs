@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -86,7 +87,7 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
                 Ok(()) => {
                     stage.set().map_err(failed)?;
                     let report = run(helper, &spec(&trial.attempt, trial.limits), b"")?;
-                    let said = String::from_utf8_lossy(&report.stderr.bytes).trim().to_owned();
+                    let said = first_line(&report.stderr.bytes);
                     match report.end {
                         End::Exited { status: 0 } => Standing::Open("it happened".to_owned()),
                         End::Exited { .. } => Standing::Held(said),
@@ -110,8 +111,15 @@ fn control(binary: &Path, attempt: &[String]) -> Result<(), String> {
         .map_err(|e| e.to_string())?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        false => Err(first_line(&output.stderr)),
     }
+}
+
+/// What a process complained of, without advice to people.
+fn first_line(words: &[u8]) -> String {
+    let words = String::from_utf8_lossy(words);
+    let line = words.lines().next().unwrap_or_default();
+    line.trim_start_matches("error: ").trim().to_owned()
 }
 
 /// What attempts are made on.
@@ -148,7 +156,9 @@ impl Stage {
         fs::remove_dir_all(&self.inside)?;
         fs::create_dir(&self.inside)?;
         for name in ["secret", "kept", "linked"] {
-            fs::write(Path::new(&self.outside).join(name), "secret")?;
+            let path = Path::new(&self.outside).join(name);
+            fs::write(&path, "secret")?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
         }
         match fs::remove_file(Path::new(&self.outside).join("new")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -172,6 +182,7 @@ impl Stage {
             trial("list", "lists a directory that it was not given", "list OUT".into(), usual),
             trial("write", "writes beside its directory", "write OUT/new".into(), usual),
             trial("cut", "cuts a file to nothing that it was not given", "cut OUT/kept".into(), usual),
+            trial("mode", "changes the mode of a file that it was not given", "mode OUT/kept".into(), usual),
             trial(
                 "link",
                 "links a file from outside into its directory",

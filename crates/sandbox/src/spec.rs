@@ -28,7 +28,8 @@ pub struct Spec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Confinement {
-    /// Files and directories that may be read, with all that is in them.
+    /// Files and directories that may be read, with all that is in them. Here and below: all links followed, since a
+    /// path that leads elsewhere than it says is refused.
     pub readable: Vec<PathBuf>,
     /// Files and directories that may be read and changed, with all that is in them. Nothing in them can be executed.
     pub writable: Vec<PathBuf>,
@@ -204,7 +205,10 @@ pub fn programs_of_the_system() -> Vec<PathBuf> {
 }
 
 fn present<'a>(paths: impl Iterator<Item = &'a &'a str>) -> Vec<PathBuf> {
-    paths.map(Path::new).filter(|path| path.exists()).map(Path::to_path_buf).collect()
+    let mut real: Vec<PathBuf> = paths.filter_map(|path| Path::new(path).canonicalize().ok()).collect();
+    real.sort();
+    real.dedup();
+    real
 }
 
 #[cfg(test)]

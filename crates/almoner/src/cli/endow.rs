@@ -18,6 +18,10 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     if slot.is_empty() || !slot.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         return Err(wrong("the part before `=` is not the name of a slot"));
     }
+    if let Some(programs) = rest.strip_prefix(super::programs::PREFIX) {
+        let fill = Fill::Program(super::programs::parse(programs)?);
+        return Ok(Endowment { slot: slot.to_owned(), fill });
+    }
     // A file whose own name has a question mark is meant as it stands.
     let (path, query) = match rest.rsplit_once('?') {
         Some((path, query)) if !Path::new(rest).exists() => (path, Some(query)),
@@ -70,7 +74,9 @@ mod tests {
     use super::*;
 
     fn path(text: &str) -> (String, PathFill) {
-        let Endowment { slot, fill: Fill::Path(given) } = parse_endowment(text).unwrap();
+        let Endowment { slot, fill: Fill::Path(given) } = parse_endowment(text).unwrap() else {
+            panic!("{text}")
+        };
         (slot, given)
     }
 
@@ -82,6 +88,14 @@ mod tests {
         assert_eq!(e.max_bytes, Some(10 << 20));
         let (_, e) = path("mail=/a");
         assert!(!e.write && e.max_bytes.is_none());
+    }
+
+    #[test]
+    fn programs_are_told_from_paths() {
+        let given = parse_endowment("tools=program:sh?dir=/w").unwrap();
+        assert!(matches!(given.fill, Fill::Program(fill) if fill.programs.len() == 1));
+        assert_eq!(path("tools=./program:sh").1.path.rsplit('/').next(), Some("program:sh"));
+        assert!(parse_endowment("tools=program:").is_err());
     }
 
     #[test]

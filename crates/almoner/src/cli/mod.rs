@@ -4,6 +4,7 @@ pub mod agents;
 mod endow;
 mod hole;
 mod input;
+mod programs;
 mod text;
 
 pub use endow::{absolute, parse_endowment};
@@ -79,6 +80,13 @@ pub enum Verb {
     /// Agents, names and mail.
     #[command(flatten)]
     Agents(agents::AgentVerb),
+    /// The process that confines a program, or tries what a confined one must not be able to do.
+    #[command(hide = true)]
+    Sandbox {
+        /// Nothing, or `try NAME ARGUMENT…`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// The process that holds a local model.
     #[command(hide = true)]
     ModelHost {
@@ -130,7 +138,8 @@ pub struct RunArgs {
     /// With --each: how many at a time (one with a local model, else four)
     #[arg(short = 'j', value_name = "N", requires = "each", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: Option<u32>,
-    /// Hand a slot something: SLOT=PATH, SLOT=PATH:rw, SLOT=PATH?suffix=.pdf&max=10MiB
+    /// Hand a slot something: SLOT=PATH, SLOT=PATH:rw, SLOT=PATH?suffix=.pdf&max=10MiB,
+    /// SLOT=program:NAME?dir=PATH:rw
     #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH")]
     pub endow: Vec<String>,
     /// The model: local, openai:NAME, ollama:NAME, compat:URL#NAME, scripted:FILE

@@ -1,6 +1,7 @@
 //! `almoner doctor`.
 
 use passable::visible_line;
+use sandbox::Standing;
 use serde_json::json;
 
 use super::{models, output};
@@ -28,6 +29,7 @@ pub fn doctor(place: &Place, args: JsonArg) -> Ended {
     checks.extend(daemon(place));
     checks.push(space(place));
     checks.push(model(place));
+    checks.extend(confinement());
     let ok = checks.iter().all(|check| check.ok);
     if args.json {
         let list: Vec<_> = checks
@@ -109,6 +111,53 @@ fn settings(place: &Place) -> Check {
         Err(failure) => (false, failure.message.visible_line().into_owned(), failure.help),
     };
     Check { id: "settings".to_owned(), ok, evidence, remedy }
+}
+
+/// What programs are held within on this kernel: each restriction is tried, confined and not.
+fn confinement() -> Vec<Check> {
+    let check = |id: &str, ok: bool, evidence: String, remedy: &str| Check {
+        id: id.to_owned(),
+        ok,
+        evidence,
+        remedy: remedy.to_owned(),
+    };
+    if !cfg!(target_os = "linux") {
+        let evidence = "this system cannot confine programs: slots of the kind `program` refuse every call; the host \
+                        of a local model is not confined";
+        return vec![check("sandbox", true, evidence.to_owned(), "")];
+    }
+    let proofs = tempfile::Builder::new()
+        .prefix("almoner-doctor-")
+        .tempdir()
+        .map_err(|e| sandbox::SandboxError::Warden(e.to_string()))
+        .and_then(|place| sandbox::prove(&sandbox::Helper::own(), place.path()));
+    let proofs = match proofs {
+        Ok(proofs) => proofs,
+        Err(error) => {
+            let remedy =
+                "programs are refused until this is mended; it takes Linux 6.2 or later with Landlock";
+            return vec![check("sandbox", false, error.to_string(), remedy)];
+        }
+    };
+    let remedy = "do not endow programs on this machine, and report this";
+    proofs
+        .into_iter()
+        .map(|proof| {
+            let id = format!("sandbox/{}", proof.name);
+            match proof.standing {
+                Standing::Held(how) => check(&id, true, format!("no program {}: {how}", proof.what), ""),
+                Standing::Untried(why) => check(
+                    &id,
+                    true,
+                    format!("not tried, it fails unconfined as well: {} ({why})", proof.what),
+                    "",
+                ),
+                Standing::Open(how) => {
+                    check(&id, false, format!("a confined program {}: {how}", proof.what), remedy)
+                }
+            }
+        })
+        .collect()
 }
 
 fn space(place: &Place) -> Check {

@@ -529,6 +529,27 @@ pub struct Endowment {
 pub enum Fill {
     /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB]`.
     Path(PathFill),
+    /// Programs of this machine: `program:NAME,PATH[?dir=PATH[:rw]&net=yes&…]`.
+    Program(ProgramFill),
+}
+
+/// Programs of this machine, and what they reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramFill {
+    /// Each program's name, and where its file lies.
+    pub programs: Vec<(String, String)>,
+    /// Each directory by absolute path, and whether it may be written. The first is where they begin.
+    pub directories: Vec<(String, bool)>,
+    /// Whether they may open connections.
+    pub network: bool,
+    /// Whether each may start other programs.
+    pub starts_others: bool,
+    /// How long one call may take, in milliseconds.
+    pub wall_ms: Option<u64>,
+    /// How much memory a call may use, in bytes.
+    pub memory: Option<u64>,
+    /// How many bytes of output are handed back.
+    pub output: Option<u64>,
 }
 
 /// A path of this machine, and what of it is handed over.

@@ -11,6 +11,7 @@ use passable::visible_line;
 use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
 use super::desk::Desk;
+use super::endow_programs;
 use crate::control::protocol::{Document, Endowment, Fill, PathFill, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
 
@@ -203,6 +204,7 @@ fn bind(
                 }
                 (_, None) => {
                     let how = match slot.kind {
+                        SlotKind::Program => format!("-e {}=program:NAME?dir=PATH", slot.name),
                         SlotKind::Dir { write: true } => format!("-e {}=PATH:rw", slot.name),
                         _ => format!("-e {}=PATH", slot.name),
                     };
@@ -217,12 +219,24 @@ fn bind(
                     ready_dir(&slot.name, &given.path, Make::of(true, request))?;
                     Target::Spool { path: given.path.clone() }
                 }
+                (SlotKind::Program, Some(Endowment { fill: Fill::Program(given), .. })) => {
+                    endow_programs::target(shelf.desk, &slot.name, given)?
+                }
+                (kind, Some(_)) => {
+                    let message =
+                        format!("slot `{}` wants {kind}, and was bound to something else", slot.name);
+                    return Err(Failure::new(Exit::Usage, message)
+                        .help("a slot of the kind `program` takes `program:NAME`, and no other does"));
+                }
             };
             let attenuation = match given.get(slot.name.as_str()) {
                 Some(Endowment { fill: Fill::Path(given), .. }) => Attenuation {
                     suffixes: given.suffixes.iter().cloned().collect(),
                     max_bytes: given.max_bytes,
                 },
+                Some(Endowment { fill: Fill::Program(given), .. }) => {
+                    Attenuation { max_bytes: given.output, ..Attenuation::default() }
+                }
                 None => Attenuation::default(),
             };
             Ok(Binding {
@@ -327,6 +341,13 @@ fn worker_target(
 ) -> Result<Target, Failure> {
     let path = match (endowment, &request.beside) {
         (Some(Endowment { fill: Fill::Path(given), .. }), _) => Path::new(&given.path).to_owned(),
+        (Some(_), _) => {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("worker slot `{slot}` was bound to something else"),
+            )
+            .help(format!("bind it with `-e {slot}=FILE.worker`")));
+        }
         (None, Some(dir)) => {
             let beside = Path::new(dir).join(format!("{slot}.worker"));
             if beside.exists() { beside } else { Path::new(dir).join(format!("{slot}.worker.md")) }
@@ -510,6 +531,7 @@ fn plan(
             let target = match &b.target {
                 Target::Mount { path } => path.clone(),
                 Target::Spool { path } => format!("mail spool {path}"),
+                Target::Program(programs) => programs.words(),
                 Target::Named { path } => path.to_string(),
                 Target::Worker(program) => {
                     format!("worker {} ({})", program.name, program.definition.short())

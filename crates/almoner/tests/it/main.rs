@@ -26,6 +26,7 @@ mod hosts;
 mod journey;
 mod load;
 mod races;
+mod programs;
 mod starting;
 mod terminal;
 mod wire;

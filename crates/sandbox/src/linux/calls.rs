@@ -1,8 +1,8 @@
 //! Seccomp: which system calls a confined process can make at all.
 //!
-//! Two filters. The first lets known calls through and answers all others as a kernel does that has never heard of
+//! Three filters. The first lets known calls through and answers all others as a kernel does that has never heard of
 //! them, so that libraries fall back to older ways. The second, which counts where both speak, says plainly that
-//! something is forbidden. Neither ends the process: programs probe, and a clear error is more use than a crash.
+//! something is forbidden; the third does nothing where Landlock has no say. None ends the process: programs probe, and a clear error is more use than a crash.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch,
 };
 
-use super::calls_table::{ALLOWED, FORBIDDEN, NETWORK, OTHER_PROGRAMS};
+use super::calls_table::{ALLOWED, FORBIDDEN, NETWORK, OTHER_PROGRAMS, PRETENDED};
 use crate::Confinement;
 
 /// What the process may still start.
@@ -28,13 +28,13 @@ pub(super) enum Starts {
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Applies both filters to the calling thread and all that comes of it.
+/// Applies all filters to the calling thread and all that comes of it.
 ///
 /// # Errors
 /// When the kernel does not take them.
 pub(super) fn confine(within: &Confinement, starts: Starts) -> io::Result<()> {
     let failed = |e: &dyn std::fmt::Display| io::Error::other(format!("seccomp: {e}"));
-    for program in [allowing(within, starts), forbidding(within, starts)] {
+    for program in [allowing(within, starts), forbidding(within, starts), pretending()] {
         let program = program.map_err(|e| failed(&e))?;
         seccompiler::apply_filter(&program).map_err(|e| failed(&e))?;
     }
@@ -95,6 +95,11 @@ fn forbidding(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccom
         .try_into()
 }
 
+fn pretending() -> Result<BpfProgram, seccompiler::BackendError> {
+    let rules: Rules = PRETENDED.iter().map(|call| (*call, vec![])).collect();
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(0), arch()?)?.try_into()
+}
+
 /// All conditions on arguments, each by its number. The lower half is compared: all of these are 32 bits wide in the
 /// kernel, so that the upper half would only be a way around the rule.
 fn rule(conditions: &[(u8, Op, u64)]) -> Result<SeccompRule, seccompiler::BackendError> {
@@ -139,7 +144,8 @@ mod tests {
                 assert!(forbidding(&within, starts).unwrap().len() < 4096);
             }
         }
-        for call in FORBIDDEN {
+        assert!(pretending().unwrap().len() < 4096);
+        for call in FORBIDDEN.iter().chain(PRETENDED) {
             assert!(
                 !ALLOWED.contains(call) && !NETWORK.contains(call) && !OTHER_PROGRAMS.contains(call),
                 "{call}"

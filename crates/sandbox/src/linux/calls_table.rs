@@ -9,13 +9,13 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_preadv2, libc::SYS_pwritev2, libc::SYS_lseek, libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx,
     libc::SYS_statfs, libc::SYS_fstatfs, libc::SYS_faccessat, libc::SYS_faccessat2, libc::SYS_readlinkat,
     libc::SYS_getdents64, libc::SYS_getcwd, libc::SYS_chdir, libc::SYS_fchdir, libc::SYS_mkdirat, libc::SYS_unlinkat,
-    libc::SYS_renameat2, libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_fchmod, libc::SYS_fchmodat,
-    libc::SYS_fchmodat2, libc::SYS_fchown, libc::SYS_fchownat, libc::SYS_utimensat, libc::SYS_truncate,
+    libc::SYS_renameat2, libc::SYS_linkat, libc::SYS_symlinkat,
+    libc::SYS_truncate,
     libc::SYS_ftruncate, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_sync_file_range, libc::SYS_fadvise64,
     libc::SYS_readahead, libc::SYS_flock, libc::SYS_fcntl, libc::SYS_dup, libc::SYS_dup3, libc::SYS_pipe2,
     libc::SYS_sendfile, libc::SYS_splice, libc::SYS_tee, libc::SYS_vmsplice, libc::SYS_copy_file_range,
-    libc::SYS_umask, libc::SYS_getxattr, libc::SYS_lgetxattr, libc::SYS_fgetxattr, libc::SYS_listxattr,
-    libc::SYS_llistxattr, libc::SYS_flistxattr,
+    libc::SYS_umask,
+   
     // Waiting.
     libc::SYS_ppoll, libc::SYS_pselect6, libc::SYS_epoll_create1, libc::SYS_epoll_ctl, libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2, libc::SYS_eventfd2, libc::SYS_signalfd4, libc::SYS_timerfd_create,
@@ -64,12 +64,6 @@ pub(super) const ALLOWED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_renameat,
     #[cfg(target_arch = "x86_64")] libc::SYS_link,
     #[cfg(target_arch = "x86_64")] libc::SYS_symlink,
-    #[cfg(target_arch = "x86_64")] libc::SYS_chmod,
-    #[cfg(target_arch = "x86_64")] libc::SYS_chown,
-    #[cfg(target_arch = "x86_64")] libc::SYS_lchown,
-    #[cfg(target_arch = "x86_64")] libc::SYS_utime,
-    #[cfg(target_arch = "x86_64")] libc::SYS_utimes,
-    #[cfg(target_arch = "x86_64")] libc::SYS_futimesat,
     #[cfg(target_arch = "x86_64")] libc::SYS_dup2,
     #[cfg(target_arch = "x86_64")] libc::SYS_pipe,
     #[cfg(target_arch = "x86_64")] libc::SYS_poll,
@@ -92,6 +86,21 @@ pub(super) const NETWORK: &[i64] =
 
 /// Calls that start programs which have no name in the file system.
 pub(super) const OTHER_PROGRAMS: &[i64] = &[libc::SYS_execveat, libc::SYS_memfd_create];
+
+/// Calls that are answered as if they had been done, and do nothing. Landlock has no say in modes, owners and times, and
+/// these calls could change those of files outside. Programs that keep them only as an ornament (`cp`, `tar`, `git`) go
+/// on.
+#[rustfmt::skip]
+pub(super) const PRETENDED: &[i64] = &[
+    libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_fchown, libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    #[cfg(target_arch = "x86_64")] libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")] libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")] libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")] libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")] libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")] libc::SYS_futimesat,
+];
 
 /// Calls that are answered with a plain "not permitted".
 #[rustfmt::skip]

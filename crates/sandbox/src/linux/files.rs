@@ -1,6 +1,7 @@
 //! Landlock: files, signals, abstract sockets.
 
 use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::{Path, PathBuf};
 
 use landlock::{
@@ -88,6 +89,11 @@ fn allow(rules: RulesetCreated, paths: &[PathBuf], rights: BitFlags<AccessFs>) -
     paths.iter().try_fold(rules, |rules, path| {
         let wrong = |what: String| io::Error::other(format!("{}: {what}", path.display()));
         let opened = PathFd::new(path).map_err(|e| wrong(e.to_string()))?;
+        // The path that was given is the place that was meant, with no link put into it since.
+        let real = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd()));
+        if real.map_err(|e| wrong(e.to_string()))? != *path {
+            return Err(wrong("it leads elsewhere now".to_owned()));
+        }
         let is_dir = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?.is_dir();
         let rights = if is_dir { rights } else { rights & of_files };
         rules.add_rule(PathBeneath::new(opened, rights)).map_err(|e| wrong(e.to_string()))

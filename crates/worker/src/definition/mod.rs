@@ -139,16 +139,19 @@ pub enum SlotKind {
     },
     /// A place that sends messages.
     Outbox,
+    /// Programs of this machine.
+    Program,
     /// Another worker.
     Worker,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 4] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 5] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
+        ("program", SlotKind::Program),
         ("worker", SlotKind::Worker),
     ];
 
@@ -158,6 +161,7 @@ impl SlotKind {
             SlotKind::Dir { write: false } => &["list", "read"],
             SlotKind::Dir { write: true } => &["list", "read", "write"],
             SlotKind::Outbox => &["send"],
+            SlotKind::Program => &["run"],
             SlotKind::Worker => &["call"],
         }
     }
@@ -169,6 +173,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Dir { write: false } => "dir",
             SlotKind::Dir { write: true } => "dir rw",
             SlotKind::Outbox => "outbox",
+            SlotKind::Program => "program",
             SlotKind::Worker => "worker",
         })
     }

@@ -1,0 +1,59 @@
+//! Programs as a person hands them over: looked at once, and known by their digest from then on.
+
+use std::path::Path;
+
+use kernel::command::Target;
+use kernel::programs::{ProgramDirectory, Programs};
+use passable::visible_line;
+
+use super::desk::Desk;
+use super::mounts;
+use crate::control::protocol::ProgramFill;
+use crate::exit::{Exit, Failure};
+
+/// How long one call may take if nobody says.
+const WALL_MS: u64 = 60_000;
+/// How much memory one call may use if nobody says: 1 GiB.
+const MEMORY: u64 = 1 << 30;
+
+/// What is bound to the slot.
+///
+/// # Errors
+/// When a program or a directory is not there, or a program could change itself.
+pub fn target(desk: &Desk, slot: &str, given: &ProgramFill) -> Result<Target, Failure> {
+    let wrong = |exit: Exit, what: String, help: &str| {
+        Failure::new(exit, format!("slot `{slot}`: {what}")).help(help.to_owned())
+    };
+    let store = desk.daemon.store.dir();
+    let state = store.parent().unwrap_or(store);
+    let mut directories = Vec::new();
+    for (path, write) in &given.directories {
+        let real = mounts::look_for(state, path).map_err(|failure| {
+            failure.help(
+                "programs get directories that are there already, and none of the daemon's own: `dir=PATH`",
+            )
+        })?;
+        directories.push(ProgramDirectory { path: real, write: *write });
+    }
+    let mut programs = Vec::new();
+    for (name, path) in &given.programs {
+        let program = caps::endow_program(name, path).map_err(|error| {
+            let what = format!("the program {}: {error}", visible_line(path));
+            wrong(Exit::NotFound, what, "name a program by its name or by its path")
+        })?;
+        let own = directories.iter().find(|d| d.write && Path::new(&program.path).starts_with(&d.path));
+        if let Some(directory) = own {
+            let what = format!("`{name}` lies in {}, which it could change", visible_line(&directory.path));
+            return Err(wrong(Exit::Usage, what, "leave out `:rw`, or keep the program elsewhere"));
+        }
+        programs.push(program);
+    }
+    Ok(Target::Program(Programs {
+        programs,
+        directories,
+        network: given.network,
+        starts_others: given.starts_others,
+        wall_ms: given.wall_ms.unwrap_or(WALL_MS),
+        memory: given.memory.unwrap_or(MEMORY),
+    }))
+}

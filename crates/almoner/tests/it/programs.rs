@@ -1,0 +1,355 @@
+//! Programs as a capability, over the whole path: gates, cards, answers, the sandbox.
+//!
+//! The corpus of attacks lies in `tests/attacks/programs`. Each file names a call, what could be observed if it came
+//! about, and, where it is not the same call, the control: unconfined, it does come about.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::home::{Home, Said};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_almoner");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Attack {
+    #[serde(skip)]
+    name: String,
+    /// What it is an example of.
+    #[expect(dead_code, reason = "for those who read the files")]
+    why: String,
+    argv: Vec<String>,
+    happens: Observable,
+    /// The call that shows that it works unconfined, where the same one could not.
+    control: Option<Vec<String>>,
+    /// `root`: others cannot do it unconfined either.
+    only: Option<String>,
+    /// How long to wait before looking.
+    #[serde(default)]
+    wait_ms: u64,
+}
+
+/// What can be seen if an attack comes about.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Observable {
+    /// A file is not there any more.
+    Gone(String),
+    /// A file does not say what it said.
+    Changed(String),
+    /// A file was made.
+    Made(String),
+    /// Everybody may do everything to a file.
+    Open(String),
+    /// A file is older than it is.
+    Old(String),
+    /// The program says this.
+    Prints(String),
+}
+
+/// Every attack that can be tried by this user on this machine, by name.
+fn attacks() -> Vec<Attack> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks/programs");
+    let mut all: Vec<Attack> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let attack: Attack =
+                serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            Attack { name: path.file_stem().unwrap().to_string_lossy().into_owned(), ..attack }
+        })
+        .collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    let root = rustix::process::getuid().is_root();
+    let there = |program: &str| ["/usr/bin", "/bin"].iter().any(|dir| Path::new(dir).join(program).exists());
+    all.retain(|attack| (attack.only.is_none() || root) && there(&attack.argv[0]));
+    assert!(all.len() > 30, "the corpus is not there");
+    all
+}
+
+/// Victims: for each attack a directory that is handed over, and one that is not.
+struct Field {
+    inside: PathBuf,
+    outside: PathBuf,
+    words: BTreeMap<&'static str, String>,
+}
+
+impl Field {
+    fn new(root: &Path, words: &BTreeMap<&'static str, String>) -> Field {
+        Field { inside: root.join("inside"), outside: root.join("outside"), words: words.clone() }
+    }
+
+    /// Puts everything for one attack in its place, as it was.
+    fn set(&self, name: &str) {
+        let (inside, outside) = (self.inside.join(name), self.outside.join(name));
+        let _ = std::fs::remove_dir_all(&inside);
+        let _ = std::fs::remove_dir_all(&outside);
+        for dir in [inside, outside.join("root"), outside.join("home/.ssh")] {
+            std::fs::create_dir_all(dir).unwrap();
+        }
+        for (file, text) in [
+            ("secret", "hunter2-secret"),
+            ("root/precious", "precious"),
+            ("home/precious", "precious"),
+            ("home/.ssh/id_rsa", "hunter2-key"),
+        ] {
+            let path = outside.join(file);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+    }
+
+    fn fill(&self, name: &str, text: &str) -> String {
+        let mut text = text.to_owned();
+        let own = [
+            ("inside", self.inside.join(name)),
+            ("outside", self.outside.join(name)),
+            ("home", self.outside.join(name).join("home")),
+            ("name", PathBuf::from(name)),
+        ];
+        for (word, path) in own {
+            text = text.replace(&format!("{{{word}}}"), path.to_str().unwrap());
+        }
+        for (word, value) in &self.words {
+            text = text.replace(&format!("{{{word}}}"), value);
+        }
+        text
+    }
+
+    fn argv(&self, name: &str, argv: &[String]) -> Vec<String> {
+        argv.iter().map(|word| self.fill(name, word)).collect()
+    }
+
+    /// Whether it has come about, as far as can be seen; `printed` is what the program said.
+    fn happened(&self, attack: &Attack, printed: &str) -> bool {
+        let path = |path: &str| PathBuf::from(self.fill(&attack.name, path));
+        match &attack.happens {
+            Observable::Gone(file) => !path(file).exists(),
+            Observable::Made(file) => path(file).exists(),
+            Observable::Changed(file) => std::fs::read(path(file)).unwrap_or_default() != b"hunter2-secret",
+            Observable::Open(file) => std::fs::metadata(path(file)).unwrap().mode() & 0o777 == 0o777,
+            Observable::Old(file) => std::fs::metadata(path(file)).unwrap().mtime() < 1_000_000,
+            Observable::Prints(text) => printed.contains(text),
+        }
+    }
+}
+
+/// A home with a worker that has programs, and the words that its model says.
+fn programs(home: &Home, calls: &[Vec<String>]) {
+    home.write("w.worker", "---\nslots:\n  tools: program\n---\nUse the tools.\n");
+    script(home, calls);
+}
+
+fn script(home: &Home, calls: &[Vec<String>]) {
+    let calls: Vec<Value> =
+        calls.iter().map(|argv| json!({ "name": "tools_run", "arguments": { "argv": argv } })).collect();
+    let turns = json!([{ "turns": [{ "calls": calls }, { "text": "done" }] }]);
+    home.write("calls.json", turns.to_string());
+}
+
+fn run(home: &Home, endow: &str, more: &[&str]) -> Said {
+    let endow = format!("tools=program:{endow}");
+    home.almoner(&[&["run", "w.worker", "-e", &endow, "-m", "scripted:calls.json"], more].concat())
+}
+
+/// What came of each call of a run, in order.
+fn outcomes(home: &Home, run: &str) -> Vec<Value> {
+    let trace = home.trace(run);
+    let steps = trace["steps"].as_array().unwrap();
+    let kind = |step: &Value, kind: &str| step["entry"]["entry"] == kind;
+    steps
+        .iter()
+        .filter(|step| kind(step, "proposed"))
+        .map(|proposed| {
+            let done = steps
+                .iter()
+                .find(|step| kind(step, "completed") && step["entry"]["proposal"] == proposed["number"]);
+            done.map_or(Value::Null, |step| step["entry"]["completion"].clone())
+        })
+        .collect()
+}
+
+#[test]
+fn no_attack_runs_unseen_and_none_gets_out_when_it_is_approved() {
+    let home = Home::new();
+    let attacks = attacks();
+    // The daemon has something in its environment that nobody must get.
+    let daemon = home
+        .command(&["daemon", "--idle", "120"])
+        .env("ALMONER_TRIAL_SECRET", "hunter2-environment")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut daemon = daemon.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let abstract_name = format!("almoner-attack-{}", std::process::id());
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(&abstract_name).unwrap();
+    let _unix = UnixListener::bind_addr(&address).unwrap();
+    let words = BTreeMap::from([
+        ("almoner", BINARY.to_owned()),
+        ("address", listener.local_addr().unwrap().to_string()),
+        ("abstract", abstract_name),
+        ("daemon", daemon.id().to_string()),
+        ("home_of_almoner", home.root().to_str().unwrap().to_owned()),
+        ("store", home.root().join("state/store").to_str().unwrap().to_owned()),
+        ("socket", home.root().join("run/control.sock").to_str().unwrap().to_owned()),
+    ]);
+    let field = Field::new(&home.work(), &words);
+    attacks.iter().for_each(|attack| field.set(&attack.name));
+    let calls: Vec<_> = attacks.iter().map(|attack| field.argv(&attack.name, &attack.argv)).collect();
+    programs(&home, &calls);
+    let endow = format!("sh,bash,env,{BINARY}?dir=inside:rw&memory=500MiB&time=20s");
+    // Nothing lifts the question: not even what the user said beforehand.
+    run(&home, &endow, &["--allow", "tools.run"]).expect(7);
+    for attack in &attacks {
+        assert!(!field.happened(attack, ""), "{} came about before anybody was asked", attack.name);
+    }
+    let card = home.almoner(&["inbox", "1", "--json"]).expect(0).json().to_string();
+    for argv in &calls {
+        // As it is written in JSON, and that again as text in the JSON of the card.
+        let quoted = |text: &str| {
+            let json = Value::from(text).to_string();
+            json[1..json.len() - 1].to_owned()
+        };
+        let last = quoted(argv.last().unwrap());
+        assert!(card.contains(&quoted(&last)), "{argv:?} is not on the card: {card}");
+    }
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    std::thread::sleep(Duration::from_millis(attacks.iter().map(|attack| attack.wait_ms).max().unwrap_or(0)));
+    let outcomes = outcomes(&home, "r1");
+    assert_eq!(outcomes.len(), attacks.len());
+    let mut wrong = Vec::new();
+    for (attack, outcome) in attacks.iter().zip(&outcomes) {
+        let said = outcome.to_string();
+        if !outcome["done"].is_object() {
+            wrong.push(format!("{} did not run: {said}", attack.name));
+        } else if field.happened(attack, &said) {
+            wrong.push(format!("{} came about in the sandbox: {said}", attack.name));
+        }
+    }
+    // The controls come last: they harm what the attacks were to leave alone.
+    for attack in &attacks {
+        field.set(&attack.name);
+        let argv = field.argv(&attack.name, attack.control.as_ref().unwrap_or(&attack.argv));
+        let output = Command::new(&argv[0])
+            .args(&argv[1..])
+            .current_dir(field.inside.join(&attack.name))
+            .env("HOME", field.fill(&attack.name, "{home}"))
+            .env("ALMONER_TRIAL_SECRET", "hunter2-environment")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(attack.wait_ms));
+        let said = String::from_utf8_lossy(&output.stdout);
+        if !field.happened(attack, &said) {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            wrong.push(format!("{} does not come about unconfined: {said} {complaint}", attack.name));
+        }
+    }
+    home.almoner(&["stop"]).expect(0);
+    daemon.wait().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_harmless_program_runs_where_it_was_allowed() {
+    let home = Home::new();
+    home.write("in/a.txt", "one\nneedle\n");
+    home.write("beside.txt", "needle\n");
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    programs(
+        &home,
+        &[
+            words(&["grep", "-rn", "needle", "."]),
+            words(&["grep", "needle", "../beside.txt"]),
+            words(&["wc", "a.txt"]),
+        ],
+    );
+    // Without a word of the user's, whatever could change something asks.
+    run(&home, "grep?dir=in", &[]).expect(7);
+    run(&home, "grep?dir=in", &["--allow", "tools.run"]).expect(0);
+    let all = outcomes(&home, "r2");
+    let done = |at: usize| all[at]["done"]["value"].to_string();
+    assert!(done(0).contains("./a.txt:2:needle") && !done(0).contains("beside"), "{all:?}");
+    assert!(done(1).contains("Permission denied") && !done(1).contains("needle"), "{all:?}");
+    assert!(all[2]["refused"].to_string().contains("programs/not-endowed"), "{all:?}");
+}
+
+#[test]
+fn a_program_that_was_changed_after_the_yes_is_refused() {
+    let home = Home::new();
+    home.write("bin/tool", "#!/bin/sh\necho first\n");
+    let tool = home.path("bin/tool");
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    programs(&home, &[vec!["tool".to_owned()]]);
+    run(&home, "bin/tool", &[]).expect(7);
+    std::fs::write(&tool, "#!/bin/sh\necho second\n").unwrap();
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]);
+    let said = home.trace("r1").to_string();
+    assert!(said.contains("is not the program that was endowed") && !said.contains("second"), "{said}");
+    // Endowed anew it is the program that it is now.
+    run(&home, "bin/tool", &["--allow", "tools.run"]).expect(0);
+    assert!(outcomes(&home, "r2")[0]["done"].to_string().contains("second"));
+}
+
+#[test]
+fn what_must_not_be_handed_to_programs_is_refused() {
+    let home = Home::new();
+    programs(&home, &[]);
+    home.write("bin/tool", "#!/bin/sh\n");
+    std::fs::set_permissions(home.path("bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    home.write("in/text", "no program");
+    let root = home.root().to_str().unwrap().to_owned();
+    home.almoner(&["status"]).expect(0);
+    for (endow, word) in [
+        ("bin/tool?dir=bin:rw".to_owned(), "which it could change"),
+        (format!("sh?dir={root}"), "the daemon keeps its own files there"),
+        (format!("sh?dir={root}/state/store:rw"), "the daemon keeps its own files there"),
+        ("sh?dir=/".to_owned(), "the daemon keeps its own files there"),
+        ("sh?dir=nowhere".to_owned(), "cannot be bound"),
+        ("in/text".to_owned(), "not a file that can be run"),
+        ("./in".to_owned(), "not a file that can be run"),
+        ("no-such-program-anywhere".to_owned(), "there is no program"),
+    ] {
+        let said = run(&home, &endow, &[]);
+        assert!(said.code != 0 && said.err.contains(word), "{endow}: {said:?}");
+    }
+    let bound = home.almoner(&["run", "w.worker", "-e", "tools=in", "-m", "scripted:calls.json"]);
+    assert!(bound.code != 0 && bound.err.contains("wants program"), "{bound:?}");
+    assert_eq!(home.almoner(&["runs", "--json"]).expect(0).json()["runs"].as_array().map_or(0, Vec::len), 0);
+}
+
+#[test]
+fn doctor_proves_each_restriction() {
+    let home = Home::new();
+    let report = home.almoner(&["doctor", "--json"]).json();
+    let checks = report["checks"].as_array().unwrap();
+    let of_sandbox: Vec<&Value> = checks
+        .iter()
+        .filter(|check| check["id"].as_str().is_some_and(|id| id.starts_with("sandbox/")))
+        .collect();
+    assert!(of_sandbox.len() > 20, "{report}");
+    for check in of_sandbox {
+        let said = check["evidence"].as_str().unwrap();
+        assert!(
+            check["ok"] == true && (said.starts_with("no program ") || said.starts_with("not tried")),
+            "{check}"
+        );
+        // What needs no privileges can be tried by everybody.
+        let id = check["id"].as_str().unwrap();
+        let may_fail = ["sandbox/debug", "sandbox/namespaces", "sandbox/keys"].contains(&id);
+        assert!(may_fail || said.starts_with("no program "), "{check}");
+    }
+}

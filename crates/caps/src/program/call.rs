@@ -1,0 +1,100 @@
+//! A call with its arguments taken apart.
+
+use kernel::proposal::{Finding, Value};
+use passable::visible_line;
+
+/// The most words of one call.
+pub(super) const MOST_WORDS: usize = 1000;
+/// The longest word, in bytes: what Linux takes.
+pub(super) const LONGEST_WORD: usize = (128 << 10) - 1;
+/// The most bytes of all words.
+const MOST_ALL: usize = 512 << 10;
+/// The most bytes of standard input.
+pub(super) const MOST_INPUT: usize = 4 << 20;
+
+/// What is to be run.
+#[derive(Debug, PartialEq)]
+pub(super) struct Call {
+    /// The program's name and its arguments.
+    pub(super) argv: Vec<String>,
+    /// Its standard input.
+    pub(super) stdin: String,
+}
+
+impl Call {
+    /// # Errors
+    /// What does not fit.
+    pub(super) fn parse(method: &str, args: &[Value]) -> Result<Call, Box<Finding>> {
+        let (words, stdin) = match (method, args) {
+            ("run", [words] | [words, Value::Undefined]) => (words, ""),
+            ("run", [words, stdin]) => (words, stdin.as_str().ok_or_else(|| mismatch(method))?),
+            _ => return Err(mismatch(method)),
+        };
+        let words = words.as_array().ok_or_else(|| mismatch(method))?;
+        let argv: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
+        let argv = argv.filter(|argv| !argv.is_empty()).ok_or_else(|| mismatch(method))?;
+        if let Some(at) = argv.iter().position(|word| word.contains('\0')) {
+            return Err(wrong(
+                "program/zero",
+                "an argument holds a zero byte",
+                &format!("argv[{at}]"),
+                "text without it",
+            ));
+        }
+        let all: usize = argv.iter().map(|word| word.len() + 1).sum();
+        if argv.len() > MOST_WORDS || all > MOST_ALL || argv.iter().any(|word| word.len() > LONGEST_WORD) {
+            let allowed =
+                format!("at most {MOST_WORDS} words with {MOST_ALL} bytes together; the rest as `stdin`");
+            return Err(wrong("program/size", "the arguments are too many or too long", "argv", &allowed));
+        }
+        if stdin.len() > MOST_INPUT {
+            let allowed = format!("at most {MOST_INPUT} bytes");
+            return Err(wrong("program/size", "there is too much for standard input", "stdin", &allowed));
+        }
+        Ok(Call { argv, stdin: stdin.to_owned() })
+    }
+}
+
+fn wrong(rule: &str, message: &str, at: &str, allowed: &str) -> Box<Finding> {
+    Box::new(Finding::new(rule, message).at(at).counter_example(at).allowed(allowed))
+}
+
+fn mismatch(method: &str) -> Box<Finding> {
+    let message = format!("these are not the arguments of `{}`", visible_line(method));
+    Box::new(
+        Finding::new("program/arguments", message)
+            .at("method")
+            .counter_example(visible_line(method))
+            .allowed("run(argv, stdin?): `argv` a list of texts, the program's name first; `stdin` text"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Value {
+        Value::array(words.iter().map(|word| Value::from(*word)))
+    }
+
+    #[test]
+    fn only_lists_of_words_are_taken_and_no_lines() {
+        let call = Call::parse("run", &[words(&["rg", "-n", "a b"]), Value::from("in")]).unwrap();
+        assert_eq!((call.argv.join("|").as_str(), call.stdin.as_str()), ("rg|-n|a b", "in"));
+        assert!(Call::parse("run", &[words(&["rg"]), Value::Undefined]).is_ok());
+        for (method, args, rule) in [
+            ("run", vec![], "program/arguments"),
+            ("run", vec![Value::from("rm -rf ~")], "program/arguments"),
+            ("run", vec![words(&[])], "program/arguments"),
+            ("run", vec![Value::array([Value::Null])], "program/arguments"),
+            ("run", vec![words(&["a"]), Value::Null], "program/arguments"),
+            ("start", vec![words(&["a"])], "program/arguments"),
+            ("run", vec![words(&["a", "b\0c"])], "program/zero"),
+            ("run", vec![words(&["a"; 1001])], "program/size"),
+            ("run", vec![words(&["a", &"x".repeat(200 << 10)])], "program/size"),
+            ("run", vec![words(&["a"]), Value::from("x".repeat(5 << 20))], "program/size"),
+        ] {
+            assert_eq!(Call::parse(method, &args).unwrap_err().rule, rule, "{method} {rule}");
+        }
+    }
+}

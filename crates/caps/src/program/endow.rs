@@ -1,0 +1,60 @@
+//! Looking at a program's file: once when it is endowed, and again at each call.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use kernel::BlobHash;
+use kernel::programs::EndowedProgram;
+
+/// The largest file that is taken for a program.
+const LARGEST: u64 = 2 << 30;
+
+/// Why a file cannot be endowed as a program, or run.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// It cannot be opened or read.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// It is a directory, a pipe, or too large.
+    #[error("it is not a file that can be run")]
+    NoFile,
+    /// Its path is not text.
+    #[error("its path is not text")]
+    Path,
+}
+
+/// The program behind a path, all links followed, as it is now.
+///
+/// # Errors
+/// When there is none.
+pub fn endow_program(name: &str, path: &str) -> Result<EndowedProgram, ProgramError> {
+    let real = std::fs::canonicalize(path)?;
+    let digest = digest(&real)?;
+    let path = real.into_os_string().into_string().map_err(|_| ProgramError::Path)?;
+    Ok(EndowedProgram { name: name.to_owned(), path, digest })
+}
+
+/// The digest of a program's file.
+pub(super) fn digest(path: &Path) -> Result<BlobHash, ProgramError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    // A pipe is not waited for: what it is is looked at first, and again on what was opened.
+    let is_program = |meta: &std::fs::Metadata| {
+        meta.is_file() && meta.len() <= LARGEST && meta.permissions().mode() & 0o111 != 0
+    };
+    if !is_program(&std::fs::metadata(path)?) {
+        return Err(ProgramError::NoFile);
+    }
+    let mut file = File::open(path)?;
+    if !is_program(&file.metadata()?) {
+        return Err(ProgramError::NoFile);
+    }
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(BlobHash(*hasher.finalize().as_bytes())),
+            count => hasher.update(&buffer[..count]),
+        };
+    }
+}

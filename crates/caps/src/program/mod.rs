@@ -1,0 +1,247 @@
+//! Programs of this machine: `run(argv, stdin?)`, in the sandbox and nowhere else.
+
+mod call;
+mod endow;
+mod interface;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use kernel::begun::Begun;
+use kernel::grant::Grant;
+use kernel::programs::{EndowedProgram, Programs};
+use kernel::proposal::{Effect, Finding, Pin, Value};
+use kernel::provenance::{Provenance, Source};
+use kernel::run::Completion;
+use kernel::{BlobHash, Interface};
+use passable::visible_line;
+use policy::{Facts, ProgramFact};
+use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
+
+pub use endow::{ProgramError, endow_program};
+pub(crate) use interface::interface;
+
+use crate::{Capability, Probe, foreign};
+use call::Call;
+
+/// The kind of the pins that say which program is meant.
+const PROGRAM: &str = "program";
+/// Bytes of each stream that are handed back if the grant says nothing.
+const MOST_OUTPUT: u64 = 64 << 10;
+/// The most that a line on a card shows of a call. All of it stands below.
+const LONGEST_LINE: usize = 200;
+
+/// Programs that were endowed together.
+pub(crate) struct ProgramCapability {
+    programs: Programs,
+    grant: Grant,
+}
+
+impl ProgramCapability {
+    pub(crate) fn open(programs: &Programs, grant: &Grant) -> ProgramCapability {
+        ProgramCapability { programs: programs.clone(), grant: grant.clone() }
+    }
+
+    /// The endowed program that a call names, by its name or by its path.
+    fn find(&self, called: &str) -> Option<&EndowedProgram> {
+        self.programs.programs.iter().find(|program| program.name == called || program.path == called)
+    }
+
+    fn fact(&self, call: &Call) -> ProgramFact {
+        let called = call.argv.first().map_or("", String::as_str);
+        let program = self.find(called);
+        let nothing = || BlobHash::of(b"");
+        ProgramFact {
+            argv: call.argv.clone(),
+            path: program.map_or_else(|| called.to_owned(), |program| program.path.clone()),
+            digest: program.map_or_else(nothing, |program| {
+                endow::digest(Path::new(&program.path)).unwrap_or_else(|_| nothing())
+            }),
+            endowed: program.map(|program| program.digest),
+            allowed: self.programs.programs.iter().map(|program| program.name.clone()).collect(),
+            network: self.programs.network,
+            starts_others: self.programs.starts_others,
+        }
+    }
+
+    /// What is missing of what the program was to reach.
+    fn problems(&self) -> Vec<Finding> {
+        let gone = self.programs.directories.iter().filter(|directory| !Path::new(&directory.path).is_dir());
+        gone.map(|directory| {
+            let path = visible_line(&directory.path);
+            Finding::new("program/directory", format!("the directory {path} is not there"))
+                .at("argv")
+                .counter_example(path)
+                .allowed("the same call, once the user has put it back")
+        })
+        .collect()
+    }
+
+    fn spec(&self, call: &Call, program: &EndowedProgram, scratch: &Path) -> Spec {
+        let fact = ProgramFact { path: program.path.clone(), ..self.fact(call) };
+        let directories = |write: bool| {
+            let chosen = self.programs.directories.iter().filter(move |directory| directory.write == write);
+            chosen.map(|directory| PathBuf::from(&directory.path))
+        };
+        let mut readable = sandbox::places_of_the_system(self.programs.network);
+        readable.push(PathBuf::from(&program.path));
+        readable.extend(directories(false));
+        let mut writable = vec![scratch.to_owned()];
+        writable.extend(directories(true));
+        // What only does what it is there for starts nothing.
+        let starts = fact.starts_others || !policy::launchers::launches(&program.path, &call.argv).is_empty();
+        let mut executable = Vec::new();
+        if starts {
+            executable = sandbox::programs_of_the_system();
+            executable.extend(self.programs.programs.iter().map(|program| PathBuf::from(&program.path)));
+        }
+        let home = scratch.to_string_lossy().into_owned();
+        let environment = [
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("HOME", &home),
+            ("TMPDIR", &home),
+            ("LANG", "C.UTF-8"),
+            ("TERM", "dumb"),
+            // The machine's own settings cannot be read in there, and git says so at each call.
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+        ];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Spec {
+            program: PathBuf::from(&program.path),
+            digest: Some(program.digest.to_string()),
+            argv: call.argv.clone(),
+            directory: self
+                .programs
+                .directories
+                .first()
+                .map_or_else(|| scratch.to_owned(), |directory| PathBuf::from(&directory.path)),
+            environment: environment.into(),
+            within: Confinement {
+                readable,
+                writable,
+                executable,
+                network: self.programs.network,
+                limits: Limits {
+                    wall_ms: self.programs.wall_ms,
+                    cpu_s: self.programs.wall_ms.div_ceil(1000),
+                    memory: self.programs.memory,
+                    output: self.grant.attenuation.max_bytes.unwrap_or(MOST_OUTPUT),
+                    ..Limits::default()
+                },
+            },
+        }
+    }
+
+    fn run(&self, begun: &Begun, call: &Call) -> Completion {
+        let fact = self.fact(call);
+        let called = visible_line(&fact.path).into_owned();
+        let refused = |rule: &str, message: String, allowed: String| {
+            let finding =
+                Finding::new(rule, message).at("argv[0]").counter_example(called.clone()).allowed(allowed);
+            Completion::Refused(vec![finding])
+        };
+        let Some(program) = call.argv.first().and_then(|called| self.find(called)) else {
+            let message = format!("`{called}` is not a program that was endowed");
+            return refused("programs/not-endowed", message, fact.allowed.join(", "));
+        };
+        if fact.digest != program.digest {
+            let message = format!("`{called}` is not the program that was endowed: its file has changed");
+            return refused("programs/changed", message, "nothing, until the user endows it anew".to_owned());
+        }
+        let problems = self.problems();
+        if !problems.is_empty() {
+            return Completion::Refused(problems);
+        }
+        let failed = |message: String| {
+            let allowed = "the same call, once the user has looked at `almoner doctor`";
+            Completion::Failed(Finding::new("program/sandbox", message).at("argv[0]").allowed(allowed))
+        };
+        let scratch = match tempfile::Builder::new().prefix("almoner-").tempdir() {
+            Ok(scratch) => scratch,
+            Err(error) => return failed(format!("there is no place for `{called}` to work in: {error}")),
+        };
+        let spec = self.spec(call, program, scratch.path());
+        match sandbox::run(&Helper::own(), &spec, call.stdin.as_bytes()) {
+            Ok(report) => self.done(begun, program, &report),
+            Err(error) => failed(format!("`{called}` was not run: {}", visible_line(&error.to_string()))),
+        }
+    }
+
+    fn done(&self, begun: &Begun, program: &EndowedProgram, report: &Report) -> Completion {
+        let status = match report.end {
+            End::Exited { status } => Value::number(f64::from(status)),
+            _ => Value::Null,
+        };
+        let (stdout, stderr) = (text(&report.stdout), text(&report.stderr));
+        let hash = BlobHash::of(format!("{stdout}\n{stderr}").as_bytes());
+        let value = Value::record_from_map(BTreeMap::from([
+            ("ended".to_owned(), Value::from(report.end.words())),
+            ("status".to_owned(), status),
+            ("stdout".to_owned(), Value::from(stdout)),
+            ("stderr".to_owned(), Value::from(stderr)),
+        ]));
+        // What a program says depends on whatever it has read, and on the words that it was called with.
+        let name = format!("{}/{}", self.grant.slot, program.name);
+        let provenance = Provenance::of(Source::Document { name, hash }).join(&begun.proposal().provenance);
+        Completion::Done { value, provenance }
+    }
+}
+
+/// A stream as text, with a word on what was cut.
+fn text(output: &Output) -> String {
+    let mut text = String::from_utf8_lossy(&output.bytes).into_owned();
+    if output.cut > 0 {
+        text += &format!("\n[{} bytes more were cut]\n", output.cut);
+    }
+    text
+}
+
+impl Capability for ProgramCapability {
+    fn interface(&self) -> &'static Interface {
+        interface()
+    }
+
+    fn facts(&self, method: &str, args: &[Value]) -> Facts {
+        let slot = visible_line(&self.grant.slot);
+        let call = match Call::parse(method, args) {
+            Ok(call) => call,
+            Err(problem) => {
+                return Facts {
+                    line: format!("calls {} of `{slot}`", visible_line(method)),
+                    problems: vec![*problem],
+                    ..Facts::default()
+                };
+            }
+        };
+        let program = self.fact(&call);
+        let line: String = call.argv.join(" ").chars().take(LONGEST_LINE).collect();
+        Facts {
+            pins: BTreeSet::from([Pin {
+                kind: PROGRAM.to_owned(),
+                name: program.path.clone(),
+                digest: Some(program.digest),
+            }]),
+            bytes: Some(call.stdin.len() as u64),
+            line: format!("runs {} in `{slot}`", visible_line(&line)),
+            raises: program.commits().then_some(Effect::Commit),
+            program: Some(program),
+            problems: self.problems(),
+            ..Facts::default()
+        }
+    }
+
+    fn perform(&self, begun: &Begun) -> Completion {
+        if let Some(finding) = foreign(begun, &self.grant) {
+            return Completion::Refused(vec![finding]);
+        }
+        match Call::parse(&begun.proposal().method, &begun.proposal().args) {
+            Err(finding) => Completion::Refused(vec![*finding]),
+            Ok(call) => self.run(begun, &call),
+        }
+    }
+
+    /// A program may have done all, some or none of what it does: only a person can tell.
+    fn probe(&self, _: &Begun) -> Probe {
+        Probe::Unknown
+    }
+}
