@@ -68,6 +68,8 @@ fn run(cli: &Cli) -> Ended {
             | Verb::Daemon(_)
             | Verb::Backup(_)
             | Verb::Stop
+            | Verb::Secret(_)
+            | Verb::Unlock
     ) {
         acting.only_host("this command")?;
     }
@@ -92,6 +94,8 @@ fn run(cli: &Cli) -> Ended {
         Verb::Backup(args) => commands::backup::backup(&place, args),
         Verb::Gateway(args) => commands::gateway::gateway(&acting, *args),
         Verb::Stop => commands::daemon::stop(&place),
+        Verb::Secret(args) => commands::secret::secret(&place, args),
+        Verb::Unlock => commands::secret::unlock(&place),
         Verb::ModelHost { .. } => Ok(Exit::Ok),
     }
 }

@@ -96,7 +96,18 @@ mod tests {
         names.sort_unstable();
         assert_eq!(
             names,
-            ["budget", "depth", "effects", "overwrite", "paths", "provenance", "scope", "secrets", "shape"]
+            [
+                "budget",
+                "depth",
+                "effects",
+                "egress",
+                "overwrite",
+                "paths",
+                "provenance",
+                "scope",
+                "secrets",
+                "shape"
+            ]
         );
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::endow_web;
 use crate::control::protocol::{Endowment, Fill, PathFill};
 use crate::exit::{Exit, Failure};
 
@@ -17,6 +18,13 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     let (slot, rest) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
     if slot.is_empty() || !slot.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         return Err(wrong("the part before `=` is not the name of a slot"));
+    }
+    if endow_web::is_web(rest) {
+        let fill = endow_web::parse(rest).map_err(|what| {
+            Failure::new(Exit::Usage, format!("-e {slot}: {what}"))
+                .help("write SLOT=https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&max=1MiB]")
+        })?;
+        return Ok(Endowment { slot: slot.to_owned(), fill: Fill::Web(fill) });
     }
     // A file whose own name has a question mark is meant as it stands.
     let (path, query) = match rest.rsplit_once('?') {
@@ -70,8 +78,10 @@ mod tests {
     use super::*;
 
     fn path(text: &str) -> (String, PathFill) {
-        let Endowment { slot, fill: Fill::Path(given) } = parse_endowment(text).unwrap();
-        (slot, given)
+        match parse_endowment(text).unwrap() {
+            Endowment { slot, fill: Fill::Path(given) } => (slot, given),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 pub mod agents;
 mod endow;
+mod endow_web;
 mod hole;
 mod input;
+pub mod secret;
 mod text;
 
 pub use endow::{absolute, parse_endowment};
@@ -68,6 +70,10 @@ pub enum Verb {
     Gateway(JsonArg),
     /// End the daemon; runs go on when it starts again
     Stop,
+    /// Keep keys and passwords where no model sees them
+    Secret(secret::SecretArgs),
+    /// Open the vault: asks for its passphrase
+    Unlock,
     /// Agents, names and mail.
     #[command(flatten)]
     Agents(agents::AgentVerb),

@@ -38,8 +38,11 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
     if !endow.is_empty() {
         front += "slots:\n";
         for endowment in &endow {
-            let Fill::Path(given) = &endowment.fill;
-            let kind = if given.write { "dir rw" } else { "dir" };
+            let kind = match &endowment.fill {
+                Fill::Path(given) if given.write => "dir rw",
+                Fill::Path(_) => "dir",
+                Fill::Web(_) => "http",
+            };
             let _ = writeln!(front, "  {}: {kind}", endowment.slot);
         }
     }

@@ -37,7 +37,11 @@ impl Bound {
     /// Each slot and what fills it, as the person reads it.
     fn render(&self) -> String {
         let names = self.names.iter().map(|(slot, name)| (slot, format!("your `{name}`")));
-        let paths = self.paths.iter().map(|Endowment { slot, fill: Fill::Path(path) }| {
+        let paths = self.paths.iter().map(|Endowment { slot, fill }| {
+            let path = match fill {
+                Fill::Path(path) => path,
+                Fill::Web(given) => return (slot, given.web.words()),
+            };
             let manner = if path.write { "may be read and written" } else { "may be read" };
             let mut text = format!("{} ({manner})", path.path);
             if !path.suffixes.is_empty() {
@@ -194,8 +198,12 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
         text += &format!(" {slot}={name}");
     }
     for path in bound.paths.iter().filter(|path| !said(&path.slot)) {
-        let Fill::Path(given) = &path.fill;
-        text += &format!(" -e {}={}{}", path.slot, given.path, if given.write { ":rw" } else { "" });
+        text += &match &path.fill {
+            Fill::Path(given) => {
+                format!(" -e {}={}{}", path.slot, given.path, if given.write { ":rw" } else { "" })
+            }
+            Fill::Web(given) => format!(" -e {}={}", path.slot, given.web.words()),
+        };
     }
     text
 }

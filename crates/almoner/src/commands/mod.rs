@@ -27,5 +27,6 @@ pub mod prompt;
 pub mod resume;
 pub mod run;
 pub mod runs;
+pub mod secret;
 pub mod trace;
 pub mod why;

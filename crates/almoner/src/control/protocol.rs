@@ -7,10 +7,12 @@ use kernel::event::Event;
 use kernel::grant::Grant;
 use kernel::query::Letter;
 use kernel::run::{ResultGoesTo, Run, Step};
+use kernel::web::Web;
 use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, NamePath, RunNumber, Value};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
+use super::secret::{SecretAct, VaultView};
 use crate::exit::Failure;
 use crate::show::card::Card;
 use crate::show::reason::Reason;
@@ -156,6 +158,11 @@ pub enum Request {
     },
     /// Give out a one-use token with which a client of the gateway becomes this agent.
     Pass,
+    /// Do something with the vault.
+    Secret {
+        /// What.
+        act: SecretAct,
+    },
     /// Examine the store.
     Check,
     /// Copy the store.
@@ -487,6 +494,17 @@ pub struct Endowment {
 pub enum Fill {
     /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB]`.
     Path(PathFill),
+    /// A part of the web: `https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&…]`.
+    Web(WebFill),
+}
+
+/// A part of the web, and what of it is handed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebFill {
+    /// What is handed over.
+    pub web: Web,
+    /// No body larger than this many bytes, either way.
+    pub max_bytes: Option<u64>,
 }
 
 /// A path of this machine, and what of it is handed over.
@@ -567,6 +585,8 @@ pub enum Response {
         /// Why, and what to do.
         trouble: kernel::run::Trouble,
     },
+    /// The vault, as it is shown.
+    Secrets(VaultView),
     /// What an examination found: id, whether it is well, and what was found.
     Checked(Vec<(String, bool, String)>),
     /// It was not done.

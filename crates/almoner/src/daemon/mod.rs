@@ -19,6 +19,7 @@ pub mod serve;
 pub mod start_run;
 pub mod sweeper;
 pub mod tree;
+pub mod vault;
 pub mod why;
 pub mod world;
 

@@ -15,7 +15,7 @@ use worker::World as _;
 
 use super::desk::Desk;
 use super::world::Daemon;
-use super::{agents, listing, look, passes, start_run, why, world};
+use super::{agents, listing, look, passes, start_run, vault, why, world};
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
 use crate::show::card::{Card, CardEntry};
@@ -33,7 +33,9 @@ pub fn answer(desk: &Desk, brought: &Brought, asked: OnBehalf) -> Result<Respons
         Request::Act { said, act } => agents::act(desk, agent, name, said, *act),
         Request::Look { look } => look::look(desk, agent, look),
         Request::Pass => pass(desk, agent),
-        Request::Check | Request::Backup { .. } | Request::Stop if agent != desk.daemon.host => {
+        Request::Check | Request::Backup { .. } | Request::Stop | Request::Secret { .. }
+            if agent != desk.daemon.host =>
+        {
             Err(Failure::new(Exit::Denied, "this concerns the whole store, and so its own host alone")
                 .help("leave `--as` out"))
         }
@@ -78,6 +80,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             Response::Blob(String::from_utf8(bytes).ok())
         }
         Request::LastEvent => Response::LastEvent(daemon.last_event()?),
+        Request::Secret { act } => vault::answer(desk, act)?,
         Request::Check => Response::Checked(check(desk)?),
         Request::Backup { path } => backup(desk, &path)?,
         Request::Stop => Response::Reply(Reply::Done),
@@ -243,8 +246,8 @@ fn entry(
     answer: Option<kernel::message::Answer>,
 ) -> Result<CardEntry, Failure> {
     let daemon = &desk.daemon;
-    let (grant, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
-    let names = parameter_names(&formula, &grant, proposal);
+    let (_, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
+    let names = parameter_names(&formula, proposal);
     let arguments = proposal
         .args
         .iter()
@@ -274,14 +277,9 @@ fn entry(
     })
 }
 
-fn parameter_names(
-    formula: &kernel::formula::Formula,
-    grant: &kernel::grant::Grant,
-    proposal: &Proposal,
-) -> Vec<String> {
-    let Ok(capability) = caps::open(formula, grant) else { return vec![] };
-    capability
-        .interface()
+fn parameter_names(formula: &kernel::formula::Formula, proposal: &Proposal) -> Vec<String> {
+    let Some(interface) = caps::interface_for(formula) else { return vec![] };
+    interface
         .method(&proposal.method)
         .map(|method| method.params.iter().map(|p| p.name.clone()).collect())
         .unwrap_or_default()
@@ -304,6 +302,7 @@ fn check(desk: &Desk) -> Result<Vec<(String, bool, String)>, Failure> {
         );
         found.push(("store".to_owned(), true, said));
     }
+    found.extend([vault::examine(daemon), vault::examine_memory()]);
     let hosts = daemon.read(table::hosts)?;
     let mut count = 0;
     for (at, host) in hosts.iter().enumerate() {

@@ -204,6 +204,7 @@ fn bind(
                 (_, None) => {
                     let how = match slot.kind {
                         SlotKind::Dir { write: true } => format!("-e {}=PATH:rw", slot.name),
+                        SlotKind::Http => format!("-e {}=https://HOST", slot.name),
                         _ => format!("-e {}=PATH", slot.name),
                     };
                     let label = slot.label.as_deref().map(|l| format!(" ({})", visible_line(l)));
@@ -217,18 +218,33 @@ fn bind(
                     ready_dir(&slot.name, &given.path, Make::of(true, request))?;
                     Target::Spool { path: given.path.clone() }
                 }
+                (SlotKind::Http, Some(Endowment { fill: Fill::Web(given), .. })) => {
+                    Target::Web(given.web.clone())
+                }
+                (kind, Some(_)) => {
+                    let (is, wants) = match kind {
+                        SlotKind::Http => ("a path", "a server: `-e SLOT=https://HOST`"),
+                        _ => ("a server", "a path: `-e SLOT=PATH`"),
+                    };
+                    let message = format!("slot `{}` is a {kind}, and {is} was bound to it", slot.name);
+                    return Err(Failure::new(Exit::Usage, message).help(format!("it takes {wants}")));
+                }
             };
             let attenuation = match given.get(slot.name.as_str()) {
                 Some(Endowment { fill: Fill::Path(given), .. }) => Attenuation {
                     suffixes: given.suffixes.iter().cloned().collect(),
                     max_bytes: given.max_bytes,
                 },
+                Some(Endowment { fill: Fill::Web(given), .. }) => {
+                    Attenuation { max_bytes: given.max_bytes, ..Attenuation::default() }
+                }
                 None => Attenuation::default(),
             };
+            let methods = methods(slot.kind, &target);
             Ok(Binding {
                 slot: slot.name.clone(),
                 target,
-                methods: slot.kind.methods().iter().map(|m| (*m).to_owned()).collect(),
+                methods,
                 attenuation,
                 allow: allowed.remove(slot.name.as_str()).unwrap_or_default(),
                 ask: definition
@@ -240,6 +256,13 @@ fn bind(
             })
         })
         .collect()
+}
+
+/// The methods that are granted. Who may only read gets nothing to send with.
+fn methods(kind: SlotKind, target: &Target) -> BTreeSet<String> {
+    let only_reads = matches!(target, Target::Web(web) if web.methods.iter().all(|method| method == "GET"));
+    let is_granted = |method: &&&str| !(only_reads && **method == "send");
+    kind.methods().iter().filter(is_granted).map(|method| (*method).to_owned()).collect()
 }
 
 fn mount_target(
@@ -327,6 +350,10 @@ fn worker_target(
 ) -> Result<Target, Failure> {
     let path = match (endowment, &request.beside) {
         (Some(Endowment { fill: Fill::Path(given), .. }), _) => Path::new(&given.path).to_owned(),
+        (Some(_), _) => {
+            return Err(Failure::new(Exit::Usage, format!("worker slot `{slot}` takes a worker file"))
+                .help(format!("bind it with `-e {slot}=FILE.worker`")));
+        }
         (None, Some(dir)) => {
             let beside = Path::new(dir).join(format!("{slot}.worker"));
             if beside.exists() { beside } else { Path::new(dir).join(format!("{slot}.worker.md")) }
@@ -510,6 +537,7 @@ fn plan(
             let target = match &b.target {
                 Target::Mount { path } => path.clone(),
                 Target::Spool { path } => format!("mail spool {path}"),
+                Target::Web(web) => web.words(),
                 Target::Named { path } => path.to_string(),
                 Target::Worker(program) => {
                     format!("worker {} ({})", program.name, program.definition.short())

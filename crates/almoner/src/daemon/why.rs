@@ -22,6 +22,7 @@ pub fn target_words(formula: &Formula) -> String {
     match formula {
         Formula::Mount { path, .. } => path.clone(),
         Formula::Spool { path } => format!("mail spool {path}"),
+        Formula::Web(web) => web.words(),
         Formula::Worker { name, definition, .. } => format!("worker {name} ({})", definition.short()),
         other => other.kind().to_owned(),
     }

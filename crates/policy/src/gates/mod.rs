@@ -3,6 +3,7 @@
 mod budget;
 mod depth;
 mod effects;
+mod egress;
 mod overwrite;
 mod paths;
 mod provenance;
@@ -33,6 +34,7 @@ pub const GATES: &[Gate] = &[
     paths::GATE,
     depth::GATE,
     budget::GATE,
+    egress::GATE,
     secrets::GATE,
     provenance::GATE,
     effects::GATE,

@@ -138,16 +138,19 @@ pub enum SlotKind {
     },
     /// A place that sends messages.
     Outbox,
+    /// A part of the web.
+    Http,
     /// Another worker.
     Worker,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 4] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 5] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
+        ("http", SlotKind::Http),
         ("worker", SlotKind::Worker),
     ];
 
@@ -157,6 +160,7 @@ impl SlotKind {
             SlotKind::Dir { write: false } => &["list", "read"],
             SlotKind::Dir { write: true } => &["list", "read", "write"],
             SlotKind::Outbox => &["send"],
+            SlotKind::Http => &["get", "send"],
             SlotKind::Worker => &["call"],
         }
     }
@@ -168,6 +172,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Dir { write: false } => "dir",
             SlotKind::Dir { write: true } => "dir rw",
             SlotKind::Outbox => "outbox",
+            SlotKind::Http => "http",
             SlotKind::Worker => "worker",
         })
     }
