@@ -23,3 +23,4 @@ mod journey;
 mod load;
 mod starting;
 mod terminal;
+mod vault;
