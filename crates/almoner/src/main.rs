@@ -71,6 +71,8 @@ fn run(cli: &Cli) -> Ended {
             | Verb::Daemon(_)
             | Verb::Backup(_)
             | Verb::Stop
+            | Verb::Secret(_)
+            | Verb::Unlock
     ) {
         acting.only_host("this command")?;
     }
@@ -100,6 +102,8 @@ fn run(cli: &Cli) -> Ended {
         Verb::Gateway(args) => commands::gateway::gateway(&acting, *args),
         Verb::Stop => commands::daemon::stop(&place),
         Verb::ModelHost { .. } | Verb::Sandbox { .. } => Ok(Exit::Ok),
+        Verb::Secret(args) => commands::secret::secret(&place, args),
+        Verb::Unlock => commands::secret::unlock(&place),
     }
 }
 

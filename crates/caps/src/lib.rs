@@ -9,12 +9,15 @@
 
 mod dir;
 mod failure;
+mod http;
 pub mod mount;
 mod outbox;
 mod path;
 mod place;
 mod program;
 mod walk;
+
+use std::sync::Arc;
 
 use kernel::begun::Begun;
 use kernel::formula::Formula;
@@ -26,6 +29,7 @@ use kernel::{Interface, Pattern};
 use passable::{Limit, Limits};
 use policy::Facts;
 
+pub use http::{NoSecret, Nobody, Outside};
 pub use program::{ProgramError, endow_program};
 
 /// What a grant can lead to.
@@ -113,9 +117,25 @@ impl OpenError {
     }
 }
 
-/// Opens what a grant leads to, confined to what the grant leaves of it.
+/// Opens what a grant leads to, confined to what the grant leaves of it, on a machine without secrets.
+///
+/// # Errors
+/// When it cannot be opened.
 pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, OpenError> {
+    open_with(target, grant, &(Arc::new(Nobody) as Arc<dyn Outside>))
+}
+
+/// The same with what a part of the web needs of the machine.
+///
+/// # Errors
+/// When it cannot be opened.
+pub fn open_with(
+    target: &Formula,
+    grant: &Grant,
+    outside: &Arc<dyn Outside>,
+) -> Result<Box<dyn Capability>, OpenError> {
     match target {
+        Formula::Web(web) => Ok(Box::new(http::HttpCapability::open(web, grant, Arc::clone(outside))?)),
         Formula::Mount { path, read_only } => {
             Ok(Box::new(dir::DirCapability::open(path, *read_only, grant)?))
         }
@@ -128,8 +148,13 @@ pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, Open
 /// The interfaces of all built-in capabilities by the name that worker files use for them.
 pub fn interfaces() -> &'static [(&'static str, &'static Interface)] {
     use std::sync::LazyLock;
-    static ALL: LazyLock<[(&'static str, &'static Interface); 3]> = LazyLock::new(|| {
-        [("dir", dir::interface()), ("outbox", outbox::interface()), ("program", program::interface())]
+    static ALL: LazyLock<[(&'static str, &'static Interface); 4]> = LazyLock::new(|| {
+        [
+            ("dir", dir::interface()),
+            ("outbox", outbox::interface()),
+            ("program", program::interface()),
+            ("http", http::interface()),
+        ]
     });
     &*ALL
 }
@@ -145,6 +170,7 @@ pub fn interface_for(target: &Formula) -> Option<&'static Interface> {
         Formula::Mount { .. } => interface_of("dir"),
         Formula::Spool { .. } => interface_of("outbox"),
         Formula::Program(_) => interface_of("program"),
+        Formula::Web(_) => interface_of("http"),
         _ => None,
     }
 }

@@ -9,6 +9,7 @@ use kernel::id::{BlobHash, FormulaId};
 use kernel::proposal::{Effect, Finding, Pin, Proposal};
 use kernel::run::{Limits, Usage};
 
+use crate::egress::Allowed;
 use crate::rules::Rules;
 
 /// What a capability knows of a call before it is made: looked up, never done.
@@ -27,6 +28,8 @@ pub struct Facts {
     pub line: String,
     /// The servers that the call would reach.
     pub destinations: Vec<Destination>,
+    /// What of the web the grant names. What is reached and not named here is refused.
+    pub allowed: Vec<Allowed>,
     /// The program that the call would start.
     pub program: Option<ProgramFact>,
     /// What this very call does to the world, where that is more than its method declares: `git status` reads and

@@ -100,6 +100,7 @@ mod tests {
                 "budget",
                 "depth",
                 "effects",
+                "egress",
                 "overwrite",
                 "paths",
                 "programs",

@@ -6,17 +6,20 @@
 //! verdict.
 #![forbid(unsafe_code)]
 
+pub mod egress;
 pub mod facts;
 #[cfg(test)]
 mod fixture;
 pub mod gates;
 pub mod judge;
 pub mod launchers;
+pub mod protected;
 pub mod rules;
 pub mod ruling;
 pub mod secrets;
 pub mod trace;
 
+pub use egress::Allowed;
 pub use facts::{Context, Destination, Facts, Overwrite, PathFact, ProgramFact, Spent, Written};
 pub use judge::{gates_hash, judge};
 pub use rules::Rules;

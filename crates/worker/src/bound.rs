@@ -106,7 +106,7 @@ fn bind(world: &dyn World, id: &FormulaId) -> Result<Bound, Trouble> {
         let interface = worker_interface(&callee);
         return Ok(Bound { grant, interface, reach: Reach::Worker(callee.attachments) });
     }
-    let capability = caps::open(&formula, &grant).map_err(|e| {
+    let capability = caps::open_with(&formula, &grant, &world.outside()).map_err(|e| {
         trouble(
             "capability/unreachable",
             format!("`{}`: {e}", grant.slot),

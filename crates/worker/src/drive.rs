@@ -20,6 +20,7 @@ use crate::deep;
 use crate::fold::{Call, Fold};
 use crate::judging::Bench;
 use crate::program::{self, Program};
+use crate::redaction;
 use crate::steps::{self, Item};
 use crate::trouble::{internal, is_final, of_model, trouble};
 use crate::world::World;
@@ -180,7 +181,9 @@ impl Driver<'_> {
                 let help = "put it right, then `almoner resume`";
                 Err(trouble("effect/failed", format!("{}: {}", begun.step(), finding.message), help))
             }
-            Settled::Completed(completion) => Ok(Some(completion)),
+            Settled::Completed(completion) => {
+                Ok(Some(redaction::completion(&self.world.rules().secrets, completion)))
+            }
             Settled::Unknown => Ok(None),
         }
     }
@@ -287,7 +290,8 @@ impl Driver<'_> {
             return self.fail(trouble);
         }
         let tools = self.slots.tools();
-        let request = conversation::request(self.world, &self.run, &self.program, &self.fold, tools)?;
+        let mut request = conversation::request(self.world, &self.run, &self.program, &self.fold, tools)?;
+        redaction::request(&self.world.rules().secrets, &mut request);
         let bytes = serde_json::to_vec(&request).map_err(|e| internal(e.to_string()))?;
         let request = self.world.put_blob(&bytes)?;
         self.advance(vec![Move::Prompt { request, model: self.run.model.clone() }])?;
@@ -337,6 +341,7 @@ impl Driver<'_> {
             Err(trouble) => return self.stall(trouble),
         };
         deep::set_aside(&mut reply);
+        redaction::reply(&self.world.rules().secrets, &mut reply);
         let usage = Usage {
             input_tokens: reply.usage.input_tokens,
             output_tokens: reply.usage.output_tokens,
@@ -534,7 +539,7 @@ fn can_be_mended(finding: &Finding) -> bool {
 }
 
 /// The rules of such findings.
-const MENDABLE: [&str; 2] = ["file/full", "file/read-only"];
+const MENDABLE: [&str; 3] = ["file/full", "file/read-only", "http/locked"];
 
 fn read_back(json: &Json) -> Result<Value, Trouble> {
     Value::from_json(json).map_err(|e| internal(format!("a result cannot be a value: {e}")))

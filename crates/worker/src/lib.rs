@@ -23,6 +23,7 @@ mod drive;
 pub mod fold;
 mod judging;
 mod program;
+mod redaction;
 mod steps;
 mod trouble;
 mod world;

@@ -36,6 +36,8 @@ pub trait World: Send + Sync {
     fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, Trouble>;
     /// What proposals are judged by beside the gates' own code, as it is now.
     fn rules(&self) -> Arc<Rules>;
+    /// What a part of the web needs of the machine: addresses, and values of secrets.
+    fn outside(&self) -> Arc<dyn caps::Outside>;
     /// The switch that stops model calls when the daemon ends.
     fn cancel(&self) -> Cancel;
     /// Shows how far a model has come. May be lost.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::endow_web;
 use crate::control::protocol::{Endowment, Fill, PathFill};
 use crate::exit::{Exit, Failure};
 
@@ -21,6 +22,13 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     if let Some(programs) = rest.strip_prefix(super::programs::PREFIX) {
         let fill = Fill::Program(super::programs::parse(programs)?);
         return Ok(Endowment { slot: slot.to_owned(), fill });
+    }
+    if endow_web::is_web(rest) {
+        let fill = endow_web::parse(rest).map_err(|what| {
+            Failure::new(Exit::Usage, format!("-e {slot}: {what}"))
+                .help("write SLOT=https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&max=1MiB]")
+        })?;
+        return Ok(Endowment { slot: slot.to_owned(), fill: Fill::Web(fill) });
     }
     // A file whose own name has a question mark is meant as it stands.
     let (path, query) = match rest.rsplit_once('?') {
@@ -74,10 +82,10 @@ mod tests {
     use super::*;
 
     fn path(text: &str) -> (String, PathFill) {
-        let Endowment { slot, fill: Fill::Path(given) } = parse_endowment(text).unwrap() else {
-            panic!("{text}")
-        };
-        (slot, given)
+        match parse_endowment(text).unwrap() {
+            Endowment { slot, fill: Fill::Path(given) } => (slot, given),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 pub mod agents;
 mod endow;
+mod endow_web;
 mod hole;
 mod input;
 mod programs;
+pub mod secret;
 mod text;
 
 pub use endow::{absolute, parse_endowment};
@@ -77,6 +79,10 @@ pub enum Verb {
     Gateway(JsonArg),
     /// End the daemon; runs go on when it starts again
     Stop,
+    /// Keep keys and passwords where no model sees them
+    Secret(secret::SecretArgs),
+    /// Open the vault: asks for its passphrase
+    Unlock,
     /// Agents, names and mail.
     #[command(flatten)]
     Agents(agents::AgentVerb),

@@ -42,6 +42,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
                 Fill::Path(given) if given.write => "dir rw",
                 Fill::Path(_) => "dir",
                 Fill::Program(_) => "program",
+                Fill::Web(_) => "http",
             };
             let _ = writeln!(front, "  {}: {kind}", endowment.slot);
         }

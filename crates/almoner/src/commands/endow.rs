@@ -41,6 +41,7 @@ impl Bound {
             let path = match fill {
                 Fill::Path(path) => path,
                 Fill::Program(programs) => return (slot, programs.words()),
+                Fill::Web(given) => return (slot, given.web.words()),
             };
             let manner = if path.write { "may be read and written" } else { "may be read" };
             let mut text = format!("{} ({manner})", path.path);
@@ -201,6 +202,7 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
         let typed = match &path.fill {
             Fill::Path(given) => format!("{}{}", given.path, if given.write { ":rw" } else { "" }),
             Fill::Program(programs) => programs.typed(),
+            Fill::Web(given) => given.web.words(),
         };
         text += &format!(" -e {}={typed}", path.slot);
     }

@@ -28,6 +28,7 @@ pub mod prompt;
 pub mod resume;
 pub mod run;
 pub mod runs;
+pub mod secret;
 pub mod stats;
 pub mod timer;
 pub mod trace;

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use zeroize::Zeroizing;
 
 /// The longest frame that is read or written, in bytes.
 pub const MAX_FRAME: usize = 64 << 20;
@@ -17,8 +18,9 @@ const HEAD: usize = 4;
 /// When the other side is gone, or the frame would be too long to be read.
 pub fn write<T: Serialize>(to: &mut impl Write, frame: &T) -> io::Result<()> {
     // Room for the length, which is known afterwards.
-    let mut bytes = vec![0; HEAD];
-    serde_json::to_writer(&mut bytes, frame)?;
+    // A frame can hold a secret: it is wiped when it has been sent.
+    let mut bytes = Zeroizing::new(vec![0; HEAD]);
+    serde_json::to_writer(&mut *bytes, frame)?;
     let length = bytes.len() - HEAD;
     if length > MAX_FRAME {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is too long for one frame"));
@@ -50,7 +52,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> 
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame is longer than any may be"));
     }
     // Grows with what arrives: a length alone reserves no memory.
-    let mut bytes = Vec::new();
+    let mut bytes = Zeroizing::new(Vec::new());
     from.take(length as u64).read_to_end(&mut bytes)?;
     if bytes.len() < length {
         return Err(io::ErrorKind::UnexpectedEof.into());

@@ -3,3 +3,4 @@
 pub mod client;
 pub mod frame;
 pub mod protocol;
+pub mod secret;

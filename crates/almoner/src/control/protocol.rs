@@ -7,10 +7,12 @@ use kernel::event::Event;
 use kernel::grant::Grant;
 use kernel::query::Letter;
 use kernel::run::{ResultGoesTo, Run, Step};
+use kernel::web::Web;
 use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, NamePath, RunNumber, Value};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
+use super::secret::{SecretAct, VaultView};
 use crate::exit::Failure;
 use crate::show::card::Card;
 use crate::show::reason::Reason;
@@ -178,6 +180,11 @@ pub enum Request {
         /// Only of runs that were started at this time or later, in milliseconds since 1970.
         #[serde(default)]
         since_ms: Option<i64>,
+    },
+    /// Do something with the vault.
+    Secret {
+        /// What.
+        act: SecretAct,
     },
     /// Examine the store.
     Check,
@@ -531,6 +538,8 @@ pub enum Fill {
     Path(PathFill),
     /// Programs of this machine: `program:NAME,PATH[?dir=PATH[:rw]&net=yes&…]`.
     Program(ProgramFill),
+    /// A part of the web: `https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&…]`.
+    Web(WebFill),
 }
 
 /// Programs of this machine, and what they reach.
@@ -550,6 +559,15 @@ pub struct ProgramFill {
     pub memory: Option<u64>,
     /// How many bytes of output are handed back.
     pub output: Option<u64>,
+}
+
+/// A part of the web, and what of it is handed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebFill {
+    /// What is handed over.
+    pub web: Web,
+    /// No body larger than this many bytes, either way.
+    pub max_bytes: Option<u64>,
 }
 
 /// A path of this machine, and what of it is handed over.
@@ -696,6 +714,8 @@ pub enum Response {
         /// Why, and what to do.
         trouble: kernel::run::Trouble,
     },
+    /// The vault, as it is shown.
+    Secrets(VaultView),
     /// What an examination found: id, whether it is well, and what was found.
     Checked(Vec<(String, bool, String)>),
     /// What was found in the log of events.

@@ -363,7 +363,7 @@ fn fill(desk: &Desk, field: &Field, written: Written) -> Result<Filled, Failure>
     if field.secret {
         // Checked before it is sealed: afterwards nobody can.
         check(Value::string(text.clone()))?;
-        return Ok(Filled::Sealed { sealed: secrets::seal(&desk.state, &text)? });
+        return Ok(Filled::Sealed { sealed: secrets::seal(&desk.daemon.vault, &desk.state, &text)? });
     }
     if Want::of(&pattern) != Want::Pattern {
         return Ok(Filled::Name { path: parse_path(&text)? });

@@ -82,8 +82,8 @@ fn entry(
     answer: Option<kernel::message::Answer>,
 ) -> Result<CardEntry, Failure> {
     let daemon = &desk.daemon;
-    let (grant, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
-    let names = parameter_names(&formula, &grant, proposal);
+    let (_, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
+    let names = parameter_names(&formula, proposal);
     let arguments = proposal
         .args
         .iter()
@@ -114,14 +114,9 @@ fn entry(
     })
 }
 
-fn parameter_names(
-    formula: &kernel::formula::Formula,
-    grant: &kernel::grant::Grant,
-    proposal: &Proposal,
-) -> Vec<String> {
-    let Ok(capability) = caps::open(formula, grant) else { return vec![] };
-    capability
-        .interface()
+fn parameter_names(formula: &kernel::formula::Formula, proposal: &Proposal) -> Vec<String> {
+    let Some(interface) = caps::interface_for(formula) else { return vec![] };
+    interface
         .method(&proposal.method)
         .map(|method| method.params.iter().map(|p| p.name.clone()).collect())
         .unwrap_or_default()

@@ -15,6 +15,7 @@ use super::engine::Engine;
 use super::gardener::Gardener;
 use super::serve::{Server, bind};
 use super::timekeeper::keep_time;
+use super::vault::{self, Keeper};
 use super::world::{Daemon, environment};
 use crate::control::client::{VARIABLES, brought};
 use crate::exit::{Ended, Exit, Failure};
@@ -40,6 +41,7 @@ pub struct Manner {
 /// # Errors
 /// When the store cannot be opened or the socket not be made.
 pub fn run(place: &Place, manner: Manner) -> Ended {
+    vault::keep_to_itself();
     // From here on a signal is an orderly end, also while the store is being opened.
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Failure::new(Exit::Failure, format!("signals: {e}")))?;
@@ -144,7 +146,8 @@ fn open(
         }
         command
     });
-    let daemon = Daemon::new(store, host, opener, open_while_held);
+    let daemon = Daemon::new(store, host, opener, Keeper::new(&place.state), open_while_held);
+    vault::begin(&daemon);
     // Whoever started it is its first client: what goes on at once has its key.
     daemon.keys.greet(&brought());
     let listener = bind(&place.socket())?;

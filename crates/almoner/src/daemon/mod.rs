@@ -26,6 +26,7 @@ pub mod stats;
 pub mod sweeper;
 pub mod timekeeper;
 pub mod tree;
+pub mod vault;
 pub mod why;
 pub mod world;
 

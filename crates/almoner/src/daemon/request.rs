@@ -10,7 +10,7 @@ use passable::visible_line;
 use store::BackupError;
 
 use super::desk::Desk;
-use super::{agents, audit, card, listing, look, passes, start_run, stats, why, world};
+use super::{agents, audit, card, listing, look, passes, start_run, stats, vault, why, world};
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
 
@@ -26,7 +26,9 @@ pub fn answer(desk: &Desk, brought: &Brought, asked: OnBehalf) -> Result<Respons
         Request::Act { said, act } => agents::act(desk, agent, name, said, *act),
         Request::Look { look } => look::look(desk, agent, look),
         Request::Pass => pass(desk, agent),
-        Request::Check | Request::Backup { .. } | Request::Stop if agent != desk.daemon.host => {
+        Request::Check | Request::Backup { .. } | Request::Stop | Request::Secret { .. }
+            if agent != desk.daemon.host =>
+        {
             Err(Failure::new(Exit::Denied, "this concerns the whole store, and so its own host alone")
                 .help("leave `--as` out"))
         }
@@ -79,6 +81,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Audit { last, contains } => {
             Response::Audited(Box::new(audit::verify(daemon, last, contains)?))
         }
+        Request::Secret { act } => vault::answer(desk, act)?,
         Request::Check => Response::Checked(check(desk)?),
         Request::Backup { path } => backup(desk, &path)?,
         Request::Stop => Response::Reply(Reply::Done),
@@ -212,5 +215,6 @@ fn check(desk: &Desk) -> Result<Vec<(String, bool, String)>, Failure> {
     }
     found.extend(daemon.notices.examined());
     found.push(audit::check(daemon)?);
+    found.extend([vault::examine(daemon), vault::examine_memory()]);
     Ok(found)
 }

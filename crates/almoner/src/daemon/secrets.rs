@@ -1,52 +1,37 @@
-//! Secrets: sealed under a key that lies beside the store, not in it.
+//! Secrets in forms: sealed under a key that lies in the vault, not in the store.
 //!
-//! A copy of the store alone tells no secret. Whoever can read the key file can read them all: it is as private as
-//! the store itself.
+//! A copy of the store alone tells no secret.
 
-use std::fs::OpenOptions;
-use std::io::{Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use kernel::formula::Sealed;
 
+use super::vault::Keeper;
 use crate::exit::{Exit, Failure};
 
 /// How secrets are sealed now.
 const METHOD: &str = "xchacha20poly1305/1";
 
-/// The key, made when it is first needed.
-fn key(state: &Path) -> Result<[u8; 32], Failure> {
-    let path = state.join("secret.key");
-    let fail = |e: std::io::Error| {
-        Failure::new(Exit::Failure, format!("{}: {e}", path.display())).help("nothing was sealed")
-    };
-    let mut key = [0; 32];
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-        Ok(mut file) => {
-            super::world::random(&mut key)?;
-            file.write_all(&key).and_then(|()| file.sync_all()).map_err(fail)?;
-            std::fs::File::open(state).and_then(|dir| dir.sync_all()).map_err(fail)?;
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-            let mut file = std::fs::File::open(&path).map_err(fail)?;
-            file.read_exact(&mut key).map_err(|_| {
-                Failure::new(Exit::Failure, format!("{} is no key", path.display()))
-                    .help("restore it from a backup; what was sealed with it cannot be read without it")
-            })?;
-        }
-        Err(e) => return Err(fail(e)),
-    }
+/// The key, as the vault has it. What was sealed before there was a vault lies under the same key.
+fn key(vault: &Keeper, state: &Path) -> Result<zeroize::Zeroizing<[u8; 32]>, Failure> {
+    let digits = vault.sealing(state)?;
+    let mut key = zeroize::Zeroizing::new([0; 32]);
+    unhex(digits.reveal(), &mut *key).ok_or_else(|| {
+        Failure::new(Exit::Failure, "the vault has no key to seal with").help("nothing was sealed")
+    })?;
     Ok(key)
 }
 
 /// Seals a text.
-pub fn seal(state: &Path, text: &str) -> Result<Sealed, Failure> {
+///
+/// # Errors
+/// When the vault is locked, or cannot be written.
+pub fn seal(vault: &Keeper, state: &Path, text: &str) -> Result<Sealed, Failure> {
     let mut nonce = [0; 24];
     super::world::random(&mut nonce)?;
-    let cipher = XChaCha20Poly1305::new(&key(state)?.into());
+    let cipher = XChaCha20Poly1305::new(&(*key(vault, state)?).into());
     let payload = Payload { msg: text.as_bytes(), aad: METHOD.as_bytes() };
     let bytes = cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| {
         Failure::new(Exit::Failure, "the secret could not be sealed").help("nothing was sent")
@@ -58,31 +43,55 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
+/// Fills `bytes` from hexadecimal digits; `None` if they are no digits, or not so many.
+fn unhex(digits: &str, bytes: &mut [u8]) -> Option<()> {
+    if digits.len() != bytes.len() * 2 {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn opened(sealed: &Sealed, key: [u8; 32]) -> Option<Vec<u8>> {
+        let mut nonce = [0; 24];
+        unhex(&sealed.nonce, &mut nonce).unwrap();
+        let mut bytes = vec![0; sealed.bytes.len() / 2];
+        unhex(&sealed.bytes, &mut bytes).unwrap();
+        let payload = Payload { msg: &bytes, aad: METHOD.as_bytes() };
+        XChaCha20Poly1305::new(&key.into()).decrypt(&XNonce::from(nonce), payload).ok()
+    }
+
     #[test]
     fn a_sealed_secret_is_read_with_the_key_and_only_with_it() {
         let state = tempfile::tempdir().unwrap();
-        let sealed = seal(state.path(), "swordfish").unwrap();
+        let vault = Keeper::new(state.path());
+        let sealed = seal(&vault, state.path(), "swordfish").unwrap();
         assert!(!format!("{sealed:?}").contains("swordfish"));
-        let unhex = |text: &str| -> Vec<u8> {
-            text.as_bytes()
-                .chunks(2)
-                .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
-                .collect()
-        };
-        let open = |key: [u8; 32]| {
-            let nonce: [u8; 24] = unhex(&sealed.nonce).try_into().unwrap();
-            let payload = Payload { msg: &unhex(&sealed.bytes), aad: METHOD.as_bytes() };
-            XChaCha20Poly1305::new(&key.into()).decrypt(&XNonce::from(nonce), payload)
-        };
-        assert_eq!(open(key(state.path()).unwrap()).unwrap(), b"swordfish");
-        assert!(open([0; 32]).is_err());
-        let mode = std::os::unix::fs::PermissionsExt::mode(
-            &std::fs::metadata(state.path().join("secret.key")).unwrap().permissions(),
-        );
-        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(opened(&sealed, *key(&vault, state.path()).unwrap()).unwrap(), b"swordfish");
+        assert!(opened(&sealed, [0; 32]).is_none());
+        // The key outlives the process.
+        let again = Keeper::new(state.path());
+        assert_eq!(opened(&sealed, *key(&again, state.path()).unwrap()).unwrap(), b"swordfish");
+    }
+
+    #[test]
+    fn what_was_sealed_before_there_was_a_vault_stays_readable() {
+        let state = tempfile::tempdir().unwrap();
+        std::fs::write(state.path().join("secret.key"), [7; 32]).unwrap();
+        let vault = Keeper::new(state.path());
+        assert_eq!(*key(&vault, state.path()).unwrap(), [7; 32]);
+        assert!(!state.path().join("secret.key").exists());
+        assert_eq!(*key(&Keeper::new(state.path()), state.path()).unwrap(), [7; 32]);
+        // A file that is no key is not taken for one, and not removed.
+        let other = tempfile::tempdir().unwrap();
+        std::fs::write(other.path().join("secret.key"), [7; 31]).unwrap();
+        assert!(key(&Keeper::new(other.path()), other.path()).is_err());
+        assert!(other.path().join("secret.key").exists());
     }
 }

@@ -206,6 +206,7 @@ fn bind(
                     let how = match slot.kind {
                         SlotKind::Program => format!("-e {}=program:NAME?dir=PATH", slot.name),
                         SlotKind::Dir { write: true } => format!("-e {}=PATH:rw", slot.name),
+                        SlotKind::Http => format!("-e {}=https://HOST", slot.name),
                         _ => format!("-e {}=PATH", slot.name),
                     };
                     let label = slot.label.as_deref().map(|l| format!(" ({})", visible_line(l)));
@@ -222,11 +223,18 @@ fn bind(
                 (SlotKind::Program, Some(Endowment { fill: Fill::Program(given), .. })) => {
                     endow_programs::target(shelf.desk, &slot.name, given)?
                 }
+                (SlotKind::Http, Some(Endowment { fill: Fill::Web(given), .. })) => {
+                    Target::Web(given.web.clone())
+                }
                 (kind, Some(_)) => {
+                    let wants = match kind {
+                        SlotKind::Http => "a server: `-e SLOT=https://HOST`",
+                        SlotKind::Program => "programs: `-e SLOT=program:NAME`",
+                        _ => "a path: `-e SLOT=PATH`",
+                    };
                     let message =
                         format!("slot `{}` wants {kind}, and was bound to something else", slot.name);
-                    return Err(Failure::new(Exit::Usage, message)
-                        .help("a slot of the kind `program` takes `program:NAME`, and no other does"));
+                    return Err(Failure::new(Exit::Usage, message).help(format!("it takes {wants}")));
                 }
             };
             let attenuation = match given.get(slot.name.as_str()) {
@@ -237,12 +245,16 @@ fn bind(
                 Some(Endowment { fill: Fill::Program(given), .. }) => {
                     Attenuation { max_bytes: given.output, ..Attenuation::default() }
                 }
+                Some(Endowment { fill: Fill::Web(given), .. }) => {
+                    Attenuation { max_bytes: given.max_bytes, ..Attenuation::default() }
+                }
                 None => Attenuation::default(),
             };
+            let methods = methods(slot.kind, &target);
             Ok(Binding {
                 slot: slot.name.clone(),
                 target,
-                methods: slot.kind.methods().iter().map(|m| (*m).to_owned()).collect(),
+                methods,
                 attenuation,
                 allow: allowed.remove(slot.name.as_str()).unwrap_or_default(),
                 ask: definition
@@ -254,6 +266,13 @@ fn bind(
             })
         })
         .collect()
+}
+
+/// The methods that are granted. Who may only read gets nothing to send with.
+fn methods(kind: SlotKind, target: &Target) -> BTreeSet<String> {
+    let only_reads = matches!(target, Target::Web(web) if web.methods.iter().all(|method| method == "GET"));
+    let is_granted = |method: &&&str| !(only_reads && **method == "send");
+    kind.methods().iter().filter(is_granted).map(|method| (*method).to_owned()).collect()
 }
 
 fn mount_target(
@@ -532,6 +551,7 @@ fn plan(
                 Target::Mount { path } => path.clone(),
                 Target::Spool { path } => format!("mail spool {path}"),
                 Target::Program(programs) => programs.words(),
+                Target::Web(web) => web.words(),
                 Target::Named { path } => path.to_string(),
                 Target::Worker(program) => {
                     format!("worker {} ({})", program.name, program.definition.short())

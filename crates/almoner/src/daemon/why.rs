@@ -23,6 +23,7 @@ pub fn target_words(formula: &Formula) -> String {
         Formula::Mount { path, .. } => path.clone(),
         Formula::Spool { path } => format!("mail spool {path}"),
         Formula::Program(programs) => programs.words(),
+        Formula::Web(web) => web.words(),
         Formula::Worker { name, definition, .. } => format!("worker {name} ({})", definition.short()),
         other => other.kind().to_owned(),
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kernel::begun::Begun;
@@ -27,6 +27,7 @@ use super::news::News;
 use super::notify::Notices;
 use super::passes::Passes;
 use super::timekeeper::Alarms;
+use super::vault::{Keeper, Withheld};
 use crate::exit::{Exit, Failure};
 
 /// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
@@ -47,8 +48,10 @@ pub struct Shared {
     pub root: FormulaId,
     /// What happens when its time has come.
     pub alarms: Arc<Alarms>,
+    /// Secrets by name.
+    pub vault: Keeper,
     /// What proposals are judged by beside the gates' own code.
-    pub rules: Arc<Rules>,
+    rules: RwLock<Arc<Rules>>,
     /// Stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
@@ -112,6 +115,19 @@ impl Shared {
         }
     }
 
+    /// What proposals are judged by beside the gates' own code, as it is now.
+    pub fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes what proposals are judged by. What is being judged just now is judged by what was there before.
+    pub fn change_rules(&self, change: impl FnOnce(&mut Rules)) {
+        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Rules::clone(&rules);
+        change(&mut changed);
+        *rules = Arc::new(changed);
+    }
+
     /// Lets everything that is at work end at its next step.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
@@ -133,7 +149,7 @@ impl Shared {
 impl Daemon {
     /// A daemon over an open store that has been through genesis, as it serves the store's own host. `open` hangs up
     /// once the store is closed.
-    pub fn new(store: Store, host: FormulaId, opener: Opener, open: Sender<()>) -> Daemon {
+    pub fn new(store: Store, host: FormulaId, opener: Opener, vault: Keeper, open: Sender<()>) -> Daemon {
         let shared = Shared {
             store,
             opener,
@@ -143,7 +159,8 @@ impl Daemon {
             notices: Notices::default(),
             root: host,
             alarms: Arc::default(),
-            rules: Arc::default(),
+            vault,
+            rules: RwLock::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
             stuck: Mutex::default(),
@@ -370,7 +387,9 @@ impl World for Daemon {
         };
         let reference: ModelRef =
             model.parse().map_err(|e| failed(format!("{e}"), "see `almoner models list`".to_owned()))?;
-        self.opener.open_with(&reference, &|name| self.keys.get(name, &reference)).map_err(|e| match e {
+        let key =
+            |name: &str| self.keys.get(name, &reference).or_else(|| self.vault.model_key(name, &reference));
+        self.opener.open_with(&reference, &key).map_err(|e| match e {
             ModelError::KeyMissing { variable } if self.keys.is_for_another(&variable) => failed(
                 format!(
                     "there is no key for https://api.openai.com: {variable} came with another OPENAI_BASE_URL"
@@ -383,7 +402,11 @@ impl World for Daemon {
     }
 
     fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.rules)
+        self.shared.rules()
+    }
+
+    fn outside(&self) -> Arc<dyn caps::Outside> {
+        Arc::new(Edge(self.shared()))
     }
 
     fn cancel(&self) -> Cancel {
@@ -402,5 +425,24 @@ impl World for Daemon {
 
     fn is_stopping(&self) -> bool {
         self.shared.is_stopping()
+    }
+}
+
+/// What a part of the web gets of this daemon. It holds nothing: the vault may be locked or changed at any time.
+struct Edge(Weak<Shared>);
+
+impl caps::Outside for Edge {
+    fn secret(
+        &self,
+        name: &str,
+        origin: &kernel::web::Origin,
+    ) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
+        let shared = self.0.upgrade().ok_or(caps::NoSecret::Locked)?;
+        match shared.vault.value_for(name, origin) {
+            Ok(value) => Ok(zeroize::Zeroizing::new(value.reveal().to_owned())),
+            Err(Withheld::Missing) => Err(caps::NoSecret::Missing),
+            Err(Withheld::Locked) => Err(caps::NoSecret::Locked),
+            Err(Withheld::Elsewhere) => Err(caps::NoSecret::Elsewhere),
+        }
     }
 }

@@ -110,6 +110,8 @@ impl Home {
             .current_dir(self.work())
             .env("ALMONER_HOME", self.root())
             .env("OLLAMA_HOST", "127.0.0.1:9")
+            // The keyring of whoever runs the tests is theirs.
+            .env("ALMONER_KEYRING", "none")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -29,4 +29,5 @@ mod races;
 mod programs;
 mod starting;
 mod terminal;
+mod vault;
 mod wire;

@@ -3,6 +3,7 @@
 mod budget;
 mod depth;
 mod effects;
+mod egress;
 mod overwrite;
 mod paths;
 mod programs;
@@ -36,6 +37,7 @@ pub const GATES: &[Gate] = &[
     programs::GATE,
     depth::GATE,
     budget::GATE,
+    egress::GATE,
     secrets::GATE,
     provenance::GATE,
     effects::GATE,

@@ -1,24 +1,49 @@
-//! What the capability itself found wrong: paths that lead out, suffixes, sizes, files that are not there.
+//! What the capability itself found wrong: paths that lead out, suffixes, sizes, files that are not there. And files
+//! within it whose names say that they hold keys, or that a program obeys them.
+
+use kernel::proposal::{Effect, Finding};
+use passable::visible_line;
 
 use super::Gate;
-use crate::facts::Context;
-use crate::ruling::Ruling;
+use crate::facts::{Context, PathFact};
+use crate::protected::{Why, protected};
+use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate =
-    Gate { name: "paths", version: 1, about: "what the call names lies within the capability", judge };
+    Gate { name: "paths", version: 2, about: "what the call names lies within the capability", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
-    Ruling::deny_any(context.facts.problems.clone())
+    let mut rulings = vec![Ruling::deny_any(context.facts.problems.clone())];
+    rulings.extend(context.facts.paths.iter().filter_map(|fact| guarded(context, fact)));
+    Ruling::strictest(rulings)
+}
+
+/// What is asked about a file because of its name, or because of what it leads to.
+fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
+    let reads = context.proposal.effect == Effect::Observe;
+    // A list of names is shown in any case.
+    let names = [Some(&fact.path), fact.leads_to.as_ref()];
+    let (path, why) = names
+        .into_iter()
+        .flatten()
+        .find_map(|path| protected(path).filter(|why| !reads || *why == Why::Keys).map(|why| (path, why)))?;
+    let shown = visible_line(path);
+    let (rule, does) = if reads { ("paths/keys", "read") } else { ("paths/protected", "written") };
+    Some(Ruling::ask(
+        Lift::Permission,
+        Finding::new(rule, format!("`{shown}` would be {does}, and {}", why.words()))
+            .at(fact.argument.clone())
+            .counter_example(shown)
+            .allowed("a person's approval of exactly this call, or another file"),
+    ))
 }
 
 #[cfg(test)]
 mod tests {
-    use kernel::proposal::Decision::{Allow, Deny};
+    use kernel::proposal::Decision::{Allow, Ask, Deny};
 
     use super::*;
     use crate::fixture::{Call, check};
-
-    use kernel::proposal::Finding;
 
     #[test]
     fn every_problem_of_the_capability_denies() {
@@ -27,5 +52,31 @@ mod tests {
         let call =
             Call::new("look").but(|c| c.facts.problems = vec![problem("path/parent"), problem("dir/suffix")]);
         check(&GATE, &call, (Deny, Deny), &["path/parent", "dir/suffix"]);
+    }
+
+    #[test]
+    fn protected_files_ask_whatever_the_endowment_says() {
+        let at = |method: &str, path: &str, leads_to: Option<&str>| {
+            Call::new(method).but(|c| {
+                c.facts.paths.push(PathFact {
+                    argument: "path".into(),
+                    path: path.into(),
+                    leads_to: leads_to.map(str::to_owned),
+                    bytes: None,
+                });
+            })
+        };
+        for (call, decisions, rules) in [
+            (at("look", "notes.md", None), (Allow, Allow), &[][..]),
+            (at("change", "tokenizer.rs", None), (Allow, Allow), &[]),
+            (at("look", ".env", None), (Ask, Ask), &["paths/keys"]),
+            (at("look", "notes.md", Some("sub/.ENV")), (Ask, Ask), &["paths/keys"]),
+            (at("look", ".git/config", None), (Allow, Allow), &[]),
+            (at("change", ".git/config", None), (Ask, Ask), &["paths/protected"]),
+            (at("change", ".env", None), (Ask, Ask), &["paths/protected"]),
+            (at("change", "notes.md", Some(".git/hooks/pre-commit")), (Ask, Ask), &["paths/protected"]),
+        ] {
+            check(&GATE, &call, decisions, rules);
+        }
     }
 }

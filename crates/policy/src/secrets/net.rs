@@ -143,8 +143,17 @@ mod tests {
         let slow = Net { automaton: None, ..Net::new(&forms) };
         for length in [20, LONG - 1, LONG, LONG + 1, LONG + 3, 3 * LONG] {
             let part = length / 4;
-            let places =
-                [0, 1, part.saturating_sub(18), part - 1, part, 2 * part, 2 * part + 4, 3 * part - 11, length - 18];
+            let places = [
+                0,
+                1,
+                part.saturating_sub(18),
+                part - 1,
+                part,
+                2 * part,
+                2 * part + 4,
+                3 * part - 11,
+                length - 18,
+            ];
             for place in places.into_iter().filter(|place| place + 18 <= length) {
                 let mut text = vec![b'x'; length];
                 text[place..place + 18].copy_from_slice(b"swordfish-and-more");

@@ -141,6 +141,8 @@ pub enum SlotKind {
     Outbox,
     /// Programs of this machine.
     Program,
+    /// A part of the web.
+    Http,
     /// Another worker.
     Worker,
 }
@@ -152,6 +154,7 @@ impl SlotKind {
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
         ("program", SlotKind::Program),
+        ("http", SlotKind::Http),
         ("worker", SlotKind::Worker),
     ];
 
@@ -162,6 +165,7 @@ impl SlotKind {
             SlotKind::Dir { write: true } => &["list", "read", "write"],
             SlotKind::Outbox => &["send"],
             SlotKind::Program => &["run"],
+            SlotKind::Http => &["get", "send"],
             SlotKind::Worker => &["call"],
         }
     }
@@ -174,6 +178,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Dir { write: true } => "dir rw",
             SlotKind::Outbox => "outbox",
             SlotKind::Program => "program",
+            SlotKind::Http => "http",
             SlotKind::Worker => "worker",
         })
     }

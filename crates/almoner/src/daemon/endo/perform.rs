@@ -242,7 +242,8 @@ impl Home {
             Need::Seal(seal) => {
                 let mut sealed = BTreeMap::new();
                 for (name, secret) in &seal.secrets {
-                    sealed.insert(name.clone(), secrets::seal(&desk.state, secret.raw())?);
+                    sealed
+                        .insert(name.clone(), secrets::seal(&desk.daemon.vault, &desk.state, secret.raw())?);
                 }
                 plain(act(context, seal.with(sealed)?)?)
             }

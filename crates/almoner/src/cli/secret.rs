@@ -1,0 +1,64 @@
+//! `almoner secret`.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::JsonArg;
+
+/// `almoner secret`.
+#[derive(Debug, Args)]
+pub struct SecretArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: SecretVerb,
+}
+
+/// What to do with secrets.
+#[derive(Debug, Subcommand)]
+pub enum SecretVerb {
+    /// Keep a value: typed without being shown, or from standard input
+    Set(SetArgs),
+    /// Which secrets there are, where each may go, and what uses it; never a value
+    List(JsonArg),
+    /// Forget a secret
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// Give a secret a new value; with --key, encrypt everything under a new key
+    Rotate(RotateArgs),
+}
+
+/// `almoner secret set`.
+#[derive(Debug, Args)]
+pub struct SetArgs {
+    /// Its name, like GITHUB_TOKEN
+    pub name: String,
+    /// A server that it may be sent to, like https://api.github.com; without one it goes nowhere
+    #[arg(long = "for", value_name = "ORIGIN")]
+    pub origins: Vec<String>,
+    /// How the key of the vault is protected, if this makes the vault
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub key: Option<Key>,
+}
+
+/// `almoner secret rotate`.
+#[derive(Debug, Args)]
+pub struct RotateArgs {
+    /// The secret that gets a new value
+    #[arg(required_unless_present = "key", conflicts_with = "key")]
+    pub name: Option<String>,
+    /// Encrypt everything under a new key, protected in this way (without a way: as now)
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1)]
+    pub key: Option<Option<Key>>,
+}
+
+/// How the vault's key is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Key {
+    /// In the keyring of the system
+    Keyring,
+    /// Under a passphrase, for which `almoner unlock` asks
+    Passphrase,
+    /// In a file beside the vault that only you can read
+    File,
+}

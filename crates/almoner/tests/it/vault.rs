@@ -1,0 +1,197 @@
+//! Secrets, and the web with them, with the real binary.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use crate::home::Home;
+
+const TOKEN: &str = "tok-9f3k-swordfish-and-chips";
+
+/// A worker with a directory and a part of the web, whose model makes these calls one turn after the other.
+fn clerk(slots: &str, turns: &str) -> Home {
+    let home = Home::new();
+    home.write("w.worker", format!("---\ndescription: d\nslots:\n{slots}---\nDo it.\n"));
+    home.write("script.json", format!(r#"[{{"turns": [{turns}, {{"text": "done"}}]}}]"#));
+    home
+}
+
+fn call(name: &str, arguments: &str) -> String {
+    format!(r#"{{"calls": [{{"name": "{name}", "arguments": {arguments}}}]}}"#)
+}
+
+fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["run", "w.worker", "-m", "scripted:script.json"], more].concat()
+}
+
+/// Every file under a directory that holds these bytes.
+fn holding(dir: &Path, needle: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holding(&path, needle));
+        } else if std::fs::read(&path)
+            .is_ok_and(|bytes| bytes.windows(needle.len()).any(|w| w == needle.as_bytes()))
+        {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_secret_is_kept_listed_changed_and_forgotten_and_never_shown() {
+    let home = Home::new();
+    let set = home
+        .piped(&["secret", "set", "TOKEN", "--for", "https://api.example.com"], TOKEN.as_bytes())
+        .expect(0);
+    assert!(set.err.contains("goes to https://api.example.com"), "{}", set.err);
+    let list = home.almoner(&["secret", "list"]).expect(0).out;
+    assert!(list.contains("TOKEN") && list.contains("used by nobody"), "{list}");
+    let json = home.almoner(&["secret", "list", "--json"]).expect(0).out;
+    assert!(!json.contains(TOKEN) && json.contains("https://api.example.com"), "{json}");
+    // Neither the process that ends nor the file shows it, and the next daemon has it.
+    home.almoner(&["stop"]).expect(0);
+    assert_eq!(holding(&home.root(), TOKEN), Vec::<String>::new());
+    let vault = home.root().join("state/vault.age");
+    assert_eq!(std::fs::metadata(&vault).unwrap().permissions().mode() & 0o777, 0o600);
+    let before = std::fs::read(&vault).unwrap();
+    home.piped(&["secret", "rotate", "TOKEN"], b"another value\n").expect(0);
+    assert_ne!(std::fs::read(&vault).unwrap(), before);
+    let key = std::fs::read(home.root().join("state/vault.key")).unwrap();
+    home.almoner(&["secret", "rotate", "--key"]).expect(0);
+    assert_ne!(std::fs::read(home.root().join("state/vault.key")).unwrap(), key);
+    home.almoner(&["secret", "remove", "TOKEN"]).expect(0);
+    home.almoner(&["secret", "remove", "TOKEN"]).expect(4);
+    home.piped(&["secret", "rotate", "TOKEN"], b"x").expect(4);
+    home.piped(&["secret", "set", "a b"], b"x").expect(2);
+    home.piped(&["secret", "set", "A", "--for", "https://me@a.example"], b"x").expect(2);
+    home.piped(&["secret", "set", "A"], b"").expect(6);
+    let checks = home.almoner(&["doctor", "--json"]).json().to_string();
+    assert!(checks.contains("key in a file beside the vault") && checks.contains("no core dump"), "{checks}");
+}
+
+#[test]
+fn a_secret_is_the_store_hosts_alone() {
+    let home = Home::new();
+    home.almoner(&["mkhost", "other"]).expect(0);
+    home.almoner(&["--as", "other", "secret", "list"]).expect(5);
+    home.almoner(&["--as", "other", "unlock"]).expect(5);
+}
+
+#[test]
+fn what_a_model_reads_has_a_stand_in_and_what_it_writes_has_no_value() {
+    let turns = [
+        call("d_read", r#"{"path": "settings.txt"}"#),
+        call("d_write", &format!(r#"{{"path": "copy.txt", "content": "token = {TOKEN}"}}"#)),
+        call("d_write", r#"{"path": "copy.txt", "content": "token = ⟦secret TOKEN⟧"}"#),
+        call("d_write", r#"{"path": "plain.txt", "content": "nothing"}"#),
+    ];
+    let home = clerk("  d: dir rw\n", &turns.join(","));
+    home.write("dir/settings.txt", format!("host = a\ntoken = {TOKEN}\n"));
+    home.piped(&["secret", "set", "TOKEN"], TOKEN.as_bytes()).expect(0);
+    home.almoner(&run(&["-e", "d=dir:rw", "--allow", "d.write"])).expect(0);
+    assert_eq!(home.read("dir/plain.txt"), "nothing");
+    assert!(!home.path("dir/copy.txt").exists());
+    let trace = home.trace("r1").to_string();
+    assert!(trace.contains("secrets/stand-in") && trace.contains("⟦secret TOKEN⟧"), "{trace}");
+    home.almoner(&["stop"]).expect(0);
+    // The script holds it, which is not the daemon's; nothing of the daemon's does.
+    assert_eq!(holding(&home.root(), TOKEN), Vec::<String>::new());
+    // The control: without the vault, the same run writes it.
+    let other = clerk("  d: dir rw\n", &turns.join(","));
+    other.write("dir/settings.txt", format!("host = a\ntoken = {TOKEN}\n"));
+    other.almoner(&run(&["-e", "d=dir:rw", "--allow", "d.write"])).expect(0);
+    assert!(other.read("dir/copy.txt").contains("⟦secret") && !holding(&other.root(), TOKEN).is_empty());
+}
+
+/// A server that says what it was told; what it was told is kept.
+fn server() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::clone(&told);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut buffer = vec![0; 1 << 16];
+            let count = stream.read(&mut buffer).unwrap_or(0);
+            let request = String::from_utf8_lossy(&buffer[..count]).into_owned();
+            heard.lock().unwrap().push(request.clone());
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\r\n",
+                request.len()
+            );
+            let _ = stream.write_all((head + &request).as_bytes());
+        }
+    });
+    (address, told)
+}
+
+#[test]
+fn a_key_goes_along_with_a_request_and_is_seen_by_the_server_alone() {
+    let (address, told) = server();
+    let turns = [
+        call("api_get", r#"{"path": "/items", "query": {"q": "x"}}"#),
+        call("api_get", r#"{"path": "/../a"}"#),
+    ];
+    let home = clerk("  api: http\n", &turns.join(","));
+    let endow = format!("api={address}/v1?key=TOKEN");
+    // Without the secret the call is refused, and says what is missing.
+    home.almoner(&run(&["-e", &endow])).expect(0);
+    assert!(home.trace("r1").to_string().contains("there is no secret `TOKEN`"));
+    assert_eq!(told.lock().unwrap().len(), 0);
+    home.piped(&["secret", "set", "TOKEN", "--for", &address], TOKEN.as_bytes()).expect(0);
+    home.almoner(&run(&["-e", &endow])).expect(0);
+    let requests = told.lock().unwrap().clone();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(requests[0].starts_with("GET /v1/items?q=x "), "{requests:?}");
+    assert!(requests[0].contains(&format!("Bearer {TOKEN}")), "{requests:?}");
+    // The server says it back; the model reads a stand-in.
+    let trace = home.trace("r2").to_string();
+    assert!(trace.contains("Bearer ⟦secret TOKEN⟧") && trace.contains("http/path"), "{trace}");
+    let used = home.almoner(&["secret", "list"]).expect(0).out;
+    assert!(used.contains("(api)"), "{used}");
+    home.almoner(&["stop"]).expect(0);
+    assert_eq!(holding(&home.root(), TOKEN), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_sent_waits_for_a_yes_and_is_sent_once() {
+    let (address, told) = server();
+    let turns = [call("api_send", r#"{"method": "POST", "path": "/items", "body": "hello"}"#)];
+    let home = clerk("  api: http\n", &turns.join(","));
+    let endow = format!("api={address}?methods=GET,POST");
+    home.almoner(&run(&["-e", &endow])).expect(7);
+    assert_eq!(told.lock().unwrap().len(), 0);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("POST") && card.contains("hello"), "{card}");
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let requests = told.lock().unwrap().clone();
+    assert!(requests.len() == 1 && requests[0].starts_with("POST /items "), "{requests:?}");
+    // Whoever was endowed with reading has nothing to send with.
+    let reads = format!("api={address}");
+    home.almoner(&run(&["-e", &reads])).expect(0);
+    assert!(home.trace("r2").to_string().contains("tool/unknown"));
+    assert_eq!(told.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn files_that_hold_keys_are_asked_about_by_name() {
+    let turns = [
+        call("d_read", r#"{"path": ".ENV"}"#),
+        call("d_write", r#"{"path": ".git/hooks/pre-commit", "content": "x"}"#),
+    ];
+    let home = clerk("  d: dir rw\n", &turns.join(","));
+    home.write("dir/.ENV", "a=b");
+    home.almoner(&run(&["-e", "d=dir:rw", "--allow", "d.write"])).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains(".ENV") && card.contains("holds keys or passwords"), "{card}");
+    home.almoner(&["deny", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(7);
+    assert!(!home.path("dir/.git").exists());
+}

@@ -1,0 +1,314 @@
+//! The edge: where a name becomes addresses, a secret becomes a header, and a request leaves.
+
+use std::io::{ErrorKind, Read as _};
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use kernel::begun::Begun;
+use kernel::proposal::Finding;
+use kernel::run::Completion;
+use kernel::web::{Host, Origin, Plain, Scheme, Web};
+use passable::visible_line;
+use ureq::http::{HeaderName, HeaderValue, Uri};
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use zeroize::Zeroizing;
+
+use super::outside::Outside;
+use super::reply::Answer;
+use super::request::Call;
+
+/// How long a name may take to be resolved.
+const RESOLVING: Duration = Duration::from_secs(5);
+
+/// How long it may take until a connection stands.
+const CONNECTING: Duration = Duration::from_secs(10);
+
+/// How long a whole call may take, all redirects included.
+const WHOLE: Duration = Duration::from_secs(60);
+
+/// How often a reader is sent on.
+const REDIRECTS: usize = 5;
+
+/// How many addresses of one name are tried.
+const ADDRESSES: usize = 8;
+
+/// The addresses of a server to which a connection may be made.
+pub(super) fn addresses(web: &Web, origin: &Origin, outside: &dyn Outside) -> Result<Vec<IpAddr>, Finding> {
+    let pinned = web.address.filter(|_| web.places.first().is_some_and(|place| place.origin == *origin));
+    let found = match (&origin.host, pinned) {
+        (_, Some(address)) => vec![address],
+        (Host::Address(address), None) => vec![*address],
+        (Host::Name(name), None) => outside.resolve(name, RESOLVING).map_err(|error| {
+            let what = match error.kind() {
+                ErrorKind::TimedOut => "nobody says in time which address it has",
+                _ => "it has no address",
+            };
+            Finding::new("http/name", format!("`{}`: {what}", visible_line(name)))
+                .at("path")
+                .counter_example(visible_line(name))
+                .allowed("the same call, once the name can be resolved")
+        })?,
+    };
+    for address in &found {
+        if let Some(reach) = policy::egress::refused(&origin.host, *address, pinned) {
+            return Err(policy::egress::private(&origin.to_string(), *address, reach));
+        }
+    }
+    Ok(found.into_iter().take(ADDRESSES).collect())
+}
+
+/// The addresses that were checked, and no others.
+#[derive(Debug)]
+struct Checked(Vec<SocketAddr>);
+
+impl Resolver for Checked {
+    fn resolve(
+        &self,
+        _: &Uri,
+        _: &ureq::config::Config,
+        _: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let mut all = self.empty();
+        self.0.iter().for_each(|address| all.push(*address));
+        if self.0.is_empty() { Err(ureq::Error::HostNotFound) } else { Ok(all) }
+    }
+}
+
+/// Makes a call, and follows a reader to where the server sends it, as far as the endowment names that.
+pub(super) fn exchange(web: &Web, call: Call, most: u64, begun: &Begun, outside: &dyn Outside) -> Completion {
+    let ends = Instant::now() + WHOLE;
+    let first = call.origin.clone();
+    let mut call = call;
+    for _ in 0..=REDIRECTS {
+        let answer = match once(web, &call, most, begun, outside, ends) {
+            Ok(answer) => answer,
+            Err(finding) => return *finding,
+        };
+        let next = match next(web, &call, &first, &answer) {
+            Ok(next) => next,
+            Err(finding) => return Completion::Failed(*finding),
+        };
+        match next {
+            Some(next) => call = next,
+            None => {
+                let place = format!("{}{}", call.origin, call.path);
+                let (value, provenance) = answer.into_value(&place);
+                let provenance = match call.is_get {
+                    true => provenance,
+                    // What a server says to what it was sent may be what it was sent.
+                    false => provenance.join(&begun.proposal().provenance),
+                };
+                return Completion::Done { value, provenance };
+            }
+        }
+    }
+    Completion::Failed(
+        Finding::new("http/redirects", format!("the server sends on more than {REDIRECTS} times"))
+            .at("path")
+            .counter_example(visible_line(&call.path))
+            .allowed("another path"),
+    )
+}
+
+/// Where the answer sends a reader, if it sends it anywhere. Whoever sends something is told instead.
+fn next(web: &Web, call: &Call, first: &Origin, answer: &Answer) -> Result<Option<Call>, Box<Finding>> {
+    if !call.is_get || !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some((_, location)) = answer.headers.iter().find(|(name, _)| name == "location") else {
+        return Ok(None);
+    };
+    let refuse = |why: String| {
+        let shown: String = location.chars().take(200).collect();
+        let places: Vec<String> = web.places.iter().map(ToString::to_string).collect();
+        Box::new(
+            Finding::new("http/redirect", format!("the server sends on to {}: {why}", visible_line(&shown)))
+                .at("path")
+                .counter_example(visible_line(&shown))
+                .allowed(format!("{} and what lies under it", places.join(", "))),
+        )
+    };
+    let (origin, rest) = match location.split_once("://") {
+        Some(_) => Origin::split(location).map_err(|error| refuse(error.to_string()))?,
+        // `//host` is another server, and what begins with no slash is relative to the path.
+        None if location.starts_with("//") || !location.starts_with('/') => {
+            return Err(refuse("only a full address or a path from the root is followed".to_owned()));
+        }
+        None => (call.origin.clone(), location.as_str()),
+    };
+    let rest = rest.split('#').next().unwrap_or_default();
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let path =
+        Plain::parse(if path.is_empty() { "/" } else { path }).map_err(|error| refuse(error.to_string()))?;
+    if !query.bytes().all(|b| b.is_ascii_graphic()) || query.len() > 8192 {
+        return Err(refuse("its query is not plain".to_owned()));
+    }
+    if !web.places.iter().any(|place| place.holds(&origin, path.as_str())) {
+        return Err(refuse("the endowment does not name it".to_owned()));
+    }
+    if first.scheme == Scheme::Https && origin.scheme == Scheme::Http {
+        return Err(refuse("it would go in the clear".to_owned()));
+    }
+    let mut headers = call.headers.clone();
+    if origin != call.origin {
+        headers.retain(|(name, _)| matches!(name.as_str(), "accept" | "accept-language"));
+    }
+    Ok(Some(Call { origin, path: path.into_string(), query: query.to_owned(), headers, ..call.clone() }))
+}
+
+/// One request and its answer.
+fn once(
+    web: &Web,
+    call: &Call,
+    most: u64,
+    begun: &Begun,
+    outside: &dyn Outside,
+    ends: Instant,
+) -> Result<Answer, Box<Completion>> {
+    let refused = |finding: Finding| Box::new(Completion::Refused(vec![finding]));
+    let addresses = addresses(web, &call.origin, outside).map_err(refused)?;
+    let sockets = addresses.iter().map(|address| SocketAddr::new(*address, call.origin.port)).collect();
+    let left = ends.saturating_duration_since(Instant::now());
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(None)
+        .https_only(call.origin.scheme == Scheme::Https)
+        .max_idle_connections(0)
+        .max_response_header_size(64 << 10)
+        .timeout_connect(Some(CONNECTING))
+        .timeout_global(Some(left.max(Duration::from_millis(1))))
+        .user_agent(concat!("almoner/", env!("CARGO_PKG_VERSION")))
+        .build();
+    let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), Checked(sockets));
+    let request = request(web, call, begun, outside).map_err(refused)?;
+    let mut response =
+        agent.run(request).map_err(|error| Box::new(Completion::Failed(failed(&error, call))))?;
+    let headers = response
+        .headers()
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
+        .collect();
+    let status = response.status().as_u16();
+    let mut bytes = Vec::new();
+    let read = response
+        .body_mut()
+        .with_config()
+        .limit(u64::MAX)
+        .reader()
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes);
+    let broken = |rule: &str, what: String, allowed: &str| {
+        let what = match call.is_get {
+            true => what,
+            false => format!("{what}; what was sent may have been taken"),
+        };
+        let finding = Finding::new(rule, what)
+            .at("path")
+            .counter_example(format!("{} {status}", call.method))
+            .allowed(allowed);
+        Box::new(Completion::Failed(finding))
+    };
+    if bytes.len() as u64 > most {
+        let what = format!("the answer has more than {most} bytes");
+        return Err(broken("http/large", what, "a narrower question, or an endowment with a larger `max=`"));
+    }
+    if read.is_err() {
+        let what = format!("the answer broke off after {} bytes, or took too long", bytes.len());
+        return Err(broken("http/cut-off", what, "the same call once more, if it only reads"));
+    }
+    let body = String::from_utf8(bytes).map_err(|_| {
+        broken("http/binary", "the answer is not UTF-8 text".to_owned(), "a path that answers with text")
+    })?;
+    Ok(Answer { status, headers, body })
+}
+
+/// The request with everything in it that is put in at the edge.
+fn request(
+    web: &Web,
+    call: &Call,
+    begun: &Begun,
+    outside: &dyn Outside,
+) -> Result<ureq::http::Request<Vec<u8>>, Finding> {
+    let broken = || {
+        Finding::new("http/request", "this cannot be sent as a request")
+            .at("path")
+            .counter_example(visible_line(&call.path))
+            .allowed("a plain path, query and headers")
+    };
+    let mut request = ureq::http::Request::builder()
+        .method(call.method.as_str())
+        .uri(call.url())
+        .body(call.body.as_ref().map(|body| body.bytes.clone()).unwrap_or_default())
+        .map_err(|_| broken())?;
+    let headers = request.headers_mut();
+    let name = |text: &str| HeaderName::from_bytes(text.as_bytes()).map_err(|_| broken());
+    if let Some(body) = &call.body {
+        headers.insert("content-type", HeaderValue::from_static(body.kind));
+    }
+    for (own, value) in &call.headers {
+        headers.insert(name(own)?, HeaderValue::from_str(value).map_err(|_| broken())?);
+    }
+    if let (Some(header), false) = (&web.idempotency, call.is_get) {
+        let key = idempotency_key(begun);
+        headers.insert(name(header)?, HeaderValue::from_str(&key).map_err(|_| broken())?);
+    }
+    if let Some(used) = &web.secret {
+        // A server to which the reader was sent on gets the secret only if that is for it, too.
+        match outside.secret(&used.name, &call.origin) {
+            Ok(secret) => {
+                let value = Zeroizing::new(format!("{}{}", used.before, *secret));
+                let mut value = HeaderValue::from_str(&value).map_err(|_| {
+                    Finding::new(
+                        "http/secret",
+                        format!("the secret `{}` cannot stand in a header", used.name),
+                    )
+                    .at("path")
+                    .counter_example(used.header.clone())
+                    .allowed("a secret of one line of plain characters")
+                })?;
+                value.set_sensitive(true);
+                headers.insert(name(&used.header)?, value);
+            }
+            Err(_) if web.places.first().is_some_and(|place| place.origin != call.origin) => {}
+            Err(why) => return Err(why.finding(&used.name, &call.origin)),
+        }
+    }
+    Ok(request)
+}
+
+/// A key that is the same whenever this very step is tried, and never again.
+fn idempotency_key(begun: &Begun) -> String {
+    let proposal = begun.proposal();
+    let words = format!("{} {} {}", proposal.principal, begun.step(), proposal.grant);
+    let mut hasher = blake3::Hasher::new_derive_key("almoner http idempotency v1");
+    hasher.update(words.as_bytes());
+    hasher.finalize().to_hex().chars().take(32).collect()
+}
+
+/// Why there was no answer, in our own words: the library's could hold what was sent.
+fn failed(error: &ureq::Error, call: &Call) -> Finding {
+    let (rule, what) = match error {
+        ureq::Error::Timeout(_) => ("http/timeout", "there was no answer in time"),
+        ureq::Error::HostNotFound => ("http/name", "the name has no address"),
+        ureq::Error::ConnectionFailed => ("http/unreachable", "no connection could be made"),
+        ureq::Error::Io(e) if e.kind() == ErrorKind::ConnectionRefused => {
+            ("http/unreachable", "the connection was refused")
+        }
+        ureq::Error::Io(e) if e.kind() == ErrorKind::TimedOut => {
+            ("http/timeout", "there was no answer in time")
+        }
+        ureq::Error::Rustls(_) => ("http/tls", "the server's certificate is not one to trust for this name"),
+        _ => ("http/failed", "the exchange failed"),
+    };
+    let what = match (call.is_get, rule) {
+        (false, "http/timeout" | "http/failed") => format!("{what}; what was sent may have been taken"),
+        _ => what.to_owned(),
+    };
+    Finding::new(rule, format!("{}: {what}", call.origin))
+        .at("path")
+        .counter_example(call.origin.to_string())
+        .allowed("the same call, once the server answers")
+}

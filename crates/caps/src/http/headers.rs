@@ -1,0 +1,106 @@
+//! Headers that a model may choose, and those that are passed on of an answer.
+
+use kernel::proposal::{Finding, Value};
+use kernel::web::Web;
+use passable::visible_line;
+
+/// The most headers.
+const MOST: usize = 20;
+
+/// The longest value.
+const LONGEST: usize = 4096;
+
+/// Headers that are ours, the connection's, or the user's: they say who is asking, whom, and how.
+const RESERVED: [&str; 33] = [
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "cookie",
+    "cookie2",
+    "date",
+    "expect",
+    "forwarded",
+    "from",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "max-forwards",
+    "origin",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "referer",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+    "via",
+    "x-api-key",
+    "x-auth-token",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-real-ip",
+    "x-original-url",
+];
+
+/// What such headers begin with: where a request comes from, what a browser vouches for, what it really means.
+const RESERVED_BEGINNINGS: [&str; 6] =
+    ["x-forwarded", "sec-", "proxy-", "x-http-method", "x-method-override", "x-rewrite"];
+
+/// Headers of an answer that are passed on.
+pub(super) const PASSED_ON: [&str; 7] =
+    ["content-type", "etag", "last-modified", "link", "location", "retry-after", "content-language"];
+
+/// The headers in an argument.
+pub(super) fn parse(web: &Web, value: Option<&Value>) -> Result<Vec<(String, String)>, Box<Finding>> {
+    let fields = match value {
+        None | Some(Value::Undefined) => return Ok(vec![]),
+        Some(value) => value.as_record().map(|record| record.fields()).unwrap_or_default(),
+    };
+    let wrong = |what: String, shown: &str| {
+        Box::new(
+            Finding::new("http/header", what)
+                .at("headers")
+                .counter_example(visible_line(shown))
+                .allowed("headers of the request itself, like `accept` or `content-type`"),
+        )
+    };
+    if fields.len() > MOST {
+        return Err(wrong(format!("{} headers are too many; the limit is {MOST}", fields.len()), "headers"));
+    }
+    let mut headers = Vec::new();
+    for (name, value) in fields {
+        let (Some(name), Some(value)) = (name.as_str(), value.as_str()) else {
+            return Err(wrong("a header is text".to_owned(), "headers"));
+        };
+        let lower = name.to_ascii_lowercase();
+        let shown: String = name.chars().take(60).collect();
+        let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+        if name.is_empty() || name.len() > 100 || !name.bytes().all(is_token) {
+            return Err(wrong("this is no name of a header".to_owned(), &shown));
+        }
+        // `Some_Header` and `some-header` are one to many servers.
+        let plain = lower.replace('_', "-");
+        let own = [web.secret.as_ref().map(|used| used.header.as_str()), web.idempotency.as_deref()];
+        if RESERVED.contains(&plain.as_str())
+            || RESERVED_BEGINNINGS.iter().any(|begin| plain.starts_with(begin))
+            || own.iter().flatten().any(|own| own.eq_ignore_ascii_case(&plain))
+        {
+            return Err(wrong(
+                format!("the header `{}` is not for the caller to set", visible_line(&shown)),
+                &shown,
+            ));
+        }
+        let is_plain =
+            value.len() <= LONGEST && value.bytes().all(|b| (b' '..=b'~').contains(&b) || b == b'\t');
+        if !is_plain {
+            return Err(wrong(format!("the value of `{lower}` is not one line of plain characters"), &shown));
+        }
+        headers.push((lower, value.to_owned()));
+    }
+    Ok(headers)
+}

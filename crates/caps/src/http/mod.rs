@@ -1,0 +1,156 @@
+//! A part of the web: `get` and `send`, relative to the server that a person endowed.
+//!
+//! What a call reaches is checked three times: as it is judged, as it begins, and at each place to which a server sends
+//! it on. A name is resolved once for each of them; what it resolves to is checked, and the connection is made to exactly
+//! those addresses, so that a name which resolves to something else a moment later gains nothing.
+
+mod edge;
+mod headers;
+mod interface;
+mod outside;
+mod reply;
+mod request;
+
+use std::sync::Arc;
+
+use kernel::Interface;
+use kernel::begun::Begun;
+use kernel::grant::Grant;
+use kernel::proposal::{Finding, Value};
+use kernel::run::Completion;
+use kernel::web::Web;
+use passable::visible_line;
+use policy::{Allowed, Destination, Facts};
+
+use crate::{Capability, OpenError, Probe, foreign};
+
+pub(crate) use interface::interface;
+pub use outside::{NoSecret, Nobody, Outside};
+use request::Call;
+
+/// The most bytes of a body, either way, if the grant says nothing: 1 MiB.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The longest part of an address that a card shows.
+const SHOWN: usize = 300;
+
+/// A part of the web.
+pub(crate) struct HttpCapability {
+    web: Web,
+    grant: Grant,
+    outside: Arc<dyn Outside>,
+}
+
+impl HttpCapability {
+    pub(crate) fn open(
+        web: &Web,
+        grant: &Grant,
+        outside: Arc<dyn Outside>,
+    ) -> Result<HttpCapability, OpenError> {
+        if web.places.is_empty() {
+            return Err(OpenError::Kind("web without a place"));
+        }
+        Ok(HttpCapability { web: web.clone(), grant: grant.clone(), outside })
+    }
+
+    fn most(&self) -> u64 {
+        self.grant.attenuation.max_bytes.unwrap_or(MOST_BYTES)
+    }
+
+    /// What the endowment names, for the gate.
+    fn allowed(&self) -> Vec<Allowed> {
+        self.web
+            .places
+            .iter()
+            .enumerate()
+            .map(|(at, place)| Allowed {
+                place: place.clone(),
+                methods: self.web.methods.clone(),
+                address: self.web.address.filter(|_| at == 0),
+            })
+            .collect()
+    }
+
+    fn facts_of(&self, call: &Call) -> Facts {
+        let url: String = call.url().chars().take(SHOWN).collect();
+        let key = self.web.secret.as_ref().map(|used| format!(", with the secret {}", used.name));
+        let body = call.body.as_ref().map(|body| format!(" ({} bytes)", body.bytes.len()));
+        let mut facts = Facts {
+            bytes: call.body.as_ref().map(|body| body.bytes.len() as u64),
+            line: format!(
+                "{} {}{}{}",
+                if call.is_get { "reads".to_owned() } else { format!("sends {}", call.method) },
+                visible_line(&url),
+                body.unwrap_or_default(),
+                key.unwrap_or_default()
+            ),
+            allowed: self.allowed(),
+            ..Facts::default()
+        };
+        let addresses = match edge::addresses(&self.web, &call.origin, &*self.outside) {
+            Ok(addresses) => addresses,
+            Err(finding) => {
+                facts.problems.push(finding);
+                vec![]
+            }
+        };
+        facts.destinations.push(Destination {
+            argument: "path".to_owned(),
+            scheme: call.origin.scheme.as_str().to_owned(),
+            host: call.origin.host.to_string(),
+            port: call.origin.port,
+            method: call.method.clone(),
+            path: call.path.clone(),
+            addresses,
+        });
+        facts.problems.extend(self.secret_problem(call));
+        facts
+    }
+
+    /// Why the secret that goes along is not given out, if it is not.
+    fn secret_problem(&self, call: &Call) -> Option<Finding> {
+        let used = self.web.secret.as_ref()?;
+        match self.outside.secret(&used.name, &call.origin) {
+            Ok(_) => None,
+            Err(why) => Some(why.finding(&used.name, &call.origin)),
+        }
+    }
+}
+
+impl Capability for HttpCapability {
+    fn interface(&self) -> &'static Interface {
+        interface()
+    }
+
+    fn facts(&self, method: &str, args: &[Value]) -> Facts {
+        match Call::parse(&self.web, self.most(), method, args) {
+            Ok(call) => self.facts_of(&call),
+            Err(problem) => Facts {
+                line: format!("{} in `{}`", visible_line(method), visible_line(&self.grant.slot)),
+                problems: vec![*problem],
+                allowed: self.allowed(),
+                ..Facts::default()
+            },
+        }
+    }
+
+    fn perform(&self, begun: &Begun) -> Completion {
+        if let Some(finding) = foreign(begun, &self.grant) {
+            return Completion::Refused(vec![finding]);
+        }
+        let proposal = begun.proposal();
+        match Call::parse(&self.web, self.most(), &proposal.method, &proposal.args) {
+            Err(problem) => Completion::Refused(vec![*problem]),
+            Ok(call) => edge::exchange(&self.web, call, self.most(), begun, &*self.outside),
+        }
+    }
+
+    fn probe(&self, begun: &Begun) -> Probe {
+        // A reader may read again. A server that knows the call by its key does it once, however often it comes.
+        match begun.proposal().method.as_str() {
+            "get" => Probe::NotDone,
+            _ if self.web.idempotency.is_some() => Probe::NotDone,
+            _ => Probe::Unknown,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A call with its arguments taken apart.
+
+use kernel::proposal::{Finding, Value};
+use kernel::web::{Origin, Plain, Web};
+use passable::visible_line;
+
+use super::{headers, interface};
+
+/// The longest address, in bytes.
+const LONGEST_URL: usize = 8192;
+
+/// A call, ready to be made.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) is_get: bool,
+    /// The method of HTTP.
+    pub(super) method: String,
+    pub(super) origin: Origin,
+    /// The whole path on the server.
+    pub(super) path: String,
+    /// What goes after `?`, encoded.
+    pub(super) query: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Option<Body>,
+}
+
+/// What is sent.
+#[derive(Clone, Debug)]
+pub(super) struct Body {
+    pub(super) bytes: Vec<u8>,
+    pub(super) kind: &'static str,
+}
+
+impl Call {
+    pub(super) fn parse(web: &Web, most: u64, method: &str, args: &[Value]) -> Result<Call, Box<Finding>> {
+        let text = |at: usize| args.get(at).and_then(Value::as_str);
+        let (is_get, verb, path, query, body, given) = match (method, args.len()) {
+            ("get", 1..=3) => (true, "GET", text(0), args.get(1), None, args.get(2)),
+            ("send", 2..=4) => (false, text(0).unwrap_or_default(), text(1), None, args.get(2), args.get(3)),
+            _ => return Err(mismatch(method)),
+        };
+        let path = path.ok_or_else(|| mismatch(method))?;
+        if !is_get && !interface::SENDING.contains(&verb) {
+            return Err(mismatch(method));
+        }
+        if !web.methods.contains(verb) {
+            let methods: Vec<&str> = web.methods.iter().map(String::as_str).collect();
+            return Err(Box::new(
+                Finding::new("http/method", format!("{verb} was not granted here"))
+                    .at("method")
+                    .counter_example(verb)
+                    .allowed(methods.join(", ")),
+            ));
+        }
+        let Some(base) = web.places.first() else { return Err(mismatch(method)) };
+        let path = joined(&base.path, path)?;
+        let query = encoded(query)?;
+        let headers = headers::parse(web, given)?;
+        let body = match body {
+            None | Some(Value::Undefined) => None,
+            Some(value) => Some(match value.as_str() {
+                Some(text) => Body { bytes: text.as_bytes().to_vec(), kind: "text/plain; charset=utf-8" },
+                None => Body { bytes: value.to_json().to_string().into_bytes(), kind: "application/json" },
+            }),
+        };
+        let call =
+            Call { is_get, method: verb.to_owned(), origin: base.origin.clone(), path, query, headers, body };
+        if call.url().len() > LONGEST_URL {
+            return Err(Box::new(
+                Finding::new("http/url", format!("the address has {} bytes", call.url().len()))
+                    .at("path")
+                    .counter_example(format!("{} bytes", call.url().len()))
+                    .allowed(format!("at most {LONGEST_URL} bytes")),
+            ));
+        }
+        let bytes = call.body.as_ref().map_or(0, |body| body.bytes.len() as u64);
+        if bytes > most {
+            return Err(Box::new(
+                Finding::new("http/size", format!("the body has {bytes} bytes; the limit is {most}"))
+                    .at("body")
+                    .counter_example(format!("{bytes} bytes"))
+                    .allowed(format!("at most {most} bytes")),
+            ));
+        }
+        Ok(call)
+    }
+
+    /// The whole address.
+    pub(super) fn url(&self) -> String {
+        let mark = if self.query.is_empty() { "" } else { "?" };
+        format!("{}{}{mark}{}", self.origin, self.path, self.query)
+    }
+}
+
+/// A path under the one that was endowed.
+fn joined(base: &str, path: &str) -> Result<String, Box<Finding>> {
+    let own = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let plain = Plain::parse(&own).map_err(|error| {
+        let shown: String = path.chars().take(100).collect();
+        Box::new(
+            Finding::new("http/path", visible_line(&error.to_string()))
+                .at("path")
+                .counter_example(visible_line(&shown))
+                .allowed("a plain path, like `/items/7`; what follows `?` goes into `query`"),
+        )
+    })?;
+    Ok(match (base, plain.as_str()) {
+        ("/", path) => path.to_owned(),
+        (base, "/") => base.to_owned(),
+        (base, path) => format!("{base}{path}"),
+    })
+}
+
+/// A query, encoded so that it cannot end early.
+fn encoded(value: Option<&Value>) -> Result<String, Box<Finding>> {
+    let fields = match value {
+        None | Some(Value::Undefined) => return Ok(String::new()),
+        Some(value) => value.as_record().map(|record| record.fields()).unwrap_or_default(),
+    };
+    let mut out = String::new();
+    for (name, value) in fields {
+        let (Some(name), Some(value)) = (name.as_str(), value.as_str()) else { return Err(mismatch("get")) };
+        if !out.is_empty() {
+            out.push('&');
+        }
+        percent(name, &mut out);
+        out.push('=');
+        percent(value, &mut out);
+    }
+    Ok(out)
+}
+
+fn percent(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(byte as char);
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+}
+
+fn mismatch(method: &str) -> Box<Finding> {
+    Box::new(
+        Finding::new("http/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
+            .at("method")
+            .counter_example(visible_line(method))
+            .allowed("get(path, query?, headers?), send(method, path, body?, headers?)"),
+    )
+}

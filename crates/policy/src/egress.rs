@@ -1,0 +1,74 @@
+//! What may be reached: the rule of the gate, which is kept again when a connection is made.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use kernel::proposal::Finding;
+use kernel::web::{Host, Place, Reach, reach};
+
+/// A part of the web that a grant names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// Where it lies.
+    pub place: Place,
+    /// The methods of HTTP, in capitals.
+    pub methods: BTreeSet<String>,
+    /// The one address that its name must have, if the user wrote one.
+    pub address: Option<IpAddr>,
+}
+
+/// Why no connection is made to an address for a host, if none is. An address that the user wrote is meant as it
+/// stands; `localhost` is this machine; every other name has public addresses, or an address that the user wrote
+/// beside it.
+pub fn refused(host: &Host, address: IpAddr, written: Option<IpAddr>) -> Option<Reach> {
+    let there = reach(address);
+    let is_meant = match host {
+        _ if written == Some(address) => true,
+        Host::Address(own) => *own == address,
+        Host::Name(name) => {
+            let is_here = name == "localhost" || name.ends_with(".localhost");
+            written.is_none() && if is_here { there == Reach::Loopback } else { there == Reach::Public }
+        }
+    };
+    (!is_meant).then_some(there)
+}
+
+/// The finding about an address to which no connection is made.
+pub fn private(origin: &str, address: IpAddr, reach: Reach) -> Finding {
+    Finding::new("egress/address", format!("{origin} leads to {address}, {}", reach.words()))
+        .at("path")
+        .counter_example(address.to_string())
+        .allowed("a public address; or an endowment in which the user wrote this address (`…?address=…`)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_outside_unless_the_user_wrote_the_address() {
+        let name = |text: &str| Host::Name(text.to_owned());
+        let ip = |text: &str| -> IpAddr { text.parse().unwrap() };
+        for (host, address, written, expected) in [
+            (name("api.example.com"), "8.8.8.8", None, None),
+            (name("api.example.com"), "127.0.0.1", None, Some(Reach::Loopback)),
+            (name("api.example.com"), "10.0.0.5", None, Some(Reach::Private)),
+            (name("api.example.com"), "169.254.169.254", None, Some(Reach::LinkLocal)),
+            (name("api.example.com"), "::ffff:10.0.0.5", None, Some(Reach::Private)),
+            (name("api.example.com"), "10.0.0.5", Some("10.0.0.5"), None),
+            (name("api.example.com"), "10.0.0.6", Some("10.0.0.5"), Some(Reach::Private)),
+            (name("api.example.com"), "8.8.8.8", Some("10.0.0.5"), Some(Reach::Public)),
+            (name("localhost"), "127.0.0.1", None, None),
+            (name("localhost"), "8.8.8.8", None, Some(Reach::Public)),
+            (name("notlocalhost"), "127.0.0.1", None, Some(Reach::Loopback)),
+            (Host::Address(ip("10.0.0.5")), "10.0.0.5", None, None),
+            (Host::Address(ip("10.0.0.5")), "10.0.0.6", None, Some(Reach::Private)),
+        ] {
+            assert_eq!(
+                refused(&host, ip(address), written.map(ip)),
+                expected,
+                "{host} {address} {written:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What a call would reach.
+
+use kernel::proposal::{Caller, Effect, Finding};
+use kernel::provenance::Source;
+use kernel::web::Origin;
+use passable::visible_line;
+
+use super::Gate;
+use crate::egress::{private, refused};
+use crate::facts::{Context, Destination};
+use crate::ruling::{Lift, Ruling};
+
+pub(super) const GATE: Gate =
+    Gate { name: "egress", version: 1, about: "only servers that the grant names are reached", judge };
+
+fn judge(context: &Context<'_>) -> Ruling {
+    let mut rulings: Vec<Ruling> =
+        context.facts.destinations.iter().map(|destination| reach(context, destination)).collect();
+    rulings.extend(carried_out(context));
+    Ruling::strictest(rulings)
+}
+
+/// Whether a destination is one that the grant names.
+fn reach(context: &Context<'_>, destination: &Destination) -> Ruling {
+    let shown = format!("{} {}", destination.method, visible_line(&written(destination)));
+    let allowed = &context.facts.allowed;
+    let places: Vec<String> = allowed
+        .iter()
+        .map(|each| {
+            let methods: Vec<&str> = each.methods.iter().map(String::as_str).collect();
+            format!("{} under {}", methods.join(" or "), each.place)
+        })
+        .collect();
+    let deny = |rule: &str, what: String| {
+        Ruling::deny(
+            Finding::new(rule, what).at(destination.argument.clone()).counter_example(shown.clone()).allowed(
+                if places.is_empty() { "nothing through this grant".to_owned() } else { places.join("; ") },
+            ),
+        )
+    };
+    let Some(origin) = origin(destination) else {
+        return deny("egress/server", format!("{shown} names no server in a plain way"));
+    };
+    let named: Vec<_> = allowed.iter().filter(|each| each.place.holds(&origin, &destination.path)).collect();
+    if named.is_empty() {
+        return deny("egress/server", format!("{shown} is not what was granted"));
+    }
+    let Some(grant) = named.iter().find(|each| each.methods.contains(&destination.method)) else {
+        return deny("egress/method", format!("{} was not granted there", destination.method));
+    };
+    for address in &destination.addresses {
+        if let Some(reach) = refused(&origin.host, *address, grant.address) {
+            return Ruling::deny(Finding {
+                at: Some(destination.argument.clone()),
+                ..private(&origin.to_string(), *address, reach)
+            });
+        }
+    }
+    Ruling::allow()
+}
+
+/// A call that only reads tells the server what stands in its address. What the run has read elsewhere may be in it.
+fn carried_out(context: &Context<'_>) -> Option<Ruling> {
+    let proposal = context.proposal;
+    let first = context.facts.destinations.first()?;
+    // What sends asks anyway, and the user's own words go where the user says.
+    if proposal.effect != Effect::Observe || proposal.caller != Caller::Model {
+        return None;
+    }
+    let home = origin(first).map(|origin| format!("{origin}/"));
+    // What came from this server is no news to it.
+    let is_elsewhere = |source: &&Source| match source {
+        Source::Document { name, .. } => home.as_ref().is_none_or(|home| !name.starts_with(home.as_str())),
+        Source::Model(_) | Source::Host => false,
+        Source::Run(_) | Source::Agent(_) => true,
+    };
+    let sources: Vec<String> =
+        proposal.provenance.untrusted().filter(is_elsewhere).take(3).map(named).collect();
+    if sources.is_empty() {
+        return None;
+    }
+    Some(Ruling::ask(
+        Lift::Endowment,
+        Finding::new(
+            "egress/carries",
+            format!(
+                "{} is told what stands in this address, and the run has read {}",
+                visible_line(&first.host),
+                sources.join(", ")
+            ),
+        )
+        .at(first.argument.clone())
+        .counter_example(visible_line(&written(first)))
+        .allowed(format!(
+            "a person's approval, or an endowment that allows it (`--allow {}.{}`)",
+            proposal.slot, proposal.method
+        )),
+    ))
+}
+
+fn named(source: &Source) -> String {
+    match source {
+        Source::Document { name, .. } => visible_line(name).into_owned(),
+        Source::Run(number) => format!("run {number}"),
+        Source::Model(_) | Source::Host | Source::Agent(_) => "another agent's words".to_owned(),
+    }
+}
+
+fn host(destination: &Destination) -> String {
+    if destination.host.contains(':') { format!("[{}]", destination.host) } else { destination.host.clone() }
+}
+
+fn origin(destination: &Destination) -> Option<Origin> {
+    format!("{}://{}:{}", destination.scheme, host(destination), destination.port).parse().ok()
+}
+
+fn written(destination: &Destination) -> String {
+    format!("{}://{}:{}{}", destination.scheme, host(destination), destination.port, destination.path)
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::proposal::Decision::{Allow, Ask, Deny};
+    use kernel::web::Place;
+
+    use super::*;
+    use crate::egress::Allowed;
+    use crate::fixture::{Call, check};
+
+    /// A call that reaches this, where `https://api.example.com/v1` was granted for reading.
+    fn reaching(method: &str, verb: &str, url: &str, address: &str) -> Call {
+        let (scheme, rest) = url.split_once("://").unwrap();
+        let (host, path) = rest.split_at(rest.find('/').unwrap());
+        let (host, port) =
+            host.split_once(':').unwrap_or((host, if scheme == "https" { "443" } else { "80" }));
+        Call::new(method).but(|c| {
+            c.facts.allowed.push(Allowed {
+                place: Place::parse("https://api.example.com/v1").unwrap(),
+                methods: ["GET".to_owned()].into(),
+                address: None,
+            });
+            c.facts.destinations.push(Destination {
+                argument: "path".into(),
+                scheme: scheme.into(),
+                host: host.into(),
+                port: port.parse().unwrap(),
+                method: verb.into(),
+                path: path.into(),
+                addresses: vec![address.parse().unwrap()],
+            });
+        })
+    }
+
+    #[test]
+    fn only_what_the_grant_names_is_reached() {
+        let public = "8.8.8.8";
+        let server = &["egress/server"][..];
+        for (verb, url, address, rules) in [
+            ("GET", "https://api.example.com/v1/x", public, &[][..]),
+            ("GET", "https://api.example.com/v1", public, &[]),
+            ("GET", "https://api.example.com/v10", public, server),
+            ("GET", "https://api.example.com/", public, server),
+            ("GET", "http://api.example.com/v1", public, server),
+            ("GET", "https://api.example.com:8443/v1", public, server),
+            ("GET", "https://api.example.com.evil.net/v1", public, server),
+            ("GET", "https://evil.net/v1", public, server),
+            ("GET", "https://api.example.com./v1", public, server),
+            ("GET", "https://user@api.example.com/v1", public, server),
+            ("POST", "https://api.example.com/v1/x", public, &["egress/method"]),
+            ("GET", "https://api.example.com/v1/x", "127.0.0.1", &["egress/address"]),
+            ("GET", "https://api.example.com/v1/x", "169.254.169.254", &["egress/address"]),
+            ("GET", "https://api.example.com/v1/x", "::ffff:10.0.0.1", &["egress/address"]),
+        ] {
+            let decision = if rules.is_empty() { Allow } else { Deny };
+            check(&GATE, &reaching("look", verb, url, address), (decision, decision), rules);
+        }
+        let nothing =
+            reaching("look", "GET", "https://api.example.com/v1", public).but(|c| c.facts.allowed.clear());
+        check(&GATE, &nothing, (Deny, Deny), server);
+    }
+
+    #[test]
+    fn reading_asks_once_something_else_was_read() {
+        let call = || reaching("look", "GET", "https://api.example.com/v1/x", "8.8.8.8").by_model();
+        let rules = &["egress/carries"][..];
+        check(&GATE, &call(), (Allow, Allow), &[]);
+        check(&GATE, &call().having_read("mail/5.eml"), (Ask, Allow), rules);
+        check(&GATE, &call().having_read("https://api.example.com/v1/y"), (Allow, Allow), &[]);
+        check(&GATE, &call().having_read("https://api.example.com.evil.net/v1/y"), (Ask, Allow), rules);
+        check(
+            &GATE,
+            &call().having_read("https://api.example.com/v1/y").having_read("in/a"),
+            (Ask, Allow),
+            rules,
+        );
+    }
+}

@@ -1,0 +1,236 @@
+//! Files whose names say that they hold keys, or that some program obeys them.
+//!
+//! Names are compared part by part, in lower case, as they look: `.ENV` and `．env` are `.env`, and `tokenizer.rs` is
+//! nobody's token.
+
+/// Why a file is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It holds keys or passwords: reading it asks, and so does writing it.
+    Keys,
+    /// A program does what it says, now or when somebody logs in: writing it asks.
+    Obeyed,
+}
+
+impl Why {
+    /// In a few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Why::Keys => "a file of this name holds keys or passwords",
+            Why::Obeyed => "a program does what a file of this name says",
+        }
+    }
+}
+
+/// What a part of a path is compared with.
+enum Part {
+    /// The whole part.
+    Is(&'static str),
+    /// Its end; something stands before it.
+    Ends(&'static str),
+    /// Its beginning; something may follow.
+    Begins(&'static str),
+    /// One of the words between `.`, `-`, `_` and spaces.
+    Word(&'static str),
+}
+
+use Part::{Begins, Ends, Is, Word};
+use Why::{Keys, Obeyed};
+
+/// The protected files: the last parts of a path, and why. Below a directory that is named as `Is` and last in a row with
+/// `true`, everything counts.
+const PROTECTED: &[(&[Part], bool, Why)] = &[
+    (&[Is(".env")], false, Keys),
+    (&[Begins(".env.")], false, Keys),
+    (&[Begins(".envrc")], false, Keys),
+    (&[Ends(".env")], false, Keys),
+    (&[Word("credential")], false, Keys),
+    (&[Word("credentials")], false, Keys),
+    (&[Word("secrets")], false, Keys),
+    (&[Word("passwd")], false, Keys),
+    (&[Is("shadow")], false, Keys),
+    (&[Begins("id_rsa")], false, Keys),
+    (&[Begins("id_dsa")], false, Keys),
+    (&[Begins("id_ecdsa")], false, Keys),
+    (&[Begins("id_ed25519")], false, Keys),
+    (&[Ends(".pem")], false, Keys),
+    (&[Ends(".key")], false, Keys),
+    (&[Ends(".p12")], false, Keys),
+    (&[Ends(".pfx")], false, Keys),
+    (&[Ends(".jks")], false, Keys),
+    (&[Ends(".keystore")], false, Keys),
+    (&[Ends(".kdbx")], false, Keys),
+    (&[Ends(".gpg")], false, Keys),
+    (&[Ends(".ppk")], false, Keys),
+    (&[Ends(".age")], false, Keys),
+    (&[Begins("secring.")], false, Keys),
+    (&[Is("private-keys-v1.d")], true, Keys),
+    (&[Is(".gnupg")], true, Keys),
+    (&[Is(".ssh")], true, Keys),
+    (&[Is(".aws")], true, Keys),
+    (&[Is(".kube")], true, Keys),
+    (&[Is("kubeconfig")], false, Keys),
+    (&[Is(".docker"), Is("config.json")], false, Keys),
+    (&[Is(".netrc")], false, Keys),
+    (&[Is("_netrc")], false, Keys),
+    (&[Is(".pgpass")], false, Keys),
+    (&[Is(".my.cnf")], false, Keys),
+    (&[Is(".npmrc")], false, Keys),
+    (&[Is(".pypirc")], false, Keys),
+    (&[Is(".htpasswd")], false, Keys),
+    (&[Is(".vault-token")], false, Keys),
+    (&[Is(".git-credentials")], false, Keys),
+    (&[Is("auth.json")], false, Keys),
+    (&[Is(".git"), Is("config")], false, Obeyed),
+    (&[Is(".git"), Is("hooks")], true, Obeyed),
+    (&[Is(".git"), Is("info")], true, Obeyed),
+    (&[Is(".gitconfig")], false, Obeyed),
+    (&[Is(".gitmodules")], false, Obeyed),
+    (&[Is(".gitattributes")], false, Obeyed),
+    (&[Is(".husky")], true, Obeyed),
+    (&[Is("authorized_keys")], false, Obeyed),
+    (&[Is("known_hosts")], false, Obeyed),
+    (&[Is(".bashrc")], false, Obeyed),
+    (&[Is(".bash_profile")], false, Obeyed),
+    (&[Is(".bash_login")], false, Obeyed),
+    (&[Is(".bash_logout")], false, Obeyed),
+    (&[Is(".profile")], false, Obeyed),
+    (&[Begins(".zsh")], false, Obeyed),
+    (&[Is(".zprofile")], false, Obeyed),
+    (&[Is(".zlogin")], false, Obeyed),
+    (&[Is(".cshrc")], false, Obeyed),
+    (&[Is(".tcshrc")], false, Obeyed),
+    (&[Is("config.fish")], false, Obeyed),
+    (&[Is(".xinitrc")], false, Obeyed),
+    (&[Is(".xprofile")], false, Obeyed),
+    (&[Is(".vimrc")], false, Obeyed),
+    (&[Is(".emacs")], false, Obeyed),
+    (&[Is(".emacs.d"), Is("init.el")], false, Obeyed),
+    (&[Is(".config"), Is("autostart")], true, Obeyed),
+    (&[Is("systemd"), Is("user")], true, Obeyed),
+    (&[Is(".github"), Is("workflows")], true, Obeyed),
+    (&[Is(".gitlab-ci.yml")], false, Obeyed),
+    (&[Is(".circleci")], true, Obeyed),
+    (&[Is("crontab")], false, Obeyed),
+    (&[Is(".vscode"), Is("tasks.json")], false, Obeyed),
+    (&[Is(".vscode"), Is("settings.json")], false, Obeyed),
+    (&[Is(".cargo"), Is("config.toml")], false, Obeyed),
+    (&[Is(".almoner")], true, Obeyed),
+];
+
+/// What the names of samples end in: they are there to be read and copied.
+const SAMPLES: [&str; 5] = [".example", ".sample", ".template", ".dist", ".tmpl"];
+
+/// Why the file at a path is protected, if it is. What holds keys goes before what is obeyed.
+pub fn protected(path: &str) -> Option<Why> {
+    let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(plain).collect();
+    let last = parts.last()?;
+    let is_sample = SAMPLES.iter().any(|end| last.ends_with(end));
+    let mut found = None;
+    for (row, below, why) in PROTECTED {
+        let ends: Vec<usize> = match below {
+            false => vec![parts.len()],
+            true => (1..=parts.len()).collect(),
+        };
+        let matches = ends.into_iter().any(|end| {
+            end.checked_sub(row.len())
+                .is_some_and(|start| parts[start..end].iter().zip(*row).all(|(part, row)| row.fits(part)))
+        });
+        if matches && !(is_sample && !below) {
+            match why {
+                Keys => return Some(Keys),
+                Obeyed => found = Some(Obeyed),
+            }
+        }
+    }
+    found
+}
+
+impl Part {
+    fn fits(&self, part: &str) -> bool {
+        match self {
+            Is(text) => part == *text,
+            Ends(text) => part.len() > text.len() && part.ends_with(text),
+            Begins(text) => {
+                // `id_rsa.pub` is there to be given away.
+                part.starts_with(text) && !part.ends_with(".pub")
+            }
+            // Code about credentials is code.
+            Word(text) => !is_source(part) && part.split(['.', '-', '_', ' ']).any(|word| word == *text),
+        }
+    }
+}
+
+fn is_source(part: &str) -> bool {
+    const CODE: [&str; 14] = [
+        ".rs", ".py", ".js", ".ts", ".tsx", ".go", ".java", ".c", ".h", ".rb", ".md", ".html", ".css", ".org",
+    ];
+    CODE.iter().any(|end| part.ends_with(end))
+}
+
+/// A part of a path as it looks: lower case, letters of other widths as the plain ones, what nobody sees left out, and
+/// without the dots and spaces at the end that some file systems drop.
+fn plain(part: &str) -> String {
+    let looks = crate::trace::folded(part).unwrap_or_else(|| part.to_owned());
+    looks.to_lowercase().trim_end_matches([' ', '.']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_part_by_part_as_they_look() {
+        for (path, expected) in [
+            (".env", Some(Keys)),
+            ("app/.env", Some(Keys)),
+            (".ENV", Some(Keys)),
+            (".Env.local", Some(Keys)),
+            (".env.", Some(Keys)),
+            ("．env", Some(Keys)),
+            (".e\u{200b}nv", Some(Keys)),
+            ("prod.env", Some(Keys)),
+            ("id_rsa", Some(Keys)),
+            ("keys/ID_RSA", Some(Keys)),
+            ("id_ed25519.bak", Some(Keys)),
+            ("a.pem", Some(Keys)),
+            ("server.KEY", Some(Keys)),
+            ("aws-credentials.json", Some(Keys)),
+            ("credentials", Some(Keys)),
+            (".ssh/config", Some(Keys)),
+            ("home/.ssh/keys/a", Some(Keys)),
+            (".aws/config", Some(Keys)),
+            (".netrc", Some(Keys)),
+            ("etc/shadow", Some(Keys)),
+            (".docker/config.json", Some(Keys)),
+            (".git/config", Some(Obeyed)),
+            ("sub/.git/hooks/pre-commit", Some(Obeyed)),
+            (".GIT/Hooks/x", Some(Obeyed)),
+            (".bashrc", Some(Obeyed)),
+            (".zshenv", Some(Obeyed)),
+            ("authorized_keys", Some(Obeyed)),
+            (".github/workflows/ci.yml", Some(Obeyed)),
+            // And what only sounds like it.
+            ("tokenizer.rs", None),
+            ("token.txt", None),
+            ("environment.md", None),
+            ("env", None),
+            (".environment", None),
+            (".env.example", None),
+            ("id_rsa.pub", None),
+            ("monkey", None),
+            (".key", None),
+            ("keys.md", None),
+            ("credentials.rs", None),
+            ("docs/credentials.md", None),
+            ("config", None),
+            ("git/config", None),
+            (".github/README.md", None),
+            ("hooks/pre-commit", None),
+            ("a.pem/readme.txt", None),
+            ("", None),
+        ] {
+            assert_eq!(protected(path), expected, "{path}");
+        }
+    }
+}

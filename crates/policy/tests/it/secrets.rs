@@ -1,0 +1,186 @@
+//! Secrets are found in each spelling, and what is none is let pass.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use kernel::Value;
+use policy::Secrets;
+use policy::secrets::What;
+use serde_json::Value as Json;
+
+const FOUND: &str = include_str!("../data/secrets/found.ndjson");
+const BENIGN: &str = include_str!("../data/secrets/benign.txt");
+
+/// Pseudo-random numbers: the same ones each time.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn of(&mut self, set: &str, count: usize) -> String {
+        let set = set.as_bytes();
+        (0..count).map(|_| set[(self.next() % set.len() as u64) as usize] as char).collect()
+    }
+}
+
+const DIGITS: &str = "0123456789";
+const HEX: &str = "0123456789abcdef";
+const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// Draws what stands in braces: no key that anybody could mean lies in this repository.
+fn drawn(text: &str, draw: &mut Draw) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        let set = after.split_once('}').and_then(|(hole, rest)| {
+            let (set, count) = hole.split_once(':')?;
+            let set = match set {
+                "alnum" => ALNUM.to_owned(),
+                "word" => format!("{ALNUM}_-"),
+                "hex" => HEX.to_owned(),
+                "digit" => DIGITS.to_owned(),
+                "upper" => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".to_owned(),
+                "bech" => "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L".to_owned(),
+                _ => return None,
+            };
+            Some((set, count.parse().ok()?, rest))
+        });
+        out.push_str(before);
+        match set {
+            Some((set, count, left)) => {
+                out.push_str(&draw.of(&set, count));
+                rest = left;
+            }
+            None => {
+                out.push('{');
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+fn rows() -> (Vec<(String, String)>, Vec<Json>) {
+    let lines = FOUND.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let (values, rows): (Vec<Json>, Vec<Json>) = lines.partition(|line| line["value"].is_string());
+    let text = |json: &Json| json.as_str().unwrap().to_owned();
+    (values.iter().map(|row| (text(&row["name"]), text(&row["value"]))).collect(), rows)
+}
+
+fn vault() -> Secrets {
+    let (values, _) = rows();
+    Secrets::new(values.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+}
+
+#[test]
+fn every_secret_of_the_corpus_is_found_in_each_spelling() {
+    let (secrets, (_, rows)) = (vault(), rows());
+    assert!(rows.len() >= 150, "{} rows", rows.len());
+    let mut draw = Draw(1);
+    let mut missed = Vec::new();
+    for row in &rows {
+        let how = row["how"].as_str().unwrap();
+        let args: Vec<Value> = row["args"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|arg| {
+                let text = arg.as_str().unwrap();
+                Value::from(if how.starts_with("shape") { drawn(text, &mut draw) } else { text.to_owned() })
+            })
+            .collect();
+        let what = row["what"].as_str().unwrap();
+        let seen = secrets.inspect(args.iter().map(|value| ("x", value)));
+        let is_it = |found: &What| match found {
+            What::Value(name) => name == what,
+            What::Shape(name) => *name == what,
+            What::StandIn(_) => false,
+        };
+        if !seen.iter().any(|sighting| is_it(&sighting.what)) {
+            missed.push(format!("{what}, {how}: {args:?}"));
+        }
+        // The control: without the vault, the values are words like others.
+        if !how.starts_with("shape") {
+            let without = Secrets::default().inspect(args.iter().map(|value| ("x", value)));
+            assert_eq!(without, [], "{what}, {how}");
+        }
+    }
+    assert!(missed.is_empty(), "{} of {} missed:\n{}", missed.len(), rows.len(), missed.join("\n"));
+}
+
+#[test]
+fn what_is_written_for_others_to_read_is_no_secret() {
+    let secrets = vault();
+    let mut draw = Draw(2);
+    let mut texts: Vec<String> = BENIGN.lines().map(str::to_owned).collect();
+    for _ in 0..2000 {
+        texts.push(format!("GIT_SHA={}", draw.of(HEX, 40)));
+        texts.push(format!("token={}", draw.of(HEX, 64)));
+        let uuid = [8, 4, 4, 4, 12].map(|count| draw.of(HEX, count)).join("-");
+        texts.push(format!("id: {uuid}"));
+        texts.push(format!("id={}", draw.of(DIGITS, 18)));
+        texts.push(format!("key_{}", draw.of(ALNUM, 24)));
+    }
+    for _ in 0..200 {
+        let bytes = 4 * (50 + draw.next() as usize % 2000);
+        texts.push(format!("data:image/png;base64,{}", draw.of(&format!("{ALNUM}+/"), bytes)));
+        texts.push(format!("https://cdn.example/{}.js", draw.of(&format!("{ALNUM}_-"), bytes / 20)));
+    }
+    let found: Vec<String> = texts
+        .iter()
+        .flat_map(|text| secrets.scan(text).into_iter().map(move |hit| format!("{hit:?} in {text:.80}")))
+        .collect();
+    assert!(found.is_empty(), "{} of {} texts:\n{}", found.len(), texts.len(), found.join("\n"));
+}
+
+/// The packages that the tests install anyway: JavaScript that people wrote, with what they put into it.
+fn packages() -> PathBuf {
+    let beside = || {
+        let mut path = std::env::current_exe().unwrap();
+        while path.file_name().is_some_and(|name| name != "debug" && name != "release") {
+            path.pop();
+        }
+        path.parent().unwrap().join("test-tools")
+    };
+    std::env::var_os("ALMONER_TEST_TOOLS").map_or_else(beside, PathBuf::from).join("node_modules")
+}
+
+fn files(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files(&path, found),
+            Ok(kind) if kind.is_file() => found.push(path),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn hardly_anything_in_public_packages_is_taken_for_a_key() {
+    let mut paths = Vec::new();
+    files(&packages(), &mut paths);
+    paths.sort();
+    assert!(paths.len() > 100, "the npm packages are not installed: `cargo xtask tools` installs them");
+    let secrets = vault();
+    let mut hits: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut count, mut bytes) = (0, 0);
+    for path in &paths {
+        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        count += 1;
+        bytes += text.len();
+        for hit in secrets.scan(&text) {
+            *hits.entry(format!("{:?} in {}", hit.what, path.display())).or_default() += 1;
+        }
+    }
+    println!("{count} files, {} KiB, {} taken for secrets", bytes >> 10, hits.len());
+    // One in a thousand files may need a person's look.
+    assert!(hits.len() <= count / 1000, "{hits:#?}");
+}
