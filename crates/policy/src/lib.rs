@@ -13,9 +13,11 @@ pub mod gates;
 pub mod judge;
 pub mod rules;
 pub mod ruling;
+#[cfg(test)]
+mod table;
 pub mod trace;
 
-pub use facts::{Context, Destination, Facts, Overwrite, PathFact, ProgramFact, Spent, Written};
-pub use judge::{gates_hash, judge};
-pub use rules::Rules;
+pub use facts::{Context, Destination, Facts, Overwrite, PathFact, ProgramFact, Spent, Subject, Written};
+pub use judge::{Panel, judge};
+pub use rules::{Operator, Opinion, Rules, Stance};
 pub use trace::{Document, trace};

@@ -34,8 +34,8 @@ pub trait World: Send + Sync {
     fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble>;
     /// The model of that name.
     fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, Trouble>;
-    /// What proposals are judged by beside the gates' own code, as it is now.
-    fn rules(&self) -> Arc<Rules>;
+    /// What the proposals of a run are judged by beside the gates' own code, as it is now.
+    fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble>;
     /// The switch that stops model calls when the daemon ends.
     fn cancel(&self) -> Cancel;
     /// Shows how far a model has come. May be lost.

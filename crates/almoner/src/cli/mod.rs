@@ -4,6 +4,7 @@ pub mod agents;
 mod endow;
 mod hole;
 mod input;
+pub mod policy;
 mod text;
 
 pub use endow::{absolute, parse_endowment};
@@ -52,6 +53,8 @@ pub enum Verb {
     Models(ModelsArgs),
     /// Check a worker file without running it
     Check(CheckArgs),
+    /// Your own rules: what is never done, what need not be asked
+    Policy(policy::PolicyArgs),
     /// Ask whether a value matches a pattern, and why not
     Pattern(PatternArgs),
     /// See it work: a hijacked worker, then a live one

@@ -13,6 +13,7 @@ use store::{OpenError, Options, Store};
 use super::desk::Desk;
 use super::engine::Engine;
 use super::gardener::Gardener;
+use super::policies::PolicyDesk;
 use super::serve::{Server, bind};
 use super::world::{Daemon, environment};
 use crate::control::client::{VARIABLES, brought};
@@ -139,7 +140,8 @@ fn open(
         }
         command
     });
-    let daemon = Daemon::new(store, host, opener, open_while_held);
+    let policies = PolicyDesk::new(&place.config);
+    let daemon = Daemon::new(store, host, opener, policies, open_while_held);
     // Whoever started it is its first client: what goes on at once has its key.
     daemon.keys.greet(&brought());
     let listener = bind(&place.socket())?;

@@ -12,6 +12,7 @@ pub mod main_loop;
 pub mod mounts;
 pub mod news;
 pub mod passes;
+pub mod policies;
 pub mod request;
 pub mod scratch;
 pub mod secrets;

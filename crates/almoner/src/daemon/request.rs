@@ -33,7 +33,9 @@ pub fn answer(desk: &Desk, brought: &Brought, asked: OnBehalf) -> Result<Respons
         Request::Act { said, act } => agents::act(desk, agent, name, said, *act),
         Request::Look { look } => look::look(desk, agent, look),
         Request::Pass => pass(desk, agent),
-        Request::Check | Request::Backup { .. } | Request::Stop if agent != desk.daemon.host => {
+        Request::Check | Request::Policy | Request::Backup { .. } | Request::Stop
+            if agent != desk.daemon.host =>
+        {
             Err(Failure::new(Exit::Denied, "this concerns the whole store, and so its own host alone")
                 .help("leave `--as` out"))
         }
@@ -79,6 +81,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         }
         Request::LastEvent => Response::LastEvent(daemon.last_event()?),
         Request::Check => Response::Checked(check(desk)?),
+        Request::Policy => Response::Policy(Box::new(daemon.policies.report())),
         Request::Backup { path } => backup(desk, &path)?,
         Request::Stop => Response::Reply(Reply::Done),
         Request::Follow { .. } | Request::Act { .. } | Request::Look { .. } | Request::Pass => {

@@ -25,6 +25,7 @@ use worker::World;
 use super::keys::Keys;
 use super::news::News;
 use super::passes::Passes;
+use super::policies::PolicyDesk;
 use crate::exit::{Exit, Failure};
 
 /// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
@@ -41,6 +42,8 @@ pub struct Shared {
     pub passes: Passes,
     /// What proposals are judged by beside the gates' own code.
     pub rules: Arc<Rules>,
+    /// The operator's policies.
+    pub policies: PolicyDesk,
     /// Stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
@@ -117,7 +120,13 @@ impl Shared {
 impl Daemon {
     /// A daemon over an open store that has been through genesis, as it serves the store's own host. `open` hangs up
     /// once the store is closed.
-    pub fn new(store: Store, host: FormulaId, opener: Opener, open: Sender<()>) -> Daemon {
+    pub fn new(
+        store: Store,
+        host: FormulaId,
+        opener: Opener,
+        policies: PolicyDesk,
+        open: Sender<()>,
+    ) -> Daemon {
         let shared = Shared {
             store,
             opener,
@@ -125,6 +134,7 @@ impl Daemon {
             news: News::default(),
             passes: Passes::default(),
             rules: Arc::default(),
+            policies,
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
             stuck: Mutex::default(),
@@ -361,8 +371,11 @@ impl World for Daemon {
         })
     }
 
-    fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.rules)
+    fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble> {
+        Ok(match self.policies.of(run, &|hash| self.blob(hash))? {
+            None => Arc::clone(&self.rules),
+            operator => Arc::new(Rules { operator, ..Rules::clone(&self.rules) }),
+        })
     }
 
     fn cancel(&self) -> Cancel {

@@ -21,5 +21,6 @@ mod home;
 mod hosts;
 mod journey;
 mod load;
+mod policy;
 mod starting;
 mod terminal;

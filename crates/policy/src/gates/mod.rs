@@ -3,6 +3,7 @@
 mod budget;
 mod depth;
 mod effects;
+mod operator;
 mod overwrite;
 mod paths;
 mod provenance;
@@ -13,7 +14,7 @@ use crate::facts::Context;
 use crate::ruling::Ruling;
 
 /// Deterministic code that judges proposals.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Gate {
     /// Its name: the first part of its rules' names.
     pub name: &'static str,
@@ -35,4 +36,5 @@ pub const GATES: &[Gate] = &[
     provenance::GATE,
     effects::GATE,
     overwrite::GATE,
+    operator::GATE,
 ];
