@@ -17,6 +17,8 @@ struct Record {
     verdict: Option<Decision>,
     approved: bool,
     begun: bool,
+    /// It began once, and nobody knew whether it happened: it begins again on a person's word alone.
+    doubted: bool,
 }
 
 impl Record {
@@ -32,6 +34,9 @@ impl Record {
                     record.approved = approved;
                 }
                 Entry::Begun { proposal, child: None } if proposal == at.step => record.begun = true,
+                Entry::Doubted { proposal, .. } if proposal == at.step => {
+                    record = Record { approved: false, begun: false, doubted: true, ..record };
+                }
                 _ => {}
             }
         }
@@ -68,6 +73,7 @@ pub(super) fn expect_begun(
     expect_judged(txn, owner, at)?;
     let record = Record::of(txn, owner, at)?;
     let permitted = match record.verdict {
+        _ if record.doubted => record.approved,
         Some(Decision::Ask) => record.approved || lasting(txn, owner, fingerprint, at.run)?,
         _ => true,
     };

@@ -149,6 +149,27 @@ fn an_outbox_row_without_a_permission_is_refused() {
     refused(&mut w, at, "nobody has permitted this effect");
 }
 
+#[test]
+fn an_effect_in_doubt_is_taken_up_again_only_on_a_persons_word() {
+    for way in [Way::Allowed, Way::Approved, Way::ForTheRun] {
+        let (mut w, at) = begun(way);
+        w.advance(at.run, vec![Move::Doubt { proposal: at.step }]);
+        let host = w.host;
+        assert!(kernel::reopen(&mut w.store, &host, at).unwrap().is_none(), "{way:?}: it is not at work");
+        let message = *w.open_mail().last().unwrap();
+        w.answer(message, Choice::Repeat);
+        w.advance(at.run, vec![Move::Begin { proposal: at.step }]);
+        assert!(kernel::reopen(&mut w.store, &host, at).unwrap().is_some(), "{way:?}");
+        // The yes from before does not count twice.
+        let journal = w.journal(at.run);
+        let of = |entry: &Entry| matches!(entry, Entry::Answered { proposal, .. } if *proposal == at.step);
+        let again = journal.iter().rev().find(|step| of(&step.entry)).unwrap().number;
+        let owner = w.host.number;
+        w.store.delete(Table::Journal, &owner, &table::step_key(at.run, again)).unwrap();
+        refused(&mut w, at, "nobody has permitted this effect");
+    }
+}
+
 fn permission_key(w: &mut World, at: StepRef) -> Vec<u8> {
     let steps = w.journal(at.run);
     let step = steps.iter().find(|step| step.number == at.step).unwrap();
@@ -196,9 +217,9 @@ fn an_effect_other_than_the_one_that_was_judged_is_refused() {
     let forge = |change: fn(&mut kernel::proposal::Proposal)| {
         let (mut w, at) = begun(Way::Approved);
         rewrite(&mut w, at, |entry| match entry {
-            Entry::Proposed { site, mut proposal, fingerprint } => {
+            Entry::Proposed { site, mut proposal, fingerprint, replaces } => {
                 change(&mut proposal);
-                Some(Entry::Proposed { site, proposal, fingerprint })
+                Some(Entry::Proposed { site, proposal, fingerprint, replaces })
             }
             other => Some(other),
         });
