@@ -15,6 +15,7 @@ mod control;
 mod daemon;
 mod exit;
 mod place;
+mod policy_file;
 mod quota;
 mod settings;
 mod show;
@@ -66,6 +67,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Models(_)
             | Verb::Check(_)
             | Verb::Pattern(_)
+            | Verb::Policy(_)
             | Verb::Demo(_)
             | Verb::Doctor(_)
             | Verb::Daemon(_)
@@ -92,6 +94,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Stats(args) => commands::stats::stats(&acting, args),
         Verb::Models(args) => commands::models::models(&place, args),
         Verb::Check(args) => commands::check::check(args),
+        Verb::Policy(args) => commands::policy::policy(&acting, args),
         Verb::Pattern(args) => commands::check::pattern(&args.verb),
         Verb::Demo(args) => commands::demo::demo(&place, args),
         Verb::Doctor(args) => commands::doctor::doctor(&place, *args),

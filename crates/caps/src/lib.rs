@@ -27,7 +27,7 @@ use kernel::provenance::Provenance;
 use kernel::run::Completion;
 use kernel::{Interface, Pattern};
 use passable::{Limit, Limits};
-use policy::Facts;
+use policy::{Facts, Subject};
 
 pub use http::{NoSecret, Nobody, Outside};
 pub use program::{ProgramError, endow_program};
@@ -173,6 +173,25 @@ pub fn interface_for(target: &Formula) -> Option<&'static Interface> {
         Formula::Web(_) => interface_of("http"),
         _ => None,
     }
+}
+
+/// What a grant leads to, in the words of policies. The path of a directory is told as it was given, and as it is with
+/// all links followed.
+pub fn subject(target: &Formula, grant: &Grant) -> Subject {
+    let interface = interface_for(target);
+    let is_it = |known: &Interface| interface.is_some_and(|interface| std::ptr::eq(interface, known));
+    let kind = interfaces().iter().find(|(_, known)| is_it(known)).map_or(target.kind(), |(name, _)| *name);
+    let mut names = match target {
+        Formula::Mount { path, .. } | Formula::Spool { path } => vec![path.clone()],
+        _ => vec![grant.words.clone()],
+    };
+    if let Formula::Mount { path, .. } | Formula::Spool { path } = target
+        && let Ok(real) = std::fs::canonicalize(path)
+        && let Some(real) = real.to_str().filter(|real| *real != path)
+    {
+        names.push(real.to_owned());
+    }
+    Subject { kind: kind.to_owned(), names }
 }
 
 /// Text of at most `most` UTF-16 units. The capability's own limit is what holds, in bytes.

@@ -6,6 +6,55 @@ use crate::proposal::Proposal;
 
 /// Proof that an effect was begun durably. Executors take nothing else, and only the kernel makes one: when a
 /// command begins a proposal, and when an open outbox row is taken up again after a crash.
+///
+/// Nothing outside of the kernel can write one down:
+///
+/// ```compile_fail,E0451
+/// fn forge(step: kernel::StepRef, proposal: kernel::proposal::Proposal, grant: kernel::grant::Grant) {
+///     let _ = kernel::begun::Begun { step, proposal, grant, reopened: false };
+/// }
+/// ```
+///
+/// nor keep one for a second time,
+///
+/// ```compile_fail,E0599
+/// fn again(begun: &kernel::begun::Begun) -> kernel::begun::Begun {
+///     kernel::begun::Begun::clone(begun)
+/// }
+/// ```
+///
+/// nor change what it allows,
+///
+/// ```compile_fail,E0616
+/// fn bend(mut begun: kernel::begun::Begun) {
+///     begun.proposal.method = "burn".to_owned();
+/// }
+/// ```
+///
+/// nor take its word for it over a wire or out of nothing.
+///
+/// ```compile_fail,E0277
+/// fn read(text: &str) -> Option<kernel::begun::Begun> {
+///     serde_json::from_str(text).ok()
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn made_up() -> kernel::begun::Begun {
+///     fn of<T: Default>() -> T {
+///         T::default()
+///     }
+///     of()
+/// }
+/// ```
+///
+/// What an executor does with one is look at it:
+///
+/// ```
+/// fn perform(begun: &kernel::begun::Begun) -> &str {
+///     &begun.proposal().method
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Begun {
     pub(crate) step: StepRef,

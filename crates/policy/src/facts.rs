@@ -97,6 +97,16 @@ impl ProgramFact {
     }
 }
 
+/// What a grant leads to, in the words in which an operator speaks of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// What kind of thing, by the name that worker files use for it: `dir`, `outbox`, `worker`.
+    pub kind: String,
+    /// Its names, each true of it: a directory's absolute path as it was given, and with all links followed; a
+    /// worker's name. What is forbidden of one of them is forbidden, what is permitted must be permitted of all.
+    pub names: Vec<String>,
+}
+
 /// A file whose content would be lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overwrite {
@@ -141,6 +151,10 @@ pub struct Context<'a> {
     pub grant: &'a Grant,
     /// The interface of what the grant leads to.
     pub interface: &'a Interface,
+    /// What that is.
+    pub subject: &'a Subject,
+    /// The name of the worker whose run proposes.
+    pub worker: &'a str,
     /// What the capability knows of the call.
     pub facts: &'a Facts,
     /// The clock's reading, in milliseconds since 1970.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use kernel::grant::{Attenuation, Grant};
 use kernel::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
-use kernel::proposal::{Caller, Decision, Effect, Proposal, Value, Verdict};
+use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal, Value, Verdict};
 use kernel::provenance::{Provenance, Source};
 use kernel::{Interface, Method, Param, Pattern};
 
-use crate::facts::{Context, Facts, Overwrite, Spent, Written};
+use crate::facts::{Context, Facts, Overwrite, Spent, Subject, Written};
 use crate::gates::Gate;
-use crate::rules::Rules;
+use crate::rules::{Operator, Opinion, Rules, Stance};
 use crate::ruling::Ruling;
 
 pub(crate) const NOW: i64 = 1_000_000;
@@ -25,6 +25,7 @@ pub(crate) struct Call {
     pub(crate) facts: Facts,
     pub(crate) written: Vec<Written>,
     pub(crate) spent: Spent,
+    pub(crate) subject: Subject,
     pub(crate) rules: Arc<Rules>,
 }
 
@@ -88,6 +89,7 @@ impl Call {
             facts: Facts::default(),
             written: Vec::new(),
             spent: Spent::default(),
+            subject: Subject { kind: "thing".into(), names: vec!["/home/me/out".into()] },
             rules: Arc::default(),
         }
     }
@@ -101,6 +103,13 @@ impl Call {
     /// The same after the run has read a document.
     pub(crate) fn having_read(mut self, name: &str) -> Call {
         let source = Source::Document { name: name.into(), hash: BlobHash([7; 32]) };
+        self.proposal.provenance = self.proposal.provenance.join(&Provenance::of(source));
+        self
+    }
+
+    /// The same after a model has said something.
+    pub(crate) fn having_heard(mut self, model: &str) -> Call {
+        let source = Source::Model(model.into());
         self.proposal.provenance = self.proposal.provenance.join(&Provenance::of(source));
         self
     }
@@ -124,6 +133,12 @@ impl Call {
         self
     }
 
+    /// The same where an operator has a say.
+    pub(crate) fn under(mut self, operator: Fixed) -> Call {
+        self.rules = Arc::new(Rules { operator: Some(Arc::new(operator)), ..Rules::default() });
+        self
+    }
+
     /// The same with any other change.
     pub(crate) fn but(mut self, change: impl FnOnce(&mut Call)) -> Call {
         change(&mut self);
@@ -135,6 +150,8 @@ impl Call {
             proposal: &self.proposal,
             grant: &self.grant,
             interface: &self.interface,
+            subject: &self.subject,
+            worker: "note",
             facts: &self.facts,
             now_ms: NOW,
             written: &self.written,
@@ -152,17 +169,49 @@ impl Call {
     }
 }
 
+/// An operator who says the same of every call.
+#[derive(Clone, Debug)]
+pub(crate) struct Fixed {
+    opinion: Option<Opinion>,
+    digest: u8,
+}
+
+impl Fixed {
+    pub(crate) fn new(stance: Stance, findings: Vec<Finding>) -> Fixed {
+        Fixed { opinion: Some(Opinion { stance, findings }), digest: 0 }
+    }
+
+    /// One who panics.
+    pub(crate) fn broken() -> Fixed {
+        Fixed { opinion: None, digest: 0 }
+    }
+
+    pub(crate) fn with_digest(self, digest: u8) -> Fixed {
+        Fixed { digest, ..self }
+    }
+}
+
+impl Operator for Fixed {
+    fn opinion(&self, _: &Context<'_>) -> Opinion {
+        self.opinion.clone().expect("on purpose")
+    }
+
+    fn digest(&self) -> BlobHash {
+        BlobHash([self.digest; 32])
+    }
+}
+
 /// Checks what one gate says: the decision without and with an endowment that allows the method, and the rules that
 /// it names, each with all that a finding needs to teach.
 #[track_caller]
 pub(crate) fn check(gate: &Gate, call: &Call, decisions: (Decision, Decision), rules: &[&str]) {
-    use crate::ruling::Endowment;
+    use crate::ruling::Lifted;
     let ruling = call.ruling(gate);
     let bare = Call::new(&call.proposal.method);
     let method = &call.proposal.method;
     let got = (
-        ruling.decision(Endowment::of(&bare.grant, method)),
-        ruling.decision(Endowment::of(&bare.clone().allowed().grant, method)),
+        ruling.decision(Lifted::by_endowment(&bare.grant, method)),
+        ruling.decision(Lifted::by_endowment(&bare.clone().allowed().grant, method)),
     );
     assert_eq!(got, decisions, "{ruling:?}");
     assert_eq!(ruling.findings().iter().map(|f| f.rule.as_str()).collect::<Vec<_>>(), rules);

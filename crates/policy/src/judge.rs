@@ -1,28 +1,54 @@
 //! Judging: all gates, the strictest answer, complete findings.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Verdict};
 
 use crate::facts::Context;
 use crate::gates::{GATES, Gate};
-use crate::ruling::{Endowment, Ruling, combine};
+use crate::rules::Rules;
+use crate::ruling::{Lifted, Ruling, combine};
 
-/// Judges a proposal with every gate. A gate that panics denies.
+/// Judges a proposal with every built-in gate. A gate that panics denies.
 pub fn judge(context: &Context<'_>) -> Verdict {
-    judge_by(GATES, context)
+    static PANEL: LazyLock<Panel> = LazyLock::new(|| Panel::of(Cow::Borrowed(GATES)));
+    PANEL.judge(context)
 }
 
-/// The hash of the set of gates: equal exactly when the same gates in the same versions judge.
-pub fn gates_hash() -> BlobHash {
-    hash_of(GATES)
+/// Gates that judge together.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    gates: Cow<'static, [Gate]>,
+    /// The hash of the set, made once: the set does not change.
+    hash: BlobHash,
 }
 
-pub(crate) fn judge_by(gates: &[Gate], context: &Context<'_>) -> Verdict {
-    let endowment = Endowment::of(context.grant, &context.proposal.method);
-    let (decision, findings) = combine(gates.iter().map(|gate| ask(gate, context)), endowment);
-    Verdict { decision, findings, gates: hash_of(gates) }
+impl Panel {
+    /// A panel of these gates.
+    pub fn of(gates: Cow<'static, [Gate]>) -> Panel {
+        Panel { hash: hash_of(&gates), gates }
+    }
+
+    /// Judges a proposal with every gate of the panel. A gate that panics denies.
+    pub fn judge(&self, context: &Context<'_>) -> Verdict {
+        let lifted = Lifted::by_endowment(context.grant, &context.proposal.method);
+        let rulings = self.gates.iter().map(|gate| ask(gate, context)).collect();
+        let (decision, findings) = combine(rulings, lifted);
+        Verdict { decision, findings, gates: self.hash_with(context.rules) }
+    }
+
+    /// The hash of all that judges: equal exactly when the same gates in the same versions judge under the same
+    /// policies.
+    pub fn hash_with(&self, rules: &Rules) -> BlobHash {
+        let Some(operator) = &rules.operator else { return self.hash };
+        let mut hasher = blake3::Hasher::new_derive_key("almoner gates and policies v1");
+        hasher.update(&self.hash.0);
+        hasher.update(&operator.digest().0);
+        BlobHash(*hasher.finalize().as_bytes())
+    }
 }
 
 fn ask(gate: &Gate, context: &Context<'_>) -> Ruling {
@@ -57,7 +83,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fixture::{Call, id};
+    use crate::fixture::{Call, Fixed, id};
+    use crate::rules::Stance;
     use crate::ruling::Lift;
 
     fn gate(name: &'static str, judge: fn(&Context<'_>) -> Ruling) -> Gate {
@@ -73,7 +100,7 @@ mod tests {
             gate("bad", |_| panic!("on purpose")),
             gate("two", |_| Ruling::note(Finding::new("two/seen", "seen"))),
         ];
-        let verdict = judge_by(&gates, &Call::new("look").context());
+        let verdict = Panel::of(Cow::Owned(gates.into())).judge(&Call::new("look").context());
         std::panic::set_hook(hook);
         assert_eq!(verdict.decision, Decision::Deny);
         let rules: Vec<_> = verdict.findings.iter().map(|finding| finding.rule.as_str()).collect();
@@ -87,7 +114,15 @@ mod tests {
         assert_eq!(hash_of(&[a(), b()]), hash_of(&[b(), a()]));
         assert_ne!(hash_of(&[a(), b()]), hash_of(&[a()]));
         assert_ne!(hash_of(&[a()]), hash_of(&[Gate { version: 2, ..a() }]));
-        assert_eq!(judge(&Call::new("look").context()).gates, gates_hash());
+        let verdict = |operator: Option<Fixed>| match operator {
+            None => Call::new("look").verdict().gates,
+            Some(operator) => Call::new("look").under(operator).verdict().gates,
+        };
+        let under = |digest| Some(Fixed::new(Stance::Silent, vec![]).with_digest(digest));
+        assert_eq!(verdict(None), hash_of(GATES));
+        assert_eq!(verdict(under(1)), verdict(under(1)));
+        assert_ne!(verdict(under(1)), verdict(under(2)));
+        assert_ne!(verdict(under(1)), verdict(None));
     }
 
     #[test]
@@ -101,6 +136,7 @@ mod tests {
                 "depth",
                 "effects",
                 "egress",
+                "operator",
                 "overwrite",
                 "paths",
                 "programs",
@@ -118,6 +154,7 @@ mod tests {
             Just(Ruling::allow()),
             Just(Ruling::note(finding())),
             Just(Ruling::ask(Lift::Endowment, finding())),
+            Just(Ruling::ask(Lift::Operator, finding())),
             Just(Ruling::ask(Lift::Permission, finding())),
             Just(Ruling::deny(finding())),
         ]
@@ -157,7 +194,7 @@ mod tests {
             rulings in proptest::collection::vec(ruling(), 0..6), more in ruling(), at in 0..6usize, lifts: bool,
         ) {
             let grant = if lifts { Call::new("send").allowed().grant } else { Call::new("send").grant };
-            let endowment = Endowment::of(&grant, "send");
+            let endowment = Lifted::by_endowment(&grant, "send");
             let (before, findings) = combine(rulings.clone(), endowment);
             let mut all = rulings.clone();
             all.insert(at.min(rulings.len()), more.clone());

@@ -17,11 +17,13 @@ pub mod protected;
 pub mod rules;
 pub mod ruling;
 pub mod secrets;
+#[cfg(test)]
+mod table;
 pub mod trace;
 
 pub use egress::Allowed;
-pub use facts::{Context, Destination, Facts, Overwrite, PathFact, ProgramFact, Spent, Written};
-pub use judge::{gates_hash, judge};
-pub use rules::Rules;
+pub use facts::{Context, Destination, Facts, Overwrite, PathFact, ProgramFact, Spent, Subject, Written};
+pub use judge::{Panel, judge};
+pub use rules::{Operator, Opinion, Rules, Stance};
 pub use secrets::Secrets;
 pub use trace::{Document, trace};

@@ -1,18 +1,20 @@
 //! What one gate says, and how answers become one.
 //!
-//! Three things turn *ask* into *allow*: a permission, the endowment's own setting, and later an operator's
-//! `permit`. Nothing turns *deny* into *allow*. Here that is a matter of types: a [`Lift`] is a part of an *ask*,
-//! and a *deny* has none. Permissions are not known here: the kernel spends one in the transaction that begins the
+//! Three things turn *ask* into *allow*: a permission, the endowment's own setting, and an operator's `permit`; which
+//! of them lift a question is a part of the question. Nothing turns *deny* into *allow*. Here that is a matter of
+//! types: a [`Lift`] is a part of an *ask*, and a *deny* has none. Permissions are not known here: the kernel spends one in the transaction that begins the
 //! effect, and only for a verdict that asks.
 
 use kernel::grant::Grant;
 use kernel::proposal::{Decision, Finding};
 
-/// What can turn an *ask* into an *allow*.
+/// What can turn an *ask* into an *allow*. Each can be lifted by less than the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lift {
-    /// The endowment's own setting, or a permission.
+    /// The endowment's own setting, an operator's `permit`, or a permission.
     Endowment,
+    /// An operator's `permit`, or a permission.
+    Operator,
     /// A permission only: a person who has seen exactly this call.
     Permission,
 }
@@ -28,6 +30,8 @@ pub struct Ruling {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     Allow,
+    /// Nothing to object, and the operator need not be asked: lifts what other gates ask, where that may be lifted so.
+    Permit,
     Ask(Lift),
     Deny,
 }
@@ -41,6 +45,16 @@ impl Ruling {
     /// Nothing to object, but something that a person who is asked for another reason should see.
     pub fn note(finding: Finding) -> Ruling {
         Ruling { answer: Answer::Allow, findings: vec![finding] }
+    }
+
+    /// The same with any number of things to see.
+    pub fn notes(findings: Vec<Finding>) -> Ruling {
+        Ruling { answer: Answer::Allow, findings }
+    }
+
+    /// The operator permits it. Only the gate that asks the operator's policies may say so.
+    pub(crate) fn permit(findings: Vec<Finding>) -> Ruling {
+        Ruling { answer: Answer::Permit, findings }
     }
 
     /// A person is asked, unless `lift` says otherwise.
@@ -68,6 +82,11 @@ impl Ruling {
         all
     }
 
+    /// It is refused, whatever is said of why.
+    pub(crate) fn deny_all(findings: Vec<Finding>) -> Ruling {
+        Ruling { answer: Answer::Deny, findings }
+    }
+
     /// The same, with one more finding.
     pub fn with(mut self, finding: Finding) -> Ruling {
         self.findings.push(finding);
@@ -79,37 +98,49 @@ impl Ruling {
         &self.findings
     }
 
-    /// What it comes to under an endowment.
-    pub fn decision(&self, endowment: Endowment) -> Decision {
+    /// What it comes to by itself, under what lifts questions.
+    pub fn decision(&self, lifted: Lifted) -> Decision {
         match self.answer {
-            Answer::Allow => Decision::Allow,
-            Answer::Ask(Lift::Endowment) if endowment.lifts => Decision::Allow,
+            Answer::Allow | Answer::Permit => Decision::Allow,
+            Answer::Ask(lift) if lifted.lifts(lift) => Decision::Allow,
             Answer::Ask(_) => Decision::Ask,
             Answer::Deny => Decision::Deny,
         }
     }
 }
 
-/// What the endowment says about being asked.
-#[derive(Clone, Copy, Debug)]
-pub struct Endowment {
-    lifts: bool,
+/// What lifts questions before a person is asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lifted {
+    endowment: bool,
+    operator: bool,
 }
 
-impl Endowment {
-    /// What the grant says about `method`. A worker file that wants to be asked about it wins over an endowment
-    /// that does not.
-    pub fn of(grant: &Grant, method: &str) -> Endowment {
-        Endowment { lifts: grant.allow.contains(method) && !grant.ask.contains(method) }
+impl Lifted {
+    /// What the grant says about being asked about `method`. A worker file that wants to be asked about it wins over
+    /// an endowment that does not.
+    pub fn by_endowment(grant: &Grant, method: &str) -> Lifted {
+        Lifted { endowment: grant.allow.contains(method) && !grant.ask.contains(method), operator: false }
+    }
+
+    fn lifts(self, lift: Lift) -> bool {
+        match lift {
+            Lift::Endowment => self.endowment || self.operator,
+            Lift::Operator => self.operator,
+            Lift::Permission => false,
+        }
     }
 }
 
 /// The strictest answer, and all findings in the order of the rulings.
-pub fn combine(rulings: impl IntoIterator<Item = Ruling>, endowment: Endowment) -> (Decision, Vec<Finding>) {
+pub fn combine(rulings: Vec<Ruling>, lifted: Lifted) -> (Decision, Vec<Finding>) {
+    // A permit counts wherever it stands among the rulings.
+    let permitted = rulings.iter().any(|ruling| ruling.answer == Answer::Permit);
+    let lifted = Lifted { operator: lifted.operator || permitted, ..lifted };
     let mut decision = Decision::Allow;
     let mut findings = Vec::new();
     for ruling in rulings {
-        decision = decision.max(ruling.decision(endowment));
+        decision = decision.max(ruling.decision(lifted));
         findings.extend(ruling.findings);
     }
     (decision, findings)

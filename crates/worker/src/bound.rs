@@ -9,6 +9,7 @@ use kernel::run::{Run, Trouble};
 use kernel::{FormulaId, Interface, Method, Param, Pattern};
 use model::Tool;
 use passable::Effect;
+use policy::Subject;
 
 use crate::definition::{Attachments, Definition};
 use crate::program;
@@ -22,6 +23,8 @@ pub(crate) const CALL: &str = "call";
 pub(crate) struct Bound {
     pub(crate) grant: Grant,
     pub(crate) interface: Interface,
+    /// What it is, in the words of policies.
+    pub(crate) subject: Subject,
     pub(crate) reach: Reach,
 }
 
@@ -104,7 +107,8 @@ fn bind(world: &dyn World, id: &FormulaId) -> Result<Bound, Trouble> {
     if let Formula::Worker { name, definition, includes, .. } = &formula {
         let callee = program::load(world, name, definition, includes)?.definition;
         let interface = worker_interface(&callee);
-        return Ok(Bound { grant, interface, reach: Reach::Worker(callee.attachments) });
+        let subject = Subject { kind: "worker".to_owned(), names: vec![name.clone()] };
+        return Ok(Bound { grant, interface, subject, reach: Reach::Worker(callee.attachments) });
     }
     let capability = caps::open_with(&formula, &grant, &world.outside()).map_err(|e| {
         trouble(
@@ -113,7 +117,17 @@ fn bind(world: &dyn World, id: &FormulaId) -> Result<Bound, Trouble> {
             "put it back, then `almoner resume`",
         )
     })?;
-    Ok(Bound { interface: capability.interface().clone(), reach: Reach::Capability(capability), grant })
+    let subject = caps::subject(&formula, &grant);
+    let interface = capability.interface().clone();
+    Ok(Bound { interface, subject, reach: Reach::Capability(capability), grant })
+}
+
+/// Any worker as something that can be called: all that is known before it is known which.
+pub fn any_worker() -> Interface {
+    let call = Method::new(CALL, Effect::Observe, "Calls a worker.")
+        .param(Param::optional("input", Pattern::any(), "the worker's inputs"))
+        .param(Param::optional("attachments", Pattern::array_of(Pattern::string()), "names of attachments"));
+    Interface::new("Worker", "A worker.").with(call)
 }
 
 /// A worker as something that can be called. Calling one that holds nothing changes nothing.

@@ -182,7 +182,7 @@ impl Driver<'_> {
                 Err(trouble("effect/failed", format!("{}: {}", begun.step(), finding.message), help))
             }
             Settled::Completed(completion) => {
-                Ok(Some(redaction::completion(&self.world.rules().secrets, completion)))
+                Ok(Some(redaction::completion(&self.world.secrets(), completion)))
             }
             Settled::Unknown => Ok(None),
         }
@@ -291,7 +291,7 @@ impl Driver<'_> {
         }
         let tools = self.slots.tools();
         let mut request = conversation::request(self.world, &self.run, &self.program, &self.fold, tools)?;
-        redaction::request(&self.world.rules().secrets, &mut request);
+        redaction::request(&self.world.secrets(), &mut request);
         let bytes = serde_json::to_vec(&request).map_err(|e| internal(e.to_string()))?;
         let request = self.world.put_blob(&bytes)?;
         self.advance(vec![Move::Prompt { request, model: self.run.model.clone() }])?;
@@ -341,7 +341,7 @@ impl Driver<'_> {
             Err(trouble) => return self.stall(trouble),
         };
         deep::set_aside(&mut reply);
-        redaction::reply(&self.world.rules().secrets, &mut reply);
+        redaction::reply(&self.world.secrets(), &mut reply);
         let usage = Usage {
             input_tokens: reply.usage.input_tokens,
             output_tokens: reply.usage.output_tokens,

@@ -83,15 +83,18 @@ impl<'a> Bench<'a> {
             ran_ms: self.fold.ran_ms,
             child_depth: matches!(bound.reach, Reach::Worker(_)).then_some(self.run.depth + 1),
         };
+        let rules = self.world.rules(self.run)?;
         let verdict = policy::judge(&Context {
             proposal: &proposal,
             grant: &bound.grant,
             interface: &bound.interface,
+            subject: &bound.subject,
+            worker: &self.run.name,
             facts: &facts,
             now_ms: self.world.now_ms(),
             written: &self.written,
             spent: &spent,
-            rules: &self.world.rules(),
+            rules: &rules,
         });
         if let (Reach::Capability(capability), Decision::Ask) = (&bound.reach, verdict.decision) {
             self.keep_operands(&**capability, &proposal)?;

@@ -28,6 +28,8 @@ mod steps;
 mod trouble;
 mod world;
 
+pub use bound::any_worker;
 pub use conversation::first_prompt;
 pub use drive::drive;
+pub use program::PROJECT_POLICY;
 pub use world::World;

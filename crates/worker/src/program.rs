@@ -9,6 +9,10 @@ use crate::definition::{self, Bundle, Definition, Severity};
 use crate::trouble::{internal, trouble};
 use crate::world::World;
 
+/// The name of a project's policies. They lie beside the worker file and are kept with its program, but are no part of
+/// what a model is told.
+pub const PROJECT_POLICY: &str = "policy.cedar";
+
 /// A definition together with the texts that it includes.
 pub(crate) struct Program {
     pub(crate) bundle: Bundle,
@@ -25,8 +29,11 @@ pub(crate) fn load(
     let text = |hash: &BlobHash| -> Result<String, Trouble> {
         String::from_utf8(world.blob(hash)?).map_err(|_| internal("a worker definition is not text"))
     };
-    let includes =
-        includes.iter().map(|(name, hash)| Ok((name.clone(), text(hash)?))).collect::<Result<_, _>>()?;
+    let includes = includes
+        .iter()
+        .filter(|(name, _)| *name != PROJECT_POLICY)
+        .map(|(name, hash)| Ok((name.clone(), text(hash)?)))
+        .collect::<Result<_, _>>()?;
     let bundle =
         Bundle { name: name.to_owned(), file: format!("{name}.worker"), source: text(source)?, includes };
     let (definition, diagnostics) = definition::parse(&bundle);

@@ -9,7 +9,7 @@ use kernel::grant::Grant;
 use kernel::run::{Run, Step, Trouble};
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef};
 use model::{Cancel, Progress, Provider};
-use policy::Rules;
+use policy::{Rules, Secrets};
 
 /// The daemon as a run's driver sees it. Every method may fail with a [`Trouble`] that says what to do; the driver
 /// then leaves the run as its journal has it.
@@ -34,8 +34,10 @@ pub trait World: Send + Sync {
     fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble>;
     /// The model of that name.
     fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, Trouble>;
-    /// What proposals are judged by beside the gates' own code, as it is now.
-    fn rules(&self) -> Arc<Rules>;
+    /// What the proposals of a run are judged by beside the gates' own code, as it is now.
+    fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble>;
+    /// The vault's values, made ready to be looked for.
+    fn secrets(&self) -> Arc<Secrets>;
     /// What a part of the web needs of the machine: addresses, and values of secrets.
     fn outside(&self) -> Arc<dyn caps::Outside>;
     /// The switch that stops model calls when the daemon ends.

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: release builds, measured; one table.
 
 mod captp;
+mod gates;
 mod kernel;
 mod library;
 mod machine;
@@ -20,7 +21,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     let workspace = Workspace::read()?;
     let benched = library::names(&workspace).join(", ");
     let known = format!(
-        "`run`, `kernel`, `captp`{}{benched}",
+        "`run`, `kernel`, `captp`, `gates`{}{benched}",
         if benched.is_empty() { "; no crate has benches yet" } else { ", " }
     );
     let (what, samples) = match arguments {
@@ -38,6 +39,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     let rows = match what.as_str() {
         "run" => run::rows(&workspace, samples)?,
         "captp" => captp::rows(&workspace, samples)?,
+        "gates" => gates::rows(&workspace, samples)?,
         "kernel" => kernel::rows(&workspace, samples)?,
         name if library::names(&workspace).contains(&name) => library::rows(&workspace, name, samples)?,
         other => return Ok(End::Usage(format!("nothing measures `{other}`; there is {known}"))),

@@ -10,7 +10,7 @@ const LAYERS: &[&[&str]] = &[
     &["kernel"],
     &["switchboard"],
     &["policy", "memory", "model", "store", "document", "vat", "captp", "sandbox", "vault"],
-    &["caps", "worker", "skill", "pipeline"],
+    &["caps", "operator", "worker", "skill", "pipeline"],
     &[
         "gateway-web",
         "gateway-tui",

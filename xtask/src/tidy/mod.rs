@@ -8,6 +8,7 @@ mod layers;
 mod lints;
 mod manners;
 mod purity;
+mod reach;
 mod source;
 mod tree;
 mod words;
@@ -73,6 +74,7 @@ type Rule = (&'static str, fn(&Tree) -> Vec<Problem>);
 const RULES: &[Rule] = &[
     ("layers", layers::check),
     ("purity", purity::check),
+    ("reach", reach::check),
     ("unsafe", manners::unsafe_code),
     ("descriptions", manners::descriptions),
     ("unwrap", manners::unwrap),

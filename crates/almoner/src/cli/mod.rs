@@ -5,6 +5,7 @@ mod endow;
 mod endow_web;
 mod hole;
 mod input;
+pub mod policy;
 mod programs;
 pub mod secret;
 mod text;
@@ -61,6 +62,8 @@ pub enum Verb {
     Models(ModelsArgs),
     /// Check a worker file without running it
     Check(CheckArgs),
+    /// Your own rules: what is never done, what need not be asked
+    Policy(policy::PolicyArgs),
     /// Ask whether a value matches a pattern, and why not
     Pattern(PatternArgs),
     /// See it work: a hijacked worker, then a live one

@@ -10,6 +10,7 @@ use crate::control::client::{Client, unexpected};
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
+use crate::policy_file;
 use crate::settings::{self, NOTIFY};
 
 struct Check {
@@ -30,6 +31,7 @@ pub fn doctor(place: &Place, args: JsonArg) -> Ended {
     checks.push(space(place));
     checks.push(model(place));
     checks.extend(confinement());
+    checks.push(policy(place));
     let ok = checks.iter().all(|check| check.ok);
     if args.json {
         let list: Vec<_> = checks
@@ -172,6 +174,25 @@ fn space(place: &Place) -> Check {
         },
         remedy: "make room: a full disk stops every run (and loses none)".to_owned(),
     }
+}
+
+fn policy(place: &Place) -> Check {
+    let file = place.config.join(policy_file::NAME);
+    let (ok, evidence) = match policy_file::load(&file, operator::Whose::Operator) {
+        Ok(None) => (true, format!("no policy file; one would stand in {}", file.display())),
+        Ok(Some((policies, _))) => (
+            true,
+            format!(
+                "{}: {} policies, {} examples",
+                file.display(),
+                policies.policies().len(),
+                policies.examples()
+            ),
+        ),
+        Err(problems) => (false, problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+    };
+    let remedy = "mend it; `almoner policy` says what is in force until then".to_owned();
+    Check { id: "policy".to_owned(), ok, evidence, remedy }
 }
 
 fn model(place: &Place) -> Check {

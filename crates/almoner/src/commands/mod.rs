@@ -24,6 +24,7 @@ pub mod mail;
 pub mod models;
 pub mod names;
 pub mod output;
+pub mod policy;
 pub mod prompt;
 pub mod resume;
 pub mod run;

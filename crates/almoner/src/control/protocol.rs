@@ -188,6 +188,8 @@ pub enum Request {
     },
     /// Examine the store.
     Check,
+    /// The operator's policies that are in force.
+    Policy,
     /// Copy the store.
     Backup {
         /// Where to: an absolute path at which there is nothing.
@@ -718,10 +720,46 @@ pub enum Response {
     Secrets(VaultView),
     /// What an examination found: id, whether it is well, and what was found.
     Checked(Vec<(String, bool, String)>),
+    /// The operator's policies that are in force.
+    Policy(Box<PolicyFile>),
     /// What was found in the log of events.
     Audited(Box<Audited>),
     /// It was not done.
     Failed(Failure),
+}
+
+/// The operator's policies that are in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyFile {
+    /// The file from which they come, whether it is there or not.
+    pub path: String,
+    /// The hash of the file that is in force, if one is.
+    pub digest: Option<BlobHash>,
+    /// The policies in their order.
+    pub policies: Vec<PolicyRow>,
+    /// How many examples came out as they must.
+    pub examples: usize,
+    /// What is worth a look.
+    pub warnings: Vec<Untrusted>,
+    /// What is wrong with the file as it is now; the one before it is in force then.
+    pub problems: Vec<Untrusted>,
+    /// Whether anything is judged at all: not while the first file is invalid.
+    pub ready: bool,
+}
+
+/// One policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyRow {
+    /// Its name.
+    pub name: String,
+    /// The line on which it begins, from 1.
+    pub line: usize,
+    /// Whether it forbids; otherwise it permits.
+    pub forbids: bool,
+    /// Whether nothing may ever permit what it forbids.
+    pub invariant: bool,
+    /// Why it is there.
+    pub reason: Option<Untrusted>,
 }
 
 /// A run and those that it has started.

@@ -13,6 +13,7 @@ use store::{OpenError, Options, Store};
 use super::desk::Desk;
 use super::engine::Engine;
 use super::gardener::Gardener;
+use super::policies::PolicyDesk;
 use super::serve::{Server, bind};
 use super::timekeeper::keep_time;
 use super::vault::{self, Keeper};
@@ -146,7 +147,8 @@ fn open(
         }
         command
     });
-    let daemon = Daemon::new(store, host, opener, Keeper::new(&place.state), open_while_held);
+    let (keeper, policies) = (Keeper::new(&place.state), PolicyDesk::new(&place.config));
+    let daemon = Daemon::new(store, host, opener, keeper, policies, open_while_held);
     vault::begin(&daemon);
     // Whoever started it is its first client: what goes on at once has its key.
     daemon.keys.greet(&brought());

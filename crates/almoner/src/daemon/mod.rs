@@ -17,6 +17,7 @@ pub mod mounts;
 pub mod news;
 pub mod notify;
 pub mod passes;
+pub mod policies;
 pub mod request;
 pub mod scratch;
 pub mod secrets;

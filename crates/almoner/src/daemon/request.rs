@@ -26,7 +26,11 @@ pub fn answer(desk: &Desk, brought: &Brought, asked: OnBehalf) -> Result<Respons
         Request::Act { said, act } => agents::act(desk, agent, name, said, *act),
         Request::Look { look } => look::look(desk, agent, look),
         Request::Pass => pass(desk, agent),
-        Request::Check | Request::Backup { .. } | Request::Stop | Request::Secret { .. }
+        Request::Check
+        | Request::Policy
+        | Request::Backup { .. }
+        | Request::Stop
+        | Request::Secret { .. }
             if agent != desk.daemon.host =>
         {
             Err(Failure::new(Exit::Denied, "this concerns the whole store, and so its own host alone")
@@ -83,6 +87,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         }
         Request::Secret { act } => vault::answer(desk, act)?,
         Request::Check => Response::Checked(check(desk)?),
+        Request::Policy => Response::Policy(Box::new(daemon.policies.report())),
         Request::Backup { path } => backup(desk, &path)?,
         Request::Stop => Response::Reply(Reply::Done),
         Request::Follow { .. } | Request::Act { .. } | Request::Look { .. } | Request::Pass => {

@@ -14,6 +14,7 @@ use super::desk::Desk;
 use super::endow_programs;
 use crate::control::protocol::{Document, Endowment, Fill, PathFill, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
+use crate::policy_file::{self, NAME};
 
 /// The largest document that is read, in bytes, whatever the worker file says: it may come from anyone, and what it
 /// allows is held in memory.
@@ -25,6 +26,20 @@ const LARGEST_DOCUMENT: u64 = 64 << 20;
 /// What is wrong with the request; nothing has been recorded then.
 pub fn start(desk: &Desk, request: RunRequest) -> Result<Response, Failure> {
     start_as(desk, request, None)
+}
+
+/// The text of the policies that lie beside the worker file. They are somebody else's, so they may only forbid.
+fn project_policy(request: &RunRequest) -> Result<Option<String>, Failure> {
+    if request.includes.contains_key(NAME) {
+        return Err(Failure::new(
+            Exit::Invalid,
+            format!("`{}` includes `{NAME}`", visible_line(&request.name)),
+        )
+        .help("what that file says is judged by, and no part of a prompt; call the text something else"));
+    }
+    let Some(beside) = &request.beside else { return Ok(None) };
+    let loaded = policy_file::load(&Path::new(beside).join(NAME), operator::Whose::Project);
+    loaded.map(|loaded| loaded.map(|(_, text)| text)).map_err(|problems| policy_file::failure(&problems))
 }
 
 /// What a run is endowed for, if somebody proposed its worker.
@@ -53,6 +68,8 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
         includes: request.includes.clone(),
     };
     let definition = parse(&bundle)?;
+    desk.daemon.policies.expect_ready()?;
+    let project = project_policy(&request)?;
     let values = check_inputs(&definition, &request)?;
     check_money(&definition, &request)?;
     let shelf = Shelf { desk, dry: request.dry_run };
@@ -71,7 +88,10 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     if request.dry_run {
         return plan(&definition, &bundle, &request, &bindings, &documents).map(Response::Plan);
     }
-    let worker = keep_on(&shelf, &bundle, definition.limits)?;
+    let mut worker = keep_on(&shelf, &bundle, definition.limits)?;
+    if let Some(text) = project {
+        worker.includes.insert(NAME.to_owned(), shelf.put(text.as_bytes())?);
+    }
     let (shape, attachments, items) = match request.each {
         Some(jobs) => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
         None => (Shape::Single, documents, vec![]),

@@ -26,6 +26,7 @@ use super::keys::Keys;
 use super::news::News;
 use super::notify::Notices;
 use super::passes::Passes;
+use super::policies::PolicyDesk;
 use super::timekeeper::Alarms;
 use super::vault::{Keeper, Withheld};
 use crate::exit::{Exit, Failure};
@@ -52,6 +53,8 @@ pub struct Shared {
     pub vault: Keeper,
     /// What proposals are judged by beside the gates' own code.
     rules: RwLock<Arc<Rules>>,
+    /// The operator's policies.
+    pub policies: PolicyDesk,
     /// Stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
@@ -149,7 +152,14 @@ impl Shared {
 impl Daemon {
     /// A daemon over an open store that has been through genesis, as it serves the store's own host. `open` hangs up
     /// once the store is closed.
-    pub fn new(store: Store, host: FormulaId, opener: Opener, vault: Keeper, open: Sender<()>) -> Daemon {
+    pub fn new(
+        store: Store,
+        host: FormulaId,
+        opener: Opener,
+        vault: Keeper,
+        policies: PolicyDesk,
+        open: Sender<()>,
+    ) -> Daemon {
         let shared = Shared {
             store,
             opener,
@@ -161,6 +171,7 @@ impl Daemon {
             alarms: Arc::default(),
             vault,
             rules: RwLock::default(),
+            policies,
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
             stuck: Mutex::default(),
@@ -401,8 +412,16 @@ impl World for Daemon {
         })
     }
 
-    fn rules(&self) -> Arc<Rules> {
-        self.shared.rules()
+    fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble> {
+        let rules = self.shared.rules();
+        Ok(match self.policies.of(run, &|hash| self.blob(hash))? {
+            None => rules,
+            operator => Arc::new(Rules { operator, ..Rules::clone(&rules) }),
+        })
+    }
+
+    fn secrets(&self) -> Arc<policy::Secrets> {
+        Arc::clone(&self.shared.rules().secrets)
     }
 
     fn outside(&self) -> Arc<dyn caps::Outside> {

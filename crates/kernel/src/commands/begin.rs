@@ -11,6 +11,7 @@ use crate::state::State;
 use crate::table::{self, PermissionRow, Task};
 use crate::txn::{ReadTxn, Table};
 
+use super::evidence;
 use super::start::{Seed, create};
 
 /// The permission for a proposal, or, with `None`, the one that lasts as long as `run`.
@@ -37,6 +38,7 @@ pub(super) fn begin_approved(state: &mut State<'_>, run: &mut Run, step: u64) ->
         return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
     };
     let owner = state.owner();
+    evidence::expect_judged(state.txn, &owner, at)?;
     if permission(state, fingerprint, Some(at), run.number)?.is_some() {
         if !planted!(state.env, PermissionNotConsumed) {
             state.txn.delete(Table::Permission, &owner, &table::permission_key(fingerprint, Some(at)))?;
@@ -200,18 +202,20 @@ pub(crate) fn complete_call(
     Ok(())
 }
 
-/// Takes up an effect again that may have happened before a crash. `None` if its outcome has been recorded.
+/// Takes up an effect again that may have happened before a crash. `None` if its outcome has been recorded. A row of the
+/// outbox that no verdict and no permission led to is refused.
 pub fn reopen(txn: &mut dyn ReadTxn, actor: &FormulaId, step: StepRef) -> Result<Option<Begun>, Fault> {
     let run = table::run(txn, &actor.number, step.run)?.ok_or(Fault::NoRun(step.run))?;
-    if !matches!(run.open.get(&step.step), Some(Phase::Begun { .. })) {
+    let Some(Phase::Begun { outbox }) = run.open.get(&step.step).copied() else {
         return Ok(None);
-    }
+    };
     let missing = Fault::OutOfOrder { at: step, what: "this step proposes nothing" };
-    let Some(Entry::Proposed { proposal, .. }) =
+    let Some(Entry::Proposed { proposal, fingerprint, .. }) =
         table::step(txn, &actor.number, step)?.map(|step| step.entry)
     else {
         return Err(missing);
     };
+    evidence::expect_begun(txn, &actor.number, step, (&proposal, fingerprint), outbox)?;
     let grant = table::reach(txn, &proposal.grant)?
         .and_then(|reached| reached.grant())
         .ok_or(Fault::Dangling(proposal.grant))?;

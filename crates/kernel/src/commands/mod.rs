@@ -4,6 +4,7 @@ mod advance;
 mod answer;
 mod begin;
 mod cancel;
+mod evidence;
 mod genesis;
 mod grants;
 mod mail;

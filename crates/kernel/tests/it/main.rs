@@ -14,6 +14,7 @@ mod attacks;
 mod cancel;
 mod define;
 mod doubt;
+mod evidence;
 mod facet;
 mod fingerprint;
 mod form;

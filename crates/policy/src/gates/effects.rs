@@ -7,7 +7,7 @@ use crate::facts::Context;
 use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate =
-    Gate { name: "effects", version: 1, about: "what a model may do without being asked about", judge };
+    Gate { name: "effects", version: 2, about: "what a model may do without being asked about", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let proposal = context.proposal;
@@ -29,7 +29,7 @@ fn judge(context: &Context<'_>) -> Ruling {
         (Caller::Code, _) | (_, Effect::Observe) => return Ruling::allow(),
         (Caller::Model, Effect::Modify) => ("effects/modify", Lift::Endowment, "changes something"),
         (Caller::Model, Effect::Commit) => {
-            ("effects/commit", Lift::Permission, "is seen outside or cannot be undone")
+            ("effects/commit", Lift::Operator, "is seen outside or cannot be undone")
         }
     };
     Ruling::ask(
@@ -42,7 +42,7 @@ fn judge(context: &Context<'_>) -> Ruling {
                     "a person's approval, or an endowment that allows it (`--allow {}.{}`)",
                     proposal.slot, proposal.method
                 ),
-                Lift::Permission => "a person's approval of exactly this call".to_owned(),
+                Lift::Operator | Lift::Permission => "a person's approval of exactly this call".to_owned(),
             }),
     )
 }

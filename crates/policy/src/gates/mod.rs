@@ -4,6 +4,7 @@ mod budget;
 mod depth;
 mod effects;
 mod egress;
+mod operator;
 mod overwrite;
 mod paths;
 mod programs;
@@ -17,7 +18,7 @@ use crate::ruling::Ruling;
 pub(crate) use programs::commits;
 
 /// Deterministic code that judges proposals.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Gate {
     /// Its name: the first part of its rules' names.
     pub name: &'static str,
@@ -42,4 +43,5 @@ pub const GATES: &[Gate] = &[
     provenance::GATE,
     effects::GATE,
     overwrite::GATE,
+    operator::GATE,
 ];

@@ -12,7 +12,7 @@ use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate = Gate {
     name: "provenance",
-    version: 1,
+    version: 2,
     about: "nothing leaves on the word of a document or a model",
     judge,
 };
@@ -25,6 +25,13 @@ fn judge(context: &Context<'_>) -> Ruling {
     if proposal.effect != Effect::Commit || !proposal.provenance.is_untrusted() {
         return Ruling::allow();
     }
+    // A model that has seen nothing but the user's own words says what it likes, and nobody else has had a say: an
+    // operator can vouch for that. For what a document, a run or another agent may have said, only a person can.
+    let is_model = |source: &Source| matches!(source, Source::Model(_));
+    let (lift, lifted) = match proposal.provenance.untrusted().all(is_model) {
+        true => (Lift::Operator, "a person's approval of exactly this call"),
+        false => (Lift::Permission, "a person's approval of exactly this call; nothing else lifts this"),
+    };
     let sources: Vec<String> = proposal.provenance.untrusted().map(describe).collect();
     let main = Finding::new(
         "provenance/untrusted",
@@ -37,8 +44,8 @@ fn judge(context: &Context<'_>) -> Ruling {
     )
     .at("method")
     .counter_example(sources.join(", "))
-    .allowed("a person's approval of exactly this call; nothing else lifts this");
-    traced(&proposal.traces).fold(Ruling::ask(Lift::Permission, main), Ruling::with)
+    .allowed(lifted);
+    traced(&proposal.traces).fold(Ruling::ask(lift, main), Ruling::with)
 }
 
 /// One finding for each argument that stands in a document.

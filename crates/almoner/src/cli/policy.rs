@@ -1,0 +1,45 @@
+//! `almoner policy`.
+
+use clap::{Args, Subcommand};
+
+use super::JsonArg;
+
+/// `almoner policy`.
+#[derive(Debug, Args)]
+pub struct PolicyArgs {
+    /// What to do; without it, show what is in force.
+    #[command(subcommand)]
+    pub verb: Option<PolicyVerb>,
+}
+
+/// What to do with policies.
+#[derive(Debug, Subcommand)]
+pub enum PolicyVerb {
+    /// What is in force
+    Show {
+        /// Print the words that policies can use, as a schema of Cedar's
+        #[arg(long)]
+        schema: bool,
+        /// As JSON.
+        #[command(flatten)]
+        json: JsonArg,
+    },
+    /// Check a policy file, and try its examples
+    Check {
+        /// The file; without it, your own
+        #[arg(value_name = "FILE")]
+        file: Option<std::path::PathBuf>,
+        /// Check it as the file of a project, which may only forbid
+        #[arg(long)]
+        project: bool,
+    },
+    /// What a policy file says of a call: `outbox.send to=x@y.example untrusted=true`
+    Test {
+        /// The method, and what is known of the call: KEY=VALUE
+        #[arg(required = true, value_name = "CALL")]
+        call: Vec<String>,
+        /// The file; without it, your own
+        #[arg(long, value_name = "FILE")]
+        file: Option<std::path::PathBuf>,
+    },
+}

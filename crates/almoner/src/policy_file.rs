@@ -1,0 +1,152 @@
+//! Policy files: where they lie, how they are read, and the words that policies can use.
+
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use operator::{EXAMPLES, Kind, MAX_BYTES, Policies, Problem, Vocabulary, Whose};
+use passable::visible_line;
+
+use crate::exit::{Exit, Failure};
+
+/// The name of a policy file: in the user's configuration, and beside a worker file.
+pub const NAME: &str = worker::PROJECT_POLICY;
+
+/// Everything that policies can speak of, made from the interfaces of this build.
+///
+/// # Errors
+/// When an interface has a name that Cedar cannot have: a fault of this program.
+pub fn vocabulary() -> Result<Arc<Vocabulary>, Failure> {
+    static VOCABULARY: OnceLock<Result<Arc<Vocabulary>, String>> = OnceLock::new();
+    let made = VOCABULARY.get_or_init(|| {
+        let calls = worker::any_worker();
+        let of = |name: &'static str, interface| Kind {
+            name,
+            interface,
+            attribute: if ["dir", "outbox"].contains(&name) { "path" } else { "name" },
+        };
+        let mut kinds: Vec<_> =
+            caps::interfaces().iter().map(|(name, interface)| of(name, interface)).collect();
+        kinds.push(of("worker", &calls));
+        Vocabulary::of(&kinds).map(Arc::new)
+    });
+    made.clone().map_err(|what| {
+        Failure::new(Exit::Failure, format!("policies cannot speak of what there is: {what}"))
+            .help("this is a bug; please report it")
+    })
+}
+
+/// A file as it is now, if it is there: what changes when it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    place: (u64, u64),
+    size: u64,
+    written: (i64, i64),
+    // Nobody can set this one.
+    changed: (i64, i64),
+}
+
+/// A policy file and the examples beside it, as they are now.
+pub type Stamps = [Option<Stamp>; 2];
+
+/// The stamps of a policy file and of the examples beside it.
+pub fn stamps(path: &Path) -> Stamps {
+    let stamp = |path: &Path| {
+        let meta = std::fs::metadata(path).ok()?;
+        Some(Stamp {
+            place: (meta.dev(), meta.ino()),
+            size: meta.len(),
+            written: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        })
+    };
+    [stamp(path), stamp(&examples(path))]
+}
+
+/// The file of examples that goes with a policy file.
+pub fn examples(path: &Path) -> PathBuf {
+    path.with_file_name(EXAMPLES)
+}
+
+/// The texts of a policy file and of the examples beside it; `None` if there is no such file.
+///
+/// # Errors
+/// When one of them is there and cannot be read, is not a file, is not text or is too large.
+pub fn texts(path: &Path) -> Result<Option<(String, Option<String>)>, Problem> {
+    match text(path)? {
+        Some(policy) => Ok(Some((policy, text(&examples(path))?))),
+        None => Ok(None),
+    }
+}
+
+fn text(path: &Path) -> Result<Option<String>, Problem> {
+    let problem = |what: String| Problem {
+        file: shown(path),
+        line: None,
+        message: visible_line(&what).into_owned(),
+        help: None,
+    };
+    // A pipe without a writer would block the opening for ever.
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = match std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(problem(e.to_string())),
+    };
+    if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+        return Err(problem("is not a file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|e| problem(e.to_string()))?;
+    if bytes.len() > MAX_BYTES {
+        return Err(problem(format!("is larger than {} KiB", MAX_BYTES >> 10)));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| problem("is not UTF-8 text".to_owned()))
+}
+
+/// Compiles the texts of a policy file.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn compile(
+    path: &Path,
+    whose: Whose,
+    policy: &str,
+    examples_text: Option<&str>,
+) -> Result<Policies, Vec<Problem>> {
+    let file = shown(path);
+    let vocabulary = vocabulary().map_err(|failure| {
+        let message = failure.message.visible_line().into_owned();
+        vec![Problem { file: file.clone(), line: None, message, help: Some(failure.help) }]
+    })?;
+    let beside = shown(&examples(path));
+    Policies::compile(&vocabulary, whose, &file, policy, examples_text.map(|text| (beside.as_str(), text)))
+}
+
+/// Reads and compiles a policy file; `None` if there is none.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn load(path: &Path, whose: Whose) -> Result<Option<(Policies, String)>, Vec<Problem>> {
+    let Some((policy, examples)) = texts(path).map_err(|problem| vec![problem])? else { return Ok(None) };
+    compile(path, whose, &policy, examples.as_deref()).map(|policies| Some((policies, policy)))
+}
+
+/// All problems as one failure.
+pub fn failure(problems: &[Problem]) -> Failure {
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|problem| match &problem.help {
+            Some(help) => format!("{problem} ({help})"),
+            None => problem.to_string(),
+        })
+        .collect();
+    let file = problems.first().map(|problem| problem.file.as_str()).unwrap_or(NAME);
+    Failure::new(Exit::Invalid, lines.join("; "))
+        .help(format!("mend it, or move it away; `almoner policy check {file}` looks at it again"))
+}
+
+fn shown(path: &Path) -> String {
+    visible_line(&path.to_string_lossy()).into_owned()
+}

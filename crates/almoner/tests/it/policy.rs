@@ -1,0 +1,203 @@
+//! The operator's policies, over the whole path: files that change under a daemon, and what becomes of calls.
+
+use crate::home::{Home, Said};
+
+const CLERK: [&str; 10] = [
+    "run",
+    "clerk.worker",
+    "-e",
+    "mail=mail",
+    "-e",
+    "out=out:rw",
+    "-e",
+    "outbox=outbox",
+    "-m",
+    "scripted:calls.json",
+];
+
+const WRITE: &str = r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "text\n"}}"#;
+const SEND: &str =
+    r#"{"name": "outbox_send", "arguments": {"to": "me@example.org", "subject": "s", "body": "b"}}"#;
+
+const PERMIT: &str = "@id(\"own\") permit(principal, action == Action::\"dir.write\", resource);";
+const FORBID: &str = "@id(\"no-notes\") @reason(\"no notes today\") @instead(\"tell me\")\n\
+                      forbid(principal, action == Action::\"dir.write\", resource);";
+
+/// A clerk whose model makes these calls and then ends.
+fn clerk(calls: &str) -> Home {
+    let home = Home::with_inbox();
+    home.write("calls.json", format!(r#"[{{"turns": [{{"calls": [{calls}]}}, {{"text": "done"}}]}}]"#));
+    std::fs::create_dir_all(home.path("out")).unwrap();
+    home
+}
+
+/// The user's own policy file.
+fn own(home: &Home, text: &str) {
+    let config = home.root().join("config");
+    std::fs::create_dir_all(&config).unwrap();
+    // In one stroke, as an editor does.
+    std::fs::write(config.join("new"), text).unwrap();
+    std::fs::rename(config.join("new"), config.join("policy.cedar")).unwrap();
+}
+
+fn run(home: &Home, exit: i32) -> Said {
+    let _ = std::fs::remove_file(home.path("out/a.md"));
+    home.almoner(&CLERK).expect(exit)
+}
+
+/// The journal of the latest run.
+fn trace(home: &Home) -> String {
+    home.almoner(&["trace", "--json"]).expect(0).out
+}
+
+#[test]
+fn without_a_policy_file_everything_is_as_it_was() {
+    let home = clerk(WRITE);
+    run(&home, 7);
+    let shown = home.almoner(&["policy"]).expect(0).out;
+    assert!(shown.contains("no policies are in force"), "{shown}");
+    home.almoner(&["policy", "check"]).expect(4);
+}
+
+#[test]
+fn a_policy_takes_effect_at_the_next_call_and_so_does_the_next_one() {
+    let home = clerk(WRITE);
+    run(&home, 7);
+    own(&home, PERMIT);
+    run(&home, 0);
+    assert_eq!(home.read("out/a.md"), "text\n");
+    assert!(trace(&home).contains("operator/own"));
+    own(&home, &format!("{PERMIT}\n{FORBID}"));
+    run(&home, 0);
+    assert!(!home.path("out/a.md").exists());
+    let told = trace(&home);
+    assert!(told.contains("no notes today (`no-notes` in") && told.contains("tell me"), "{told}");
+    std::fs::remove_file(home.root().join("config/policy.cedar")).unwrap();
+    run(&home, 7);
+}
+
+#[test]
+fn a_file_that_becomes_invalid_leaves_the_one_before_it_in_force_and_says_so() {
+    let home = clerk(WRITE);
+    own(&home, FORBID);
+    run(&home, 0);
+    own(&home, "forbid(principal, action == Action::\"dir.wrte\", resource);");
+    run(&home, 0);
+    assert!(!home.path("out/a.md").exists(), "what was forbidden still is");
+    let told = trace(&home);
+    assert!(told.contains("no notes today") && told.contains("operator/stale"), "{told}");
+    let shown = home.almoner(&["policy"]).expect(6).out;
+    assert!(shown.contains("policy.cedar:1: ") && shown.contains("still in force"), "{shown}");
+    assert!(shown.contains("no-notes"), "{shown}");
+    let doctor = home.almoner(&["doctor"]).out;
+    assert!(doctor.contains("✗ policy"), "{doctor}");
+    let log = std::fs::read_to_string(home.root().join("state/daemon.log")).unwrap();
+    assert!(log.contains("dir.wrte"), "{log}");
+}
+
+#[test]
+fn an_invalid_file_with_none_before_it_lets_nothing_be_judged() {
+    let home = clerk(WRITE);
+    own(&home, "forbid(principal action);");
+    let said = run(&home, 6);
+    assert!(said.err.contains("policy.cedar:1: "), "{}", said.err);
+    assert!(!home.path("out/a.md").exists());
+    own(&home, PERMIT);
+    run(&home, 0);
+    assert_eq!(home.read("out/a.md"), "text\n");
+}
+
+#[test]
+fn a_permit_lifts_what_a_model_wants_to_send_and_not_what_a_stranger_may_have_said() {
+    let home = clerk(SEND);
+    own(&home, "permit(principal, action, resource);");
+    let sent = |home: &Home| std::fs::read_dir(home.path("outbox")).map_or(0, Iterator::count);
+    run(&home, 0);
+    assert_eq!(sent(&home), 1, "nobody but the user and the model has had a say");
+    let read = r#"{"name": "mail_read", "arguments": {"path": "5-mail-from-supplier.eml"}}"#;
+    home.write(
+        "calls.json",
+        format!(r#"[{{"turns": [{{"calls": [{read}]}}, {{"calls": [{SEND}]}}, {{"text": "done"}}]}}]"#),
+    );
+    run(&home, 7);
+    assert_eq!(sent(&home), 1);
+}
+
+#[test]
+fn a_projects_file_forbids_and_permits_nothing_and_stays_as_it_was_for_the_run() {
+    let home = clerk(WRITE);
+    home.write("policy.cedar", PERMIT);
+    let said = run(&home, 6);
+    assert!(said.err.contains("may only forbid"), "{}", said.err);
+    home.write("policy.cedar", FORBID);
+    run(&home, 0);
+    assert!(!home.path("out/a.md").exists());
+    assert!(trace(&home).contains("no notes today"));
+    // It forbids what the user permits.
+    own(&home, PERMIT);
+    run(&home, 0);
+    assert!(!home.path("out/a.md").exists());
+    // What the run began with is what it is judged by.
+    let ask = "forbid(principal, action == Action::\"outbox.send\", resource);";
+    std::fs::remove_file(home.root().join("config/policy.cedar")).unwrap();
+    home.write("policy.cedar", ask);
+    home.write(
+        "calls.json",
+        format!(r#"[{{"turns": [{{"calls": [{WRITE}]}}, {{"calls": [{SEND}]}}, {{"text": "done"}}]}}]"#),
+    );
+    run(&home, 7);
+    std::fs::remove_file(home.path("policy.cedar")).unwrap();
+    home.almoner(&["approve"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert!(trace(&home).contains("operator/policy-1"), "{}", trace(&home));
+    assert_eq!(std::fs::read_dir(home.path("outbox")).map_or(0, Iterator::count), 0);
+}
+
+#[test]
+fn the_page_about_policies_shows_what_works() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let blocks = |kind: &str| -> Vec<String> {
+        let fence = format!("```{kind}\n");
+        page.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+    };
+    let (cedar, examples) = (blocks("cedar"), blocks("examples"));
+    assert_eq!((cedar.len(), examples.len()), (2, 1));
+    let home = Home::new();
+    home.write("policy.cedar", &cedar[0]);
+    let wrong = home.almoner(&["policy", "check", "policy.cedar"]).expect(6);
+    assert!(
+        wrong.err.contains("policy.cedar:16: ") && wrong.err.contains("no policy speaks of it"),
+        "{}",
+        wrong.err
+    );
+    let first = cedar[0].split("@id(\"mail-to-myself\")").next().unwrap();
+    home.write("policy.cedar", format!("{first}\n{}", cedar[1]));
+    home.write("policy.examples", &examples[0]);
+    let said = home.almoner(&["policy", "check", "policy.cedar"]).expect(0).out;
+    assert!(said.contains("3 policies, 9 examples as they must be"), "{said}");
+    assert!(said.contains("never    keys-stay-here"), "{said}");
+    let test = |call: &[&str]| {
+        let args = [&["policy", "test", "--file", "policy.cedar"], call].concat();
+        home.almoner(&args).expect(0).out
+    };
+    assert_eq!(test(&["dir.write", "path=my script.sh"]), "forbidden by nothing-executable\n");
+    assert_eq!(
+        test(&["outbox.send", "worker=reminder", "to=me@example.org"]),
+        "permitted by mail-to-myself\n"
+    );
+    assert_eq!(
+        test(&["outbox.send", "to=me@example.org"]),
+        "no policy speaks of it: the built-in rules hold\n"
+    );
+    home.almoner(&["policy", "test", "--file", "policy.cedar", "dir.burn"]).expect(2);
+    // A project may not permit.
+    home.almoner(&["policy", "check", "--project", "policy.cedar"]).expect(6);
+    let schema = home.almoner(&["policy", "show", "--schema"]).expect(0).out;
+    // Every word of the page's table is one of the schema's.
+    for word in
+        ["effect", "caller", "slot", "untrusted", "sources", "replaces", "path", "file", "bytes", "command"]
+    {
+        assert!(schema.contains(&format!("  {word}")), "{word}\n{schema}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Evidence: what must stand in the journal before an effect may happen.
+//!
+//! A row of the outbox is a claim. Whoever takes it up again after a crash looks for what led to it: a verdict, a yes if
+//! the verdict asked for one, and the step that began it. A row that lacks any of these stands for nothing.
+
+use crate::command::Fault;
+use crate::id::{RunNumber, StepRef};
+use crate::proposal::{Decision, Fingerprint, Proposal};
+use crate::query;
+use crate::run::Entry;
+use crate::table::{self, PermissionRow, Task};
+use crate::txn::{Owner, ReadTxn, Table};
+
+/// What the journal has of one proposal after the step that proposed it.
+#[derive(Debug, Default)]
+struct Record {
+    verdict: Option<Decision>,
+    approved: bool,
+    begun: bool,
+    /// It began once, and nobody knew whether it happened: it begins again on a person's word alone.
+    doubted: bool,
+}
+
+impl Record {
+    fn of(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Record, Fault> {
+        let mut record = Record::default();
+        for step in query::journal(txn, owner, at.run, at.step.saturating_add(1))? {
+            match step.entry {
+                Entry::Judged { proposal, verdict, .. } if proposal == at.step => {
+                    // Should there ever be two, the stricter one holds.
+                    record.verdict = record.verdict.max(Some(verdict.decision));
+                }
+                Entry::Answered { proposal, approved, .. } if proposal == at.step => {
+                    record.approved = approved;
+                }
+                Entry::Begun { proposal, child: None } if proposal == at.step => record.begun = true,
+                Entry::Doubted { proposal, .. } if proposal == at.step => {
+                    record = Record { approved: false, begun: false, doubted: true, ..record };
+                }
+                _ => {}
+            }
+        }
+        Ok(record)
+    }
+}
+
+/// Refuses to begin what was not judged, or was refused. Whether there is a permission is looked up elsewhere.
+pub(super) fn expect_judged(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<(), Fault> {
+    match Record::of(txn, owner, at)?.verdict {
+        Some(Decision::Allow | Decision::Ask) => Ok(()),
+        Some(Decision::Deny) => Err(Fault::OutOfOrder { at, what: "this proposal was refused" }),
+        None => Err(Fault::OutOfOrder { at, what: "this proposal was not judged" }),
+    }
+}
+
+/// Refuses to take up an effect that nothing led to: the row of the outbox, the bytes that were judged, the verdict, the
+/// yes, and the step that began it must all be there.
+pub(super) fn expect_begun(
+    txn: &mut dyn ReadTxn,
+    owner: &Owner,
+    at: StepRef,
+    (proposal, fingerprint): (&Proposal, Fingerprint),
+    outbox: u64,
+) -> Result<(), Fault> {
+    let refuse = |what| Err(Fault::OutOfOrder { at, what });
+    let row: Option<Task> = table::load(txn, Table::Outbox, owner, &table::number_key(outbox))?;
+    if row != Some(Task::Effect { step: at }) {
+        return refuse("no row of the outbox stands for this effect");
+    }
+    if proposal.fingerprint() != fingerprint || proposal.run != at.run {
+        return refuse("this proposal is not the one that was judged");
+    }
+    expect_judged(txn, owner, at)?;
+    let record = Record::of(txn, owner, at)?;
+    let permitted = match record.verdict {
+        _ if record.doubted => record.approved,
+        Some(Decision::Ask) => record.approved || lasting(txn, owner, fingerprint, at.run)?,
+        _ => true,
+    };
+    match (permitted, record.begun) {
+        (false, _) => refuse("nobody has permitted this effect"),
+        (true, false) => refuse("this effect was never begun"),
+        (true, true) => Ok(()),
+    }
+}
+
+/// Whether a permission lasts as long as the run. It does until the run ends, and a run with an open effect has not.
+fn lasting(
+    txn: &mut dyn ReadTxn,
+    owner: &Owner,
+    fingerprint: Fingerprint,
+    run: RunNumber,
+) -> Result<bool, Fault> {
+    let key = table::permission_key(fingerprint, None);
+    let row: Option<PermissionRow> = table::load(txn, Table::Permission, owner, &key)?;
+    Ok(row.is_some_and(|row| row.fingerprint == fingerprint && row.proposal.is_none_or(|p| p.run == run)))
+}

@@ -1,0 +1,332 @@
+//! Rows that nothing led to: damaged, or written by another hand, they come to no effect.
+
+use kernel::command::{Choice, Fault, Move};
+use kernel::proposal::{Caller, Decision};
+use kernel::run::{Entry, Phase};
+use kernel::table::{self, PermissionRow, Task};
+use kernel::txn::{Table, Txn as _};
+use kernel::{RunNumber, StepRef, Value};
+
+use crate::world::World;
+
+/// How a call came to be open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// The gates allowed it.
+    Allowed,
+    /// A person approved it.
+    Approved,
+    /// A person approved it for as long as the run lasts; this is the second of its kind.
+    ForTheRun,
+}
+
+/// A run with an effect that has begun, and the step that proposed it.
+fn begun(way: Way) -> (World, StepRef) {
+    let mut w = World::new();
+    let run = w.start();
+    let step = match way {
+        Way::Allowed => w.propose(run, "out", "write", Decision::Allow).0,
+        Way::Approved | Way::ForTheRun => {
+            let for_run = way == Way::ForTheRun;
+            let first = approved(&mut w, run, for_run);
+            w.advance(run, vec![Move::Begin { proposal: first }]);
+            match for_run {
+                true => w.propose(run, "out", "write", Decision::Ask).0,
+                false => first,
+            }
+        }
+    };
+    (w, StepRef { run, step })
+}
+
+fn approved(w: &mut World, run: RunNumber, for_run: bool) -> u64 {
+    let (step, _) = w.propose(run, "out", "write", Decision::Ask);
+    let message = w.open_mail()[0];
+    w.answer(message, Choice::Approve { for_run });
+    step
+}
+
+/// Rewrites what the journal has of a proposal; `None` takes a step out.
+fn rewrite(w: &mut World, at: StepRef, change: impl Fn(Entry) -> Option<Entry>) {
+    let owner = w.host.number;
+    for mut step in w.journal(at.run).into_iter().filter(|step| step.number >= at.step) {
+        let key = table::step_key(at.run, step.number);
+        match change(step.entry) {
+            Some(entry) => {
+                step.entry = entry;
+                table::save(&mut w.store, Table::Journal, &owner, &key, &step, None).unwrap();
+            }
+            None => w.store.delete(Table::Journal, &owner, &key).unwrap(),
+        }
+    }
+}
+
+fn judged(at: StepRef, decision: Decision) -> impl Fn(Entry) -> Option<Entry> {
+    move |entry| match entry {
+        Entry::Judged { proposal, mut verdict, message } if proposal == at.step => {
+            verdict.decision = decision;
+            Some(Entry::Judged { proposal, verdict, message })
+        }
+        other => Some(other),
+    }
+}
+
+fn without(at: StepRef, name: &'static str) -> impl Fn(Entry) -> Option<Entry> {
+    move |entry| {
+        let of = match &entry {
+            Entry::Judged { proposal, .. }
+            | Entry::Answered { proposal, .. }
+            | Entry::Begun { proposal, .. } => Some(*proposal),
+            _ => None,
+        };
+        (of != Some(at.step) || entry.name() != name).then_some(entry)
+    }
+}
+
+#[track_caller]
+fn refused(w: &mut World, at: StepRef, says: &str) {
+    let host = w.host;
+    match kernel::reopen(&mut w.store, &host, at) {
+        Err(Fault::OutOfOrder { at: told, what }) => assert_eq!((told, what), (at, says)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_was_begun_in_any_way_is_taken_up_again() {
+    for way in [Way::Allowed, Way::Approved, Way::ForTheRun] {
+        let (mut w, at) = begun(way);
+        let host = w.host;
+        let begun = kernel::reopen(&mut w.store, &host, at).unwrap().unwrap();
+        assert_eq!((begun.step(), begun.reopened()), (at, true), "{way:?}");
+    }
+}
+
+#[test]
+fn an_outbox_row_without_a_verdict_is_refused() {
+    for way in [Way::Allowed, Way::Approved, Way::ForTheRun] {
+        let (mut w, at) = begun(way);
+        rewrite(&mut w, at, without(at, "judged"));
+        refused(&mut w, at, "this proposal was not judged");
+        let (mut w, at) = begun(way);
+        rewrite(&mut w, at, judged(at, Decision::Deny));
+        refused(&mut w, at, "this proposal was refused");
+    }
+}
+
+#[test]
+fn an_outbox_row_without_a_permission_is_refused() {
+    // The verdict asked, and nobody was asked.
+    let (mut w, at) = begun(Way::Allowed);
+    rewrite(&mut w, at, judged(at, Decision::Ask));
+    refused(&mut w, at, "nobody has permitted this effect");
+    // Nobody answered; or the answer was no.
+    let (mut w, at) = begun(Way::Approved);
+    rewrite(&mut w, at, without(at, "answered"));
+    refused(&mut w, at, "nobody has permitted this effect");
+    let (mut w, at) = begun(Way::Approved);
+    rewrite(&mut w, at, |entry| match entry {
+        Entry::Answered { proposal, message, .. } => {
+            Some(Entry::Answered { proposal, message, approved: false })
+        }
+        other => Some(other),
+    });
+    refused(&mut w, at, "nobody has permitted this effect");
+    // The permission for the run is for something else, or of another run, or gone.
+    for forge in [
+        |row: &mut PermissionRow, _: StepRef| row.fingerprint.0.0[0] ^= 1,
+        |row: &mut PermissionRow, at: StepRef| {
+            row.proposal = Some(StepRef { run: RunNumber(at.run.0 + 1), step: at.step });
+        },
+    ] {
+        let (mut w, at) = begun(Way::ForTheRun);
+        change_permission(&mut w, at, |row| forge(row, at));
+        refused(&mut w, at, "nobody has permitted this effect");
+    }
+    let (mut w, at) = begun(Way::ForTheRun);
+    let (owner, key) = (w.host.number, permission_key(&mut w, at));
+    w.store.delete(Table::Permission, &owner, &key).unwrap();
+    refused(&mut w, at, "nobody has permitted this effect");
+}
+
+#[test]
+fn an_effect_in_doubt_is_taken_up_again_only_on_a_persons_word() {
+    for way in [Way::Allowed, Way::Approved, Way::ForTheRun] {
+        let (mut w, at) = begun(way);
+        w.advance(at.run, vec![Move::Doubt { proposal: at.step }]);
+        let host = w.host;
+        assert!(kernel::reopen(&mut w.store, &host, at).unwrap().is_none(), "{way:?}: it is not at work");
+        let message = *w.open_mail().last().unwrap();
+        w.answer(message, Choice::Repeat);
+        w.advance(at.run, vec![Move::Begin { proposal: at.step }]);
+        assert!(kernel::reopen(&mut w.store, &host, at).unwrap().is_some(), "{way:?}");
+        // The yes from before does not count twice.
+        let journal = w.journal(at.run);
+        let of = |entry: &Entry| matches!(entry, Entry::Answered { proposal, .. } if *proposal == at.step);
+        let again = journal.iter().rev().find(|step| of(&step.entry)).unwrap().number;
+        let owner = w.host.number;
+        w.store.delete(Table::Journal, &owner, &table::step_key(at.run, again)).unwrap();
+        refused(&mut w, at, "nobody has permitted this effect");
+    }
+}
+
+fn permission_key(w: &mut World, at: StepRef) -> Vec<u8> {
+    let steps = w.journal(at.run);
+    let step = steps.iter().find(|step| step.number == at.step).unwrap();
+    let Entry::Proposed { fingerprint, .. } = step.entry else { panic!("{step:?}") };
+    table::permission_key(fingerprint, None)
+}
+
+fn change_permission(w: &mut World, at: StepRef, change: impl Fn(&mut PermissionRow)) {
+    let (owner, key) = (w.host.number, permission_key(w, at));
+    let mut row: PermissionRow = table::load(&mut w.store, Table::Permission, &owner, &key).unwrap().unwrap();
+    change(&mut row);
+    table::save(&mut w.store, Table::Permission, &owner, &key, &row, None).unwrap();
+}
+
+#[test]
+fn an_effect_that_no_step_began_or_no_row_stands_for_is_refused() {
+    let (mut w, at) = begun(Way::Approved);
+    rewrite(&mut w, at, without(at, "begun"));
+    refused(&mut w, at, "this effect was never begun");
+    // What began was a worker's run, not this effect.
+    let (mut w, at) = begun(Way::Approved);
+    rewrite(&mut w, at, |entry| match entry {
+        Entry::Begun { proposal, .. } => Some(Entry::Begun { proposal, child: Some(RunNumber(9)) }),
+        other => Some(other),
+    });
+    refused(&mut w, at, "this effect was never begun");
+    // The row is for another effect, or not there at all.
+    for row in [None, Some(Task::Effect { step: StepRef { run: RunNumber(1), step: 999 } })] {
+        let (mut w, at) = begun(Way::Approved);
+        let owner = w.host.number;
+        let run = w.run(at.run);
+        let Some(Phase::Begun { outbox }) = run.open.get(&at.step) else { panic!("{run:?}") };
+        let key = table::number_key(*outbox);
+        match row {
+            None => w.store.delete(Table::Outbox, &owner, &key).unwrap(),
+            Some(row) => table::save(&mut w.store, Table::Outbox, &owner, &key, &row, None).unwrap(),
+        }
+        refused(&mut w, at, "no row of the outbox stands for this effect");
+    }
+}
+
+#[test]
+fn an_effect_other_than_the_one_that_was_judged_is_refused() {
+    let says = "this proposal is not the one that was judged";
+    let forge = |change: fn(&mut kernel::proposal::Proposal)| {
+        let (mut w, at) = begun(Way::Approved);
+        rewrite(&mut w, at, |entry| match entry {
+            Entry::Proposed { site, mut proposal, fingerprint, replaces } => {
+                change(&mut proposal);
+                Some(Entry::Proposed { site, proposal, fingerprint, replaces })
+            }
+            other => Some(other),
+        });
+        (w, at)
+    };
+    for change in [
+        (|p| p.args[0] = Value::string("b.md")) as fn(&mut kernel::proposal::Proposal),
+        |p| p.method = "burn".to_owned(),
+        |p| p.run = RunNumber(p.run.0 + 1),
+        |p| p.principal.number[0] ^= 1,
+    ] {
+        let (mut w, at) = forge(change);
+        refused(&mut w, at, says);
+    }
+    // What the fingerprint does not cover does not change what is done.
+    let (mut w, at) = forge(|p| p.caller = Caller::Code);
+    let host = w.host;
+    assert!(kernel::reopen(&mut w.store, &host, at).unwrap().is_some());
+}
+
+#[test]
+fn a_phase_that_says_approved_begins_nothing_by_itself() {
+    // A proposal that was refused, and a row that says that it may begin.
+    let forge = |permission: bool| {
+        let mut w = World::new();
+        let run = w.start();
+        let (step, _) = w.propose(run, "out", "write", Decision::Deny);
+        let at = StepRef { run, step };
+        let owner = w.host.number;
+        if permission {
+            let key = permission_key(&mut w, at);
+            let steps = w.journal(run);
+            let Entry::Proposed { fingerprint, .. } = steps[usize::try_from(step).unwrap() - 1].entry else {
+                panic!("{steps:?}")
+            };
+            let row = PermissionRow { fingerprint, proposal: None, message: kernel::MessageNumber(0) };
+            table::save(&mut w.store, Table::Permission, &owner, &key, &row, None).unwrap();
+        }
+        let mut row = w.run(run);
+        row.open.insert(step, Phase::Approved);
+        table::save(&mut w.store, Table::Run, &owner, &table::number_key(run.0), &row, None).unwrap();
+        (w, at)
+    };
+    for permission in [false, true] {
+        let (mut w, at) = forge(permission);
+        let begun = w.try_advance(at.run, vec![Move::Begin { proposal: at.step }]);
+        assert!(
+            matches!(begun, Err(Fault::OutOfOrder { what: "this proposal was refused", .. })),
+            "{begun:?}"
+        );
+        rewrite(&mut w, at, without(at, "judged"));
+        let begun = w.try_advance(at.run, vec![Move::Begin { proposal: at.step }]);
+        let what = "this proposal was not judged";
+        assert!(matches!(begun, Err(Fault::OutOfOrder { what: told, .. }) if told == what), "{begun:?}");
+    }
+    // A verdict that asks is no permission.
+    let (mut w, at) = forge(false);
+    rewrite(&mut w, at, judged(at, Decision::Ask));
+    let begun = w.try_advance(at.run, vec![Move::Begin { proposal: at.step }]);
+    let what = "there is no permission for this proposal";
+    assert!(matches!(begun, Err(Fault::OutOfOrder { what: told, .. }) if told == what), "{begun:?}");
+}
+
+/// What becomes of a call: what a permission adds to a verdict. What the verdict is made of, the kernel does not look at.
+#[test]
+fn a_permission_lifts_an_ask_and_nothing_else() {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Given {
+        Nothing,
+        ForThisProposal,
+        ForTheRun,
+    }
+    use Decision::{Allow, Ask, Deny};
+    use Given::{ForTheRun, ForThisProposal, Nothing};
+    #[rustfmt::skip]
+    let table = [
+        // verdict  permission        becomes
+        (Allow,     Nothing,          "begun"),
+        (Allow,     ForTheRun,        "begun"),
+        (Ask,       Nothing,          "asked"),
+        // For one proposal: it begins, and the next of its kind asks again.
+        (Ask,       ForThisProposal,  "asked"),
+        (Ask,       ForTheRun,        "begun"),
+        (Deny,      Nothing,          "refused"),
+        (Deny,      ForThisProposal,  "refused"),
+        (Deny,      ForTheRun,        "refused"),
+    ];
+    for (decision, given, becomes) in table {
+        let mut w = World::new();
+        let run = w.start();
+        if given != Nothing {
+            // The same call was asked about before, and a person said yes.
+            let step = approved(&mut w, run, given == ForTheRun);
+            let begun = w.advance(run, vec![Move::Begin { proposal: step }]).begun;
+            assert_eq!(begun.len(), 1);
+        }
+        let (step, outcome) = w.propose(run, "out", "write", decision);
+        let got = match w.run(run).open.get(&step) {
+            Some(Phase::Begun { .. }) => "begun",
+            Some(Phase::Asked { .. }) => "asked",
+            None => "refused",
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            (got, outcome.begun.len()),
+            (becomes, usize::from(becomes == "begun")),
+            "{decision:?} {given:?}"
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! What judging one call costs: gates, policies, the fingerprint. `cargo xtask bench gates` adds what the daemon adds.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a bench measures and prints"
+)]
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kernel::grant::{Attenuation, Grant};
+use kernel::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
+use kernel::proposal::{Caller, Effect, Proposal, Value};
+use kernel::provenance::{Provenance, Source};
+use kernel::{Interface, Method, Param, Pattern};
+use operator::{InForce, Kind, Policies, Vocabulary, Whose};
+use policy::gates::{GATES, Gate};
+use policy::{Context, Facts, Panel, PathFact, Rules, Spent, Subject};
+
+fn main() {
+    let samples = std::env::var("BENCH_SAMPLES").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
+    let world = World::new();
+    for (count, aim) in [(10, 5e-6), (100, 0.0), (1_000, 30e-6)] {
+        let panel = panel(count);
+        let work = || drop(black_box(panel.judge(black_box(&world.context(&Rules::default())))));
+        row(&format!("verdict of {count} gates"), seconds(samples, work), aim);
+    }
+    for count in [1, 10, 100] {
+        let rules = world.rules(count);
+        let panel = Panel::of(Cow::Borrowed(GATES));
+        let work = || drop(black_box(panel.judge(black_box(&world.context(&rules)))));
+        row(&format!("verdict of all gates, {count} policies"), seconds(samples, work), 0.0);
+    }
+    let work = || drop(black_box(black_box(&world.proposal).fingerprint()));
+    row("fingerprint, 4 KiB of arguments", seconds(samples, work), 0.0);
+}
+
+/// The built-in gates, as often as it takes.
+fn panel(count: usize) -> Panel {
+    let gates: Vec<Gate> = GATES.iter().cycle().take(count).cloned().collect();
+    Panel::of(Cow::Owned(gates))
+}
+
+/// Prints a figure, and whether an aim in seconds is met, if there is one.
+fn row(what: &str, (least, median, most): (f64, f64, f64), aim: f64) {
+    let shown = |seconds: f64| format!("{:.2} µs", seconds * 1e6);
+    let note = match aim {
+        0.0 => String::new(),
+        aim => format!("aim < {}: {}", shown(aim), if median < aim { "met" } else { "MISSED" }),
+    };
+    println!("row\t{what}\t{}\t{}..{}\t{note}", shown(median), shown(least), shown(most));
+}
+
+/// Seconds that one call takes: the least, the median and the greatest of several samples.
+fn seconds(samples: usize, mut work: impl FnMut()) -> (f64, f64, f64) {
+    let mut calls = 1_u32;
+    loop {
+        let started = Instant::now();
+        (0..calls).for_each(|_| work());
+        if started.elapsed() > Duration::from_millis(20) || calls > 1 << 24 {
+            break;
+        }
+        calls *= 2;
+    }
+    let mut times: Vec<f64> = (0..samples.max(3))
+        .map(|_| {
+            let started = Instant::now();
+            (0..calls).for_each(|_| work());
+            started.elapsed().as_secs_f64() / f64::from(calls)
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    (times[0], times[times.len() / 2], times[times.len() - 1])
+}
+
+/// One call that a model makes after it has read two mails, with all that it is judged on.
+struct World {
+    proposal: Proposal,
+    grant: Grant,
+    interface: Interface,
+    subject: Subject,
+    facts: Facts,
+    spent: Spent,
+}
+
+impl World {
+    fn new() -> World {
+        let id = |byte| FormulaId { number: [byte; 32], node: [0; 32] };
+        let write = Method::new("write", Effect::Modify, "writes")
+            .param(Param::required("path", Pattern::string(), ""))
+            .param(Param::required("content", Pattern::string(), ""));
+        let mut provenance = Provenance::host().join(&Provenance::of(Source::Model("scripted".into())));
+        for name in ["mail/1.eml", "mail/2.eml"] {
+            let source = Source::Document { name: name.into(), hash: BlobHash::of(name.as_bytes()) };
+            provenance = provenance.join(&Provenance::of(source));
+        }
+        World {
+            proposal: Proposal {
+                principal: id(1),
+                run: RunNumber(17),
+                grant: id(3),
+                slot: "out".into(),
+                method: "write".into(),
+                args: vec![Value::from("notes/report.md"), Value::string("x".repeat(4096))],
+                effect: Effect::Modify,
+                caller: Caller::Model,
+                pins: BTreeSet::new(),
+                provenance,
+                traces: vec![],
+            },
+            grant: Grant {
+                id: id(3),
+                number: kernel::GrantNumber(1),
+                target: id(4),
+                words: String::new(),
+                holder: id(5),
+                owner: kernel::Number([1; 32]),
+                slot: "out".into(),
+                methods: BTreeSet::from(["write".into()]),
+                attenuation: Attenuation::default(),
+                allow: BTreeSet::from(["write".into()]),
+                ask: BTreeSet::new(),
+                source: Some(MessageNumber(0)),
+                given_ms: 0,
+                expires_ms: None,
+                revoked_ms: None,
+            },
+            interface: Interface::new("Dir", "a directory").with(write),
+            subject: Subject { kind: "dir".into(), names: vec!["/home/me/out".into()] },
+            facts: Facts {
+                paths: vec![PathFact {
+                    argument: "path".into(),
+                    path: "notes/report.md".into(),
+                    leads_to: None,
+                    bytes: None,
+                }],
+                bytes: Some(4096),
+                ..Facts::default()
+            },
+            spent: Spent::default(),
+        }
+    }
+
+    fn context<'a>(&'a self, rules: &'a Rules) -> Context<'a> {
+        Context {
+            proposal: &self.proposal,
+            grant: &self.grant,
+            interface: &self.interface,
+            subject: &self.subject,
+            worker: "note",
+            facts: &self.facts,
+            now_ms: 1,
+            written: &[],
+            spent: &self.spent,
+            rules,
+        }
+    }
+
+    /// So many policies, of which the last speaks of the call.
+    fn rules(&self, count: usize) -> Rules {
+        let kind = Kind { name: "dir", interface: &self.interface, attribute: "path" };
+        let vocabulary = Arc::new(Vocabulary::of(&[kind]).unwrap());
+        let mut text = String::new();
+        for at in 1..count {
+            let _ = writeln!(
+                text,
+                "forbid(principal, action, resource) when {{ context has path && context.path like \"*.{at}\" }};"
+            );
+        }
+        text.push_str("permit(principal == Worker::\"note\", action in Action::\"dir\", resource);");
+        let policies = Policies::compile(&vocabulary, Whose::Operator, "policy.cedar", &text, None).unwrap();
+        let in_force = InForce::new(vocabulary, vec![Arc::new(policies)], None);
+        Rules { operator: Some(Arc::new(in_force)), ..Rules::default() }
+    }
+}

@@ -1,0 +1,217 @@
+//! A call as policies see it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::proposal::{Caller, Effect, Value};
+use kernel::provenance::Source;
+use policy::{Context, Destination};
+
+use crate::vocabulary::{Action, Type};
+
+/// How many combinations of names, paths and servers one call is judged for.
+const MOST: usize = 256;
+
+/// A call as policies see it: of a proposal that is judged, or of an example.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// `dir.write`.
+    pub method: String,
+    /// The worker's name.
+    pub worker: String,
+    /// The names of what the call is made on; at least one.
+    pub names: Vec<String>,
+    /// The slot.
+    pub slot: String,
+    /// `reads`, `changes` or `sends`.
+    pub effect: String,
+    /// `model` or `code`.
+    pub caller: String,
+    /// Whether somebody has had a say beside the user and models: a document, another run, another agent.
+    pub untrusted: bool,
+    /// Who has had a say: `document NAME`, `model NAME`, `run r17`, `agent`, `host`.
+    pub sources: BTreeSet<String>,
+    /// Whether the content of a file would be lost.
+    pub replaces: bool,
+    /// Paths within what the call is made on.
+    pub paths: Vec<String>,
+    /// How many bytes would be written or sent.
+    pub bytes: Option<u64>,
+    /// Servers that would be reached: scheme, host, port, verb, route.
+    pub servers: Vec<Server>,
+    /// The program that would be started.
+    pub program: Option<String>,
+    /// Its argument vector.
+    pub argv: Option<Vec<String>>,
+    /// The arguments of which policies can speak.
+    pub args: BTreeMap<String, Argument>,
+    /// What a policy could not have seen rightly: the call is refused.
+    pub unseen: Vec<String>,
+}
+
+/// A server as policies see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Server {
+    /// `https`.
+    pub scheme: Option<String>,
+    /// In lower case.
+    pub host: Option<String>,
+    /// The port.
+    pub port: Option<i64>,
+    /// `GET`.
+    pub verb: Option<String>,
+    /// The path of the request.
+    pub route: Option<String>,
+}
+
+/// An argument as policies see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// Text.
+    Text(String),
+    /// A whole number.
+    Whole(i64),
+    /// Yes or no.
+    Bool(bool),
+    /// Several texts, without order.
+    Texts(BTreeSet<String>),
+}
+
+/// One way to see a call: a policy speaks of one name, one path and one server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) path: Option<&'a str>,
+    pub(crate) server: Option<&'a Server>,
+}
+
+impl Call {
+    /// The call that is judged.
+    pub(crate) fn of(context: &Context<'_>, action: &Action) -> Call {
+        let Context { proposal, facts, subject, .. } = context;
+        let mut call = Call {
+            method: format!("{}.{}", subject.kind, proposal.method),
+            worker: context.worker.to_owned(),
+            names: subject.names.clone(),
+            slot: proposal.slot.clone(),
+            effect: proposal.effect.as_words().to_owned(),
+            caller: match proposal.caller {
+                Caller::Model => "model".to_owned(),
+                Caller::Code => "code".to_owned(),
+            },
+            untrusted: proposal.provenance.sources.iter().any(is_stranger),
+            sources: proposal.provenance.sources.iter().map(source).collect(),
+            replaces: facts.overwrites.is_some(),
+            bytes: facts.bytes,
+            servers: facts.destinations.iter().map(Server::of).collect(),
+            program: facts.program.as_ref().map(|program| program.path.clone()),
+            argv: facts.program.as_ref().map(|program| program.argv.clone()),
+            ..Call::default()
+        };
+        for path in &facts.paths {
+            call.paths.push(path.path.clone());
+            call.paths.extend(path.leads_to.clone());
+        }
+        for (at, (name, kind, _)) in action.params.iter().enumerate() {
+            let (Some(kind), Some(value)) = (kind, proposal.args.get(at)) else { continue };
+            match (argument(*kind, value), value) {
+                (Some(seen), _) => drop(call.args.insert(name.clone(), seen)),
+                (None, Value::Undefined) => {}
+                (None, _) => call.unseen.push(name.clone()),
+            }
+        }
+        call
+    }
+
+    /// Every way to see the call; `None` if there are too many.
+    pub(crate) fn views(&self) -> Option<Vec<View<'_>>> {
+        let paths: Vec<_> = some_or_none(self.paths.iter().map(String::as_str));
+        let servers: Vec<_> = some_or_none(self.servers.iter());
+        let count = self.names.len().checked_mul(paths.len())?.checked_mul(servers.len())?;
+        if count > MOST {
+            return None;
+        }
+        let mut views = Vec::with_capacity(count);
+        for name in &self.names {
+            for path in &paths {
+                views.extend(servers.iter().map(|server| View { name, path: *path, server: *server }));
+            }
+        }
+        Some(views)
+    }
+
+    /// The argument vector as one line that can be read in one way only.
+    pub(crate) fn command(&self) -> Option<String> {
+        let plain = |word: &str| !word.is_empty() && !word.contains([' ', '"', '\\', '\n', '\t', '\r']);
+        let words = self.argv.as_ref()?.iter();
+        let words = words.map(|word| if plain(word) { word.clone() } else { format!("{word:?}") });
+        Some(words.collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl Server {
+    fn of(destination: &Destination) -> Server {
+        Server {
+            scheme: Some(destination.scheme.clone()),
+            host: Some(destination.host.clone()),
+            port: Some(i64::from(destination.port)),
+            verb: Some(destination.method.clone()),
+            route: Some(destination.path.clone()),
+        }
+    }
+}
+
+/// All of them, or one that stands for none.
+fn some_or_none<T>(items: impl Iterator<Item = T>) -> Vec<Option<T>> {
+    let mut all: Vec<_> = items.map(Some).collect();
+    if all.is_empty() {
+        all.push(None);
+    }
+    all
+}
+
+/// A value as policies see it, if they can see it as it is.
+fn argument(kind: Type, value: &Value) -> Option<Argument> {
+    match kind {
+        Type::Text => Some(Argument::Text(value.as_str()?.to_owned())),
+        Type::Bool => Some(Argument::Bool(value.as_bool()?)),
+        Type::Whole => whole(value).map(Argument::Whole),
+        Type::Texts => {
+            let texts = value.as_array()?.iter().map(|one| one.as_str().map(str::to_owned));
+            Some(Argument::Texts(texts.collect::<Option<_>>()?))
+        }
+    }
+}
+
+/// The largest whole number up to which every whole number is one of JavaScript's.
+const SAFE: f64 = 9_007_199_254_740_991.0;
+
+fn whole(value: &Value) -> Option<i64> {
+    if let Some(big) = value.as_bigint() {
+        return big.to_string().parse().ok();
+    }
+    let number = value.as_f64()?;
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and small enough")]
+    (number.fract() == 0.0 && number.abs() <= SAFE).then_some(number as i64)
+}
+
+/// Whether somebody has had a say who is neither the user nor the model that calls: that a model calls is said of every
+/// such call, and would say nothing here.
+fn is_stranger(source: &Source) -> bool {
+    !matches!(source, Source::Host | Source::Model(_))
+}
+
+/// Who has had a say, as policies write it.
+fn source(source: &Source) -> String {
+    match source {
+        Source::Host => "host".to_owned(),
+        Source::Model(name) => format!("model {name}"),
+        Source::Document { name, .. } => format!("document {name}"),
+        Source::Run(number) => format!("run {number}"),
+        Source::Agent(_) => "agent".to_owned(),
+    }
+}
+
+/// The words for effects, as policies write them.
+pub(crate) fn effect_of(word: &str) -> Option<Effect> {
+    [Effect::Observe, Effect::Modify, Effect::Commit].into_iter().find(|effect| effect.as_words() == word)
+}

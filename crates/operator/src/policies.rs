@@ -1,0 +1,354 @@
+//! A policy file that has been read, checked and tried.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr as _;
+
+use cedar_policy::{
+    AuthorizationError, Authorizer, Decision, Effect, PolicyId, PolicySet, ValidationMode, Validator,
+};
+use kernel::BlobHash;
+use miette::Diagnostic;
+use policy::Stance;
+
+use crate::call::Call;
+use crate::example::{self, Example, Expected};
+use crate::place::{line_of, starts};
+use crate::problem::Problem;
+use crate::request;
+use crate::vocabulary::Vocabulary;
+
+/// How many bytes a policy file may have.
+pub const MAX_BYTES: usize = 128 << 10;
+
+/// How many bytes one policy may have, and how deep its brackets may nest: what reads it goes down as deep as it is
+/// nested, and a project's policy may come from anyone.
+const MAX_POLICY: usize = 4 << 10;
+const MAX_NESTING: usize = 32;
+
+/// Annotations that a policy may have.
+const ANNOTATIONS: &[&str] = &["id", "reason", "instead", "invariant", "must_allow", "must_ask", "must_deny"];
+
+/// Who wrote a policy file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The operator of this installation: may forbid and permit.
+    Operator,
+    /// Whoever wrote the project: may only forbid.
+    Project,
+}
+
+/// One policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Its `@id`, or `policy-3` by its place in the file.
+    pub name: String,
+    /// The line on which it begins, from 1.
+    pub line: usize,
+    /// Whether it forbids; otherwise it permits.
+    pub forbids: bool,
+    /// Whether nothing may ever permit what it forbids.
+    pub invariant: bool,
+    /// Its `@reason`.
+    pub reason: Option<String>,
+    /// Its `@instead`: what could be done in the place of what it forbids.
+    pub instead: Option<String>,
+}
+
+/// All policies of one file.
+#[derive(Debug)]
+pub struct Policies {
+    file: String,
+    digest: BlobHash,
+    set: PolicySet,
+    policies: BTreeMap<String, Policy>,
+    warnings: Vec<Problem>,
+    examples: usize,
+    authorizer: Authorizer,
+}
+
+/// What the policies of one file say of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// What it comes to.
+    pub stance: Stance,
+    /// The names of the policies that say so.
+    pub by: BTreeSet<String>,
+    /// Policies that failed, each with what went wrong. If there are any, the call is refused.
+    pub failed: BTreeMap<String, String>,
+}
+
+impl Policies {
+    /// Reads, checks and tries a policy file. `examples` is the text of the file of examples beside it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, as far as can be told at once.
+    pub fn compile(
+        vocabulary: &Vocabulary,
+        whose: Whose,
+        file: &str,
+        text: &str,
+        examples: Option<(&str, &str)>,
+    ) -> Result<Policies, Vec<Problem>> {
+        expect_readable(file, text)?;
+        let lines = starts(text);
+        let parsed = PolicySet::from_str(text).map_err(|errors| {
+            errors.iter().map(|error| of_diagnostic(file, text, error)).collect::<Vec<_>>()
+        })?;
+        let mut problems: Vec<Problem> = parsed
+            .templates()
+            .map(|template| {
+                let line = lines.get(index(template.id())).copied();
+                Problem::new(
+                    file,
+                    line,
+                    "a policy with `?principal` or `?resource` is a template, which nothing fills",
+                )
+                .help("name the worker or the thing, or leave the place open: `principal`, `resource`")
+            })
+            .collect();
+        let (mut set, mut policies) = (PolicySet::new(), BTreeMap::new());
+        let mut tries = Vec::new();
+        for policy in parsed.policies() {
+            let at = index(policy.id());
+            let line = lines.get(at).copied().unwrap_or(1);
+            let problem = |message: String| Problem::new(file, Some(line), message);
+            for (key, _) in policy.annotations().filter(|(key, _)| !ANNOTATIONS.contains(key)) {
+                problems.push(
+                    problem(format!("unknown annotation `@{key}`"))
+                        .help(format!("known are @{}", ANNOTATIONS.join(", @"))),
+                );
+            }
+            let name = policy.annotation("id").map_or_else(|| format!("policy-{}", at + 1), str::to_owned);
+            if !is_name(&name) {
+                problems.push(
+                    problem("this `@id` is no name".to_owned())
+                        .help("a name is letters, digits, `-` and `_`, at most 64"),
+                );
+                continue;
+            }
+            let forbids = policy.effect() == Effect::Forbid;
+            let invariant = policy.annotation("invariant").is_some();
+            if whose == Whose::Project && !forbids {
+                problems.push(
+                    problem("a project's policy may only forbid; this one permits".to_owned())
+                        .help("what need not be asked is for you to say, in a policy of your own"),
+                );
+            }
+            if invariant && (!forbids || policy.annotation("must_deny").is_none()) {
+                let what = "an `@invariant` forbids, and shows with `@must_deny` that it does";
+                problems.push(problem(what.to_owned()));
+            }
+            for expected in Expected::ALL {
+                let written = policy.annotation(expected.word()).unwrap_or_default();
+                for one in example::split(written) {
+                    match Example::parse(vocabulary, expected, one) {
+                        Ok(example) => tries.push((example, Some(name.clone()), file, line)),
+                        Err(wrong) => problems.push(problem(format!("@{}: {wrong}", expected.word()))),
+                    }
+                }
+            }
+            let told = |key| policy.annotation(key).map(str::to_owned);
+            let one = Policy {
+                name: name.clone(),
+                line,
+                forbids,
+                invariant,
+                reason: told("reason"),
+                instead: told("instead"),
+            };
+            if set.add(policy.new_id(PolicyId::new(&name))).is_err() {
+                problems.push(problem(format!("the name `{name}` is taken by another policy")));
+            }
+            policies.entry(name).or_insert(one);
+        }
+        let (examples_file, examples_text) = examples.unwrap_or_default();
+        if examples_text.len() > MAX_BYTES {
+            problems.push(too_large(examples_file));
+        } else {
+            for (at, written) in example::lines(examples_text) {
+                match Example::parse_line(vocabulary, written) {
+                    Ok(example) => tries.push((example, None, examples_file, at)),
+                    Err(wrong) => problems.push(Problem::new(examples_file, Some(at), wrong)),
+                }
+            }
+        }
+        let validator = Validator::new(vocabulary.schema.clone());
+        let validated = validator.validate(&set, ValidationMode::Strict);
+        problems.extend(validated.validation_errors().map(|error| of_diagnostic(file, text, error)));
+        let warnings = validated.validation_warnings().map(|w| of_diagnostic(file, text, w)).collect();
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let digest = BlobHash::of(text.as_bytes());
+        let examples = tries.len();
+        let authorizer = Authorizer::new();
+        let file_name = file.to_owned();
+        let compiled = Policies { file: file_name, digest, set, policies, warnings, examples, authorizer };
+        let problems: Vec<Problem> = tries
+            .into_iter()
+            .filter_map(|(example, of, file, line)| {
+                let wrong = compiled.fails(vocabulary, &example, of.as_deref())?;
+                Some(Problem::new(file, Some(line), wrong))
+            })
+            .collect();
+        if problems.is_empty() { Ok(compiled) } else { Err(problems) }
+    }
+
+    /// How an example comes out otherwise than it must, if it does. An example that stands at a policy is about it.
+    fn fails(&self, vocabulary: &Vocabulary, example: &Example, of: Option<&str>) -> Option<String> {
+        let said = self.try_out(vocabulary, &example.call);
+        let shown = format!("{} {}", example.expected.word(), example.text);
+        if let Some((name, error)) = said.failed.first_key_value() {
+            return Some(format!("`{shown}`: the policy `{name}` fails: {error}"));
+        }
+        if said.stance == example.expected.stance() {
+            let about = of.and_then(|name| self.policies.get(name))?;
+            let speaks = if about.forbids { Expected::Deny } else { Expected::Allow };
+            return (speaks == example.expected && !said.by.contains(&about.name))
+                .then(|| format!("`{shown}`: that is so, but not because of `{}`", about.name));
+        }
+        let by: Vec<String> = said.by.iter().map(|name| format!("`{name}`")).collect();
+        let by = by.join(", ");
+        let invariant = said.by.iter().find(|name| self.policies.get(*name).is_some_and(|p| p.invariant));
+        Some(match (said.stance, invariant) {
+            (Stance::Forbids, Some(name)) => format!("`{shown}` contradicts the invariant `{name}`"),
+            (Stance::Forbids, None) => format!("`{shown}`, but it is forbidden by {by}"),
+            (Stance::Permits, _) => format!("`{shown}`, but it is permitted by {by}"),
+            (Stance::Silent, _) => format!("`{shown}`, but no policy speaks of it"),
+        })
+    }
+
+    /// What the policies say of a call that somebody made up: checked against the schema first.
+    pub fn try_out(&self, vocabulary: &Vocabulary, call: &Call) -> Said {
+        self.said(vocabulary, call, true)
+    }
+
+    /// What the policies say of a call. Whatever cannot be decided is refused.
+    pub(crate) fn said(&self, vocabulary: &Vocabulary, call: &Call, strict: bool) -> Said {
+        let mut said = Said { stance: Stance::Forbids, by: BTreeSet::new(), failed: BTreeMap::new() };
+        let (Some(action), Some(views)) = (vocabulary.actions.get(&call.method), call.views()) else {
+            said.failed.insert(String::new(), "the call cannot be shown to policies".to_owned());
+            return said;
+        };
+        let (mut permits, mut forbids, mut permitted) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let count = views.len();
+        for view in views {
+            let asked = match request::ask(vocabulary, action, call, view, strict) {
+                Ok(asked) => asked,
+                Err(error) => {
+                    said.failed.insert(String::new(), error);
+                    return said;
+                }
+            };
+            let response = self.authorizer.is_authorized(&asked.request, &self.set, &asked.entities);
+            for error in response.diagnostics().errors() {
+                let AuthorizationError::PolicyEvaluationError(error) = error;
+                said.failed.insert(error.policy_id().to_string(), error.inner().to_string());
+            }
+            let by = response.diagnostics().reason().map(ToString::to_string);
+            match response.decision() {
+                Decision::Allow => {
+                    permitted += 1;
+                    permits.extend(by);
+                }
+                Decision::Deny => forbids.extend(by),
+            }
+        }
+        (said.stance, said.by) = match () {
+            () if !said.failed.is_empty() || !forbids.is_empty() => (Stance::Forbids, forbids),
+            () if count > 0 && permitted == count => (Stance::Permits, permits),
+            () => (Stance::Silent, BTreeSet::new()),
+        };
+        said
+    }
+
+    /// The file, as the person knows it.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The hash of the file's bytes.
+    pub fn digest(&self) -> BlobHash {
+        self.digest
+    }
+
+    /// The policies, in the order in which they stand in the file.
+    pub fn policies(&self) -> Vec<&Policy> {
+        let mut all: Vec<&Policy> = self.policies.values().collect();
+        all.sort_by_key(|policy| policy.line);
+        all
+    }
+
+    /// The policy of a name.
+    pub fn policy(&self, name: &str) -> Option<&Policy> {
+        self.policies.get(name)
+    }
+
+    /// What is worth a look, though nothing is wrong with it.
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
+    }
+
+    /// How many examples came out as they must.
+    pub fn examples(&self) -> usize {
+        self.examples
+    }
+}
+
+/// Which policy of the file it is, from 0: the parser counts them.
+fn index(id: &PolicyId) -> usize {
+    let id: &str = id.as_ref();
+    id.strip_prefix("policy").and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+}
+
+fn of_diagnostic(file: &str, text: &str, diagnostic: &dyn Diagnostic) -> Problem {
+    let offset = diagnostic.labels().and_then(|mut labels| labels.next()).map(|label| label.offset());
+    let problem = Problem::new(file, offset.map(|at| line_of(text, at)), diagnostic.to_string());
+    match diagnostic.help() {
+        Some(help) => problem.help(help.to_string()),
+        None => problem,
+    }
+}
+
+fn too_large(file: &str) -> Problem {
+    Problem::new(file, None, format!("larger than {} KiB", MAX_BYTES >> 10))
+        .help("fewer and more general policies; a list of names goes into one set")
+}
+
+/// Refuses what would take too long, or go too deep, to read.
+fn expect_readable(file: &str, text: &str) -> Result<(), Vec<Problem>> {
+    if text.len() > MAX_BYTES {
+        return Err(vec![too_large(file)]);
+    }
+    let (mut depth, mut line, mut size, mut in_string) = (0_usize, 1, 0, false);
+    let mut bytes = text.bytes().peekable();
+    while let Some(byte) = bytes.next() {
+        size += 1;
+        match byte {
+            b'\n' => line += 1,
+            b'\\' if in_string => line += usize::from(bytes.next() == Some(b'\n')),
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'/' if bytes.peek() == Some(&b'/') => {
+                while bytes.next_if(|byte| *byte != b'\n').is_some() {}
+                size -= 1;
+            }
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b';' => (depth, size) = (0, 0),
+            _ => {}
+        }
+        let wrong = match () {
+            () if depth > MAX_NESTING => format!("brackets nest more than {MAX_NESTING} deep"),
+            () if size > MAX_POLICY => format!("this policy is longer than {MAX_POLICY} bytes"),
+            () => continue,
+        };
+        return Err(vec![Problem::new(file, Some(line), wrong).help("write it as several policies")]);
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! What is wrong with a policy file.
+
+use std::fmt;
+
+use passable::visible_line;
+
+/// One thing that is wrong with a policy file, or, beside others, worth knowing of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, as the person knows it.
+    pub file: String,
+    /// The line, from 1; `None` when it is about the whole file.
+    pub line: Option<usize>,
+    /// What is wrong. It may quote the file; it is made safe to show.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(file: &str, line: Option<usize>, message: impl AsRef<str>) -> Problem {
+        Problem {
+            file: file.to_owned(),
+            line,
+            message: visible_line(message.as_ref()).into_owned(),
+            help: None,
+        }
+    }
+
+    pub(crate) fn help(mut self, help: impl AsRef<str>) -> Problem {
+        self.help = Some(visible_line(help.as_ref()).into_owned());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.file, self.message),
+            None => write!(f, "{}: {}", self.file, self.message),
+        }
+    }
+}

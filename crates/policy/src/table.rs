@@ -1,0 +1,253 @@
+//! The table of verdicts: every combination of what gates say, of effect, caller, endowment and operator, against a
+//! reference that is written down here and knows nothing of the code.
+//!
+//! What a permission adds is decided where permissions are: the kernel has a table of its own, over decisions.
+
+use std::borrow::Cow;
+
+use kernel::proposal::{Caller, Decision, Effect, Finding};
+
+use crate::facts::Context;
+use crate::fixture::{Call, Fixed};
+use crate::gates::{GATES, Gate};
+use crate::judge::Panel;
+use crate::rules::Stance;
+use crate::ruling::{Lift, Ruling};
+
+/// What one more gate says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Says {
+    Nothing,
+    Note,
+    /// It asks, and this much lifts it.
+    Ask(Needs),
+    Deny,
+}
+
+/// How much it takes to lift a question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Needs {
+    Endowment,
+    Operator,
+    Person,
+}
+
+/// Whose call it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Who {
+    FixedCode,
+    Model,
+    /// A model, while nobody is looking. Nothing on the path knows the difference, so there is none to make.
+    ModelInTheBackground,
+}
+
+/// Whose words the call may depend on, beside the user's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Heard {
+    Nobody,
+    AModel,
+    ADocument,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Endowment {
+    SaysNothing,
+    Allows,
+    /// The worker file wants a person to be asked, and the endowment allows.
+    AllowsButTheFileAsks,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Policy {
+    Missing,
+    Silent,
+    Permits,
+    Forbids,
+    Fails,
+}
+
+const SAYS: [Says; 6] = [
+    Says::Nothing,
+    Says::Note,
+    Says::Ask(Needs::Endowment),
+    Says::Ask(Needs::Operator),
+    Says::Ask(Needs::Person),
+    Says::Deny,
+];
+const EFFECTS: [Effect; 3] = [Effect::Observe, Effect::Modify, Effect::Commit];
+const WHO: [Who; 3] = [Who::FixedCode, Who::Model, Who::ModelInTheBackground];
+const HEARD: [Heard; 3] = [Heard::Nobody, Heard::AModel, Heard::ADocument];
+const ENDOWMENTS: [Endowment; 3] =
+    [Endowment::SaysNothing, Endowment::Allows, Endowment::AllowsButTheFileAsks];
+const POLICIES: [Policy; 5] =
+    [Policy::Missing, Policy::Silent, Policy::Permits, Policy::Forbids, Policy::Fails];
+
+/// What is asked because of who calls and what the call does.
+#[rustfmt::skip]
+const DEFAULTS: [(Who, [Option<Needs>; 3]); 3] = [
+    // caller                     reads  changes                  sends
+    (Who::FixedCode,            [None, None,                    None]),
+    (Who::Model,                [None, Some(Needs::Endowment),  Some(Needs::Operator)]),
+    (Who::ModelInTheBackground, [None, Some(Needs::Endowment),  Some(Needs::Operator)]),
+];
+
+/// What is asked because of whose words leave. What does not leave is not asked about.
+#[rustfmt::skip]
+const LEAVES: [(Heard, Option<Needs>); 3] = [
+    (Heard::Nobody,    None),
+    (Heard::AModel,    Some(Needs::Operator)),
+    (Heard::ADocument, Some(Needs::Person)),
+];
+
+/// What lifts a question before a person is asked.
+#[rustfmt::skip]
+const LIFTS: [(Needs, bool, bool); 3] = [
+    // it takes          endowment  operator
+    (Needs::Endowment,   true,      true),
+    (Needs::Operator,    false,     true),
+    (Needs::Person,      false,     false),
+];
+
+/// One cell of the table.
+#[derive(Clone, Copy, Debug)]
+struct Cell<'a> {
+    gates: &'a [Says],
+    effect: Effect,
+    who: Who,
+    heard: Heard,
+    endowment: Endowment,
+    policy: Policy,
+}
+
+impl Cell<'_> {
+    /// The reference.
+    fn expected(&self) -> Decision {
+        let refuses = self.gates.contains(&Says::Deny);
+        if refuses || matches!(self.policy, Policy::Forbids | Policy::Fails) {
+            return Decision::Deny;
+        }
+        let mut questions: Vec<Needs> = self
+            .gates
+            .iter()
+            .filter_map(|says| match says {
+                Says::Ask(needs) => Some(*needs),
+                _ => None,
+            })
+            .collect();
+        let (_, defaults) = DEFAULTS.iter().find(|(who, _)| *who == self.who).unwrap();
+        questions.extend(defaults[self.effect as usize]);
+        if self.endowment == Endowment::AllowsButTheFileAsks {
+            questions.push(Needs::Person);
+        }
+        if self.effect == Effect::Commit {
+            questions.extend(LEAVES.iter().find(|(heard, _)| *heard == self.heard).unwrap().1);
+        }
+        let is_lifted = |needs: &Needs| {
+            let (_, endowment, operator) = LIFTS.iter().find(|(each, ..)| each == needs).unwrap();
+            (*endowment && self.endowment == Endowment::Allows)
+                || (*operator && self.policy == Policy::Permits)
+        };
+        if questions.iter().all(is_lifted) { Decision::Allow } else { Decision::Ask }
+    }
+
+    /// What the gates come to.
+    fn verdict(&self) -> Decision {
+        let mut call = Call::new(match self.effect {
+            Effect::Observe => "look",
+            Effect::Modify => "change",
+            Effect::Commit => "send",
+        });
+        call.proposal.caller = match self.who {
+            Who::FixedCode => Caller::Code,
+            Who::Model | Who::ModelInTheBackground => Caller::Model,
+        };
+        call = match self.heard {
+            Heard::Nobody => call,
+            Heard::AModel => call.having_heard("m"),
+            Heard::ADocument => call.having_heard("m").having_read("mail/5"),
+        };
+        call = match self.endowment {
+            Endowment::SaysNothing => call,
+            Endowment::Allows => call.allowed(),
+            Endowment::AllowsButTheFileAsks => call.allowed().asked_for(),
+        };
+        let says = |stance| Some(Fixed::new(stance, vec![finding()]));
+        let operator = match self.policy {
+            Policy::Missing => None,
+            Policy::Silent => says(Stance::Silent),
+            Policy::Permits => says(Stance::Permits),
+            Policy::Forbids => says(Stance::Forbids),
+            Policy::Fails => Some(Fixed::broken()),
+        };
+        if let Some(operator) = operator {
+            call = call.under(operator);
+        }
+        // Before and behind the built-in gates: where a gate stands changes nothing.
+        let mut gates: Vec<Gate> = GATES.to_vec();
+        for (at, says) in self.gates.iter().enumerate() {
+            let gate = Gate { name: "extra", version: 1, about: "a test", judge: judge_of(*says) };
+            if at == 0 { gates.insert(0, gate) } else { gates.push(gate) }
+        }
+        Panel::of(Cow::Owned(gates)).judge(&call.context()).decision
+    }
+}
+
+fn finding() -> Finding {
+    Finding::new("extra/rule", "said so")
+}
+
+fn judge_of(says: Says) -> fn(&Context<'_>) -> Ruling {
+    match says {
+        Says::Nothing => |_| Ruling::allow(),
+        Says::Note => |_| Ruling::note(finding()),
+        Says::Ask(Needs::Endowment) => |_| Ruling::ask(Lift::Endowment, finding()),
+        Says::Ask(Needs::Operator) => |_| Ruling::ask(Lift::Operator, finding()),
+        Says::Ask(Needs::Person) => |_| Ruling::ask(Lift::Permission, finding()),
+        Says::Deny => |_| Ruling::deny(finding()),
+    }
+}
+
+#[test]
+fn every_combination_comes_to_what_the_reference_says() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let singles = SAYS.iter().map(|one| vec![*one]);
+    let pairs = SAYS.iter().flat_map(|one| SAYS.iter().map(|two| vec![*one, *two]));
+    let mut seen = [0; 3];
+    let mut wrong = Vec::new();
+    for gates in [vec![]].into_iter().chain(singles).chain(pairs) {
+        for effect in EFFECTS {
+            for who in WHO {
+                for heard in HEARD {
+                    for endowment in ENDOWMENTS {
+                        for policy in POLICIES {
+                            let cell = Cell { gates: &gates, effect, who, heard, endowment, policy };
+                            let (got, expected) = (cell.verdict(), cell.expected());
+                            seen[expected as usize] += 1;
+                            if got != expected {
+                                wrong.push(format!("{cell:?}: {got:?}, not {expected:?}"));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    std::panic::set_hook(hook);
+    assert_eq!(seen.iter().sum::<usize>(), 43 * 3 * 3 * 3 * 3 * 5);
+    assert!(seen.iter().all(|count| *count > 500), "each decision is there often: {seen:?}");
+    assert!(wrong.is_empty(), "{} wrong, such as {}", wrong.len(), wrong[0]);
+}
+
+#[test]
+fn a_person_is_no_caller_that_a_proposal_can_claim() {
+    // A person's own commands are applied as they are and pass no gate. So a proposal has no word for it, whoever
+    // writes it down.
+    let callers = [Caller::Model, Caller::Code];
+    let words = callers.map(|caller| match caller {
+        // A new kind of caller has to be given its rows above.
+        Caller::Model => "model",
+        Caller::Code => "code",
+    });
+    assert_eq!(words.len(), DEFAULTS.len() - 1);
+}

@@ -1,0 +1,243 @@
+//! Which files of ours touch the world: files, network, processes, clocks. No others do.
+//!
+//! The list is exact. Whoever adds a file that touches the world adds a line here, with the reason, where a reviewer
+//! sees it; a line that is not needed any more goes.
+
+use std::collections::BTreeMap;
+
+use super::Problem;
+use super::source::has_word;
+use super::tree::Tree;
+
+/// A part of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Files,
+    Network,
+    Processes,
+    Clocks,
+}
+
+use Part::{Clocks, Files, Network, Processes};
+
+/// The words by which code is seen to touch a part of the world.
+const WORDS: &[(Part, &[&str])] = &[
+    (Files, &["std::fs", "cap_std", "rustix::fs", "rusqlite", "tempfile"]),
+    (
+        Network,
+        &[
+            "TcpListener",
+            "TcpStream",
+            "UdpSocket",
+            "ToSocketAddrs",
+            "UnixListener",
+            "UnixStream",
+            "UnixDatagram",
+            "rustix::net",
+            "tungstenite",
+            "ureq",
+        ],
+    ),
+    (
+        Processes,
+        &[
+            "process::Command",
+            "process::Child",
+            "process::exit",
+            "process::abort",
+            "rustix::process",
+            "wait4",
+        ],
+    ),
+    (Clocks, &["SystemTime", "Instant", "UNIX_EPOCH"]),
+];
+
+/// The files that may, each with the parts of the world and the reason. Ordered by path.
+#[rustfmt::skip]
+const MAY: &[(&str, &[Part], &str)] = &[
+    ("crates/almoner/src/cli/input.rs", &[Files], "reads the documents that a command names"),
+    ("crates/almoner/src/commands/daemon.rs", &[Files, Clocks], "says how the daemon is, and waits until it has ended"),
+    ("crates/almoner/src/commands/demo/bare_loop.rs", &[Files], "shows what a loop without a membrane does to a folder"),
+    ("crates/almoner/src/commands/demo/folder.rs", &[Files], "makes the demo's folder"),
+    ("crates/almoner/src/commands/demo/live.rs", &[Clocks], "says how long the live part took"),
+    ("crates/almoner/src/commands/demo/mod.rs", &[Files], "makes the demo's home"),
+    ("crates/almoner/src/commands/doctor.rs", &[Files], "looks whether there is room"),
+    ("crates/almoner/src/commands/models.rs", &[Files], "looks whether there is room for weights"),
+    ("crates/almoner/src/commands/why.rs", &[Files], "finds the file that a person names"),
+    ("crates/almoner/src/control/client.rs", &[Files, Network, Processes, Clocks], "finds the daemon, or starts it"),
+    ("crates/almoner/src/daemon/endo/gateway/admission.rs", &[Network], "reads what a client says before it is let in"),
+    ("crates/almoner/src/daemon/endo/gateway/entrance.rs", &[Clocks], "counts who is turned away"),
+    ("crates/almoner/src/daemon/endo/gateway/mod.rs", &[Network], "listens on this machine's own address"),
+    ("crates/almoner/src/daemon/endo/gateway/pump.rs", &[Network], "carries frames between a client and a session"),
+    ("crates/almoner/src/daemon/endo/home.rs", &[Clocks], "tells clients when things happened"),
+    ("crates/almoner/src/daemon/endo/link.rs", &[Network, Clocks], "serves one client of Endo's"),
+    ("crates/almoner/src/daemon/endo/mod.rs", &[Files, Network, Processes], "owns the socket of Endo's clients"),
+    ("crates/almoner/src/daemon/endo/out.rs", &[Network, Clocks], "sends to a client that may be slow"),
+    ("crates/almoner/src/daemon/engine.rs", &[Clocks], "waits only so long for runs to come to rest"),
+    ("crates/almoner/src/daemon/gardener.rs", &[Clocks], "does its work when there is nothing better to do"),
+    ("crates/almoner/src/daemon/main_loop.rs", &[Files, Network, Processes, Clocks], "the daemon's main: opens, listens, ends"),
+    ("crates/almoner/src/daemon/mounts.rs", &[Files], "looks at the directories that a person names"),
+    ("crates/almoner/src/daemon/news.rs", &[Clocks], "lets followers wait only so long"),
+    ("crates/almoner/src/daemon/passes.rs", &[Clocks], "tokens of the gateway end"),
+    ("crates/almoner/src/daemon/request.rs", &[Clocks], "tokens of the gateway begin"),
+    ("crates/almoner/src/daemon/scratch.rs", &[Files], "keeps the daemon's own directories"),
+    ("crates/almoner/src/daemon/secrets.rs", &[Files], "keeps the key under which secrets are sealed"),
+    ("crates/almoner/src/daemon/serve.rs", &[Files, Network, Processes], "owns the control socket, and looks who calls"),
+    ("crates/almoner/src/daemon/start_run.rs", &[Files], "reads the documents and makes the directories that a person names"),
+    ("crates/almoner/src/daemon/sweeper.rs", &[Clocks], "sweeps in small steps"),
+    ("crates/almoner/src/daemon/why.rs", &[Files], "finds the file that a person names"),
+    ("crates/almoner/src/daemon/world.rs", &[Clocks], "reads the clock for everything below"),
+    ("crates/almoner/src/place.rs", &[Files, Processes], "makes the user's directories, and looks whose they are"),
+    ("crates/almoner/src/policy_file.rs", &[Files], "reads policy files"),
+    ("crates/caps/src/dir/list.rs", &[Files], "the directory capability"),
+    ("crates/caps/src/dir/mod.rs", &[Files], "the directory capability"),
+    ("crates/caps/src/dir/read.rs", &[Files], "the directory capability"),
+    ("crates/caps/src/dir/write.rs", &[Files], "the directory capability"),
+    ("crates/caps/src/lib.rs", &[Files], "opens what a grant leads to"),
+    ("crates/caps/src/mount/change.rs", &[Files], "directories of Endo's clients"),
+    ("crates/caps/src/mount/look.rs", &[Files], "directories of Endo's clients"),
+    ("crates/caps/src/mount/mod.rs", &[Files], "directories of Endo's clients"),
+    ("crates/caps/src/outbox/mod.rs", &[Files], "the mail spool"),
+    ("crates/caps/src/place.rs", &[Files], "puts a file into its place in one stroke"),
+    ("crates/caps/src/walk.rs", &[Files], "walks beneath one open directory"),
+    ("crates/model/src/compat/http.rs", &[Network], "talks to a model's server"),
+    ("crates/model/src/compat/mod.rs", &[Clocks], "says how long a model took"),
+    ("crates/model/src/detect.rs", &[Files], "looks which models there are"),
+    ("crates/model/src/local/client.rs", &[Clocks], "gives up on a model host that says nothing"),
+    ("crates/model/src/local/engine.rs", &[Files], "reads weights"),
+    ("crates/model/src/local/memory.rs", &[Files, Processes], "limits what a model host may take"),
+    ("crates/model/src/opener.rs", &[Files, Processes], "starts a model host"),
+    ("crates/model/src/replay.rs", &[Files], "reads a recorded conversation"),
+    ("crates/model/src/scripted.rs", &[Files], "reads a scripted conversation"),
+    ("crates/model/src/weights/hub.rs", &[Files, Network], "fetches weights"),
+    ("crates/model/src/weights/packages.rs", &[Files], "fetches weights"),
+    ("crates/model/src/weights/pull.rs", &[Files], "fetches weights"),
+    ("crates/model/src/weights/verify.rs", &[Files], "checks weights"),
+    ("crates/store/src/backup.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/blob.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/check.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/database.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/failpoint.rs", &[Processes], "kills the process where a test says so; never in a release"),
+    ("crates/store/src/fault.rs", &[Files], "names the database's faults"),
+    ("crates/store/src/marks.rs", &[Clocks], "collects in small steps"),
+    ("crates/store/src/migration.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/overlay.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/place.rs", &[Files, Processes], "one process owns a store"),
+    ("crates/store/src/probe.rs", &[Files, Clocks], "measures what a sync of this disk takes"),
+    ("crates/store/src/reader.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/sql.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/store.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/sweep.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/writer.rs", &[Files, Clocks], "commits in groups, and waits only so long for one"),
+    ("crates/worker/src/definition/bundle.rs", &[Files], "reads worker files"),
+];
+
+const LIST: &str = "xtask/src/tidy/reach.rs";
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    compare(tree, MAY)
+}
+
+fn compare(tree: &Tree, may: &[(&str, &[Part], &str)]) -> Vec<Problem> {
+    let mut touched: BTreeMap<(&str, Part), usize> = BTreeMap::new();
+    for (file, source, _) in tree.rust().filter(|(.., owner)| owner.folder.starts_with("crates/")) {
+        for (number, line) in source.shipped() {
+            for (part, words) in WORDS {
+                if words.iter().any(|word| has_word(line, word)) {
+                    touched.entry((file.path.as_str(), *part)).or_insert(number);
+                }
+            }
+        }
+    }
+    let listed = |path: &str, part| may.iter().any(|(each, parts, _)| *each == path && parts.contains(&part));
+    let mut problems: Vec<Problem> = touched
+        .iter()
+        .filter(|((path, part), _)| !listed(path, *part))
+        .map(|((path, part), line)| {
+            let way_out = format!("let a file that may do it, or add this one to {LIST} with the reason");
+            Problem::fault(path, *line, format!("this file touches {}, and may not", part.words()), way_out)
+        })
+        .collect();
+    for (path, parts, reason) in may {
+        let needless = parts.iter().filter(|part| !touched.contains_key(&(*path, **part)));
+        problems.extend(needless.map(|part| {
+            let wrong = format!("`{path}` may touch {}, and does not", part.words());
+            Problem::fault(LIST, 0, wrong, "take it out of the list")
+        }));
+        if reason.trim().is_empty() {
+            let wrong = format!("`{path}` may touch the world, and nobody says why");
+            problems.push(Problem::fault(LIST, 0, wrong, "say it"));
+        }
+    }
+    if !may.is_sorted_by_key(|(path, ..)| path) {
+        problems.push(Problem::fault(LIST, 0, "the list is not in order", "sort it by path"));
+    }
+    problems
+}
+
+impl Part {
+    fn words(self) -> &'static str {
+        match self {
+            Files => "files",
+            Network => "the network",
+            Processes => "processes",
+            Clocks => "a clock",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clocks, Files, Network, Part, Processes, compare};
+    use crate::tidy::planted::{at, tree};
+
+    #[track_caller]
+    fn find(text: &str, may: &[(&str, &[Part], &str)], expected: &[&str]) {
+        at(&compare(&tree(&[("crates/caps/src/a.rs", text)]), may), expected);
+    }
+
+    const A: &str = "crates/caps/src/a.rs";
+    const LIST: &str = "xtask/src/tidy/reach.rs:0";
+
+    #[test]
+    fn whoever_is_not_on_the_list_touches_nothing() {
+        for (text, part) in [
+            ("fn a() {}\nstd::fs::read(p);", Files),
+            ("\nuse cap_std::fs::Dir;", Files),
+            ("\nuse std::net::{IpAddr, TcpStream};", Network),
+            ("\nlet a = std::process::Command::new(\"sh\");", Processes),
+            ("\nlet a = std::time::Instant::now();", Clocks),
+        ] {
+            find(text, &[], &["crates/caps/src/a.rs:2"]);
+            find(text, &[(A, &[part], "why")], &[]);
+            find(text, &[("crates/caps/src/b.rs", &[part], "why")], &["crates/caps/src/a.rs:2", LIST]);
+        }
+    }
+
+    #[test]
+    fn each_part_of_the_world_is_listed_for_itself() {
+        find("std::fs::read(p); Instant::now();", &[(A, &[Files], "why")], &["crates/caps/src/a.rs:1"]);
+        find("std::fs::read(p);", &[(A, &[Files, Clocks], "why")], &[LIST]);
+    }
+
+    #[test]
+    fn what_is_not_needed_any_more_goes() {
+        find("fn a() {}", &[(A, &[Files], "why")], &[LIST]);
+        find("// std::fs\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}", &[(A, &[Files], "why")], &[LIST]);
+        find("fn a() {}", &[("crates/caps/src/gone.rs", &[Network], "why")], &[LIST]);
+    }
+
+    #[test]
+    fn a_line_has_a_reason_and_a_place() {
+        find("std::fs::read(p);", &[(A, &[Files], " ")], &[LIST]);
+        let b = "crates/caps/src/b.rs";
+        let files = tree(&[(A, "std::fs::read(p);"), (b, "std::fs::read(p);")]);
+        at(&compare(&files, &[(b, &[Files], "why"), (A, &[Files], "why")]), &[LIST]);
+    }
+
+    #[test]
+    fn what_only_sounds_like_it_is_free() {
+        find("use kernel::command::Command;\nlet a = std::net::IpAddr::V4(x); let instant = 3;", &[], &[]);
+        at(&compare(&tree(&[("crates/caps/tests/it/main.rs", "use std::fs;")]), &[]), &[]);
+    }
+}
