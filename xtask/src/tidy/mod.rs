@@ -9,6 +9,7 @@ mod lints;
 mod manners;
 mod purity;
 mod source;
+mod surfaces;
 mod tree;
 mod words;
 
@@ -77,6 +78,8 @@ const RULES: &[Rule] = &[
     ("descriptions", manners::descriptions),
     ("unwrap", manners::unwrap),
     ("untrusted text", manners::untrusted),
+    ("doors", surfaces::doors),
+    ("raw text", surfaces::raw),
     ("length", manners::length),
     ("words", words::forbidden),
     ("text", words::text),

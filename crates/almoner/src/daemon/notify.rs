@@ -93,7 +93,10 @@ impl Watch {
         while let Some(shared) = self.shared.upgrade().filter(|shared| !shared.is_stopping()) {
             let (settings, failure) = self.settings.look();
             if let Some(failure) = failure {
-                log::line(&format!("settings: {} (what was read last holds)", failure.message.raw()));
+                log::line(&format!(
+                    "settings: {} (what was read last holds)",
+                    failure.message.visible_line()
+                ));
             }
             match settings.notify.clone() {
                 None => {

@@ -22,4 +22,6 @@ mod hosts;
 mod journey;
 mod load;
 mod starting;
+mod surfaces;
+mod telling;
 mod terminal;
