@@ -101,6 +101,25 @@ fn a_command_that_fails_is_told_of_and_stops_nothing() {
 }
 
 #[test]
+fn a_command_that_takes_long_ends_with_the_daemon() {
+    let home = with_fae();
+    let file = home.path("told");
+    notify(&home, &format!(r#"["sh", "-c", "echo $$ >> {}; sleep 60; true"]"#, file.display()));
+    asks(&home);
+    let process = told(&home, 1)[0].clone();
+    let there = || std::path::Path::new("/proc").join(&process).exists();
+    assert!(there(), "{process}");
+    // Nobody waits for it meanwhile.
+    let begun = Instant::now();
+    home.almoner(&["list"]).expect(0);
+    home.almoner(&["stop"]).expect(0);
+    while there() {
+        assert!(begun.elapsed() < Duration::from_secs(9), "{process} is still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn settings_that_make_no_sense_are_told_of_and_stop_nothing() {
     let home = with_fae();
     std::fs::create_dir_all(home.root().join("config")).unwrap();
