@@ -36,8 +36,13 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help goes to standard output and is no failure; clap knows which is which.
-            let _ = error.print();
+            // Help goes to standard output and is no failure; clap knows which is which. What was wrong it quotes, and an
+            // argument can be the name of a file that somebody else chose.
+            if error.use_stderr() {
+                commands::output::note(&error.render().to_string());
+            } else {
+                let _ = error.print();
+            }
             return ExitCode::from(if error.use_stderr() { Exit::Usage as u8 } else { Exit::Ok as u8 });
         }
     };

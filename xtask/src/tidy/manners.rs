@@ -81,7 +81,7 @@ pub(super) fn unwrap(tree: &Tree) -> Vec<Problem> {
 /// Text from models and guests can be printed only through the function that makes it visible: its type must not
 /// learn to print itself.
 pub(super) fn untrusted(tree: &Tree) -> Vec<Problem> {
-    const WAYS: &[&str] = &["Display", "ToString", "Deref"];
+    const WAYS: &[&str] = &["Display", "ToString", "Deref", "AsRef", "Borrow"];
     let mut problems = Vec::new();
     for (file, source, _) in tree.rust() {
         for (number, line) in source.every() {
@@ -164,6 +164,7 @@ mod tests {
         };
         find("impl fmt::Display for Untrusted {", &["crates/caps/src/u.rs:1"]);
         find("impl std::ops::Deref for crate::Untrusted {", &["crates/caps/src/u.rs:1"]);
+        find("impl AsRef<str> for Untrusted {", &["crates/caps/src/u.rs:1"]);
         find("impl Display for UntrustedSource {", &[]);
         find("impl fmt::Debug for Untrusted {", &[]);
         find("// impl fmt::Display for Untrusted {", &[]);

@@ -10,6 +10,7 @@ mod manners;
 mod purity;
 mod reach;
 mod source;
+mod surfaces;
 mod tree;
 mod words;
 
@@ -79,6 +80,8 @@ const RULES: &[Rule] = &[
     ("descriptions", manners::descriptions),
     ("unwrap", manners::unwrap),
     ("untrusted text", manners::untrusted),
+    ("doors", surfaces::doors),
+    ("raw text", surfaces::raw),
     ("length", manners::length),
     ("words", words::forbidden),
     ("text", words::text),

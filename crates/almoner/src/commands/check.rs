@@ -93,7 +93,7 @@ pub fn check(args: &CheckArgs) -> Ended {
             output::result(&format!("output: {}", visible(&pattern.to_text_wrapped(WIDTH))))?;
         }
     } else {
-        output::note(&format!("{} can be run", args.worker.display()));
+        output::note(&format!("{} can be run", output::path(&args.worker)));
     }
     Ok(Exit::Ok)
 }

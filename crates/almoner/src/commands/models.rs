@@ -208,7 +208,7 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
         if let Ok(meta) = std::fs::metadata(&path) {
             output::note(&format!(
                 "{} is damaged: it has {} bytes, not {}; it will be set aside",
-                path.display(),
+                output::path(&path),
                 meta.len(),
                 weights.bytes
             ));
@@ -219,7 +219,7 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
             weights.licence,
             weights.bytes >> 20,
             weights.memory >> 20,
-            dir.display()
+            output::path(&dir)
         ));
         if !args.yes && args.from.is_none() && !agreed("Fetch it? Type `yes`: ") {
             return Err(Failure::new(Exit::NeedsYou, "there is no model to use")
@@ -289,7 +289,7 @@ fn fetch(weights: &Weights, place: &Place, source: &Source) -> Result<(), PullEr
     let pulled = weights::pull(weights, &place.weights(), source, &Cancel::default(), &mut shown);
     bar.finish_and_clear();
     let path = pulled?;
-    output::note(&format!("{} is here, and is the right file: {}", weights.name, path.display()));
+    output::note(&format!("{} is here, and is the right file: {}", weights.name, output::path(&path)));
     Ok(())
 }
 

@@ -79,7 +79,7 @@ pub fn cat(acting: &Acting<'_>, args: &CatArgs) -> Ended {
         (Some(text), _) => text.raw(),
         (None, Some(text)) => text,
         _ => {
-            let what = format!("`{}` is {}, not text", args.name, thing.words.raw());
+            let what = format!("`{}` is {}, not text", args.name, thing.words.visible_line());
             return Err(Failure::new(Exit::Invalid, what)
                 .help(format!("{} shows it", acting.command(&format!("show {}", args.name)))));
         }

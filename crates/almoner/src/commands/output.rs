@@ -1,7 +1,12 @@
 //! The two streams: results go to standard output, everything else to standard error.
+//!
+//! Whoever makes a text makes the foreign parts of it visible, each in its line. What a terminal gets is made visible
+//! here once more, as a whole: where that was forgotten, nothing acts on the terminal all the same.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 
+use passable::{visible, visible_line};
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};
@@ -12,7 +17,9 @@ use crate::show::{json, lines};
 /// # Errors
 /// When nobody reads any more.
 pub fn result(line: &str) -> Result<(), Failure> {
-    writeln!(io::stdout().lock(), "{}", line.trim_end_matches('\n')).map_err(|e| closed(&e))
+    let line = line.trim_end_matches('\n');
+    let line = if io::stdout().is_terminal() { visible(line) } else { line.into() };
+    writeln!(io::stdout().lock(), "{line}").map_err(|e| closed(&e))
 }
 
 /// Writes one JSON document to standard output.
@@ -50,13 +57,18 @@ pub fn progress(line: &str) {
 
 /// Writes a line for the person who watches. If nobody watches, it is lost, and nothing else.
 pub fn note(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", line.trim_end_matches('\n'));
+    let _ = writeln!(io::stderr().lock(), "{}", visible(line.trim_end_matches('\n')));
 }
 
 /// Writes text for the person who watches, without ending the line.
 pub fn prompt(text: &str) {
     let mut err = io::stderr().lock();
-    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+    let _ = err.write_all(visible(text).as_bytes()).and_then(|()| err.flush());
+}
+
+/// A path in one line: whoever made a directory chose its name.
+pub fn path(path: &Path) -> String {
+    visible_line(&path.display().to_string()).into_owned()
 }
 
 /// How many columns a card may take: as many as the terminal has, and not so many that it cannot be read.

@@ -21,7 +21,7 @@ pub fn tell(place: &Place, verb: &Verb) {
         return;
     }
     if let Some(line) = glance(place).and_then(|count| waiting(count, None)) {
-        output::note(&line);
+        output::report(&line);
     }
 }
 

@@ -62,7 +62,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         }
     });
     server.desk.engine.recover()?;
-    super::notify::start(&server.desk.daemon, place);
+    let notifier = super::notify::start(&server.desk.daemon, place);
     let (alarms, timed) = (Arc::clone(&server.desk.daemon.alarms), server.desk.daemon.shared());
     std::thread::spawn(move || keep_time(&alarms, &timed));
     let endo = super::endo::start(&server, place).map_err(|failure| told(manner, failure))?;
@@ -92,6 +92,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     // Nobody new is let in; what is at work ends at its next step, and its journal says where.
     let _ = std::fs::remove_file(place.socket());
     drop(endo);
+    notifier.end();
     close(server, &closed);
     Ok(Exit::Ok)
 }

@@ -8,6 +8,7 @@ use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use kernel::txn::{ReadTxn, StoreFault};
@@ -27,6 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How much of what the command says is kept.
 const KEPT: usize = 2 << 10;
+
+/// How many characters of what went wrong `doctor` tells; the log has all that was kept.
+const TOLD: usize = 300;
 
 /// What the command finds in its environment, if the daemon has it: enough to reach the person's screen.
 const VARIABLES: [&str; 6] =
@@ -48,19 +52,39 @@ impl Notices {
     /// How it went, as `doctor` says it; nothing if there was none.
     pub fn examined(&self) -> Option<(String, bool, String)> {
         let how = self.lock().clone()?;
-        let said = how.as_ref().err().map_or("the last notification went out", String::as_str);
-        Some((NOTIFY.to_owned(), how.is_ok(), said.to_owned()))
+        let said = match &how {
+            Ok(()) => "the last notification went out".to_owned(),
+            Err(what) => what.chars().take(TOLD).collect(),
+        };
+        Some((NOTIFY.to_owned(), how.is_ok(), said))
+    }
+}
+
+/// Somebody who watches, until the daemon ends.
+#[must_use]
+pub struct Notifier(Option<JoinHandle<()>>);
+
+impl Notifier {
+    /// Waits until nothing of it is left. The daemon has been told to end: a command that runs is ended at once.
+    pub fn end(self) {
+        if let Some(thread) = self.0 {
+            // Whoever panicked has said so.
+            let _ = thread.join();
+        }
     }
 }
 
 /// Begins to watch.
-pub fn start(daemon: &Daemon, place: &Place) {
+pub fn start(daemon: &Daemon, place: &Place) -> Notifier {
     let (shared, host) = (daemon.shared(), daemon.host);
     let settings = Followed::new(settings::path(place));
     let watch = move || Watch { shared, host, settings, seen: BTreeMap::new(), commits: None }.go();
-    let thread = std::thread::Builder::new().name("notify".to_owned()).spawn(watch);
-    if let Err(e) = thread {
-        log::line(&format!("nobody will be notified: {e}"));
+    match std::thread::Builder::new().name("notify".to_owned()).spawn(watch) {
+        Ok(thread) => Notifier(Some(thread)),
+        Err(e) => {
+            log::line(&format!("nobody will be notified: {e}"));
+            Notifier(None)
+        }
     }
 }
 
@@ -93,7 +117,10 @@ impl Watch {
         while let Some(shared) = self.shared.upgrade().filter(|shared| !shared.is_stopping()) {
             let (settings, failure) = self.settings.look();
             if let Some(failure) = failure {
-                log::line(&format!("settings: {} (what was read last holds)", failure.message.raw()));
+                log::line(&format!(
+                    "settings: {} (what was read last holds)",
+                    failure.message.visible_line()
+                ));
             }
             match settings.notify.clone() {
                 None => {

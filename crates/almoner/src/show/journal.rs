@@ -147,7 +147,7 @@ fn detail(entry: &Entry) -> String {
         Entry::Spawned { index, child } => format!("item {} as {child}", index + 1),
         Entry::Collected { index, outcome } => format!("item {}: {}", index + 1, outcome_line(outcome)),
         Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
-        Entry::Stalled { trouble } => trouble.message.raw().to_owned(),
+        Entry::Stalled { trouble } => trouble.message.visible_line().into_owned(),
         Entry::Finished { outcome } => outcome_line(outcome),
     }
 }
@@ -155,7 +155,7 @@ fn detail(entry: &Entry) -> String {
 fn outcome_line(outcome: &RunOutcome) -> String {
     match outcome {
         RunOutcome::Done(value) => shorten(&value::argument(value)),
-        RunOutcome::Failed(trouble) => format!("failed: {}", trouble.message.raw()),
+        RunOutcome::Failed(trouble) => format!("failed: {}", trouble.message.visible_line()),
     }
 }
 

@@ -29,6 +29,8 @@ mod policy;
 mod programs;
 mod races;
 mod starting;
+mod surfaces;
+mod telling;
 mod terminal;
 mod vault;
 mod wire;

@@ -65,7 +65,7 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
         Err(failure) => return Err(failure),
     };
     let command = "almoner run triage.worker mail --each -e out=./out:rw -e outbox=./outbox";
-    output::note(&format!("  cd {}\n  {command} -m {}\n", work.display(), visible_line(&model)));
+    output::note(&format!("  cd {}\n  {command} -m {}\n", output::path(work), visible_line(&model)));
     let begun = Instant::now();
     let (run, after) = start(place, work, command, model)?;
     let asking = match approval {
@@ -95,7 +95,7 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
             }
             output::note(&format!(
                 "\nLook next: {0}/out/summary.md, `almoner trace {1}`, `almoner why {0}/out/summary.md`",
-                work.display(),
+                output::path(work),
                 run.number
             ));
         }

@@ -1,0 +1,239 @@
+//! What a person is told: that something waits, what came of runs, and that a name looks like another.
+
+use std::time::{Duration, Instant};
+
+use crate::agents::newest;
+use crate::home::Home;
+use crate::terminal::Terminal;
+
+/// A home in which a guest can ask for something.
+fn with_fae() -> Home {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae"]).expect(0);
+    home
+}
+
+fn asks(home: &Home) {
+    home.almoner(&["--as", "fae", "request", "@host", "\u{1b}[2Ksomething"]).expect(0);
+}
+
+/// The settings, with a command that writes a line into `told` for each notification.
+fn notify(home: &Home, command: &str) {
+    std::fs::create_dir_all(home.root().join("config")).unwrap();
+    std::fs::write(home.root().join("config/config.toml"), format!("[notify]\ncommand = {command}\n"))
+        .unwrap();
+}
+
+/// A command that appends what it is told to a file.
+fn writes(home: &Home) -> String {
+    let file = home.path("told");
+    format!(
+        r#"["sh", "-c", 'printf "%s|%s|%s|%s\n" "$1" "$2" "$3" "${{ALMONER_HOME-none}}" >> "$0"', "{}", "{{text}}", "{{number}}", "{{count}}"]"#,
+        file.display()
+    )
+}
+
+/// Waits until the file holds so many lines.
+#[track_caller]
+fn told(home: &Home, lines: usize) -> Vec<String> {
+    let begun = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(home.path("told")).unwrap_or_default();
+        let found: Vec<String> = text.lines().map(str::to_owned).collect();
+        if found.len() >= lines {
+            assert_eq!(found.len(), lines, "{found:?}");
+            return found;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{lines} lines in {found:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_command_of_the_users_tells_that_something_waits() {
+    let home = with_fae();
+    // Settings are followed while the daemon runs.
+    notify(&home, &writes(&home));
+    std::thread::sleep(Duration::from_millis(1500));
+    // What comes at once is told at once.
+    asks(&home);
+    asks(&home);
+    let first = told(&home, 1);
+    assert_eq!(first, ["2 things wait for you: almoner inbox|2|2|none"]);
+    asks(&home);
+    assert_eq!(told(&home, 2)[1], "3 things wait for you: almoner inbox|3|3|none");
+    // What is answered is not told of; what still waits is told of when a daemon comes up.
+    home.almoner(&["reject", "1", "-r", "no"]).expect(0);
+    home.almoner(&["reject", "2", "-r", "no"]).expect(0);
+    std::thread::sleep(Duration::from_millis(2500));
+    assert_eq!(told(&home, 2).len(), 2);
+    home.almoner(&["stop"]).expect(0);
+    home.almoner(&["status"]).expect(0);
+    assert_eq!(told(&home, 3)[2], "1 thing waits for you: almoner inbox 3|3|1|none");
+    let well = home.almoner(&["doctor"]);
+    assert!(well.out.contains("✓ notify") && well.out.contains("✓ settings"), "{}", well.out);
+}
+
+#[test]
+fn a_command_that_fails_is_told_of_and_stops_nothing() {
+    for (command, says) in [
+        (r#"["no-such-program-at-all"]"#, "cannot be run"),
+        (r#"["sh", "-c", "printf 'no \\033[2Kscreen'; exit 3"]"#, "exit status: 3"),
+    ] {
+        let home = with_fae();
+        notify(&home, command);
+        home.almoner(&["stop"]).expect(0);
+        asks(&home);
+        let begun = Instant::now();
+        loop {
+            let doctor = home.almoner(&["doctor"]).out;
+            if doctor.contains("✗ notify") {
+                assert!(doctor.contains(says) && !doctor.contains('\u{1b}'), "{doctor}");
+                break;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{doctor}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let log = std::fs::read_to_string(home.root().join("state/daemon.log")).unwrap();
+        assert!(log.contains(says) && !log.contains('\u{1b}'), "{log}");
+        home.almoner(&["list"]).expect(0);
+    }
+}
+
+#[test]
+fn a_command_that_takes_long_ends_with_the_daemon() {
+    let home = with_fae();
+    let file = home.path("told");
+    notify(&home, &format!(r#"["sh", "-c", "echo $$ >> {}; sleep 60; true"]"#, file.display()));
+    asks(&home);
+    let process = told(&home, 1)[0].clone();
+    let there = || std::path::Path::new("/proc").join(&process).exists();
+    assert!(there(), "{process}");
+    // Nobody waits for it meanwhile.
+    let begun = Instant::now();
+    home.almoner(&["list"]).expect(0);
+    home.almoner(&["stop"]).expect(0);
+    while there() {
+        assert!(begun.elapsed() < Duration::from_secs(9), "{process} is still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn settings_that_make_no_sense_are_told_of_and_stop_nothing() {
+    let home = with_fae();
+    std::fs::create_dir_all(home.root().join("config")).unwrap();
+    std::fs::write(home.root().join("config/config.toml"), "[notify]\n\ncomand = []\n").unwrap();
+    let doctor = home.almoner(&["doctor"]).out;
+    for part in ["✗ settings", "config.toml:3: unknown key `comand`", "did you mean `command`?"] {
+        assert!(doctor.contains(part), "{part} in\n{doctor}");
+    }
+    std::thread::sleep(Duration::from_millis(1500));
+    let log = std::fs::read_to_string(home.root().join("state/daemon.log")).unwrap();
+    assert_eq!(log.matches("unknown key `comand`").count(), 1, "{log}");
+    home.almoner(&["list"]).expect(0);
+}
+
+#[test]
+fn commands_at_a_terminal_begin_with_what_waits() {
+    let home = with_fae();
+    let begins = |args: &[&str], line: &str| {
+        let (_, screen) = Terminal::open(&home, args).end();
+        assert_eq!(
+            screen.starts_with("1 thing waits for you: almoner inbox\n"),
+            !line.is_empty(),
+            "{args:?}\n{screen}"
+        );
+        assert!(line.is_empty() || screen.starts_with(line), "{args:?}\n{screen}");
+    };
+    begins(&["list"], "");
+    asks(&home);
+    let line = "1 thing waits for you: almoner inbox\n";
+    begins(&["list"], line);
+    begins(&["runs"], line);
+    begins(&["--as", "fae", "list"], line);
+    for args in [&["inbox"][..], &["inbox", "0"], &["status"], &["list", "--json"], &["--help"]] {
+        begins(args, "");
+    }
+    // A pipe gets nothing of it.
+    let piped = home.almoner(&["list"]).expect(0);
+    assert!(!piped.err.contains("waits") && !piped.out.contains("waits"), "{piped:?}");
+    asks(&home);
+    let (_, screen) = Terminal::open(&home, &["runs"]).end();
+    assert!(screen.starts_with("2 things wait for you: almoner inbox\n"), "{screen}");
+    // No daemon is started for it.
+    home.almoner(&["stop"]).expect(0);
+    home.write("hello.worker", "---\n---\nHello.\n");
+    let (_, screen) = Terminal::open(&home, &["check", "hello.worker"]).end();
+    assert!(!screen.contains("wait"), "{screen}");
+    assert!(!home.root().join("run/control.sock").exists());
+}
+
+#[test]
+fn figures_tell_what_came_of_runs() {
+    let home = Home::new();
+    home.write("scribe.worker", "---\nslots:\n  out: dir rw\n---\nWrite it.\n");
+    std::fs::create_dir(home.path("out")).unwrap();
+    let write = |path: &str| {
+        format!(
+            r#"{{"calls": [{{"name": "out_write", "arguments": {{"path": "{path}", "content": "x"}}}}]}}"#
+        )
+    };
+    // Refused once, and done better; then a tool that is not there, and no repair of it.
+    home.write(
+        "script.json",
+        format!(
+            r#"[{{"turns": [{}, {}, {{"calls": [{{"name": "none", "arguments": {{}}}}]}}, {{"text": "done"}}]}}]"#,
+            write("../out.md"),
+            write("a.md")
+        ),
+    );
+    let run =
+        ["run", "scribe.worker", "-e", "out=out:rw", "--allow", "out.write", "-m", "scripted:script.json"];
+    home.almoner(&run).expect(0);
+    home.almoner(&["run", "scribe.worker", "-e", "out=out:rw", "-m", "scripted:script.json"]).expect(7);
+    let shown = home.almoner(&["stats"]).expect(0).out;
+    for part in [
+        "runs       2: 1 done, 1 waiting",
+        "0 approved, 0 denied, 1 open",
+        "1 of 2 turns with a refusal, 50 %",
+    ] {
+        assert!(shown.contains(part), "{part} in\n{shown}");
+    }
+    let json = home.almoner(&["stats", "--json"]).expect(0).json();
+    assert_eq!(json["runs"]["done"], 1, "{json:#}");
+    assert_eq!(json["calls"]["asked"], 1, "{json:#}");
+    assert_eq!(json["repairs"]["rate"], 0.5, "{json:#}");
+    home.almoner(&["approve", &newest(&home, None, "approval")]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let json = home.almoner(&["stats", "--since", "1h", "--json"]).expect(0).json();
+    assert_eq!(json["approvals"]["approved"], 1, "{json:#}");
+    assert!(json["approvals"]["median_ms"].is_u64(), "{json:#}");
+    let wrong = home.almoner(&["stats", "--since", "yesterday"]).expect(2);
+    assert!(wrong.err.contains("like 7d"), "{}", wrong.err);
+}
+
+#[test]
+fn a_name_that_looks_like_another_is_refused_and_can_be_forced() {
+    let home = Home::new();
+    home.almoner(&["store", "counter=1", "thing=2"]).expect(0);
+    let fake = "соunter";
+    for args in [
+        &["store", "соunter=2"][..],
+        &["copy", "thing", fake],
+        &["move", "thing", fake],
+        &["mkdir", fake],
+        &["mkguest", fake],
+        &["store", "counter\u{200b}=2"],
+    ] {
+        let said = home.almoner(args).expect(8);
+        assert!(said.err.contains("looks like \"counter\"") && said.err.contains("--force"), "{}", said.err);
+    }
+    home.almoner(&["copy", "--force", "thing", fake]).expect(0);
+    home.write("text", "text");
+    home.almoner(&["store", "--force", "counter\u{200b}=@text"]).expect(0);
+    let (_, screen) = Terminal::open(&home, &["list"]).end();
+    assert!(screen.contains("соunter  (look-alike letters: \\u{441}\\u{43e}unter)"), "{screen}");
+    // A program gets names and nothing else.
+    assert!(home.almoner(&["list"]).expect(0).out.lines().any(|line| line == fake));
+}

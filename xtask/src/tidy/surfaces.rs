@@ -1,0 +1,158 @@
+//! What reaches a screen goes through few doors, and none of it as it came from others.
+
+use super::Problem;
+use super::tree::Tree;
+
+/// The files that may write to the standard streams, and why.
+const DOORS: &[(&str, &str)] = &[
+    (
+        "crates/almoner/src/commands/output.rs",
+        "the door for people: all that a terminal gets is made visible there",
+    ),
+    (
+        "crates/almoner/src/commands/names.rs",
+        "`cat` hands bytes to programs, and makes them visible for people",
+    ),
+    ("crates/almoner/src/commands/models.rs", "a progress bar with figures of ours"),
+    ("crates/almoner/src/daemon/log.rs", "the daemon's log, each line made visible"),
+    ("crates/almoner/src/daemon/main_loop.rs", "tells the client that started it why it ends, as JSON"),
+    ("crates/almoner/src/main.rs", "frames of the model host"),
+];
+
+/// Macros that make text.
+const MAKERS: &[&str] = &["format!(", "write!(", "writeln!(", "format_args!("];
+
+/// What looks at foreign text without showing it.
+const LOOKS: &[&str] = &[".len()", ".is_empty()", ".as_bytes()", ".lines().count()"];
+
+/// What text becomes foreign in again.
+const WRAPS: &[&str] = &["Untrusted::new(", "Failure::new("];
+
+/// Standard output and standard error are written to in a few files only.
+pub(super) fn doors(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (file, source, _) in tree.rust() {
+        let shipped = file.path.starts_with("crates/") && file.path.contains("/src/");
+        if !shipped || DOORS.iter().any(|(door, _)| file.path == *door) {
+            continue;
+        }
+        for (number, line) in source.shipped().filter(|(_, line)| opens(line)) {
+            let wrong = format!("a standard stream is opened here: `{}`", line.trim());
+            let way_out = "print with `commands::output`, which makes text visible; or add the file to the doors and say why";
+            problems.push(Problem::fault(&file.path, number, wrong, way_out));
+        }
+    }
+    problems
+}
+
+/// Whether a line opens a standard stream, rather than asking whether a person sees it.
+fn opens(line: &str) -> bool {
+    ["stdout()", "stderr()"].iter().any(|stream| {
+        line.match_indices(stream).any(|(at, _)| {
+            let before = line[..at].chars().next_back();
+            let method = before.is_some_and(|c| c == '.' || c == '_' || c.is_alphanumeric());
+            let asks = line[at + stream.len()..].starts_with(".is_terminal()");
+            !method && !asks
+        })
+    })
+}
+
+/// Where the command line makes text for people, foreign text is not put in as it came.
+pub(super) fn raw(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (file, source, owner) in tree.rust().filter(|(_, _, owner)| owner.name == "almoner") {
+        if !file.path.starts_with(&format!("{}/src/", owner.folder)) {
+            continue;
+        }
+        let lines: Vec<(usize, &str)> = source.shipped().collect();
+        for (index, (number, line)) in lines.iter().enumerate() {
+            let Some(start) = MAKERS.iter().filter_map(|maker| line.find(maker)).min() else { continue };
+            let wrapped = WRAPS.iter().any(|wrap| line[..start].contains(wrap));
+            let rest = lines[index + 1..].iter().map(|(_, line)| *line);
+            let call = call(std::iter::once(&line[start..]).chain(rest));
+            let printed = line[..start].contains("output::") && shows(&call, ".display()");
+            if !wrapped && (shows(&call, ".raw()") || printed) {
+                let wrong = "foreign text is put into a text as it came";
+                let way_out = "write `.visible_line()`, or `.visible()` where lines may be, or `output::path(…)`; data for programs is no text";
+                problems.push(Problem::fault(&file.path, *number, wrong, way_out));
+            }
+        }
+    }
+    problems
+}
+
+/// The first call in these lines, to its closing bracket.
+fn call<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let (mut out, mut depth) = (String::new(), 0_usize);
+    for line in lines.take(40) {
+        for char in line.chars() {
+            out.push(char);
+            match char {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => continue,
+            }
+            if depth == 0 {
+                return out;
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Whether what a method gives is shown in a call.
+fn shows(call: &str, method: &str) -> bool {
+    call.match_indices(method).any(|(at, found)| {
+        let behind = call[at + found.len()..].trim_start();
+        // What is read of it may still be made visible by what stands around it.
+        let guarded = call[..at].rfind("visible").is_some_and(|guard| {
+            let between = &call[guard..at];
+            between.matches('(').count() > between.matches(')').count()
+        });
+        !guarded && !LOOKS.iter().any(|look| behind.starts_with(look))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DOORS, doors, raw};
+    use crate::tidy::planted::{at, tree};
+
+    #[test]
+    fn screens_are_written_to_through_few_doors() {
+        let find = |path: &str, text: &str, expected: &[&str]| at(&doors(&tree(&[(path, text)])), expected);
+        let show = "crates/almoner/src/show/a.rs";
+        find(show, "writeln!(io::stdout().lock(), x);", &["crates/almoner/src/show/a.rs:1"]);
+        find(show, "let mut err = std::io::stderr();", &["crates/almoner/src/show/a.rs:1"]);
+        find(show, "if io::stdout().is_terminal() {}", &[]);
+        find(show, "command.stdout(Stdio::null()); error.use_stderr(); child.stdout()", &[]);
+        find(show, "// io::stdout()\n#[cfg(test)]\nmod tests { fn f() { io::stdout(); } }", &[]);
+        find("crates/almoner/tests/it/main.rs", "io::stdout().lock();", &[]);
+        find(DOORS[0].0, "io::stdout().lock();", &[]);
+        find("crates/caps/src/a.rs", "std::io::stdout().write(x);", &["crates/caps/src/a.rs:1"]);
+    }
+
+    #[test]
+    fn foreign_text_is_not_put_into_text_as_it_came() {
+        let path = "crates/almoner/src/show/a.rs";
+        let find = |text: &str, found: bool| {
+            let expected = format!("{path}:1");
+            let expected: &[&str] = if found { &[&expected] } else { &[] };
+            at(&raw(&tree(&[(path, text)])), expected);
+        };
+        find("let x = format!(\"{}\", it.raw());", true);
+        find("let x = format!(\n    \"{} {}\",\n    one(),\n    it.raw()\n);", true);
+        find("write!(out, \"{}\", reason.raw())", true);
+        find("format!(\"{}\", visible(a)); b.raw()", false);
+        find("format!(\"{} {}\", visible(a), b.raw())", true);
+        find("format!(\"{}\", visible_line(it.raw()))", false);
+        find("format!(\"{} bytes\", it.raw().len())", false);
+        find("Untrusted::new(format!(\"{}\", it.raw()))", false);
+        find("store(it.raw());", false);
+        find("output::note(&format!(\"{}\", path.display()));", true);
+        find("Failure::new(exit, format!(\"{}\", path.display()))", false);
+        find("#[cfg(test)]\nmod tests { fn f() { format!(\"{}\", it.raw()); } }", false);
+        at(&raw(&tree(&[("crates/kernel/src/a.rs", "format!(\"{}\", it.raw())")])), &[]);
+    }
+}
