@@ -10,7 +10,15 @@ fn lived_in() -> Home {
     let call = r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "text\n"}}"#;
     home.write("calls.json", format!(r#"[{{"turns": [{{"calls": [{call}]}}, {{"text": "done"}}]}}]"#));
     let run = [
-        "run", "clerk.worker", "-e", "mail=mail", "-e", "out=out:rw", "-e", "outbox=outbox", "-m",
+        "run",
+        "clerk.worker",
+        "-e",
+        "mail=mail",
+        "-e",
+        "out=out:rw",
+        "-e",
+        "outbox=outbox",
+        "-m",
         "scripted:calls.json",
     ];
     home.almoner(&run).expect(7);
