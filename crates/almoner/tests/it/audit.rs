@@ -69,7 +69,7 @@ fn whoever_changes_what_was_recorded_is_found_out() {
     for (what, sql, says) in [
         (
             "a verdict",
-            "UPDATE journal SET body = replace(CAST(body AS TEXT), '\"decision\":\"ask\"', '\"decision\":\"allow\"')
+            "UPDATE journal SET body = CAST(replace(CAST(body AS TEXT), '\"decision\":\"ask\"', '\"decision\":\"allow\"') AS BLOB)
              WHERE CAST(body AS TEXT) LIKE '%\"decision\":\"ask\"%'",
             "is not what was recorded",
         ),
@@ -80,13 +80,13 @@ fn whoever_changes_what_was_recorded_is_found_out() {
         ),
         (
             "what a grant allows",
-            "UPDATE grants SET body = replace(CAST(body AS TEXT), '\"write\"', '\"erase\"')
+            "UPDATE grants SET body = CAST(replace(CAST(body AS TEXT), '\"write\"', '\"erase\"') AS BLOB)
              WHERE CAST(body AS TEXT) LIKE '%\"write\"%'",
             "is not what was recorded",
         ),
         (
             "an event",
-            "UPDATE event SET body = replace(CAST(body AS TEXT), 'clerk', 'clark')
+            "UPDATE event SET body = CAST(replace(CAST(body AS TEXT), 'clerk', 'clark') AS BLOB)
              WHERE CAST(body AS TEXT) LIKE '%run_started%'",
             "does not follow the one before",
         ),
