@@ -65,7 +65,7 @@ fn check_list(tree: &Tree, list: &str, home: &str) -> Vec<Problem> {
 }
 
 /// The cells of a line of a table.
-fn cells(line: &str) -> Option<Vec<String>> {
+pub(super) fn cells(line: &str) -> Option<Vec<String>> {
     // An escaped bar is text.
     let line = line.trim().replace("\\|", " ");
     let inner = line.strip_prefix('|')?;
@@ -73,12 +73,12 @@ fn cells(line: &str) -> Option<Vec<String>> {
 }
 
 /// The code spans of a cell that look like tests.
-fn spans(cell: &str) -> Vec<&str> {
+pub(super) fn spans(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).filter(|span| span.contains("::")).collect()
 }
 
 /// Finds the test, or says why not.
-fn find(tree: &Tree, home: &str, named: &str) -> Result<(), String> {
+pub(super) fn find(tree: &Tree, home: &str, named: &str) -> Result<(), String> {
     let owner =
         |name: &str| tree.crates.iter().find(|each| each.name.replace('-', "_") == name.replace('-', "_"));
     let first = named.split("::").next().unwrap_or_default();

@@ -4,6 +4,7 @@
 //! cannot fail checks nothing. `cargo xtask tidy` runs them all, and so does an ordinary test.
 
 mod claims;
+mod holes;
 mod layers;
 mod lints;
 mod manners;
@@ -86,6 +87,7 @@ const RULES: &[Rule] = &[
     ("words", words::forbidden),
     ("text", words::text),
     ("claims", claims::check),
+    ("holes", holes::check),
     ("lints", lints::check),
 ];
 

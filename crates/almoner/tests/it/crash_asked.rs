@@ -173,7 +173,6 @@ fn kill_at_every(point: &'static str) {
         }
     });
     let reached = reached.load(Ordering::SeqCst) as u64;
-    println!("{reached} of about {count} commits were died at");
     assert!(reached + 8 >= count, "only {reached} of {count} commits were reached");
 }
 

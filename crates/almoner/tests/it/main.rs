@@ -21,6 +21,7 @@ mod endo;
 mod findings;
 mod gateway;
 mod holding;
+mod holes;
 mod home;
 mod hosts;
 mod journey;

@@ -102,7 +102,7 @@ fn a_thousand_proposals_are_approved_and_denied_at_once_and_each_has_one_outcome
             let mut control = Control::open(&home);
             let mut yes_counted = Vec::new();
             for entry in 0..EACH {
-                let yes = (entry + odd) % 2 == 0;
+                let yes = (entry + odd).is_multiple_of(2);
                 let request = if yes { approve(message, entry) } else { deny(message, entry) };
                 together.wait();
                 let answer = control.ask(&request);

@@ -68,7 +68,7 @@ fn every_attack_comes_to_nothing_and_succeeds_without_what_protects() {
     let corpus = corpus();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(attack) = corpus.get(next.fetch_add(1, Ordering::SeqCst)) {
                     let outcome = std::panic::catch_unwind(|| judged(attack));

@@ -52,7 +52,7 @@ pub(super) fn lay_out(scene: &Scene) -> Home {
 pub(super) fn placed(home: &Home, text: &str) -> String {
     let long = if text.contains("$LONG") { "INVOICE ".repeat(60_000) } else { String::new() };
     text.replace("$WORK", &home.work().display().to_string())
-        .replace("$VERSION", &wire::VERSION.to_string())
+        .replace("$PROTOCOL", &wire::VERSION.to_string())
         .replace("$LONG", &long)
 }
 
