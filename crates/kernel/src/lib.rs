@@ -10,6 +10,7 @@
 #[macro_use]
 pub mod env;
 
+pub mod audit;
 pub mod begun;
 pub mod collect;
 pub mod command;

@@ -12,6 +12,7 @@ mod approvals;
 mod attacks;
 mod cancel;
 mod define;
+mod doubt;
 mod facet;
 mod fingerprint;
 mod form;
