@@ -7,7 +7,7 @@ use worker::definition::parse_duration_ms;
 use super::acting::{self, Acting};
 use super::output;
 use crate::cli::agents::TimerArgs;
-use crate::control::protocol::{AgentAct, Response};
+use crate::control::protocol::{AgentAct, Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 
 /// `almoner timer`.
@@ -24,7 +24,12 @@ pub fn timer(acting: &Acting<'_>, args: &TimerArgs) -> Ended {
         let label = Untrusted::new(args.label.clone().unwrap_or_else(|| args.name.clone()));
         acting.act("timer", AgentAct::MakeTimer { path: path.clone(), interval_ms, label })?;
     }
-    let response = acting.act("timer", AgentAct::Ticks { path, begin: !args.off })?;
+    let ticks = AgentAct::Ticks { path, begin: !args.off };
+    let response = match &args.every {
+        // The transcript has the command already.
+        Some(_) => acting.connect()?.ask(Request::Act { said: None, act: Box::new(ticks) })?,
+        None => acting.act("timer", ticks)?,
+    };
     if args.json.json {
         output::json(&response)?;
         return Ok(Exit::Ok);
@@ -33,11 +38,12 @@ pub fn timer(acting: &Acting<'_>, args: &TimerArgs) -> Ended {
     let changed = !matches!(response, Response::Reply(Reply::AlreadySettled));
     output::note(&match (args.off, changed) {
         (false, true) => {
-            format!("each tick of `{name}` is a message to you; `almoner timer {name} --off` ends that")
+            let off = acting.command(&format!("timer {name} --off"));
+            format!("each tick of `{name}` is a message to you; {off} ends that")
         }
         (false, false) => format!("you are told of each tick of `{name}` already"),
         (true, true) => {
-            format!("you are told no more of `{name}`; `almoner cancel {name}` ends it for everybody")
+            format!("you are told no more of `{name}`")
         }
         (true, false) => format!("you are not told of `{name}`"),
     });

@@ -153,7 +153,7 @@ mod tests {
         let base = clock();
         for (after, name) in [(60, "third"), (0, "first"), (30, "second"), (600_000, "never")] {
             let send = send.clone();
-            alarms.at(base + after, Box::new(move || drop(send.send((name, clock() - base)))));
+            alarms.at(base + after, Box::new(move || send.send((name, clock() - base)).unwrap()));
         }
         alarms.lock().stirred = false;
         let mut heard = vec![];
