@@ -184,7 +184,7 @@ fn names(node: &Node) -> Option<Vec<String>> {
 
 fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
     const HELP: &str =
-        "write `name: dir`, `dir rw`, `outbox` or `worker`, or `name: { is: dir rw, label: … }`";
+        "write `name: dir`, `dir rw`, `outbox`, `program` or `worker`, or `name: { is: dir rw, label: … }`";
     let mut slots: Vec<Slot> = Vec::new();
     let mut tools: BTreeMap<String, String> =
         OWN_TOOLS.iter().map(|tool| ((*tool).to_owned(), format!("the tool `{tool}`"))).collect();
