@@ -18,7 +18,7 @@ mod walk;
 use kernel::begun::Begun;
 use kernel::formula::Formula;
 use kernel::grant::Grant;
-use kernel::proposal::{Finding, Value};
+use kernel::proposal::{Finding, Pin, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
 use kernel::{Interface, Pattern};
@@ -33,6 +33,12 @@ pub trait Capability: Send + Sync {
     /// What is known of a call before it is made. Changes nothing. Arguments that do not fit the method give facts
     /// that say little; the shape gate refuses them.
     fn facts(&self, method: &str, args: &[Value]) -> Facts;
+
+    /// The bytes of something that a call depends on, as they are now, if they are few enough to be shown to a person.
+    fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
+        let _ = pin;
+        None
+    }
 
     /// Makes a call that was begun.
     fn perform(&self, begun: &Begun) -> Completion;

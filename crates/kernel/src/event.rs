@@ -74,6 +74,9 @@ pub enum Change {
         /// The run for which it was made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunNumber>,
+        /// The hash of the grant as it was made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<BlobHash>,
     },
     /// A grant was revoked.
     Revoked {
@@ -123,6 +126,9 @@ pub enum Change {
         entry: String,
         /// One line about it; it may quote foreign text.
         line: Untrusted,
+        /// The hash of the step as it was recorded. Stores that an earlier version made have steps without.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<BlobHash>,
     },
     /// A message came.
     Message {
@@ -135,6 +141,9 @@ pub enum Change {
         run: Option<RunNumber>,
         /// Whether a person has to answer it.
         needs_you: bool,
+        /// The hash of what was sent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<BlobHash>,
     },
     /// A person answered a message.
     Answered {

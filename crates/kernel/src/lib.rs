@@ -11,6 +11,7 @@
 pub mod env;
 
 pub mod alike;
+pub mod audit;
 pub mod begun;
 pub mod collect;
 pub mod command;

@@ -95,6 +95,13 @@ pub enum Body {
         /// The proposals, each bound to its fingerprint.
         entries: Vec<Asked>,
     },
+    /// Asks whether an effect happened that a crash cut off and that nothing but a person can look for.
+    Doubt {
+        /// The run that waits.
+        run: RunNumber,
+        /// The call that may have been made.
+        entry: Asked,
+    },
     /// A result that carries capabilities, withheld until a person says that they may be given away.
     Release {
         /// The result as it was withheld.
@@ -131,7 +138,7 @@ impl Body {
             Body::EvalRequest { .. } => "eval-request",
             Body::Form { .. } => "form",
             Body::Value { .. } => "value",
-            Body::Approval { .. } | Body::Release { .. } => "approval",
+            Body::Approval { .. } | Body::Release { .. } | Body::Doubt { .. } => "approval",
             Body::Command { .. } => "command",
         }
     }
@@ -150,7 +157,7 @@ impl Body {
     /// The run that the message is about.
     pub fn run(&self) -> Option<RunNumber> {
         match self {
-            Body::Approval { run, .. } => Some(*run),
+            Body::Approval { run, .. } | Body::Doubt { run, .. } => Some(*run),
             Body::Command { run, .. } => *run,
             _ => None,
         }
@@ -208,7 +215,7 @@ impl Message {
             all.extend([one("promise", &promise), one("resolver", &resolver)]);
         }
         match &self.body {
-            Body::Request { .. } | Body::Form { .. } | Body::Approval { .. } => {}
+            Body::Request { .. } | Body::Form { .. } | Body::Approval { .. } | Body::Doubt { .. } => {}
             Body::Package { names, ids, .. } | Body::EvalRequest { names, ids, .. } => {
                 all.extend(names.iter().zip(ids).map(|(name, id)| (format!("edge {name}"), *id)));
             }
@@ -248,6 +255,16 @@ pub enum Answer {
         /// What the model, or the sender, is told.
         reason: Untrusted,
         /// When, in milliseconds since 1970.
+        at_ms: i64,
+    },
+    /// It happened.
+    Happened {
+        /// When this was said, in milliseconds since 1970.
+        at_ms: i64,
+    },
+    /// It did not happen, and may be done now.
+    Repeat {
+        /// When this was said, in milliseconds since 1970.
         at_ms: i64,
     },
     /// None: whoever asked asks no more.

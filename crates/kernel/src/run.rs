@@ -390,6 +390,9 @@ pub enum Entry {
         proposal: Box<Proposal>,
         /// Its fingerprint.
         fingerprint: Fingerprint,
+        /// The step that proposed the same call before, if what that depended on has changed since it was approved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaces: Option<u64>,
     },
     /// The gates judged it.
     Judged {
@@ -417,6 +420,14 @@ pub enum Entry {
         /// The child run, if the effect is a call of a worker.
         #[serde(default)]
         child: Option<RunNumber>,
+    },
+    /// The effect may or may not have happened before a crash, and only a person can tell. It happens again only if
+    /// that person says so.
+    Doubted {
+        /// The step that proposed.
+        proposal: u64,
+        /// The message that asks.
+        message: MessageNumber,
     },
     /// The effect is over, or will never happen.
     Completed {
@@ -472,6 +483,7 @@ impl Entry {
             Entry::Judged { .. } => "judged",
             Entry::Answered { .. } => "answered",
             Entry::Begun { .. } => "begun",
+            Entry::Doubted { .. } => "doubted",
             Entry::Completed { .. } => "completed",
             Entry::Spawned { .. } => "spawned",
             Entry::Collected { .. } => "collected",

@@ -17,7 +17,7 @@ use crate::answer;
 use crate::bound::{Bound, CALL, Reach, Slots};
 use crate::conversation;
 use crate::deep;
-use crate::fold::Fold;
+use crate::fold::{Call, Fold};
 use crate::judging::Bench;
 use crate::program::{self, Program};
 use crate::steps::{self, Item};
@@ -92,9 +92,10 @@ impl Driver<'_> {
         if self.perform_effects()? {
             return Ok(Flow::Continue);
         }
-        let approved: Vec<Move> = self.fold.approved().map(|proposal| Move::Begin { proposal }).collect();
+        let approved: Vec<u64> = self.fold.approved().collect();
         if !approved.is_empty() {
-            self.advance(approved)?;
+            let moves = self.begin_or_restate(&approved)?;
+            self.advance(moves)?;
             return Ok(Flow::Continue);
         }
         if self.fold.is_waiting() {
@@ -104,6 +105,30 @@ impl Driver<'_> {
             Shape::Each { jobs } => self.each(jobs),
             Shape::Single | Shape::Item => self.one(),
         }
+    }
+
+    /// Begins what was approved. A call that depends on something that has changed since is proposed anew instead: the
+    /// approval was one of the call as it was shown.
+    fn begin_or_restate(&self, approved: &[u64]) -> Result<Vec<Move>, Trouble> {
+        let bench = Bench::new(self.world, &self.run, &self.fold)?;
+        let mut moves = Vec::new();
+        for &proposal in approved {
+            let call = self.fold.calls.get(&proposal).filter(|call| !call.proposal.pins.is_empty());
+            moves.push(match call.map(|call| self.anew(&bench, call)).transpose()?.flatten() {
+                Some(judgement) => Move::Restate { proposal, judgement },
+                None => Move::Begin { proposal },
+            });
+        }
+        Ok(moves)
+    }
+
+    /// The call as it would be now, if that is another one than it was.
+    fn anew(&self, bench: &Bench<'_>, call: &Call) -> Result<Option<Judgement>, Trouble> {
+        let old = &call.proposal;
+        let Some(bound) = self.slots.by_grant(&old.grant) else { return Ok(None) };
+        let Some(method) = bound.interface.method(&old.method) else { return Ok(None) };
+        let judgement = bench.judge(call.site.clone(), &old.slot, bound, method, old.args.clone())?;
+        Ok((judgement.proposal.pins != old.pins).then_some(judgement))
     }
 
     /// Performs what has begun. True if there was anything.
@@ -117,7 +142,18 @@ impl Driver<'_> {
                 None => self.world.reopen(at)?,
             };
             let Some(begun) = begun else { continue };
-            let completion = self.settle(&begun)?;
+            let completion = match self.settle(&begun)? {
+                Some(completion) => completion,
+                // Nobody is asked about a run that is not to go on.
+                None if self.run.cancelled.is_some() => Completion::Failed(Finding::new(
+                    "effect/unknown",
+                    "it may or may not have happened before a crash, and the run was cancelled since",
+                )),
+                None => {
+                    moves.push(Move::Doubt { proposal: step });
+                    continue;
+                }
+            };
             let done = Move::Complete { proposal: step, completion: completion.clone() };
             if begun.proposal().effect == Effect::Observe {
                 self.fold.complete(step, completion);
@@ -132,7 +168,8 @@ impl Driver<'_> {
         Ok(!steps.is_empty())
     }
 
-    fn settle(&self, begun: &Begun) -> Result<Completion, Trouble> {
+    /// What came of an effect; `None` if only a person can tell.
+    fn settle(&self, begun: &Begun) -> Result<Option<Completion>, Trouble> {
         let Some(Bound { reach: Reach::Capability(capability), .. }) =
             self.slots.by_grant(&begun.proposal().grant)
         else {
@@ -143,12 +180,8 @@ impl Driver<'_> {
                 let help = "put it right, then `almoner resume`";
                 Err(trouble("effect/failed", format!("{}: {}", begun.step(), finding.message), help))
             }
-            Settled::Completed(completion) => Ok(completion),
-            Settled::Unknown => Err(trouble(
-                "effect/unknown",
-                format!("{} may or may not have happened before a crash", begun.step()),
-                "look at what it was to change, then `almoner resume`",
-            )),
+            Settled::Completed(completion) => Ok(Some(completion)),
+            Settled::Unknown => Ok(None),
         }
     }
 
@@ -484,11 +517,16 @@ impl Driver<'_> {
 /// changed meanwhile, or the file system could not.
 fn nothing_written(completion: &Completion) -> &'static str {
     match completion {
-        Completion::Refused(findings) if findings.iter().any(|f| f.rule == "dir/changed") => "conflict/write",
+        Completion::Refused(findings) if findings.iter().any(|f| CHANGED.contains(&f.rule.as_str())) => {
+            "conflict/write"
+        }
         Completion::Refused(_) => "denied/write",
         Completion::Done { .. } | Completion::Failed(_) => "write/failed",
     }
 }
+
+/// The rules of findings that say that something is not what it was when it was shown.
+const CHANGED: [&str; 2] = ["dir/changed", "approval/stale"];
 
 /// Whether an effect failed because of something outside that a person can put right; nothing has happened then.
 fn can_be_mended(finding: &Finding) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::proposal::{Finding, Proposal};
+use kernel::proposal::{Finding, Fingerprint, Proposal};
 use kernel::run::{CallSite, Completion, Entry, RunOutcome, Step};
 use kernel::{BlobHash, RunNumber};
 
@@ -37,6 +37,8 @@ pub struct Call {
     pub site: CallSite,
     /// What was proposed.
     pub proposal: Box<Proposal>,
+    /// Its fingerprint.
+    pub fingerprint: Fingerprint,
     /// Whether a person has approved it.
     pub approved: bool,
     /// Whether its effect has begun.
@@ -103,7 +105,11 @@ impl Fold {
                     }
                 }
             },
-            Entry::Proposed { site, proposal, .. } => {
+            Entry::Proposed { site, proposal, replaces, fingerprint } => {
+                // What was approved and has not happened stands in the journal; from here on this one counts.
+                if let Some(before) = replaces {
+                    self.calls.remove(before);
+                }
                 if let CallSite::Turn { replied, index, .. } = site {
                     self.handle(*replied, *index, Handled::Proposed(step.number));
                 }
@@ -112,6 +118,7 @@ impl Fold {
                     Call {
                         site: site.clone(),
                         proposal: proposal.clone(),
+                        fingerprint: *fingerprint,
                         approved: false,
                         begun: false,
                         child: None,
@@ -126,6 +133,11 @@ impl Fold {
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
                     call.approved = *approved;
+                }
+            }
+            Entry::Doubted { proposal, .. } => {
+                if let Some(call) = self.calls.get_mut(proposal) {
+                    (call.approved, call.begun) = (false, false);
                 }
             }
             Entry::Begun { proposal, child } => {
@@ -200,9 +212,22 @@ impl Fold {
         self.calls.values().find(|c| c.site == *site)
     }
 
-    /// How often in a row the model has been told that its answer or all of its calls were no use.
+    /// How often in a row the model has been told that its answer or all of its calls were no use, and has tried
+    /// something else. To propose once more exactly what was refused is no repair: it is told the same again.
     pub fn repairs(&self) -> usize {
-        self.turns.iter().rev().take_while(|turn| self.is_fruitless(turn)).count()
+        let mut refused = BTreeSet::new();
+        let streak = self.turns.iter().rev().take_while(|turn| self.is_fruitless(turn)).count();
+        let tried = self.turns.iter().skip(self.turns.len() - streak);
+        tried.filter(|turn| self.fingerprints(turn).is_none_or(|all| tries_anew(&mut refused, all))).count()
+    }
+
+    /// The fingerprints of a turn's calls; `None` if some of it was no proposal.
+    fn fingerprints(&self, turn: &Turn) -> Option<Vec<Fingerprint>> {
+        let of = |handled: &Handled| match handled {
+            Handled::Proposed(step) => self.calls.get(step).map(|call| call.fingerprint),
+            Handled::Rejected(_) => None,
+        };
+        (turn.rejected.is_none()).then(|| turn.calls.values().map(of).collect())?
     }
 
     fn is_fruitless(&self, turn: &Turn) -> bool {
@@ -217,6 +242,13 @@ impl Fold {
         };
         turn.rejected.is_some() || (!turn.calls.is_empty() && turn.calls.values().all(refused))
     }
+}
+
+/// Whether any of these has not been refused before; all of them have been from now on.
+fn tries_anew(refused: &mut BTreeSet<Fingerprint>, all: Vec<Fingerprint>) -> bool {
+    let before = refused.len();
+    refused.extend(all);
+    refused.len() > before
 }
 
 #[cfg(test)]

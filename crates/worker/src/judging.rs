@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kernel::command::Judgement;
-use kernel::proposal::{Caller, Effect, Finding, Proposal};
+use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::{CallSite, Completion, Run, Trouble};
 use kernel::{BlobHash, Method, Value};
@@ -93,7 +93,23 @@ impl<'a> Bench<'a> {
             spent: &spent,
             rules: &self.world.rules(),
         });
+        if let (Reach::Capability(capability), Decision::Ask) = (&bound.reach, verdict.decision) {
+            self.keep_operands(&**capability, &proposal)?;
+        }
         Ok(Judgement { site, proposal, verdict })
+    }
+
+    /// Keeps what the call depends on, as a person is about to see it: if it changes while that person thinks, the
+    /// difference can be shown.
+    fn keep_operands(&self, capability: &dyn caps::Capability, proposal: &Proposal) -> Result<(), Trouble> {
+        for pin in &proposal.pins {
+            let Some(digest) = pin.digest else { continue };
+            // It can change between the look and this one; then there is nothing to keep.
+            if let Some(bytes) = capability.operand(pin).filter(|bytes| BlobHash::of(bytes) == digest) {
+                self.world.put_blob(&bytes)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -21,7 +21,7 @@ use crate::process::{cargo, output, run};
 use crate::workspace::Workspace;
 
 /// The version of the protocol that is spoken here.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// How many operations are measured at each width.
 const OPERATIONS: usize = 4000;

@@ -13,6 +13,8 @@ pub use text::{Pieces, parse_text};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::control::protocol::Anchor;
+
 /// Run LLM workers with exactly the authority that you hand them.
 #[derive(Debug, Parser)]
 #[command(name = "almoner", version, max_term_width = 100, disable_help_subcommand = true)]
@@ -40,6 +42,8 @@ pub enum Verb {
     Approve(ApproveArgs),
     /// Refuse what a card shows; the reason goes to the model
     Deny(DenyArgs),
+    /// Say whether something happened that a crash cut off
+    Happened(HappenedArgs),
     /// Runs, newest first
     Runs(RunsArgs),
     /// The journal of a run (the latest, if none is named)
@@ -62,6 +66,8 @@ pub enum Verb {
     Doctor(JsonArg),
     /// How the daemon is
     Status(JsonArg),
+    /// What has happened, in order; with `verify`, whether any of it was changed since
+    Audit(AuditArgs),
     /// Copy the store, with all runs and what they worked on
     Backup(BackupArgs),
     /// Run the daemon here (commands start it by themselves)
@@ -205,6 +211,56 @@ pub struct DenyArgs {
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
+}
+
+/// `almoner happened`.
+#[derive(Debug, Args)]
+pub struct HappenedArgs {
+    /// The message's number
+    pub message: String,
+    /// Whether it happened; if it did not, it is done now
+    pub happened: YesOrNo,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// One of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum YesOrNo {
+    /// Yes.
+    Yes,
+    /// No.
+    No,
+}
+
+/// `almoner audit`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct AuditArgs {
+    /// What to do instead of showing the last events.
+    #[command(subcommand)]
+    pub verb: Option<AuditVerb>,
+    /// How many at most
+    #[arg(short = 'n', default_value_t = 20)]
+    pub n: usize,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// What can be done with the log of events.
+#[derive(Debug, Subcommand)]
+pub enum AuditVerb {
+    /// Check that nothing of it, and nothing that it tells of, was changed
+    Verify {
+        /// A line that an earlier check showed: NUMBER:HASH
+        #[arg(long, value_name = "NUMBER:HASH")]
+        contains: Option<Anchor>,
+        /// As JSON.
+        #[command(flatten)]
+        json: JsonArg,
+    },
 }
 
 /// `almoner runs`.

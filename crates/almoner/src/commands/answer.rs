@@ -8,7 +8,7 @@ use passable::Untrusted;
 
 use super::acting::{self, Acting};
 use super::{inbox, output};
-use crate::cli::{ApproveArgs, DenyArgs};
+use crate::cli::{ApproveArgs, DenyArgs, HappenedArgs, YesOrNo};
 use crate::control::protocol::{AgentAct, LetterView, Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::letter;
@@ -63,6 +63,18 @@ pub fn deny(acting: &Acting<'_>, args: &DenyArgs) -> Ended {
         _ => return Err(not_an_approval(&view, acting)),
     };
     send(acting, request, args.json.json)
+}
+
+/// `almoner happened`.
+///
+/// # Errors
+/// When there is no message of this number that asks whether something happened.
+pub fn happened(acting: &Acting<'_>, args: &HappenedArgs) -> Ended {
+    let number = acting::number(&args.message)?;
+    let happened = args.happened == YesOrNo::Yes;
+    let said = if happened { "yes" } else { "no" };
+    let text = Untrusted::new(format!("almoner happened {number} {said}"));
+    send(acting, Request::Happened { text, message: number, happened }, args.json.json)
 }
 
 /// The failure of an answer to what asks for nothing, or for more than a yes.
@@ -168,7 +180,7 @@ pub enum Line {
     Later,
 }
 
-/// Reads a line typed under a card: `approve N [ENTRIES] [--run]`, `deny N [REASON]`, `later`. Nothing shorter is an
+/// Reads a line typed under a card: `approve N [ENTRIES] [--run]`, `deny N [REASON]`, `happened N yes|no`, `later`. Nothing shorter is an
 /// answer, so that a key pressed for something else is none.
 pub fn parse_line(line: &str) -> Option<Line> {
     let mut words = line.split_whitespace();
@@ -193,6 +205,15 @@ pub fn parse_line(line: &str) -> Option<Line> {
             let entries = (!only.is_empty()).then_some(only);
             Some(Line::Answer(Request::Approve { text, message, entries, for_run }))
         }
+        "happened" => {
+            let happened = match words.next()? {
+                "yes" => true,
+                "no" => false,
+                _ => return None,
+            };
+            let request = Request::Happened { text, message, happened };
+            words.next().is_none().then_some(Line::Answer(request))
+        }
         "deny" => {
             let reason = words.collect::<Vec<_>>().join(" ");
             Some(Line::Answer(Request::Deny { text, message, entries: None, reason: Untrusted::new(reason) }))
@@ -207,9 +228,23 @@ mod tests {
 
     #[test]
     fn only_a_whole_command_is_an_answer() {
-        for line in
-            ["", "y", "yes", "a", "approve", "approve all", "approve x", "7", "approve 7 maybe", "deny"]
-        {
+        for line in [
+            "",
+            "y",
+            "yes",
+            "a",
+            "approve",
+            "approve all",
+            "approve x",
+            "7",
+            "approve 7 maybe",
+            "deny",
+            "happened",
+            "happened 7",
+            "happened 7 maybe",
+            "happened 7 yes no",
+            "happened yes",
+        ] {
             assert_eq!(parse_line(line), None, "{line:?}");
         }
         assert_eq!(parse_line(" later "), Some(Line::Later));
@@ -224,5 +259,11 @@ mod tests {
             panic!("a denial")
         };
         assert_eq!(reason.raw(), "not to that address");
+        for (line, said) in [("happened 7 yes", true), ("happened 7 no", false)] {
+            let Some(Line::Answer(Request::Happened { message, happened, .. })) = parse_line(line) else {
+                panic!("an answer")
+            };
+            assert_eq!((message.0, happened), (7, said));
+        }
     }
 }

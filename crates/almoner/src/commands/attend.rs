@@ -19,6 +19,7 @@ use crate::cli::{FollowArgs, OnAsk};
 use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
+use crate::show::card::Card;
 use crate::show::{progress, value};
 
 /// How often in a row the daemon may go down under a follower before anything has happened.
@@ -415,6 +416,11 @@ impl Attendance<'_> {
     /// A message needs an answer.
     fn needed(&mut self, number: MessageNumber) -> Result<(), Failure> {
         match self.asking {
+            // A no is no answer to whether something happened: that waits for somebody who can look.
+            Asking::No if look::card(self.acting, number)?.in_doubt => {
+                output::note(&format!("message {number} asks whether something happened, and waits"));
+                self.asking = Asking::Leave;
+            }
             Asking::No => {
                 let request = Request::Deny {
                     text: Untrusted::new("--on-ask deny"),
@@ -426,9 +432,14 @@ impl Attendance<'_> {
                 output::note(&format!("message {number}: denied (--on-ask deny)"));
             }
             Asking::Elsewhere => {
-                output::note(&look::card(self.acting, number)?.render(output::columns()));
-                let approve = self.acting.command(&format!("approve {number}"));
-                output::note(&format!("waiting for {approve} from elsewhere"));
+                let card = look::card(self.acting, number)?;
+                output::note(&card.render(output::columns()));
+                let answer = if card.in_doubt {
+                    format!("happened {number} yes|no")
+                } else {
+                    format!("approve {number}")
+                };
+                output::note(&format!("waiting for {} from elsewhere", self.acting.command(&answer)));
             }
             // When the run waits, or, if it does already, at once.
             Asking::Here if self.asked.is_none() && self.active.is_empty() => self.ask_next()?,
@@ -441,8 +452,9 @@ impl Attendance<'_> {
     fn ask_next(&mut self) -> Result<(), Failure> {
         self.asked = self.pending.first().copied();
         if let Some(number) = self.asked {
-            output::note(&look::card(self.acting, number)?.render(output::columns()));
-            how_to_answer(number);
+            let card = look::card(self.acting, number)?;
+            output::note(&card.render(output::columns()));
+            how_to_answer(&card);
         }
         Ok(())
     }
@@ -457,11 +469,12 @@ impl Attendance<'_> {
                     Err(failure) => output::failure(&failure),
                 }
                 // If entries are still open, the same card is asked about again.
-                if self.pending.contains(&number) && look::card(self.acting, number)?.is_open() {
-                    how_to_answer(number);
+                let card = look::card(self.acting, number)?;
+                if self.pending.contains(&number) && card.is_open() {
+                    how_to_answer(&card);
                 }
             }
-            None => how_to_answer(number),
+            None => how_to_answer(&look::card(self.acting, number)?),
         }
         Ok(None)
     }
@@ -488,10 +501,16 @@ impl Attendance<'_> {
     }
 }
 
-fn how_to_answer(number: MessageNumber) {
-    output::prompt(&format!(
-        "Type `approve {number}`, `approve {number} 1,3`, `deny {number} REASON`, or `later`: "
-    ));
+fn how_to_answer(card: &Card) {
+    let number = card.number;
+    output::prompt(&match card.in_doubt {
+        true => {
+            format!("Type `happened {number} yes`, `happened {number} no` (it is done now), or `later`: ")
+        }
+        false => {
+            format!("Type `approve {number}`, `approve {number} 1,3`, `deny {number} REASON`, or `later`: ")
+        }
+    });
 }
 
 /// Says what came of a run that is over.

@@ -94,11 +94,13 @@ pub struct Shown {
 pub fn shown(acting: &Acting<'_>, number: MessageNumber) -> Result<Shown, Failure> {
     let view = acting.letter(number)?;
     let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::new(Exit::Failure, e.to_string()));
-    if let Some(Body::Approval { .. }) = view.letter.body() {
+    if let Some(Body::Approval { .. } | Body::Doubt { .. }) = view.letter.body() {
         let card = look::card(acting, number)?;
-        let approve = acting.command(&format!("approve {number}"));
-        let deny = acting.command(&format!("deny {number} -r WHY"));
-        let next = card.is_open().then(|| format!("{approve} or {deny}"));
+        let (one, other) = match card.in_doubt {
+            true => (format!("happened {number} yes"), format!("happened {number} no")),
+            false => (format!("approve {number}"), format!("deny {number} -r WHY")),
+        };
+        let next = card.is_open().then(|| format!("{} or {}", acting.command(&one), acting.command(&other)));
         return Ok(Shown {
             text: card.render(output::columns()),
             json: json(serde_json::to_value(&card))?,

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod answer;
 pub mod ask;
 pub mod attend;
+pub mod audit;
 pub mod backup;
 pub mod cancel;
 pub mod check;

@@ -17,7 +17,7 @@ use crate::show::reason::Reason;
 use crate::show::stats::Stats;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// What a client's environment has of the variables that models need, by name.
 pub type Brought = BTreeMap<String, String>;
@@ -75,6 +75,22 @@ pub enum Request {
         entries: Option<Vec<usize>>,
         /// What the model is told.
         reason: Untrusted,
+    },
+    /// Say whether something happened that a crash cut off. If it did not, it is done now.
+    Happened {
+        /// The command as the person gave it.
+        text: Untrusted,
+        /// The message that asks.
+        message: MessageNumber,
+        /// Whether it did.
+        happened: bool,
+    },
+    /// Go through the log of events and what it tells of.
+    Audit {
+        /// Also the last events, so many.
+        last: Option<usize>,
+        /// What the log had come to at some time, to be found in it.
+        contains: Option<Anchor>,
     },
     /// Let a stalled run go on; `None` means all that are stalled.
     Resume {
@@ -512,6 +528,67 @@ pub struct PathFill {
     pub max_bytes: Option<u64>,
 }
 
+/// What a log of events had come to: whoever keeps this elsewhere can tell later whether anything before it was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// The number of the last event.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: BlobHash,
+}
+
+impl std::fmt::Display for Anchor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.seq, self.hash)
+    }
+}
+
+impl std::str::FromStr for Anchor {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Anchor, String> {
+        let parsed =
+            text.split_once(':').and_then(|(seq, hash)| Some((seq.parse().ok()?, hash.parse().ok()?)));
+        let (seq, hash) = parsed.ok_or("it is written as `almoner audit verify` shows it: NUMBER:HASH")?;
+        Ok(Anchor { seq, hash })
+    }
+}
+
+/// What was found in a log of events.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Audited {
+    /// How many events were looked at: all, unless something is broken.
+    pub events: u64,
+    /// Of how many the step, the message or the grant that they tell of is as it was recorded.
+    pub covered: u64,
+    /// Of how many it has been removed since, as messages that were dismissed are.
+    pub gone: u64,
+    /// What the log comes to.
+    pub end: Option<Anchor>,
+    /// The first thing that is wrong.
+    pub broken: Option<Broken>,
+    /// Whether what was asked for is in the log.
+    pub contains: Option<bool>,
+    /// The last events, if they were asked for.
+    pub last: Vec<Event>,
+}
+
+/// What is wrong with a log of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "broken", rename_all = "snake_case")]
+pub enum Broken {
+    /// An event does not follow the one before.
+    Chain {
+        /// Which.
+        seq: u64,
+    },
+    /// What an event tells of is not what was recorded.
+    Record {
+        /// Which event.
+        seq: u64,
+    },
+}
+
 /// What the daemon answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "response", content = "body", rename_all = "snake_case")]
@@ -584,6 +661,8 @@ pub enum Response {
     },
     /// What an examination found: id, whether it is well, and what was found.
     Checked(Vec<(String, bool, String)>),
+    /// What was found in the log of events.
+    Audited(Box<Audited>),
     /// It was not done.
     Failed(Failure),
 }

@@ -1,7 +1,9 @@
 //! The daemon: owns the store, drives runs, answers on `control.sock`.
 
 pub mod agents;
-pub mod desk;
+pub mod audit;
+mod card;
+mod desk;
 pub mod endo;
 pub mod engine;
 pub mod gardener;

@@ -1,25 +1,18 @@
 //! Requests and their answers.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
 use kernel::command::{Act, AnswerApproval, Choice, Reply};
-use kernel::message::Body;
-use kernel::proposal::{Finding, Proposal};
-use kernel::run::{Entry, State};
-use kernel::{FormulaId, HostRun, MessageNumber, RunNumber, StepRef, query, table};
-use passable::{Untrusted, visible_line};
+use kernel::run::State;
+use kernel::{FormulaId, HostRun, RunNumber};
+use passable::visible_line;
 use store::BackupError;
-use worker::World as _;
 
 use super::desk::Desk;
-use super::world::Daemon;
-use super::{agents, listing, look, passes, start_run, stats, why, world};
+use super::{agents, audit, card, listing, look, passes, start_run, stats, why, world};
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
-use crate::show::card::{Card, CardEntry};
-use crate::show::value;
 
 /// Answers one request of a client who brought these keys along. `desk` is that of the store's own host.
 ///
@@ -58,6 +51,10 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             let choice = Choice::Deny { reason };
             answer_approval(desk, AnswerApproval { text, message, entries, choice })?
         }
+        Request::Happened { text, message, happened } => {
+            let choice = if happened { Choice::Happened } else { Choice::Repeat };
+            answer_approval(desk, AnswerApproval { text, message, entries: None, choice })?
+        }
         Request::Resume { run } => resume(desk, brought, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(listing::runs(daemon, limit, below, roots)?),
         Request::Family { run } => {
@@ -70,7 +67,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Inbox { open, below, limit } => {
             Response::Letters(listing::letters(daemon, open, below, limit)?)
         }
-        Request::Card { message } => Response::Card(Box::new(card(desk, message)?)),
+        Request::Card { message } => Response::Card(Box::new(card::card(desk, message)?)),
         Request::Why { thing } => Response::Why(why::why(desk, &thing)?),
         Request::Blob { hash } => {
             let bytes =
@@ -79,6 +76,9 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         }
         Request::Stats { since_ms } => Response::Stats(Box::new(stats::stats(daemon, since_ms)?)),
         Request::LastEvent => Response::LastEvent(daemon.last_event()?),
+        Request::Audit { last, contains } => {
+            Response::Audited(Box::new(audit::verify(daemon, last, contains)?))
+        }
         Request::Check => Response::Checked(check(desk)?),
         Request::Backup { path } => backup(desk, &path)?,
         Request::Stop => Response::Reply(Reply::Done),
@@ -193,101 +193,6 @@ fn backup(desk: &Desk, path: &str) -> Result<Response, Failure> {
     Ok(Response::Reply(Reply::Done))
 }
 
-/// The approval as it is shown: made from the stored bytes alone.
-pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
-    let daemon = &desk.daemon;
-    let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
-        Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
-    })?;
-    let Some(Body::Approval { run, entries }) = letter.body() else {
-        return Err(Failure::new(Exit::NotFound, format!("message {number} is not an approval"))
-            .help("see `almoner inbox`"));
-    };
-    let asking = listing::one(daemon, *run)?;
-    // What each entry proposes, and what the gates said of it.
-    let wanted: BTreeSet<u64> = entries.iter().map(|asked| asked.proposal.step).collect();
-    let (mut proposals, mut findings) = (BTreeMap::new(), BTreeMap::new());
-    let from = wanted.first().copied().unwrap_or(u64::MAX);
-    listing::for_each_step(daemon, *run, from, |step| {
-        match step.entry {
-            Entry::Proposed { proposal, .. } if wanted.contains(&step.number) => {
-                proposals.insert(step.number, proposal);
-            }
-            Entry::Judged { proposal, verdict, .. } if wanted.contains(&proposal) => {
-                findings.insert(proposal, verdict.findings);
-            }
-            _ => {}
-        }
-        findings.len() < wanted.len()
-    })?;
-    let shown = entries
-        .iter()
-        .enumerate()
-        .map(|(i, asked)| {
-            let at = asked.proposal;
-            let proposal = proposals.get(&at.step).ok_or_else(|| {
-                Failure::new(Exit::Failure, format!("{at} is not in the journal")).help("`almoner doctor`")
-            })?;
-            let found = findings.get(&at.step).cloned().unwrap_or_default();
-            entry(desk, at, proposal, found, letter.mail.answers.get(&i).cloned())
-        })
-        .collect::<Result<_, _>>()?;
-    let read = asking.provenance.sources.iter().cloned().collect();
-    Ok(Card { number, run: *run, worker: asking.name, entries: shown, read })
-}
-
-fn entry(
-    desk: &Desk,
-    at: StepRef,
-    proposal: &Proposal,
-    findings: Vec<Finding>,
-    answer: Option<kernel::message::Answer>,
-) -> Result<CardEntry, Failure> {
-    let daemon = &desk.daemon;
-    let (grant, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
-    let names = parameter_names(&formula, &grant, proposal);
-    let arguments = proposal
-        .args
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| !matches!(value, kernel::Value::Undefined))
-        .map(|(i, v)| {
-            let name = names.get(i).cloned().unwrap_or_else(|| format!("argument {}", i + 1));
-            (name, Untrusted::new(value::argument(v)))
-        })
-        .collect();
-    let replaces = proposal
-        .pins
-        .iter()
-        .find_map(|pin| pin.digest.map(|digest| format!("{}, {}", pin.name, digest.short())));
-    Ok(CardEntry {
-        step: at,
-        slot: proposal.slot.clone(),
-        target: why::target_words(&formula),
-        method: proposal.method.clone(),
-        effect: proposal.effect,
-        caller: proposal.caller,
-        arguments,
-        findings,
-        traces: proposal.traces.clone(),
-        replaces: replaces.filter(|_| proposal.method == "write"),
-        answer,
-    })
-}
-
-fn parameter_names(
-    formula: &kernel::formula::Formula,
-    grant: &kernel::grant::Grant,
-    proposal: &Proposal,
-) -> Vec<String> {
-    let Ok(capability) = caps::open(formula, grant) else { return vec![] };
-    capability
-        .interface()
-        .method(&proposal.method)
-        .map(|method| method.params.iter().map(|p| p.name.clone()).collect())
-        .unwrap_or_default()
-}
-
 fn check(desk: &Desk) -> Result<Vec<(String, bool, String)>, Failure> {
     let daemon = &desk.daemon;
     let health = daemon.store.check(true).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
@@ -306,54 +211,6 @@ fn check(desk: &Desk) -> Result<Vec<(String, bool, String)>, Failure> {
         found.push(("store".to_owned(), true, said));
     }
     found.extend(daemon.notices.examined());
-    let hosts = daemon.read(table::hosts)?;
-    let mut count = 0;
-    for (at, host) in hosts.iter().enumerate() {
-        match audit(&daemon.of(*host))? {
-            Audit::Whole { events } => count += events,
-            Audit::Broken { at: seq } => {
-                let whose = if at == 0 { String::new() } else { format!(" of host {}", host.short()) };
-                let said = format!("event {seq}{whose} does not follow the one before");
-                found.push(("audit chain".to_owned(), false, said));
-                return Ok(found);
-            }
-        }
-    }
-    let whose = if hosts.len() > 1 { format!(" of {} hosts", hosts.len()) } else { String::new() };
-    let said = format!("{count} events{whose}, each follows the one before");
-    found.push(("audit chain".to_owned(), true, said));
+    found.push(audit::check(daemon)?);
     Ok(found)
-}
-
-/// What was found of one host's chain of events.
-enum Audit {
-    /// Each follows the one before.
-    Whole {
-        /// How many there are.
-        events: u64,
-    },
-    /// One does not: the first.
-    Broken {
-        /// Which.
-        at: u64,
-    },
-}
-
-fn audit(daemon: &Daemon) -> Result<Audit, Failure> {
-    let mut prev = kernel::BlobHash([0; 32]);
-    let (mut after, mut events) = (0, 0);
-    loop {
-        let page = daemon.events(after, 1000)?;
-        if page.is_empty() {
-            return Ok(Audit::Whole { events });
-        }
-        for event in page {
-            if !event.verify(prev) {
-                return Ok(Audit::Broken { at: event.seq });
-            }
-            prev = event.hash;
-            after = event.seq;
-            events += 1;
-        }
-    }
 }

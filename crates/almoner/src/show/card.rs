@@ -14,6 +14,10 @@ use super::lines::{self, Marks};
 /// A card of more lines than this does not stay on the screen as a whole.
 const SCREEN: usize = 40;
 
+/// What a card says that asks whether something happened.
+const IN_DOUBT: &str = "It had begun when the daemon went down, and nothing but you can tell whether it happened. \
+                        Look at what it was to change, then say so; only if you say that it did not, it is done now.";
+
 /// An argument of at most so many bytes is short.
 const SHORT: usize = 400;
 
@@ -26,6 +30,9 @@ pub struct Card {
     pub run: RunNumber,
     /// The worker's name.
     pub worker: String,
+    /// Whether it asks if something happened, instead of whether it may.
+    #[serde(default)]
+    pub in_doubt: bool,
     /// The entries.
     pub entries: Vec<CardEntry>,
     /// What the run's model has been shown, as sources.
@@ -55,8 +62,24 @@ pub struct CardEntry {
     pub traces: Vec<Trace>,
     /// What it would replace, if anything.
     pub replaces: Option<String>,
+    /// What has changed since an earlier card with the same call was approved.
+    #[serde(default)]
+    pub changed: Vec<Changed>,
     /// The answer, if there is one.
     pub answer: Option<Answer>,
+}
+
+/// Something that a call depends on and that is not what it was when the call was approved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    /// What kind of thing, and its name.
+    pub what: String,
+    /// The short hash of what it was; nothing if it was not there.
+    pub was: Option<String>,
+    /// The short hash of what it is; nothing if it is not there.
+    pub is: Option<String>,
+    /// The lines that went and that came, if it is text and was kept.
+    pub lines: Option<Untrusted>,
 }
 
 impl Card {
@@ -72,8 +95,12 @@ impl Card {
         let count = self.entries.len();
         let entries = if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") };
         let worker = visible_line(&self.worker);
-        let title = format!("message {} ── {} `{worker}` asks ── {entries} ──", self.number, self.run);
+        let asks = if self.in_doubt { "asks whether this happened" } else { "asks" };
+        let title = format!("message {} ── {} `{worker}` {asks} ── {entries} ──", self.number, self.run);
         lines::write(&mut out, Marks::each("── "), &title, columns);
+        if self.in_doubt {
+            lines::write(&mut out, Marks::each("  "), IN_DOUBT, columns);
+        }
         for (i, entry) in self.entries.iter().enumerate() {
             out.push('\n');
             entry.title(i + 1, columns, &mut out);
@@ -122,6 +149,19 @@ impl CardEntry {
             let text = format!("replaces what is there now ({})", visible_line(replaced));
             lines::write(out, Marks::each("    ! "), &text, columns);
         }
+        for changed in &self.changed {
+            let state = |hash: &Option<String>| hash.clone().unwrap_or_else(|| "not there".to_owned());
+            let text = format!(
+                "{} has changed since you approved this: {} then, {} now",
+                visible_line(&changed.what),
+                state(&changed.was),
+                state(&changed.is)
+            );
+            lines::write(out, Marks::each("    ! "), &text, columns);
+            if let Some(text) = &changed.lines {
+                lines::write(out, Marks::each("      │ "), &text.visible(), columns);
+            }
+        }
         for trace in &self.traces {
             let text = format!(
                 "{} “{}” came from {} ({})",
@@ -143,6 +183,8 @@ impl CardEntry {
             Some(Answer::Denied { reason, .. }) => {
                 lines::write(out, Marks::each("    ✗ denied: "), &reason.visible_line(), columns);
             }
+            Some(Answer::Happened { .. }) => out.push_str("    ✓ it happened\n"),
+            Some(Answer::Repeat { .. }) => out.push_str("    ✓ it did not happen: to be done now\n"),
             Some(Answer::Withdrawn { .. }) => out.push_str("    ✗ withdrawn\n"),
             None => {}
         }
@@ -191,13 +233,15 @@ mod tests {
             findings: vec![],
             traces: vec![],
             replaces: None,
+            changed: vec![],
             answer: None,
         }
     }
 
     fn card(entries: Vec<CardEntry>) -> Card {
         let read = vec![Source::Document { name: "a.txt".to_owned(), hash: kernel::BlobHash([7; 32]) }];
-        Card { number: MessageNumber(3), run: RunNumber(1), worker: "clerk".to_owned(), entries, read }
+        let worker = "clerk".to_owned();
+        Card { number: MessageNumber(3), run: RunNumber(1), worker, in_doubt: false, entries, read }
     }
 
     #[test]

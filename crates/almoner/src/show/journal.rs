@@ -116,6 +116,7 @@ fn detail(entry: &Entry) -> String {
         Entry::Answered { proposal, message, approved } => {
             format!("#{proposal} {} in message {message}", if *approved { "approved" } else { "denied" })
         }
+        Entry::Doubted { proposal, message } => format!("#{proposal} did it happen? message {message}"),
         Entry::Begun { proposal, child } => match child {
             Some(child) => format!("#{proposal} as {child}"),
             None => format!("#{proposal}"),

@@ -65,7 +65,7 @@ pub fn render(view: &LetterView, columns: usize) -> String {
             let text = format!("a value ({}); `adopt` gives it a name of yours", value.short());
             lines::write(&mut out, Marks { first: "    ", next: "    ", on: ON }, &text, columns);
         }
-        Body::Approval { .. } | Body::Command { .. } => {
+        Body::Approval { .. } | Body::Doubt { .. } | Body::Command { .. } => {
             words(&mut out, "says", &summary(body), columns);
         }
         Body::Release { gives, .. } => {
@@ -82,7 +82,9 @@ pub fn render(view: &LetterView, columns: usize) -> String {
     }
     for answer in letter.mail.answers.values() {
         match answer {
-            Answer::Approved { .. } => out.push_str("    ✓ answered\n"),
+            Answer::Approved { .. } | Answer::Happened { .. } | Answer::Repeat { .. } => {
+                out.push_str("    ✓ answered\n");
+            }
             Answer::Denied { reason, .. } => {
                 lines::write(
                     &mut out,
@@ -182,6 +184,9 @@ pub fn next(view: &LetterView, agent: Option<&str>) -> Option<String> {
         Body::EvalRequest { .. } | Body::Approval { .. } | Body::Release { .. } => {
             format!("`{almoner} approve {number}` or `{almoner} deny {number} -r WHY`")
         }
+        Body::Doubt { .. } => {
+            format!("`{almoner} happened {number} yes` or `{almoner} happened {number} no`")
+        }
         Body::Package { .. } | Body::Value { .. } | Body::Command { .. } => return None,
     })
 }
@@ -220,6 +225,7 @@ pub fn summary(body: &Body) -> String {
         }
         Body::Value { .. } => "a value".to_owned(),
         Body::Approval { run, entries } => format!("{run} asks about {}", entries.len()),
+        Body::Doubt { run, entry } => format!("{run} asks whether {} happened", entry.proposal),
         Body::Release { gives, .. } => format!("a result is withheld: it would give away {}", listed(gives)),
         Body::Command { text, .. } => text.visible_line().into_owned(),
     }

@@ -10,7 +10,7 @@ pub fn line(change: &Change) -> Option<String> {
             Some(parent) => format!("{run} `{}` for {parent}", visible_line(name)),
             None => format!("{run} `{}`", visible_line(name)),
         },
-        Change::Step { run, step, entry, line } => match entry.as_str() {
+        Change::Step { run, step, entry, line, .. } => match entry.as_str() {
             "begun" | "answered" | "spawned" | "resumed" => return None,
             _ => format!("  {run}#{step} {entry} {}", line.visible_line()),
         },

@@ -20,8 +20,18 @@ impl Reason {
     }
 }
 
+/// The most lines of a chain. What is left out of a longer one stands in its middle: the thing itself and what it all
+/// began with are what people look for.
+const LINES: usize = 10;
+
 /// The chain as text, each link under the one that it explains.
 pub fn render(reasons: &[Reason]) -> String {
+    if reasons.len() > LINES {
+        let (first, rest) = reasons.split_at(LINES - 4);
+        let (between, last) = rest.split_at(rest.len() - 3);
+        let more = Reason::new("…", format!("{} more links (`--json` has all)", between.len()));
+        return render(&[first, &[more], last].concat());
+    }
     let width = reasons.iter().map(|r| r.what.chars().count()).max().unwrap_or(0).min(28);
     reasons
         .iter()

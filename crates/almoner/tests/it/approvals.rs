@@ -103,18 +103,27 @@ fn a_second_answer_changes_nothing() {
 }
 
 #[test]
-fn a_file_that_changed_after_it_was_shown_is_not_overwritten() {
+fn a_file_that_changed_after_it_was_shown_is_not_overwritten_unseen() {
     let home = clerk(WRITE);
     home.write("out/a.md", "old\n");
     home.almoner(&CLERK).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
     assert!(card.contains("replaces what is there now"), "{card}");
-    home.write("out/a.md", "changed meanwhile\n");
+    home.write("out/a.md", "changed\u{1b}[2K meanwhile\n");
     home.almoner(&["approve", "1"]).expect(0);
+    // The yes was one to replacing the file as it was: there is another question now, with the difference.
+    home.almoner(&["resume"]).expect(7);
+    assert_eq!(home.read("out/a.md"), "changed\u{1b}[2K meanwhile\n");
+    let card = home.almoner(&["inbox", "3"]).expect(0).out;
+    assert!(card.contains("! file a.md has changed since you approved this"), "{card}");
+    assert!(card.contains("      │ - old\n      │ + changed\\u{1B}[2K meanwhile\n"), "{card}");
+    home.almoner(&["approve", "1"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "changed\u{1b}[2K meanwhile\n", "the old card is answered already");
+    home.almoner(&["approve", "3"]).expect(0);
     home.almoner(&["resume"]).expect(0);
-    assert_eq!(home.read("out/a.md"), "changed meanwhile\n");
-    let steps = home.trace("r1").to_string();
-    assert!(steps.contains("changed"), "{steps}");
+    assert_eq!(home.read("out/a.md"), "text\n");
+    let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
+    assert!(why.contains("you approved message 3") && why.lines().count() <= 10, "{why}");
 }
 
 /// A worker that writes what its model says to the path that it says.
@@ -146,20 +155,22 @@ fn what_kept_a_file_from_being_written_decides_how_the_command_ends() {
     let home = scribe("../a.md");
     let said = home.almoner(&SCRIBE);
     assert!(said.code == 5 || said.code == 6, "{said:?}");
-    // What was shown has changed.
+    // What was shown has changed, and what is there now is not to be replaced.
     let home = scribe("a.md");
     home.write("out/a.md", "old");
     home.almoner(&SCRIBE).expect(7);
     home.write("out/a.md", "newer");
     home.almoner(&["approve", "1"]).expect(0);
-    ends(&home, 8, "conflict/write", "has changed");
+    home.almoner(&["resume", "r1"]).expect(7);
+    home.almoner(&["deny", "3", "-r", "keep the new one"]).expect(0);
+    ends(&home, 5, "denied/write", "keep the new one");
     assert_eq!(home.read("out/a.md"), "newer");
-    // The file system could not: the directory has become a file meanwhile.
+    // It has changed so that the call is impossible: the directory has become a file meanwhile.
     let home = scribe("dir/a.md");
     home.almoner(&SCRIBE).expect(7);
     home.write("out/dir", "a file");
     home.almoner(&["approve", "1"]).expect(0);
-    ends(&home, 1, "write/failed", "dir");
+    ends(&home, 8, "conflict/write", "dir");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 
 mod agents;
 mod approvals;
+mod audit;
 mod backup;
 mod bad_input;
 mod bytes;

@@ -28,6 +28,9 @@ pub(crate) use limits::Limits;
 /// The kind of the pins that say what a file held.
 const FILE: &str = "file";
 
+/// The largest file whose content is kept while somebody is asked about replacing it, in bytes.
+const SHOWN: u64 = 256 << 10;
+
 /// A directory of this machine.
 pub(crate) struct DirCapability {
     root: Dir,
@@ -222,6 +225,14 @@ impl Capability for DirCapability {
                 ..Facts::default()
             },
         }
+    }
+
+    fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
+        if pin.kind != FILE {
+            return None;
+        }
+        let path = Plain::check(&pin.name, Purpose::Look).ok()?;
+        read::bytes(&self.root, &path, SHOWN)
     }
 
     fn perform(&self, begun: &Begun) -> Completion {

@@ -48,6 +48,17 @@ pub(super) fn read(root: &Dir, path: &Plain, found: &Found, limits: &Limits) -> 
     text(shown, bytes)
 }
 
+/// The bytes of a file of at most `most` bytes; `None` if it is larger, no file, or cannot be read.
+pub(super) fn bytes(root: &Dir, path: &Plain, most: u64) -> Option<Vec<u8>> {
+    let found = walk::look(root, path.as_str()).ok()?;
+    if found.kind != Kind::File || found.bytes > most {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    walk::open(root, &found).ok()?.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= most).then_some(bytes)
+}
+
 fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Finding> {
     let wrong = |rule: &str, what: String| {
         Finding::new(rule, format!("`{}` {what}", visible_line(shown)))

@@ -217,6 +217,19 @@ pub enum Move {
         /// The step that proposed it.
         proposal: u64,
     },
+    /// What an approved call depends on is not what it was when it was approved: the approval is spent, and the call is
+    /// proposed anew as it would be now.
+    Restate {
+        /// The step that proposed it.
+        proposal: u64,
+        /// The same call, judged on what is there now.
+        judgement: Judgement,
+    },
+    /// A begun call may or may not have happened before a crash: the host is asked.
+    Doubt {
+        /// The step that proposed it.
+        proposal: u64,
+    },
     /// A begun call is over.
     Complete {
         /// The step that proposed it.
@@ -272,7 +285,7 @@ pub struct AnswerApproval {
     pub choice: Choice,
 }
 
-/// Yes or no.
+/// Yes or no; for an effect that may have happened, whether it did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "choice", rename_all = "snake_case")]
 pub enum Choice {
@@ -286,6 +299,10 @@ pub enum Choice {
         /// What the model is told.
         reason: Untrusted,
     },
+    /// It happened.
+    Happened,
+    /// It did not happen, and may be done now.
+    Repeat,
 }
 
 /// What a command did.

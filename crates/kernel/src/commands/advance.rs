@@ -3,6 +3,7 @@
 use crate::command::{Advance, Fault, Move, Reply};
 use crate::event::Change;
 use crate::id::{RunNumber, StepRef};
+use crate::message::{Asked, Body};
 use crate::provenance::{Provenance, Source};
 use crate::run::{
     Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape, State as RunState, Usage,
@@ -35,6 +36,8 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             }
             Move::Propose { proposals } => propose::propose(state, &mut run, proposals)?,
             Move::Begin { proposal } => begin::begin_approved(state, &mut run, proposal)?,
+            Move::Restate { proposal, judgement } => propose::restate(state, &mut run, proposal, judgement)?,
+            Move::Doubt { proposal } => doubt(state, &mut run, proposal)?,
             Move::Complete { proposal, completion } => {
                 complete(state, &mut run, proposal, completion)?;
                 super::cancel::finish_if_still(state, &mut run)?;
@@ -104,6 +107,24 @@ fn complete(
     };
     run.provenance = run.provenance.join(&provenance);
     state.journal(run, Entry::Completed { proposal, completion }, provenance)?;
+    Ok(())
+}
+
+/// Asks the host whether an effect happened. It is not at work any more, and begins again only on the host's word.
+fn doubt(state: &mut State<'_>, run: &mut Run, proposal: u64) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step: proposal };
+    let Some(Phase::Begun { outbox }) = run.open.get(&proposal).copied() else {
+        return Err(Fault::OutOfOrder { at, what: "only an effect that has begun can be in doubt" });
+    };
+    let Entry::Proposed { fingerprint, .. } = state.step(at)?.entry else {
+        return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
+    };
+    state.unpost(outbox)?;
+    let body = Body::Doubt { run: run.number, entry: Asked { proposal: at, fingerprint } };
+    let answers = state.message_of(run.source)?;
+    let message = state.deliver(body, answers, true, run.provenance.clone())?;
+    run.open.insert(proposal, Phase::Asked { message });
+    state.journal(run, Entry::Doubted { proposal, message }, Provenance::default())?;
     Ok(())
 }
 

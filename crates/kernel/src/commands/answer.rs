@@ -3,12 +3,21 @@
 use crate::command::{AnswerApproval, Choice, Fault, Reply};
 use crate::event::Change;
 use crate::message::{Answer, Asked, Body};
-use crate::proposal::Finding;
+use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
-use crate::state::State;
+use crate::state::{Letter, State};
 use crate::table::{self, PermissionRow};
 use crate::txn::Table;
+
+/// Why a yes or a no is no answer to a question whether something happened.
+const DOUBT_WANTS: &str = "it asks whether something happened: say that it did, or that it did not";
+/// Why such an answer is none to anything else.
+const NO_DOUBT: &str = "it does not ask whether something happened: approve or deny it";
+
+fn wrong_kind(letter: &Letter, what: &'static str) -> Fault {
+    Fault::WrongKind { number: letter.number, kind: letter.mail.envelope.kind.clone(), what }
+}
 
 pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<Reply, Fault> {
     let number = command.message;
@@ -16,10 +25,16 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     let verb = match command.choice {
         Choice::Approve { .. } => "approve",
         Choice::Deny { .. } => "deny",
+        Choice::Happened | Choice::Repeat => "happened",
     };
     let answers = Some(crate::id::Number(letter.id.number));
     let said = |run| Body::Command { verb: verb.to_owned(), text: command.text.clone(), run, made: None };
+    let says_whether = matches!(command.choice, Choice::Happened | Choice::Repeat);
     let (run, entries) = match &letter.message.body {
+        Body::Doubt { run, entry } if says_whether => (*run, vec![*entry]),
+        // A yes to a question is no answer to another one.
+        Body::Doubt { .. } => return Err(wrong_kind(&letter, DOUBT_WANTS)),
+        _ if says_whether => return Err(wrong_kind(&letter, NO_DOUBT)),
         Body::Approval { run, entries } => (*run, entries.clone()),
         Body::Release { .. } if letter.mail.answers.is_empty() => {
             state.deliver(said(None), answers, false, Provenance::host())?;
@@ -55,6 +70,14 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
             Choice::Deny { reason } => {
                 refuse(state, &mut waiting, asked, number, reason.raw())?;
                 Answer::Denied { reason: reason.clone(), at_ms }
+            }
+            Choice::Repeat => {
+                permit(state, &mut waiting, asked, number, false)?;
+                Answer::Repeat { at_ms }
+            }
+            Choice::Happened => {
+                happened(state, &mut waiting, asked)?;
+                Answer::Happened { at_ms }
             }
         };
         mail.answers.insert(i, answer);
@@ -107,6 +130,17 @@ fn refuse(
     let said = if reason.is_empty() { "the host said no" } else { reason };
     let completion = Completion::Refused(vec![Finding::new("host/denied", said)]);
     state.journal(run, Entry::Completed { proposal, completion }, Provenance::host())?;
+    Ok(())
+}
+
+/// The effect counts as done. What it returned is not known.
+fn happened(state: &mut State<'_>, run: &mut Run, asked: Asked) -> Result<(), Fault> {
+    expect_asked(run, asked)?;
+    let proposal = asked.proposal.step;
+    run.open.remove(&proposal);
+    let provenance = Provenance::host();
+    let completion = Completion::Done { value: Value::Null, provenance: provenance.clone() };
+    state.journal(run, Entry::Completed { proposal, completion }, provenance)?;
     Ok(())
 }
 

@@ -1,9 +1,11 @@
 //! Propose: calls are recorded with their verdicts, and begin, wait for a person, or are refused.
 
+use std::collections::BTreeSet;
+
 use crate::command::{Fault, Judgement};
 use crate::id::StepRef;
 use crate::message::{Asked, Body};
-use crate::proposal::{Decision, Finding};
+use crate::proposal::{Decision, Finding, Pin};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
 use crate::state::State;
@@ -13,6 +15,74 @@ use crate::txn::Table;
 use super::begin;
 
 pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgement>) -> Result<(), Fault> {
+    propose_after(state, run, judged, None)
+}
+
+/// The approval of one call is spent without the call: what it depended on has changed since. The same call is proposed
+/// as it would be now, and is asked about again, whatever the gates say of it.
+pub(super) fn restate(
+    state: &mut State<'_>,
+    run: &mut Run,
+    step: u64,
+    mut judgement: Judgement,
+) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step };
+    if run.open.get(&step) != Some(&Phase::Approved) {
+        return Err(Fault::OutOfOrder { at, what: "only an approved proposal can be stated anew" });
+    }
+    let Entry::Proposed { site, proposal: old, fingerprint, .. } = state.step(at)?.entry else {
+        return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
+    };
+    let new = &judgement.proposal;
+    let is_same = site == judgement.site
+        && (old.grant, &old.slot, &old.method, &old.args) == (new.grant, &new.slot, &new.method, &new.args);
+    if !is_same || old.pins == new.pins {
+        return Err(Fault::OutOfOrder { at, what: "only what a call depends on can be stated anew" });
+    }
+    let owner = state.owner();
+    state.txn.delete(Table::Permission, &owner, &table::permission_key(fingerprint, Some(at)))?;
+    run.open.remove(&step);
+    let finding = stale(&old.pins, &new.pins);
+    let completion = Completion::Refused(vec![finding.clone()]);
+    state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::default())?;
+    judgement.verdict.decision = judgement.verdict.decision.max(Decision::Ask);
+    judgement.verdict.findings.push(finding);
+    propose_after(state, run, vec![judgement], Some(step))
+}
+
+/// What has changed since the approval, in words.
+fn stale(before: &BTreeSet<Pin>, now: &BTreeSet<Pin>) -> Finding {
+    let state = |pins: &BTreeSet<Pin>, of: &Pin| {
+        let found = pins.iter().find(|pin| (&pin.kind, &pin.name) == (&of.kind, &of.name));
+        match found.map(|pin| pin.digest) {
+            Some(Some(digest)) => digest.short(),
+            _ => "nothing".to_owned(),
+        }
+    };
+    let named: BTreeSet<(&String, &String)> =
+        before.symmetric_difference(now).map(|pin| (&pin.kind, &pin.name)).collect();
+    let of = |(kind, name): (&String, &String)| Pin { kind: kind.clone(), name: name.clone(), digest: None };
+    let changes: Vec<String> = named
+        .into_iter()
+        .map(of)
+        .map(|pin| {
+            format!("{} `{}`: {} then, {} now", pin.kind, pin.name, state(before, &pin), state(now, &pin))
+        })
+        .collect();
+    Finding::new(
+        "approval/stale",
+        format!("what was approved depends on something that has changed since: {}", changes.join("; ")),
+    )
+    .at("method")
+    .allowed("a person's approval of the call as it is now")
+}
+
+fn propose_after(
+    state: &mut State<'_>,
+    run: &mut Run,
+    judged: Vec<Judgement>,
+    replaces: Option<u64>,
+) -> Result<(), Fault> {
     let mut asked = Vec::new();
     let mut asked_provenance = Provenance::default();
     // Calls of workers that may begin now or later: each is to find its share of what the run has left.
@@ -31,12 +101,14 @@ pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgemen
         }
         let fingerprint = proposal.fingerprint();
         let provenance = proposal.provenance.clone();
-        let entry = Entry::Proposed { site, proposal: Box::new(proposal.clone()), fingerprint };
+        let entry = Entry::Proposed { site, proposal: Box::new(proposal.clone()), fingerprint, replaces };
         let step = state.journal(run, entry, provenance.clone())?;
         let at = StepRef { run: run.number, step };
         let may_begin = match verdict.decision {
             Decision::Allow => true,
-            Decision::Ask => begin::permission(state, fingerprint, None, run.number)?.is_some(),
+            Decision::Ask => {
+                replaces.is_none() && begin::permission(state, fingerprint, None, run.number)?.is_some()
+            }
             Decision::Deny => false,
         };
         match verdict.decision {

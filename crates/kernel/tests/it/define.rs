@@ -359,7 +359,7 @@ fn a_withheld_result_survives_a_restart_and_is_given_once() {
     w.apply(Act::Recover);
     let card = w.last(host).number;
     let refused = w.fault(host, mail(MailAct::Dismiss { number: card }));
-    assert!(refused.contains("approve or deny it first"), "{refused}");
+    assert!(refused.contains("answer it first"), "{refused}");
     w.collect(1000);
     w.answer(card, Choice::Approve { for_run: false });
     let grants = w.last_grant(host).number;

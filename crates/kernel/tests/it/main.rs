@@ -13,6 +13,7 @@ mod approvals;
 mod attacks;
 mod cancel;
 mod define;
+mod doubt;
 mod facet;
 mod fingerprint;
 mod form;

@@ -140,6 +140,8 @@ names!(MOVES, move_name, Move, {
     Move::Reject { .. } => "advance: reject",
     Move::Propose { .. } => "advance: propose",
     Move::Begin { .. } => "advance: begin",
+    Move::Restate { .. } => "advance: restate",
+    Move::Doubt { .. } => "advance: doubt",
     Move::Complete { .. } => "advance: complete",
     Move::Spawn { .. } => "advance: spawn",
     Move::Suspend { .. } => "advance: suspend",

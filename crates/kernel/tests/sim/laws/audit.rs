@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use kernel::audit::Kept;
 use kernel::event::{Change, Event};
 use kernel::grant::Grant;
 use kernel::message::Mail;
@@ -36,6 +37,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         expect(kept, "nothing-acknowledged-is-lost", || format!("an event of {:?}", &owner[..4]))?;
     }
     let mut told = Told::default();
+    let mut events = Vec::new();
     let mut last: Option<(Owner, u64, BlobHash)> = None;
     for (place, row) in world.store.rows(Table::Event) {
         let owner = number(place);
@@ -49,6 +51,14 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         expect(event.verify(prev), "the-audit-verifies", at)?;
         last = Some((owner, seq, event.hash));
         told.hear(owner, &event)?;
+        events.push((owner, event));
+    }
+    let node = world.root().node;
+    for (number, event) in events {
+        let kept = kernel::audit::kept(&mut world.store, &FormulaId { number, node }, &event).unwrap();
+        expect(kept != Kept::Altered, "what-was-recorded-stays-as-it-was", || {
+            format!("event {}", event.seq)
+        })?;
     }
     told.compare(world, snapshot)
 }

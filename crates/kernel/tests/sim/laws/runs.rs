@@ -94,6 +94,8 @@ fn consent(run: &Run, journal: &[Step], owner: &Owner, permissions: &mut BTreeSe
     let mut prints: BTreeMap<u64, Fingerprint> = BTreeMap::new();
     let mut verdicts = BTreeMap::new();
     let (mut approved, mut begun, mut over) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    // What was approved once, also if it is in doubt since.
+    let (mut ever, mut doubted) = (BTreeSet::new(), BTreeSet::new());
     for (i, step) in journal.iter().enumerate() {
         expect(step.number == i as u64 + 1, "a-journal-is-dense", || {
             format!("{}#{}", run.number, step.number)
@@ -108,20 +110,28 @@ fn consent(run: &Run, journal: &[Step], owner: &Owner, permissions: &mut BTreeSe
             }
             Entry::Answered { proposal, approved: true, .. } => {
                 approved.insert(*proposal);
+                ever.insert(*proposal);
             }
             Entry::Begun { proposal, .. } => {
                 let may = match verdicts.get(proposal) {
+                    _ if doubted.contains(proposal) => approved.contains(proposal),
                     Some((Decision::Allow, _)) => true,
                     Some((Decision::Ask, Some(_))) => approved.contains(proposal),
                     // Permitted before: the same call was approved earlier, for the whole run.
                     Some((Decision::Ask, None)) => {
-                        approved.iter().any(|earlier| prints.get(earlier) == prints.get(proposal))
+                        ever.iter().any(|earlier| prints.get(earlier) == prints.get(proposal))
                     }
                     _ => false,
                 };
                 expect(may, "nothing-begins-without-a-yes", || at(proposal))?;
                 expect(begun.insert(*proposal), "an-effect-begins-once", || at(proposal))?;
                 expect(!over.contains(proposal), "an-effect-begins-once", || at(proposal))?;
+            }
+            Entry::Doubted { proposal, .. } => {
+                expect(begun.remove(proposal), "only-what-began-is-in-doubt", || at(proposal))?;
+                // It takes a new yes to begin again.
+                approved.remove(proposal);
+                doubted.insert(*proposal);
             }
             Entry::Completed { proposal, .. } => {
                 expect(over.insert(*proposal), "an-effect-completes-once", || at(proposal))?;
@@ -138,7 +148,7 @@ fn consent(run: &Run, journal: &[Step], owner: &Owner, permissions: &mut BTreeSe
         if run.open.get(proposal) == Some(&Phase::Approved) {
             permissions.remove(&(*owner, permission_key(*print, Some(at))));
         }
-        if !run.is_finished() && approved.contains(proposal) {
+        if !run.is_finished() && ever.contains(proposal) {
             permissions.remove(&(*owner, permission_key(*print, None)));
         }
     }

@@ -181,7 +181,18 @@ pub(super) fn answer(world: &mut World, actor: FormulaId) -> Law {
     let any = world.random.one_in(5);
     let message =
         letter(world, &actor, |mail, _| mail.envelope.kind == "approval" && (any || mail.needs_you));
+    let body = world.message(&actor, message).and_then(|id| world.formula(&id));
+    let in_doubt =
+        matches!(&body, Some(Formula::Message { message }) if matches!(message.body, Body::Doubt { .. }));
     let choice = match world.random.below(5) {
+        // Now and then the wrong kind of answer.
+        n if in_doubt != world.random.one_in(20) => {
+            if n < 3 {
+                Choice::Repeat
+            } else {
+                Choice::Happened
+            }
+        }
         0 | 1 => Choice::Approve { for_run: false },
         2 | 3 => Choice::Approve { for_run: true },
         _ => Choice::Deny { reason: text("not this") },

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use kernel::command::{Act, Advance, Binding, Judgement, Move, Reply, Start, Target};
-use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal, Verdict};
+use kernel::proposal::{Caller, Decision, Effect, Finding, Pin, Proposal, Verdict};
 use kernel::provenance::Provenance;
-use kernel::run::{CallSite, Completion, Phase, Run, Shape, State, Trouble, Usage};
-use kernel::{BlobHash, FormulaId, RunNumber, Value};
+use kernel::run::{CallSite, Completion, Entry, Phase, Run, Shape, State, Trouble, Usage};
+use kernel::{BlobHash, FormulaId, RunNumber, StepRef, Value};
 
 use crate::laws::{Broken, Law};
 use crate::world::World;
@@ -101,11 +101,19 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
     if let Some(proposal) = begun
         && world.random.one_in(3)
     {
+        if world.random.one_in(4) {
+            return Move::Doubt { proposal };
+        }
         return Move::Complete { proposal, completion: completion(world) };
     }
     if let Some(proposal) = approved
         && world.random.one_in(2)
     {
+        if world.random.one_in(4)
+            && let Some(judgement) = anew(world, actor, run, proposal)
+        {
+            return Move::Restate { proposal, judgement };
+        }
         return Move::Begin { proposal };
     }
     let any = steps.first().map_or(1, |(step, _)| *step);
@@ -141,6 +149,20 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
             Move::Finish { outcome: outcome(world, &grants) }
         }
     }
+}
+
+/// The call of an approved proposal, judged anew: what it depends on has changed, or has not.
+fn anew(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Judgement> {
+    let at = StepRef { run: run.number, step: proposal };
+    let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
+    let Entry::Proposed { site, proposal, .. } = step.entry else { return None };
+    let mut judgement = judgement(world, actor, run);
+    judgement.site = site;
+    judgement.proposal = *proposal;
+    let digest = BlobHash::of(world.random.pick(&["one", "two"]).as_bytes());
+    judgement.proposal.pins =
+        BTreeSet::from([Pin { kind: "file".to_owned(), name: "a.md".to_owned(), digest: Some(digest) }]);
+    Some(judgement)
 }
 
 fn completion(world: &mut World) -> Completion {

@@ -1,0 +1,158 @@
+//! Cards: what a person is shown before an answer, made from the stored bytes alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::message::Body;
+use kernel::proposal::{Finding, Pin, Proposal};
+use kernel::run::Entry;
+use kernel::{BlobHash, MessageNumber, StepRef, query, table};
+use passable::Untrusted;
+use worker::World as _;
+
+use super::desk::Desk;
+use super::world::Daemon;
+use super::{listing, why};
+use crate::exit::{Exit, Failure};
+use crate::show::card::{Card, CardEntry, Changed};
+use crate::show::difference;
+use crate::show::value;
+
+/// The card of a message.
+///
+/// # Errors
+/// When there is no such message, or it is no card.
+pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
+    let daemon = &desk.daemon;
+    let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
+    })?;
+    let (run, entries, in_doubt) = match letter.body() {
+        Some(Body::Approval { run, entries }) => (run, entries.as_slice(), false),
+        Some(Body::Doubt { run, entry }) => (run, std::slice::from_ref(entry), true),
+        _ => {
+            return Err(Failure::new(Exit::NotFound, format!("message {number} is not an approval"))
+                .help("see `almoner inbox`"));
+        }
+    };
+    let asking = listing::one(daemon, *run)?;
+    // What each entry proposes, and what the gates said of it.
+    let wanted: BTreeSet<u64> = entries.iter().map(|asked| asked.proposal.step).collect();
+    let (mut proposals, mut findings) = (BTreeMap::new(), BTreeMap::new());
+    let from = wanted.first().copied().unwrap_or(u64::MAX);
+    let mut before = BTreeMap::new();
+    listing::for_each_step(daemon, *run, from, |step| {
+        match step.entry {
+            Entry::Proposed { proposal, replaces, .. } if wanted.contains(&step.number) => {
+                before.extend(replaces.map(|replaced| (step.number, replaced)));
+                proposals.insert(step.number, proposal);
+            }
+            Entry::Judged { proposal, verdict, .. } if wanted.contains(&proposal) => {
+                findings.insert(proposal, verdict.findings);
+            }
+            _ => {}
+        }
+        findings.len() < wanted.len()
+    })?;
+    let shown = entries
+        .iter()
+        .enumerate()
+        .map(|(i, asked)| {
+            let at = asked.proposal;
+            let proposal = proposals.get(&at.step).ok_or_else(|| {
+                Failure::new(Exit::Failure, format!("{at} is not in the journal")).help("`almoner doctor`")
+            })?;
+            let found = findings.get(&at.step).cloned().unwrap_or_default();
+            let changed = match before.get(&at.step) {
+                Some(step) => changed(daemon, StepRef { step: *step, ..at }, proposal)?,
+                None => vec![],
+            };
+            let answer = letter.mail.answers.get(&i).cloned();
+            Ok(CardEntry { changed, ..entry(desk, at, proposal, found, answer)? })
+        })
+        .collect::<Result<_, Failure>>()?;
+    let read = asking.provenance.sources.iter().cloned().collect();
+    Ok(Card { number, run: *run, worker: asking.name, in_doubt, entries: shown, read })
+}
+
+fn entry(
+    desk: &Desk,
+    at: StepRef,
+    proposal: &Proposal,
+    findings: Vec<Finding>,
+    answer: Option<kernel::message::Answer>,
+) -> Result<CardEntry, Failure> {
+    let daemon = &desk.daemon;
+    let (grant, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
+    let names = parameter_names(&formula, &grant, proposal);
+    let arguments = proposal
+        .args
+        .iter()
+        .enumerate()
+        .filter(|(_, value)| !matches!(value, kernel::Value::Undefined))
+        .map(|(i, v)| {
+            let name = names.get(i).cloned().unwrap_or_else(|| format!("argument {}", i + 1));
+            (name, Untrusted::new(value::argument(v)))
+        })
+        .collect();
+    let replaces = proposal
+        .pins
+        .iter()
+        .find_map(|pin| pin.digest.map(|digest| format!("{}, {}", pin.name, digest.short())));
+    Ok(CardEntry {
+        step: at,
+        slot: proposal.slot.clone(),
+        target: why::target_words(&formula),
+        method: proposal.method.clone(),
+        effect: proposal.effect,
+        caller: proposal.caller,
+        arguments,
+        findings,
+        traces: proposal.traces.clone(),
+        changed: vec![],
+        replaces: replaces.filter(|_| proposal.method == "write"),
+        answer,
+    })
+}
+
+fn parameter_names(
+    formula: &kernel::formula::Formula,
+    grant: &kernel::grant::Grant,
+    proposal: &Proposal,
+) -> Vec<String> {
+    let Ok(capability) = caps::open(formula, grant) else { return vec![] };
+    capability
+        .interface()
+        .method(&proposal.method)
+        .map(|method| method.params.iter().map(|p| p.name.clone()).collect())
+        .unwrap_or_default()
+}
+
+/// What the proposal at `before` depended on that is not what this one depends on.
+fn changed(daemon: &Daemon, before: StepRef, now: &Proposal) -> Result<Vec<Changed>, Failure> {
+    let step = daemon.read(|txn| table::step(txn, &daemon.host.number, before))?;
+    let Some(Entry::Proposed { proposal: old, .. }) = step.map(|step| step.entry) else { return Ok(vec![]) };
+    let digest_in = |pins: &BTreeSet<Pin>, pin: &Pin| {
+        pins.iter()
+            .find(|other| (&other.kind, &other.name) == (&pin.kind, &pin.name))
+            .and_then(|pin| pin.digest)
+    };
+    let named: BTreeMap<(&String, &String), &Pin> =
+        old.pins.symmetric_difference(&now.pins).map(|pin| ((&pin.kind, &pin.name), pin)).collect();
+    Ok(named
+        .into_values()
+        .map(|pin| {
+            let (was, is) = (digest_in(&old.pins, pin), digest_in(&now.pins, pin));
+            let text = |hash: Option<BlobHash>| match hash {
+                // What is not there has no lines.
+                None => Some(String::new()),
+                Some(hash) => String::from_utf8(daemon.store.blobs().get(&hash).ok()?).ok(),
+            };
+            Changed {
+                what: format!("{} {}", pin.kind, pin.name),
+                was: was.map(|hash| hash.short()),
+                is: is.map(|hash| hash.short()),
+                lines: text(was).zip(text(is)).map(|(was, is)| Untrusted::new(difference::lines(&was, &is))),
+            }
+        })
+        .collect())
+}

@@ -1,0 +1,40 @@
+//! Events in words, for the audit.
+
+use kernel::event::Change;
+use passable::visible_line;
+
+/// What changed, in one line. What it quotes is made visible.
+pub fn words(change: &Change) -> String {
+    match change {
+        Change::Genesis { host } => format!("the store was made for host {}", host.short()),
+        Change::RunStarted { run, name, parent: None } => format!("{run} began: `{}`", visible_line(name)),
+        Change::RunStarted { run, name, parent: Some(parent) } => {
+            format!("{run} began for {parent}: `{}`", visible_line(name))
+        }
+        Change::Granted { number, slot, run, .. } => {
+            let whom = run.map_or_else(String::new, |run| format!(" to {run}"));
+            format!("grant {number} was given{whom} as `{}`", visible_line(slot))
+        }
+        Change::Revoked { number } => format!("grant {number} was revoked"),
+        Change::Named { name, id, .. } => format!("`{}` is the name of {}", visible_line(name), id.short()),
+        Change::Unnamed { name, .. } => format!("`{}` is no name any more", visible_line(name)),
+        Change::Settled { promise, ok } => {
+            format!("promise {} {}", promise.short(), if *ok { "has a value" } else { "was broken" })
+        }
+        Change::Dismissed { number } => format!("message {number} was dismissed"),
+        Change::Cancelled { id } => format!("{} was cancelled", id.short()),
+        Change::Step { run, step, entry, line, .. } => {
+            format!("{run}#{step} {} {}", visible_line(entry), line.visible_line())
+        }
+        Change::Message { number, kind, needs_you, .. } => {
+            let waits = if *needs_you { ", and waits for an answer" } else { "" };
+            format!("message {number} came: {}{waits}", visible_line(kind))
+        }
+        Change::Answered { number, needs_you } => {
+            format!("message {number} was answered{}", if *needs_you { " in part" } else { "" })
+        }
+        Change::RunFinished { run, ok } => {
+            format!("{run} ended {}", if *ok { "with a result" } else { "without a result" })
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The audit: what was recorded is shown, and whoever changes it is found out.
+
+use rusqlite::Connection;
+
+use crate::home::Home;
+
+/// A home in which a person has approved a write.
+fn lived_in() -> Home {
+    let home = Home::with_inbox();
+    let call = r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "text\n"}}"#;
+    home.write("calls.json", format!(r#"[{{"turns": [{{"calls": [{call}]}}, {{"text": "done"}}]}}]"#));
+    let run = [
+        "run",
+        "clerk.worker",
+        "-e",
+        "mail=mail",
+        "-e",
+        "out=out:rw",
+        "-e",
+        "outbox=outbox",
+        "-m",
+        "scripted:calls.json",
+    ];
+    home.almoner(&run).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    home
+}
+
+/// The line that can be kept elsewhere.
+fn end(home: &Home) -> String {
+    let said = home.almoner(&["audit", "verify", "--json"]).expect(0).json();
+    format!("{}:{}", said["end"]["seq"], said["end"]["hash"].as_str().unwrap())
+}
+
+/// Changes the store behind the daemon's back.
+fn change(home: &Home, sql: &str) {
+    home.almoner(&["stop"]).expect(0);
+    let db = Connection::open(home.root().join("state/store/almoner.sqlite")).unwrap();
+    assert!(db.execute(sql, []).unwrap() > 0, "{sql}");
+}
+
+#[test]
+fn what_has_happened_stands_in_order_and_is_whole() {
+    let home = lived_in();
+    let shown = home.almoner(&["audit", "-n", "100"]).expect(0).out;
+    for (before, after) in [("began: `clerk`", "proposed out.write"), ("message 1 was answered", "begun")] {
+        let (a, b) = (shown.find(before), shown.find(after));
+        assert!(a.is_some() && a < b, "{before}, {after}: {shown}");
+    }
+    let said = home.almoner(&["audit", "verify"]).expect(0).out;
+    assert!(said.contains("each follows the one before"), "{said}");
+    // What is kept elsewhere proves that nothing before it was changed, however much has come since.
+    let kept = end(&home);
+    home.almoner(&["mkdir", "notes"]).expect(0);
+    assert_ne!(end(&home), kept);
+    let said = home.almoner(&["audit", "verify", "--contains", &kept]).expect(0).out;
+    assert!(said.contains("nothing before it was changed"), "{said}");
+    let (seq, hash) = kept.split_once(':').unwrap();
+    let other = if hash.starts_with('0') { "1" } else { "0" };
+    for wrong in [format!("{seq}:{other}{}", &hash[1..]), format!("99999:{hash}")] {
+        home.almoner(&["audit", "verify", "--contains", &wrong]).expect(1);
+    }
+    home.almoner(&["audit", "verify", "--contains", "lots"]).expect(2);
+}
+
+#[test]
+fn whoever_changes_what_was_recorded_is_found_out() {
+    for (what, sql, says) in [
+        (
+            "a verdict",
+            "UPDATE journal SET body = CAST(replace(CAST(body AS TEXT), '\"decision\":\"ask\"', '\"decision\":\"allow\"') AS BLOB)
+             WHERE CAST(body AS TEXT) LIKE '%\"decision\":\"ask\"%'",
+            "is not what was recorded",
+        ),
+        (
+            "a step that is gone",
+            "DELETE FROM journal WHERE CAST(body AS TEXT) LIKE '%\"answered\"%'",
+            "is not what was recorded",
+        ),
+        (
+            "what a grant allows",
+            "UPDATE grants SET body = CAST(replace(CAST(body AS TEXT), '\"write\"', '\"erase\"') AS BLOB)
+             WHERE CAST(body AS TEXT) LIKE '%\"write\"%'",
+            "is not what was recorded",
+        ),
+        (
+            "an event",
+            "UPDATE event SET body = CAST(replace(CAST(body AS TEXT), 'clerk', 'clark') AS BLOB)
+             WHERE CAST(body AS TEXT) LIKE '%run_started%'",
+            "does not follow the one before",
+        ),
+        (
+            "an event that is gone",
+            "DELETE FROM event WHERE CAST(body AS TEXT) LIKE '%\"entry\":\"answered\"%'",
+            "does not follow the one before",
+        ),
+    ] {
+        let home = lived_in();
+        home.almoner(&["audit", "verify"]).expect(0);
+        change(&home, sql);
+        let said = home.almoner(&["audit", "verify"]).expect(1).err;
+        assert!(said.contains(says), "{what}: {said}");
+        let doctor = home.almoner(&["doctor"]).out;
+        assert!(doctor.contains("✗ audit chain"), "{what}: {doctor}");
+    }
+}

@@ -1,0 +1,145 @@
+//! What may have happened, and what has changed since it was approved: both are asked about, and settled once.
+
+use std::collections::BTreeSet;
+
+use kernel::begun::Begun;
+use kernel::command::{Choice, Fault, Judgement, Move, Reply};
+use kernel::message::Body;
+use kernel::proposal::{Decision, Pin};
+use kernel::run::{Completion, Entry, Phase};
+use kernel::txn::Table;
+use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, Value};
+
+use crate::world::{World, completion, done, text};
+
+const YES: Choice = Choice::Approve { for_run: false };
+
+/// A run with an effect that had begun, of which nobody knows whether it happened.
+fn in_doubt(w: &mut World) -> (RunNumber, u64, MessageNumber) {
+    let run = w.start();
+    let (step, _) = w.propose(run, "out", "write", Decision::Allow);
+    w.advance(run, vec![Move::Doubt { proposal: step }]);
+    (run, step, w.open_mail()[0])
+}
+
+fn reopen(w: &mut World, at: StepRef) -> Option<Begun> {
+    let host = w.host;
+    kernel::reopen(&mut w.store, &host, at).unwrap()
+}
+
+#[test]
+fn what_may_have_happened_begins_again_only_on_the_hosts_word_and_once() {
+    let mut w = World::new();
+    let (run, step, message) = in_doubt(&mut w);
+    let at = StepRef { run, step };
+    let host = w.host;
+    assert!(matches!(w.last_body(host), Body::Doubt { entry, .. } if entry.proposal == at));
+    assert_eq!(w.store.count(Table::Outbox), 1, "nothing but the run itself is at work");
+    assert!(reopen(&mut w, at).is_none(), "what is in doubt is not taken up by itself");
+    assert!(w.try_advance(run, vec![Move::Begin { proposal: step }]).is_err());
+    assert!(matches!(w.answer(message, Choice::Repeat), Reply::Answered { .. }));
+    assert_eq!(w.answer(message, Choice::Repeat), Reply::AlreadyAnswered { run });
+    assert_eq!(w.answer(message, Choice::Happened), Reply::AlreadyAnswered { run });
+    let begun = w.advance(run, vec![Move::Begin { proposal: step }]).begun;
+    assert!(begun.len() == 1 && !begun[0].reopened());
+    assert!(w.try_advance(run, vec![Move::Begin { proposal: step }]).is_err());
+    // Cut off again: it is in doubt again.
+    assert!(reopen(&mut w, at).is_some_and(|begun| begun.reopened()));
+    w.advance(run, vec![Move::Doubt { proposal: step }]);
+    let again = w.open_mail()[0];
+    assert_ne!(again, message);
+    w.answer(again, Choice::Happened);
+    assert!(matches!(completion(&w.journal(run), step), Some(Completion::Done { value: Value::Null, .. })));
+    assert!(w.try_advance(run, vec![Move::Complete { proposal: step, completion: done() }]).is_err());
+}
+
+#[test]
+fn a_yes_to_one_question_is_no_answer_to_another() {
+    let mut w = World::new();
+    let (_, _, doubt) = in_doubt(&mut w);
+    for choice in [YES, Choice::Approve { for_run: true }, Choice::Deny { reason: text("no") }] {
+        assert!(matches!(w.answer_some(doubt, None, choice), Err(Fault::WrongKind { .. })));
+    }
+    let run = w.start();
+    w.propose(run, "out", "write", Decision::Ask);
+    let approval = *w.open_mail().last().unwrap();
+    for choice in [Choice::Happened, Choice::Repeat] {
+        assert!(matches!(w.answer_some(approval, None, choice), Err(Fault::WrongKind { .. })));
+    }
+    assert_eq!(w.open_mail().len(), 2, "both still wait");
+}
+
+#[test]
+fn only_what_has_begun_can_be_in_doubt() {
+    let mut w = World::new();
+    let run = w.start();
+    let (asked, _) = w.propose(run, "out", "write", Decision::Ask);
+    let (refused, _) = w.propose(run, "out", "write", Decision::Deny);
+    for proposal in [asked, refused, 99] {
+        let tried = w.try_advance(run, vec![Move::Doubt { proposal }]);
+        assert!(matches!(tried, Err(Fault::OutOfOrder { .. })), "{proposal}");
+    }
+}
+
+/// A judgement of the same call, with a file as it is now.
+fn with_file(mut judgement: Judgement, digest: Option<BlobHash>) -> Judgement {
+    judgement.proposal.pins =
+        BTreeSet::from([Pin { kind: "file".to_owned(), name: "a.md".to_owned(), digest }]);
+    judgement
+}
+
+#[test]
+fn an_approval_is_spent_without_effect_when_what_it_was_given_for_has_changed() {
+    let mut w = World::new();
+    let run = w.start();
+    let (old, new) = (BlobHash::of(b"old"), BlobHash::of(b"new"));
+    let judged = with_file(w.judgement(run, "out", "write", Decision::Ask), Some(old));
+    w.advance(run, vec![Move::Propose { proposals: vec![judged.clone()] }]);
+    let step = *w.run(run).open.keys().next().unwrap();
+    let message = w.open_mail()[0];
+    // Even a yes for the whole run was a yes to the file as it was.
+    w.answer(message, Choice::Approve { for_run: true });
+    // Whatever the gates say of it now, it is asked about.
+    let mut judgement = with_file(judged, Some(new));
+    judgement.verdict.decision = Decision::Allow;
+    let outcome = w.advance(run, vec![Move::Restate { proposal: step, judgement: judgement.clone() }]);
+    assert!(outcome.begun.is_empty());
+    let Some(Completion::Refused(findings)) = completion(&w.journal(run), step) else { panic!("refused") };
+    assert_eq!(findings[0].rule, "approval/stale");
+    let words = format!("file `a.md`: {} then, {} now", old.short(), new.short());
+    assert!(findings[0].message.ends_with(&words), "{}", findings[0].message);
+    let again = w.open_mail();
+    assert!(again.len() == 1 && again[0] != message, "there is a new card");
+    let (anew, phase) = w.run(run).open.into_iter().next().unwrap();
+    assert_eq!(phase, Phase::Asked { message: again[0] });
+    let replaces = w.journal(run).into_iter().find_map(|s| match s.entry {
+        Entry::Proposed { replaces, .. } if s.number == anew => replaces,
+        _ => None,
+    });
+    assert_eq!(replaces, Some(step));
+    assert!(w.try_advance(run, vec![Move::Begin { proposal: step }]).is_err(), "the old yes is gone");
+    assert!(w.try_advance(run, vec![Move::Begin { proposal: anew }]).is_err(), "and is none to the new card");
+    w.answer(again[0], YES);
+    assert_eq!(w.advance(run, vec![Move::Begin { proposal: anew }]).begun.len(), 1);
+}
+
+#[test]
+fn nothing_but_what_a_call_depends_on_can_be_stated_anew() {
+    let mut w = World::new();
+    let run = w.start();
+    let judged = with_file(w.judgement(run, "out", "write", Decision::Ask), None);
+    w.advance(run, vec![Move::Propose { proposals: vec![judged.clone()] }]);
+    let step = *w.run(run).open.keys().next().unwrap();
+    let now = with_file(judged.clone(), Some(BlobHash::of(b"new")));
+    let restate =
+        |judgement: &Judgement| vec![Move::Restate { proposal: step, judgement: judgement.clone() }];
+    assert!(w.try_advance(run, restate(&now)).is_err(), "nobody has approved it yet");
+    let message = w.open_mail()[0];
+    w.answer(message, YES);
+    let mut other = now.clone();
+    other.proposal.args[1] = Value::string("other text");
+    for wrong in [judged, other] {
+        assert!(matches!(w.try_advance(run, restate(&wrong)), Err(Fault::OutOfOrder { .. })));
+    }
+    w.advance(run, restate(&now));
+}
