@@ -167,8 +167,12 @@ impl Journal {
                 };
                 self.turn.push((None, call, Some(true)));
             }
-            Entry::Proposed { site, proposal, fingerprint, .. } => {
-                sums.stats.calls.proposed += 1;
+            Entry::Proposed { site, proposal, fingerprint, replaces } => {
+                // A call about which a person is asked anew is the same call of the model.
+                let before =
+                    replaces.and_then(|old| self.turn.iter().position(|(at, _, _)| *at == Some(old)));
+                before.map(|at| self.turn.swap_remove(at));
+                sums.stats.calls.proposed += u64::from(replaces.is_none());
                 match site {
                     CallSite::Turn { .. } => {
                         let call = Call::Method {
@@ -196,6 +200,9 @@ impl Journal {
                         sums.rules(&verdict.findings, |(_, denied)| *denied += 1);
                     }
                 }
+            }
+            Entry::Doubted { proposal, .. } => {
+                self.asked.insert(*proposal, step.at_ms);
             }
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(asked) = self.asked.remove(proposal) {
@@ -328,7 +335,7 @@ mod tests {
                             provenance: Default::default(),
                             traces: vec![],
                         });
-                        let proposed = add(Entry::Proposed { site, proposal, fingerprint });
+                        let proposed = add(Entry::Proposed { site, proposal, fingerprint, replaces: None });
                         let completion = match refused {
                             true => Completion::Refused(vec![finding]),
                             false => Completion::Done {
