@@ -17,6 +17,7 @@ mod bytes;
 mod closing;
 mod crash;
 mod crash_asked;
+mod doubt;
 mod endo;
 mod findings;
 mod gateway;

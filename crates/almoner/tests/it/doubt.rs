@@ -1,0 +1,70 @@
+//! What a crash cut off and nobody can look up: a person says whether it happened, and only that person's word repeats it.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::home::Home;
+
+/// Writes a line, and then takes its time, but only the first time.
+const SLOW: &str = "echo line >> log; [ $(wc -l < log) -gt 1 ] || sleep 120";
+
+/// A home in which the daemon was killed while a program that somebody had approved was at work.
+fn cut_off() -> Home {
+    let home = Home::new();
+    home.write("w.worker", "---\nslots:\n  tools: program\n---\nUse the tools.\n");
+    let call = json!({ "name": "tools_run", "arguments": { "argv": ["sh", "-c", SLOW] } });
+    home.write("calls.json", json!([{ "turns": [{ "calls": [call] }, { "text": "done" }] }]).to_string());
+    std::fs::create_dir_all(home.path("in")).unwrap();
+    let endow = "tools=program:sh?dir=in:rw&exec=yes";
+    home.almoner(&["run", "w.worker", "-e", endow, "-m", "scripted:calls.json"]).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    let begun = Instant::now();
+    while !home.path("in/log").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the program never began: {}", home.trace("r1"));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
+    kill_process(Pid::from_raw(daemon.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+    home
+}
+
+fn lines(home: &Home) -> usize {
+    home.read("in/log").lines().count()
+}
+
+#[test]
+fn what_a_crash_cut_off_is_asked_about_and_done_again_only_on_that_word() {
+    let home = cut_off();
+    let said = home.almoner(&["resume"]).expect(7);
+    assert!(said.err.contains("message 3"), "{said:?}");
+    let card = home.almoner(&["inbox", "3"]).expect(0);
+    assert!(card.out.contains("asks whether this happened") && card.out.contains("sleep 120"), "{card:?}");
+    assert_eq!(lines(&home), 1);
+    // Neither a yes, a no nor another crash is an answer to that.
+    for wrong in [&["approve", "3"][..], &["deny", "3", "-r", "no"], &["dismiss", "3"]] {
+        let said = home.almoner(wrong);
+        assert!(said.code != 0, "{wrong:?}: {said:?}");
+    }
+    home.almoner(&["stop"]).expect(0);
+    home.almoner(&["resume", "--on-ask", "deny"]).expect(7);
+    assert_eq!(lines(&home), 1);
+    home.almoner(&["happened", "3", "no"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(lines(&home), 2, "once more, and no oftener");
+    let again = home.almoner(&["happened", "3", "no"]).expect(0).out;
+    assert!(again.contains("answered before; nothing changed"), "{again}");
+    assert_eq!(lines(&home), 2);
+}
+
+#[test]
+fn what_happened_is_not_done_again() {
+    let home = cut_off();
+    home.almoner(&["resume"]).expect(7);
+    home.almoner(&["happened", "1", "yes"]).expect(8);
+    home.almoner(&["happened", "3", "yes"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(lines(&home), 1);
+    home.almoner(&["audit", "verify"]).expect(0);
+}
