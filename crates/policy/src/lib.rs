@@ -13,7 +13,6 @@ pub mod gates;
 pub mod judge;
 pub mod rules;
 pub mod ruling;
-#[cfg(test)]
 mod table;
 pub mod trace;
 
