@@ -17,7 +17,6 @@ pub mod protected;
 pub mod rules;
 pub mod ruling;
 pub mod secrets;
-#[cfg(test)]
 mod table;
 pub mod trace;
 

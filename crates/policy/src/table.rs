@@ -2,6 +2,7 @@
 //! reference that is written down here and knows nothing of the code.
 //!
 //! What a permission adds is decided where permissions are: the kernel has a table of its own, over decisions.
+#![cfg(test)]
 
 use std::borrow::Cow;
 

@@ -116,7 +116,7 @@ impl Driver<'_> {
         for &proposal in approved {
             let call = self.fold.calls.get(&proposal).filter(|call| !call.proposal.pins.is_empty());
             moves.push(match call.map(|call| self.anew(&bench, call)).transpose()?.flatten() {
-                Some(judgement) => Move::Restate { proposal, judgement },
+                Some(judgement) => Move::Restate { proposal, judgement: Box::new(judgement) },
                 None => Move::Begin { proposal },
             });
         }

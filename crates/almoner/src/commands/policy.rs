@@ -1,6 +1,6 @@
 //! `almoner policy`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use operator::{Call, Policies, Problem, Whose};
 use passable::visible_line;
@@ -123,7 +123,7 @@ fn check(file: &Path, whose: Whose) -> Ended {
     Ok(Exit::Ok)
 }
 
-fn test(file: &PathBuf, words: &[String]) -> Ended {
+fn test(file: &Path, words: &[String]) -> Ended {
     let vocabulary = policy_file::vocabulary()?;
     // The shell has taken the quotes away; what had any needs them again.
     let quoted = words.iter().map(|word| match word.split_once('=') {

@@ -327,7 +327,9 @@ mod tests {
             Ok::<_, kernel::command::Fault>(())
         };
         store.write(all).unwrap();
-        Daemon::new(store, host, model::Opener::new(|_| None, dir), std::sync::mpsc::channel().0)
+        let opener = model::Opener::new(|_| None, dir);
+        let policies = crate::daemon::policies::PolicyDesk::new(dir);
+        Daemon::new(store, host, opener, policies, std::sync::mpsc::channel().0)
     }
 
     #[test]

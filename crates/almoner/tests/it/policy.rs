@@ -147,7 +147,7 @@ fn a_projects_file_forbids_and_permits_nothing_and_stays_as_it_was_for_the_run()
     );
     run(&home, 7);
     std::fs::remove_file(home.path("policy.cedar")).unwrap();
-    home.almoner(&["approve"]).expect(0);
+    home.almoner(&["approve", "3"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert!(trace(&home).contains("operator/policy-1"), "{}", trace(&home));
     assert_eq!(std::fs::read_dir(home.path("outbox")).map_or(0, Iterator::count), 0);

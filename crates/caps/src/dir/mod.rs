@@ -20,6 +20,7 @@ use passable::visible_line;
 use policy::{Facts, Overwrite, PathFact};
 
 use crate::path::{self, Plain, Purpose};
+use crate::walk;
 use crate::{Capability, OpenError, Probe, foreign, open_directory};
 
 pub(crate) use interface::interface;
@@ -78,7 +79,15 @@ impl DirCapability {
         match call {
             Call::List { path } => {
                 let place = path.as_ref().map_or_else(String::new, |path| format!("{}/ in ", shown(path)));
-                Facts { line: format!("lists {place}`{slot}`"), ..Facts::default() }
+                let at = path.as_ref().map_or("", Plain::as_str);
+                let found = walk::look(&self.root, at).ok().map(|found| found.resolved);
+                let listed = PathFact {
+                    argument: "path".to_owned(),
+                    path: at.to_owned(),
+                    leads_to: found.filter(|resolved| !at.is_empty() && resolved != at),
+                    bytes: None,
+                };
+                Facts { line: format!("lists {place}`{slot}`"), paths: vec![listed], ..Facts::default() }
             }
             Call::Read { path } => {
                 let mut facts =

@@ -233,7 +233,7 @@ pub enum Move {
         /// The step that proposed it.
         proposal: u64,
         /// The same call, judged on what is there now.
-        judgement: Judgement,
+        judgement: Box<Judgement>,
     },
     /// A begun call may or may not have happened before a crash: the host is asked.
     Doubt {

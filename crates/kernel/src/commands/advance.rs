@@ -36,7 +36,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             }
             Move::Propose { proposals } => propose::propose(state, &mut run, proposals)?,
             Move::Begin { proposal } => begin::begin_approved(state, &mut run, proposal)?,
-            Move::Restate { proposal, judgement } => propose::restate(state, &mut run, proposal, judgement)?,
+            Move::Restate { proposal, judgement } => propose::restate(state, &mut run, proposal, *judgement)?,
             Move::Doubt { proposal } => doubt(state, &mut run, proposal)?,
             Move::Complete { proposal, completion } => {
                 complete(state, &mut run, proposal, completion)?;

@@ -112,7 +112,7 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
         if world.random.one_in(4)
             && let Some(judgement) = anew(world, actor, run, proposal)
         {
-            return Move::Restate { proposal, judgement };
+            return Move::Restate { proposal, judgement: Box::new(judgement) };
         }
         return Move::Begin { proposal };
     }
