@@ -111,3 +111,39 @@ fn spaced(value: &Value) -> String {
         scalar => scalar.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_is_data_in_the_place_of_its_call() {
+        let found = r#"{"refused":[{"rule":"path/parent","message":"no","at":"path"}]}"#;
+        let call =
+            |id: &str| Call { id: id.to_owned(), name: "read".to_owned(), arguments: json!({"path": id}) };
+        let result = |id: &str, content: &str, is_error| Message::ToolResult {
+            id: id.to_owned(),
+            name: "read".to_owned(),
+            content: content.to_owned(),
+            is_error,
+        };
+        let request = Request {
+            messages: vec![
+                Message::user("go"),
+                Message::Assistant { text: String::new(), calls: vec![call("a"), call("b"), call("c")] },
+                result("a", "text", false),
+                result("b", found, true),
+                result("c", "no", true),
+            ],
+            ..Request::default()
+        };
+        let turns = turns(&request);
+        let (role, said) = turns.last().cloned().unwrap_or_default();
+        let results: Vec<&str> = said
+            .split("<tool_response>\n")
+            .skip(1)
+            .filter_map(|part| part.split("\n</tool_response>").next())
+            .collect();
+        assert_eq!((role, results), ("user", vec!["text", found, "error: no"]));
+    }
+}
