@@ -115,6 +115,20 @@ test('gateway: what makes no sense ends that connection alone', async () => {
   good.close();
 });
 
+test('gateway: why a connection ends is heard, whatever else was said before', async () => {
+  for (let round = 0; round < 15; round += 1) {
+    await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const page = await open();
+        // The first ends it, and the others come too late.
+        ['null', '{}', '[1]'].forEach(text => page.socket.send(encoder.encode(text)));
+        await page.closed;
+        equal(page.said.at(-1)?.type, 'CTP_DISCONNECT', `round ${round}`);
+      }),
+    );
+  }
+});
+
 /** What is answered to a request that is written by hand. */
 const ask = headers =>
   new Promise((resolve, reject) => {
