@@ -115,19 +115,6 @@ test('gateway: what makes no sense ends that connection alone', async () => {
   good.close();
 });
 
-test('gateway: why a connection ends is heard, whatever else was said before', async () => {
-  for (let round = 0; round < 15; round += 1) {
-    await Promise.all(
-      Array.from({ length: 4 }, async () => {
-        const page = await open();
-        page.socket.send(encoder.encode('null'));
-        await page.closed;
-        equal(page.said.at(-1)?.type, 'CTP_DISCONNECT', `round ${round}`);
-      }),
-    );
-  }
-});
-
 /** What is answered to a request that is written by hand. */
 const ask = headers =>
   new Promise((resolve, reject) => {
