@@ -39,7 +39,10 @@ pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Link) {
         decoder: Decoder::new(LONGEST),
         stuck: false,
     };
-    let code = match pump.serve() {
+    let served = pump.serve();
+    // Whatever came in between: what the daemon has said is told, above all why it ends the connection.
+    let _ = pump.hear_daemon();
+    let code = match served {
         Ok(()) => CloseCode::Normal,
         Err(Error::Capacity(_)) => CloseCode::Size,
         Err(Error::Protocol(_) | Error::Utf8(_)) => CloseCode::Protocol,
