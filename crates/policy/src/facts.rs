@@ -1,7 +1,7 @@
 //! What a proposal is judged on.
 
+use core::net::IpAddr;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 use kernel::Interface;
 use kernel::grant::Grant;
