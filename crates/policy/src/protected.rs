@@ -136,7 +136,7 @@ pub fn protected(path: &str) -> Option<Why> {
             end.checked_sub(row.len())
                 .is_some_and(|start| parts[start..end].iter().zip(*row).all(|(part, row)| row.fits(part)))
         });
-        if matches && !(is_sample && !below) {
+        if matches && (*below || !is_sample) {
             match why {
                 Keys => return Some(Keys),
                 Obeyed => found = Some(Obeyed),

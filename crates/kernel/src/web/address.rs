@@ -1,6 +1,6 @@
 //! Which addresses belong to everybody, and which to this machine or its neighbours.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Where an address leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

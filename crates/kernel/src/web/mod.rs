@@ -7,8 +7,8 @@ mod address;
 mod origin;
 mod path;
 
+use core::net::IpAddr;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 

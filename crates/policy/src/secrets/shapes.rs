@@ -122,7 +122,7 @@ pub const SHAPES: &[Shape] = &[
     some("a webhook secret of Stripe", "whsec_", Base64, 24, MANY),
     some("a token of npm", "npm_", Alnum, 36, 36),
     some("a token of PyPI", "pypi-AgEI", Word, 50, MANY),
-    some("a token of crates.io", "cio", Alnum, 32, 32),
+    some("a token of Rust's registry", "cio", Alnum, 32, 32),
     some("a key of RubyGems", "rubygems_", Hex, 48, 48),
     some("a token of Docker", "dckr_pat_", Word, 27, MANY),
     some("a token of Hugging Face", "hf_", Alnum, 34, 34),

@@ -149,7 +149,7 @@ pub enum SlotKind {
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 5] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 6] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
