@@ -2,10 +2,7 @@
 
 use core::net::IpAddr;
 use std::collections::BTreeSet;
-<<<<<<< HEAD
 use core::net::IpAddr;
-=======
->>>>>>> wc
 
 use kernel::proposal::Finding;
 use kernel::web::{Host, Place, Reach, reach};
