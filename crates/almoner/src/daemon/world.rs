@@ -374,7 +374,7 @@ impl World for Daemon {
     fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble> {
         Ok(match self.policies.of(run, &|hash| self.blob(hash))? {
             None => Arc::clone(&self.rules),
-            operator => Arc::new(Rules { operator, ..Rules::clone(&self.rules) }),
+            Some(operator) => Arc::new(Rules::clone(&self.rules).with_operator(operator)),
         })
     }
 
