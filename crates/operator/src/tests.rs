@@ -322,9 +322,8 @@ fn mistakes_are_found_with_their_places() {
         (format!("@must_allow(\"dir.read\") forbid{any};"), Some(1), "it is forbidden by"),
         (format!("@must_deny(\"dir.read\") permit{any};"), Some(1), "it is permitted by"),
         (
-            format!(
-                "\n@must_deny(\"dir.read\")\nforbid(principal, action == Action::\"dir.write\", resource);"
-            ),
+            "\n@must_deny(\"dir.read\")\nforbid(principal, action == Action::\"dir.write\", resource);"
+                .to_owned(),
             Some(2),
             "no policy speaks",
         ),

@@ -1,6 +1,5 @@
 //! What may be reached: the rule of the gate, which is kept again when a connection is made.
 
-use core::net::IpAddr;
 use std::collections::BTreeSet;
 use core::net::IpAddr;
 

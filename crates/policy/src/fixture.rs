@@ -135,7 +135,7 @@ impl Call {
 
     /// The same where an operator has a say.
     pub(crate) fn under(mut self, operator: Fixed) -> Call {
-        self.rules = Arc::new(Rules { operator: Some(Arc::new(operator)), ..Rules::default() });
+        self.rules = Arc::new(Rules::default().with_operator(Arc::new(operator)));
         self
     }
 

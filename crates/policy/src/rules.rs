@@ -18,6 +18,15 @@ pub struct Rules {
     pub operator: Option<Arc<dyn Operator>>,
 }
 
+impl Rules {
+    /// The same with policies of the operator.
+    #[must_use]
+    pub fn with_operator(mut self, operator: Arc<dyn Operator>) -> Rules {
+        self.operator = Some(operator);
+        self
+    }
+}
+
 /// Policies that the operator of this installation has written, whatever they are written in.
 ///
 /// An opinion is a function of the context alone, so that the same proposal under the same policies always gets the

@@ -183,10 +183,9 @@ fn policy(place: &Place) -> Check {
         Ok(Some((policies, _))) => (
             true,
             format!(
-                "{}: {} policies, {} examples",
+                "{}: {}",
                 file.display(),
-                policies.policies().len(),
-                policies.examples()
+                super::policy::counted(policies.policies().len(), policies.examples())
             ),
         ),
         Err(problems) => (false, problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),

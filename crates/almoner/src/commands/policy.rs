@@ -83,10 +83,13 @@ fn list(policies: &[PolicyRow], examples: usize) -> String {
         text += format!("  {verb:<8} {:<24} {reason}", policy.name).trim_end();
         text.push('\n');
     }
-    let counted =
-        |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-    let policies = counted(policies.len(), "policy", "policies");
-    text + &format!("{policies}, {} as they must be\n", counted(examples, "example", "examples"))
+    text + &format!("{} as they must be\n", counted(policies.len(), examples))
+}
+
+/// How many there are, in words.
+pub fn counted(policies: usize, examples: usize) -> String {
+    let of = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+    format!("{}, {}", of(policies, "policy", "policies"), of(examples, "example", "examples"))
 }
 
 fn load(file: &Path, whose: Whose) -> Result<Policies, Failure> {

@@ -416,7 +416,7 @@ impl World for Daemon {
         let rules = self.shared.rules();
         Ok(match self.policies.of(run, &|hash| self.blob(hash))? {
             None => rules,
-            operator => Arc::new(Rules { operator, ..Rules::clone(&rules) }),
+            Some(operator) => Arc::new(Rules::clone(&rules).with_operator(operator)),
         })
     }
 
