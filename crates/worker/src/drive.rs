@@ -146,7 +146,7 @@ impl Driver<'_> {
             Settled::Completed(completion) => Ok(completion),
             Settled::Unknown => Err(trouble(
                 "effect/unknown",
-                format!("{} ({}) may or may not have happened before a crash", begun.step(), call_of(begun)),
+                format!("{} may or may not have happened before a crash", begun.step()),
                 "look at what it was to change, then `almoner resume`",
             )),
         }
@@ -500,13 +500,4 @@ const MENDABLE: [&str; 2] = ["file/full", "file/read-only"];
 
 fn read_back(json: &Json) -> Result<Value, Trouble> {
     Value::from_json(json).map_err(|e| internal(format!("a result cannot be a value: {e}")))
-}
-
-/// A call that was begun, in one line: what may have happened.
-fn call_of(begun: &Begun) -> String {
-    const LONGEST: usize = 300;
-    let proposal = begun.proposal();
-    let args: Vec<String> = proposal.args.iter().map(|arg| arg.to_json().to_string()).collect();
-    let line: String = args.join(", ").chars().take(LONGEST).collect();
-    passable::visible_line(&format!("{}.{}: {line}", proposal.slot, proposal.method)).into_owned()
 }
