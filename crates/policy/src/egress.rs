@@ -1,7 +1,7 @@
 //! What may be reached: the rule of the gate, which is kept again when a connection is made.
 
-use std::collections::BTreeSet;
 use core::net::IpAddr;
+use std::collections::BTreeSet;
 
 use kernel::proposal::Finding;
 use kernel::web::{Host, Place, Reach, reach};

@@ -60,7 +60,8 @@ pub(super) fn parse(text: &str) -> Result<ProgramFill, Failure> {
             "net" => fill.network = yes()?,
             "exec" => fill.starts_others = yes()?,
             "time" => {
-                let ms = worker::definition::parse_duration_ms(value).filter(|ms| (1..=86_400_000).contains(ms));
+                let ms =
+                    worker::definition::parse_duration_ms(value).filter(|ms| (1..=86_400_000).contains(ms));
                 fill.wall_ms =
                     Some(ms.ok_or_else(|| wrong("`time` is written like `90s`, at most a day".to_owned()))?);
             }

@@ -102,7 +102,8 @@ fn an_approval_is_spent_without_effect_when_what_it_was_given_for_has_changed() 
     // Whatever the gates say of it now, it is asked about.
     let mut judgement = with_file(judged, Some(new));
     judgement.verdict.decision = Decision::Allow;
-    let outcome = w.advance(run, vec![Move::Restate { proposal: step, judgement: Box::new(judgement.clone()) }]);
+    let outcome =
+        w.advance(run, vec![Move::Restate { proposal: step, judgement: Box::new(judgement.clone()) }]);
     assert!(outcome.begun.is_empty());
     let Some(Completion::Refused(findings)) = completion(&w.journal(run), step) else { panic!("refused") };
     assert_eq!(findings[0].rule, "approval/stale");
@@ -131,8 +132,9 @@ fn nothing_but_what_a_call_depends_on_can_be_stated_anew() {
     w.advance(run, vec![Move::Propose { proposals: vec![judged.clone()] }]);
     let step = *w.run(run).open.keys().next().unwrap();
     let now = with_file(judged.clone(), Some(BlobHash::of(b"new")));
-    let restate =
-        |judgement: &Judgement| vec![Move::Restate { proposal: step, judgement: Box::new(judgement.clone()) }];
+    let restate = |judgement: &Judgement| {
+        vec![Move::Restate { proposal: step, judgement: Box::new(judgement.clone()) }]
+    };
     assert!(w.try_advance(run, restate(&now)).is_err(), "nobody has approved it yet");
     let message = w.open_mail()[0];
     w.answer(message, YES);
