@@ -74,13 +74,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 
 /// Follows `use std::{…}` over lines.
 #[derive(Default)]
-struct Group {
+pub(super) struct Group {
     depth: usize,
 }
 
 impl Group {
     /// The part of the line that lies directly within the braces of `std::{…}`.
-    fn take(&mut self, line: &str) -> String {
+    pub(super) fn take(&mut self, line: &str) -> String {
         let mut inside = String::new();
         let mut rest = line;
         if self.depth == 0 {

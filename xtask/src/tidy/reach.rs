@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::Problem;
+use super::purity::Group;
 use super::source::has_word;
 use super::tree::Tree;
 
@@ -41,8 +42,8 @@ const WORDS: &[(Part, &[&str])] = &[
     (
         Processes,
         &[
-            "process::Command",
-            "process::Child",
+            "std::process",
+            "Command::new",
             "process::exit",
             "process::abort",
             "rustix::process",
@@ -56,6 +57,7 @@ const WORDS: &[(Part, &[&str])] = &[
 #[rustfmt::skip]
 const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/cli/input.rs", &[Files], "reads the documents that a command names"),
+    ("crates/almoner/src/cli/programs.rs", &[Files], "finds the programs that a person names"),
     ("crates/almoner/src/commands/daemon.rs", &[Files, Clocks], "says how the daemon is, and waits until it has ended"),
     ("crates/almoner/src/commands/demo/bare_loop.rs", &[Files], "shows what a loop without a membrane does to a folder"),
     ("crates/almoner/src/commands/demo/folder.rs", &[Files], "makes the demo's folder"),
@@ -64,12 +66,15 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/commands/demo/mod.rs", &[Files], "makes the demo's home"),
     ("crates/almoner/src/commands/doctor.rs", &[Files], "looks whether there is room"),
     ("crates/almoner/src/commands/models.rs", &[Files], "looks whether there is room for weights"),
+    ("crates/almoner/src/commands/waiting.rs", &[Network, Processes], "asks a daemon that listens already how much waits"),
     ("crates/almoner/src/commands/why.rs", &[Files], "finds the file that a person names"),
     ("crates/almoner/src/control/client.rs", &[Files, Network, Processes, Clocks], "finds the daemon, or starts it"),
     ("crates/almoner/src/daemon/endo/gateway/admission.rs", &[Network], "reads what a client says before it is let in"),
+    ("crates/almoner/src/daemon/endo/gateway/deadline.rs", &[Network, Clocks], "gives a handshake only so long"),
     ("crates/almoner/src/daemon/endo/gateway/entrance.rs", &[Clocks], "counts who is turned away"),
     ("crates/almoner/src/daemon/endo/gateway/mod.rs", &[Network], "listens on this machine's own address"),
     ("crates/almoner/src/daemon/endo/gateway/pump.rs", &[Network], "carries frames between a client and a session"),
+    ("crates/almoner/src/daemon/endo/gather.rs", &[Clocks], "gives a client's tree only so long"),
     ("crates/almoner/src/daemon/endo/home.rs", &[Clocks], "tells clients when things happened"),
     ("crates/almoner/src/daemon/endo/link.rs", &[Network, Clocks], "serves one client of Endo's"),
     ("crates/almoner/src/daemon/endo/mod.rs", &[Files, Network, Processes], "owns the socket of Endo's clients"),
@@ -79,41 +84,58 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/daemon/main_loop.rs", &[Files, Network, Processes, Clocks], "the daemon's main: opens, listens, ends"),
     ("crates/almoner/src/daemon/mounts.rs", &[Files], "looks at the directories that a person names"),
     ("crates/almoner/src/daemon/news.rs", &[Clocks], "lets followers wait only so long"),
+    ("crates/almoner/src/daemon/notify.rs", &[Processes, Clocks], "starts the command that the user has set, and ends it"),
     ("crates/almoner/src/daemon/passes.rs", &[Clocks], "tokens of the gateway end"),
-    ("crates/almoner/src/daemon/request.rs", &[Clocks], "tokens of the gateway begin"),
+    ("crates/almoner/src/daemon/request.rs", &[Processes, Clocks], "tokens of the gateway begin"),
     ("crates/almoner/src/daemon/scratch.rs", &[Files], "keeps the daemon's own directories"),
-    ("crates/almoner/src/daemon/secrets.rs", &[Files], "keeps the key under which secrets are sealed"),
     ("crates/almoner/src/daemon/serve.rs", &[Files, Network, Processes], "owns the control socket, and looks who calls"),
     ("crates/almoner/src/daemon/start_run.rs", &[Files], "reads the documents and makes the directories that a person names"),
     ("crates/almoner/src/daemon/sweeper.rs", &[Clocks], "sweeps in small steps"),
+    ("crates/almoner/src/daemon/vault.rs", &[Files, Processes], "takes the vault's file up, and keeps its memory to itself"),
     ("crates/almoner/src/daemon/why.rs", &[Files], "finds the file that a person names"),
     ("crates/almoner/src/daemon/world.rs", &[Clocks], "reads the clock for everything below"),
+    ("crates/almoner/src/main.rs", &[Processes], "ends with the exit code that says how it went"),
     ("crates/almoner/src/place.rs", &[Files, Processes], "makes the user's directories, and looks whose they are"),
     ("crates/almoner/src/policy_file.rs", &[Files], "reads policy files"),
+    ("crates/almoner/src/settings/mod.rs", &[Files, Processes, Clocks], "reads settings, and looks whose they are"),
     ("crates/caps/src/dir/list.rs", &[Files], "the directory capability"),
     ("crates/caps/src/dir/mod.rs", &[Files], "the directory capability"),
     ("crates/caps/src/dir/read.rs", &[Files], "the directory capability"),
     ("crates/caps/src/dir/write.rs", &[Files], "the directory capability"),
+    ("crates/caps/src/http/edge.rs", &[Network, Clocks], "the web: one connection to an address that was looked at"),
+    ("crates/caps/src/http/outside.rs", &[Network], "the web: looks names up"),
     ("crates/caps/src/lib.rs", &[Files], "opens what a grant leads to"),
-    ("crates/caps/src/mount/change.rs", &[Files], "directories of Endo's clients"),
+    ("crates/caps/src/mount/change.rs", &[Files, Processes], "directories of Endo's clients"),
     ("crates/caps/src/mount/look.rs", &[Files], "directories of Endo's clients"),
     ("crates/caps/src/mount/mod.rs", &[Files], "directories of Endo's clients"),
     ("crates/caps/src/outbox/mod.rs", &[Files], "the mail spool"),
     ("crates/caps/src/place.rs", &[Files], "puts a file into its place in one stroke"),
+    ("crates/caps/src/program/endow.rs", &[Files], "looks at the programs that a person names"),
+    ("crates/caps/src/program/mod.rs", &[Files], "looks at programs again, and makes a directory for each call"),
     ("crates/caps/src/walk.rs", &[Files], "walks beneath one open directory"),
     ("crates/model/src/compat/http.rs", &[Network], "talks to a model's server"),
     ("crates/model/src/compat/mod.rs", &[Clocks], "says how long a model took"),
     ("crates/model/src/detect.rs", &[Files], "looks which models there are"),
-    ("crates/model/src/local/client.rs", &[Clocks], "gives up on a model host that says nothing"),
+    ("crates/model/src/local/client.rs", &[Processes, Clocks], "gives up on a model host that says nothing"),
     ("crates/model/src/local/engine.rs", &[Files], "reads weights"),
     ("crates/model/src/local/memory.rs", &[Files, Processes], "limits what a model host may take"),
     ("crates/model/src/opener.rs", &[Files, Processes], "starts a model host"),
     ("crates/model/src/replay.rs", &[Files], "reads a recorded conversation"),
     ("crates/model/src/scripted.rs", &[Files], "reads a scripted conversation"),
     ("crates/model/src/weights/hub.rs", &[Files, Network], "fetches weights"),
-    ("crates/model/src/weights/packages.rs", &[Files], "fetches weights"),
+    ("crates/model/src/weights/packages.rs", &[Files, Processes], "fetches weights"),
     ("crates/model/src/weights/pull.rs", &[Files], "fetches weights"),
     ("crates/model/src/weights/verify.rs", &[Files], "checks weights"),
+    ("crates/sandbox/src/linux/attempts.rs", &[Files, Network, Processes, Clocks], "tries what a confined program must not be able to do"),
+    ("crates/sandbox/src/linux/files.rs", &[Files], "the sandbox"),
+    ("crates/sandbox/src/linux/jail.rs", &[Files, Processes], "the sandbox"),
+    ("crates/sandbox/src/linux/privileges.rs", &[Processes], "the sandbox"),
+    ("crates/sandbox/src/linux/raw.rs", &[Files, Processes], "the sandbox"),
+    ("crates/sandbox/src/linux/tree.rs", &[Files, Processes, Clocks], "the sandbox: counts what is used"),
+    ("crates/sandbox/src/linux/warden.rs", &[Files, Processes, Clocks], "the sandbox: starts a program, and ends what is left of it"),
+    ("crates/sandbox/src/loaders.rs", &[Files], "reads which loader a program needs"),
+    ("crates/sandbox/src/parent.rs", &[Processes], "starts the warden"),
+    ("crates/sandbox/src/prove.rs", &[Files, Network, Processes], "makes the place in which restrictions are tried"),
     ("crates/store/src/backup.rs", &[Files], "the store owns its files"),
     ("crates/store/src/blob.rs", &[Files], "the store owns its files"),
     ("crates/store/src/check.rs", &[Files], "the store owns its files"),
@@ -124,12 +146,14 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/store/src/migration.rs", &[Files], "the store owns its files"),
     ("crates/store/src/overlay.rs", &[Files], "the store owns its files"),
     ("crates/store/src/place.rs", &[Files, Processes], "one process owns a store"),
-    ("crates/store/src/probe.rs", &[Files, Clocks], "measures what a sync of this disk takes"),
+    ("crates/store/src/probe.rs", &[Files, Processes, Clocks], "measures what a sync of this disk takes"),
     ("crates/store/src/reader.rs", &[Files], "the store owns its files"),
     ("crates/store/src/sql.rs", &[Files], "the store owns its files"),
     ("crates/store/src/store.rs", &[Files], "the store owns its files"),
     ("crates/store/src/sweep.rs", &[Files], "the store owns its files"),
     ("crates/store/src/writer.rs", &[Files, Clocks], "commits in groups, and waits only so long for one"),
+    ("crates/vault/src/file.rs", &[Files], "the vault owns its file"),
+    ("crates/vault/src/keyring.rs", &[Processes, Clocks], "asks the keyring's own program"),
     ("crates/worker/src/definition/bundle.rs", &[Files], "reads worker files"),
 ];
 
@@ -142,9 +166,16 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 fn compare(tree: &Tree, may: &[(&str, &[Part], &str)]) -> Vec<Problem> {
     let mut touched: BTreeMap<(&str, Part), usize> = BTreeMap::new();
     for (file, source, _) in tree.rust().filter(|(.., owner)| owner.folder.starts_with("crates/")) {
+        let mut group = Group::default();
         for (number, line) in source.shipped() {
+            let grouped = group.take(line);
             for (part, words) in WORDS {
-                if words.iter().any(|word| has_word(line, word)) {
+                // `use std::{fs, process}` means the same as `std::fs` and `std::process`.
+                let is_in = |word: &str| {
+                    has_word(line, word)
+                        || word.strip_prefix("std::").is_some_and(|module| has_word(&grouped, module))
+                };
+                if words.iter().any(|word| is_in(word)) {
                     touched.entry((file.path.as_str(), *part)).or_insert(number);
                 }
             }
@@ -205,6 +236,8 @@ mod tests {
         for (text, part) in [
             ("fn a() {}\nstd::fs::read(p);", Files),
             ("\nuse cap_std::fs::Dir;", Files),
+            ("\nuse std::{fmt, fs};", Files),
+            ("\nuse std::process::{Command, Stdio};", Processes),
             ("\nuse std::net::{IpAddr, TcpStream};", Network),
             ("\nlet a = std::process::Command::new(\"sh\");", Processes),
             ("\nlet a = std::time::Instant::now();", Clocks),
