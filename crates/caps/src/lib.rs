@@ -50,6 +50,12 @@ pub trait Capability: Send + Sync {
     /// Makes a call that was begun.
     fn perform(&self, begun: &Begun) -> Completion;
 
+    /// Whether [`Capability::probe`] can tell of each call of this method if it was made, or may let it be made again.
+    fn can_be_looked_up(&self, method: &str) -> bool {
+        let _ = method;
+        true
+    }
+
     /// Whether a call that an earlier process had begun was made.
     fn probe(&self, begun: &Begun) -> Probe;
 }

@@ -10,7 +10,7 @@ use crate::event::{Change, Event};
 use crate::grant::Grant;
 use crate::id::{BlobHash, FormulaId, MessageNumber, StepRef};
 use crate::run::Step;
-use crate::txn::{Owner, ReadTxn, StoreFault, encode_row};
+use crate::txn::{Owner, ReadTxn, StoreFault, Table, encode_row};
 use crate::{query, table};
 
 /// How what an event tells of stands in the store.
@@ -45,6 +45,16 @@ pub fn kept(txn: &mut dyn ReadTxn, agent: &FormulaId, event: &Event) -> Result<K
             // That it was revoked since is an event of its own.
             let made = table::grant(txn, grant)?.map(|grant| Grant { revoked_ms: None, ..grant });
             (digest, made.map(|made| self::digest(&made)).transpose()?)
+        }
+        Change::Revoked { number } => {
+            let key = [b"n", &table::number_key(number.0)[..]].concat();
+            let id: Option<FormulaId> = table::load(txn, Table::Grant, &agent.number, &key)?;
+            let grant = id.map(|id| table::grant(txn, &id)).transpose()?.flatten();
+            return Ok(match grant {
+                Some(grant) if grant.revoked_ms == Some(event.at_ms) => Kept::Whole,
+                Some(_) => Kept::Altered,
+                None => Kept::Gone,
+            });
         }
         _ => return Ok(Kept::Uncovered),
     };

@@ -429,6 +429,13 @@ pub enum Entry {
         /// The message that asks.
         message: MessageNumber,
     },
+    /// A person said that it happened.
+    Vouched {
+        /// The step that proposed.
+        proposal: u64,
+        /// The message that asked.
+        message: MessageNumber,
+    },
     /// The effect is over, or will never happen.
     Completed {
         /// The step that proposed.
@@ -484,6 +491,7 @@ impl Entry {
             Entry::Answered { .. } => "answered",
             Entry::Begun { .. } => "begun",
             Entry::Doubted { .. } => "doubted",
+            Entry::Vouched { .. } => "vouched",
             Entry::Completed { .. } => "completed",
             Entry::Spawned { .. } => "spawned",
             Entry::Collected { .. } => "collected",

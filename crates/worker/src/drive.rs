@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use caps::Settled;
 use kernel::begun::Begun;
 use kernel::command::{Judgement, Move, Reply as CommandReply};
-use kernel::proposal::{Effect, Finding};
-use kernel::run::{CallSite, Completion, Run, RunOutcome, Shape, State, Trouble, Usage};
+use kernel::proposal::{Effect, Finding, Proposal};
+use kernel::run::{CallSite, Completion, Phase, Run, RunOutcome, Shape, State, Trouble, Usage};
 use kernel::{HostRun, RunNumber, StepRef, Value};
 use model::{Reply, Request};
 use serde_json::Value as Json;
@@ -38,7 +38,11 @@ pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> R
         return Ok(());
     }
     let program = program::load(world, &first.name, &first.definition, &first.includes)?;
-    let slots = Slots::open(world, &first, &program.definition)?;
+    let slots = match Slots::open(world, &first, &program.definition) {
+        // What it reached is gone, and nothing more is to be done with it.
+        Err(trouble) if first.cancelled.is_some() => return give_up(world, &first, &trouble),
+        opened => opened?,
+    };
     let fold = Fold::of([]);
     let mut driver =
         Driver { world, run: first, program, slots, fold, begun: BTreeMap::new(), pending: vec![], ready };
@@ -48,6 +52,22 @@ pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> R
         }
     }
     Ok(())
+}
+
+/// Ends what a cancelled run had begun and cannot bring to an end.
+fn give_up(world: &dyn World, run: &Run, trouble: &Trouble) -> Result<(), Trouble> {
+    let begun = run.open.iter().filter(|(_, phase)| matches!(phase, Phase::Begun { .. }));
+    let moves = begun.map(|(step, _)| Move::Complete {
+        proposal: *step,
+        completion: Completion::Failed(unknown(trouble.message.raw())),
+    });
+    world.advance(run.number, moves.collect()).map(drop)
+}
+
+/// Why a cancelled run does not say what became of an effect that had begun.
+fn unknown(why: &str) -> Finding {
+    let message = format!("it may or may not have happened, and the run was cancelled since: {why}");
+    Finding::new("effect/unknown", message)
 }
 
 #[derive(PartialEq, Eq)]
@@ -93,6 +113,14 @@ impl Driver<'_> {
         if self.perform_effects()? {
             return Ok(Flow::Continue);
         }
+        if self.run.cancelled.is_some() {
+            // What had begun completes, and nothing follows. Children that still complete theirs end it.
+            if self.pending.is_empty() {
+                return Ok(Flow::Stop);
+            }
+            self.advance(vec![])?;
+            return Ok(Flow::Continue);
+        }
         let approved: Vec<u64> = self.fold.approved().collect();
         if !approved.is_empty() {
             let moves = self.begin_or_restate(&approved)?;
@@ -114,13 +142,32 @@ impl Driver<'_> {
         let bench = Bench::new(self.world, &self.run, &self.fold)?;
         let mut moves = Vec::new();
         for &proposal in approved {
-            let call = self.fold.calls.get(&proposal).filter(|call| !call.proposal.pins.is_empty());
+            let call = self.fold.calls.get(&proposal);
+            // Of what begins and is not yet at work when a crash comes, a person would be asked whether it happened.
+            let alone = call.is_some_and(|call| !self.can_be_looked_up(&call.proposal));
+            if alone && !moves.is_empty() {
+                continue;
+            }
+            let call = call.filter(|call| !call.proposal.pins.is_empty());
             moves.push(match call.map(|call| self.anew(&bench, call)).transpose()?.flatten() {
                 Some(judgement) => Move::Restate { proposal, judgement: Box::new(judgement) },
                 None => Move::Begin { proposal },
             });
+            if alone {
+                break;
+            }
         }
         Ok(moves)
+    }
+
+    /// Whether it can be found out after a crash if this call was made.
+    fn can_be_looked_up(&self, proposal: &Proposal) -> bool {
+        match self.slots.by_grant(&proposal.grant) {
+            Some(Bound { reach: Reach::Capability(capability), .. }) => {
+                capability.can_be_looked_up(&proposal.method)
+            }
+            _ => true,
+        }
     }
 
     /// The call as it would be now, if that is another one than it was.
@@ -129,7 +176,14 @@ impl Driver<'_> {
         let Some(bound) = self.slots.by_grant(&old.grant) else { return Ok(None) };
         let Some(method) = bound.interface.method(&old.method) else { return Ok(None) };
         let judgement = bench.judge(call.site.clone(), &old.slot, bound, method, old.args.clone())?;
-        Ok((judgement.proposal.pins != old.pins).then_some(judgement))
+        if judgement.proposal.pins == old.pins {
+            return Ok(None);
+        }
+        // Whatever the gates say, a person is about to be shown the difference.
+        if let Reach::Capability(capability) = &bound.reach {
+            bench.keep_operands(&**capability, &judgement.proposal)?;
+        }
+        Ok(Some(judgement))
     }
 
     /// Performs what has begun. True if there was anything.
@@ -143,13 +197,20 @@ impl Driver<'_> {
                 None => self.world.reopen(at)?,
             };
             let Some(begun) = begun else { continue };
-            let completion = match self.settle(&begun)? {
+            let settled = match self.settle(&begun) {
+                Ok(settled) => settled,
+                Err(trouble) => {
+                    // What came of the others is known, and stays so.
+                    self.advance(moves)?;
+                    return Err(trouble);
+                }
+            };
+            let completion = match settled {
                 Some(completion) => completion,
                 // Nobody is asked about a run that is not to go on.
-                None if self.run.cancelled.is_some() => Completion::Failed(Finding::new(
-                    "effect/unknown",
-                    "it may or may not have happened before a crash, and the run was cancelled since",
-                )),
+                None if self.run.cancelled.is_some() => {
+                    Completion::Failed(unknown("only a person could tell"))
+                }
                 None => {
                     moves.push(Move::Doubt { proposal: step });
                     continue;
@@ -161,6 +222,9 @@ impl Driver<'_> {
                 self.pending.push(done);
             } else {
                 moves.push(done);
+                if !self.can_be_looked_up(begun.proposal()) {
+                    self.advance(std::mem::take(&mut moves))?;
+                }
             }
         }
         if !moves.is_empty() {
@@ -177,7 +241,9 @@ impl Driver<'_> {
             return Err(internal("an effect has begun on something that has none"));
         };
         match caps::settle(&**capability, begun) {
-            Settled::Completed(Completion::Failed(finding)) if can_be_mended(&finding) => {
+            Settled::Completed(Completion::Failed(finding))
+                if can_be_mended(&finding) && self.run.cancelled.is_none() =>
+            {
                 let help = "put it right, then `almoner resume`";
                 Err(trouble("effect/failed", format!("{}: {}", begun.step(), finding.message), help))
             }

@@ -129,6 +129,7 @@ impl Fold {
             Entry::Judged { .. }
             | Entry::Suspended { .. }
             | Entry::Stalled { .. }
+            | Entry::Vouched { .. }
             | Entry::Resumed { .. } => {}
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
@@ -221,6 +222,14 @@ impl Fold {
         tried.filter(|turn| self.fingerprints(turn).is_none_or(|all| tries_anew(&mut refused, all))).count()
     }
 
+    /// Why a person has refused exactly this call before in this run, if one has.
+    pub fn denied(&self, fingerprint: Fingerprint) -> Option<&Finding> {
+        self.calls.values().filter(|call| call.fingerprint == fingerprint).find_map(|call| {
+            let Some(Completion::Refused(findings)) = &call.completion else { return None };
+            findings.iter().find(|finding| finding.rule == DENIED)
+        })
+    }
+
     /// The fingerprints of a turn's calls; `None` if some of it was no proposal.
     fn fingerprints(&self, turn: &Turn) -> Option<Vec<Fingerprint>> {
         let of = |handled: &Handled| match handled {
@@ -243,6 +252,9 @@ impl Fold {
         turn.rejected.is_some() || (!turn.calls.is_empty() && turn.calls.values().all(refused))
     }
 }
+
+/// The rule of what a person refuses.
+const DENIED: &str = "host/denied";
 
 /// Whether any of these has not been refused before; all of them have been from now on.
 fn tries_anew(refused: &mut BTreeSet<Fingerprint>, all: Vec<Fingerprint>) -> bool {

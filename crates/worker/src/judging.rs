@@ -84,7 +84,7 @@ impl<'a> Bench<'a> {
             child_depth: matches!(bound.reach, Reach::Worker(_)).then_some(self.run.depth + 1),
         };
         let rules = self.world.rules(self.run)?;
-        let verdict = policy::judge(&Context {
+        let mut verdict = policy::judge(&Context {
             proposal: &proposal,
             grant: &bound.grant,
             interface: &bound.interface,
@@ -96,6 +96,15 @@ impl<'a> Bench<'a> {
             spent: &spent,
             rules: &rules,
         });
+        // A no holds for the run: the same question is not put to a person twice. What the worker itself has written
+        // down is put but once anyway.
+        if let (CallSite::Turn { .. }, Some(denied)) = (&site, self.fold.denied(proposal.fingerprint())) {
+            verdict.decision = Decision::Deny;
+            verdict.findings.push(Finding {
+                message: format!("a person has refused exactly this call in this run: {}", denied.message),
+                ..denied.clone()
+            });
+        }
         if let (Reach::Capability(capability), Decision::Ask) = (&bound.reach, verdict.decision) {
             self.keep_operands(&**capability, &proposal)?;
         }
@@ -104,7 +113,11 @@ impl<'a> Bench<'a> {
 
     /// Keeps what the call depends on, as a person is about to see it: if it changes while that person thinks, the
     /// difference can be shown.
-    fn keep_operands(&self, capability: &dyn caps::Capability, proposal: &Proposal) -> Result<(), Trouble> {
+    pub(crate) fn keep_operands(
+        &self,
+        capability: &dyn caps::Capability,
+        proposal: &Proposal,
+    ) -> Result<(), Trouble> {
         for pin in &proposal.pins {
             let Some(digest) = pin.digest else { continue };
             // It can change between the look and this one; then there is nothing to keep.

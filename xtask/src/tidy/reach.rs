@@ -41,14 +41,7 @@ const WORDS: &[(Part, &[&str])] = &[
     ),
     (
         Processes,
-        &[
-            "std::process",
-            "Command::new",
-            "process::exit",
-            "process::abort",
-            "rustix::process",
-            "wait4",
-        ],
+        &["std::process", "Command::new", "process::exit", "process::abort", "rustix::process", "wait4"],
     ),
     (Clocks, &["SystemTime", "Instant", "UNIX_EPOCH"]),
 ];

@@ -38,6 +38,7 @@ fn shows_it_itself(verb: &Verb) -> bool {
         Verb::Inbox(_)
             | Verb::Approve(_)
             | Verb::Deny(_)
+            | Verb::Happened(_)
             | Verb::Status(_)
             | Verb::Daemon(_)
             | Verb::Demo(_)

@@ -107,10 +107,13 @@ impl Engine {
 
     fn work(self: Arc<Engine>, at: HostRun) {
         let (daemon, run) = (self.daemon.of(at.host), at.run);
+        let mut again = false;
         // What the run puts stays until its journal names it.
         let hold = daemon.store.blobs().hold();
         if !daemon.is_stopping() {
             daemon.set_free(run);
+            let is_cancelled = || daemon.run(run).is_ok_and(|run| run.cancelled.is_some());
+            let was_cancelled = is_cancelled();
             let driven = catch_unwind(AssertUnwindSafe(|| {
                 worker::drive(&daemon, run, &|ready| ready.iter().for_each(|one| self.drive(*one)))
             }));
@@ -126,7 +129,10 @@ impl Engine {
             };
             if let Some(trouble) = trouble.filter(|_| !daemon.is_stopping()) {
                 let stalled = daemon.advance(run, vec![Move::Stall { trouble: trouble.clone() }]);
-                if stalled.is_err() {
+                if stalled.is_err() && !was_cancelled && is_cancelled() {
+                    // It was cancelled while it took a step: what had begun is brought to its end in another go.
+                    again = true;
+                } else if stalled.is_err() {
                     daemon.set_stuck(run, trouble);
                 }
             }
@@ -134,7 +140,7 @@ impl Engine {
         drop(hold);
         let mut work = self.lock();
         work.active.remove(&at);
-        if work.again.remove(&at) {
+        if work.again.remove(&at) || again {
             work.queue.push_back(at);
         }
         if !daemon.is_stopping() {

@@ -329,7 +329,8 @@ mod tests {
         store.write(all).unwrap();
         let opener = model::Opener::new(|_| None, dir);
         let policies = crate::daemon::policies::PolicyDesk::new(dir);
-        Daemon::new(store, host, opener, policies, std::sync::mpsc::channel().0)
+        let keeper = crate::daemon::vault::Keeper::new(dir);
+        Daemon::new(store, host, opener, keeper, policies, std::sync::mpsc::channel().0)
     }
 
     #[test]

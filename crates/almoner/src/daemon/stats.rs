@@ -214,6 +214,7 @@ impl Journal {
                 }
             }
             Entry::Completed { proposal, completion } => {
+                self.asked.remove(proposal);
                 let refused = matches!(completion, Completion::Refused(_));
                 if let Some(call) = self.turn.iter_mut().find(|(at, _, _)| *at == Some(*proposal)) {
                     call.2 = Some(refused);

@@ -103,6 +103,11 @@ fn of_message(desk: &Desk, number: MessageNumber) -> Result<Vec<Reason>, Failure
                 reasons.extend(of_step(desk, asked.proposal)?);
             }
         }
+        Some(Body::Doubt { run, entry }) => {
+            let asks = format!("{run} asks whether {} happened", entry.proposal);
+            reasons.push(Reason::new(format!("message {number}"), asks));
+            reasons.extend(of_step(desk, entry.proposal)?);
+        }
         other => {
             let kind = other.map_or_else(|| letter.mail.envelope.kind.clone(), |body| body.kind().to_owned());
             reasons.push(Reason::new(format!("message {number}"), format!("is a {kind}")));
@@ -122,6 +127,8 @@ fn of_step(desk: &Desk, at: StepRef) -> Result<Vec<Reason>, Failure> {
     let proposed = match &step.entry {
         Entry::Judged { proposal, .. }
         | Entry::Answered { proposal, .. }
+        | Entry::Doubted { proposal, .. }
+        | Entry::Vouched { proposal, .. }
         | Entry::Begun { proposal, .. }
         | Entry::Completed { proposal, .. } => *proposal,
         _ => step.number,
@@ -154,6 +161,13 @@ fn of_proposal(
             }
             Entry::Answered { proposal, message, approved } if *proposal == proposed => {
                 reasons.push(Reason::new(at, answer(desk, *message, *approved)?));
+            }
+            Entry::Vouched { proposal, message } if *proposal == proposed => {
+                reasons.push(Reason::new(at, format!("you said that it happened (message {message})")));
+            }
+            Entry::Doubted { proposal, message } if *proposal == proposed => {
+                let said = format!("a crash cut it off: message {message} asked whether it happened");
+                reasons.push(Reason::new(at, said));
             }
             Entry::Judged { proposal, verdict, .. } if *proposal == proposed => {
                 let found: Vec<_> = verdict.findings.iter().map(finding_line).collect();

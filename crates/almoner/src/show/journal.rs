@@ -133,6 +133,9 @@ fn detail(entry: &Entry) -> String {
             format!("#{proposal} {} in message {message}", if *approved { "approved" } else { "denied" })
         }
         Entry::Doubted { proposal, message } => format!("#{proposal} did it happen? message {message}"),
+        Entry::Vouched { proposal, message } => {
+            format!("#{proposal} it happened, said in answer to message {message}")
+        }
         Entry::Begun { proposal, child } => match child {
             Some(child) => format!("#{proposal} as {child}"),
             None => format!("#{proposal}"),

@@ -145,6 +145,10 @@ impl Capability for HttpCapability {
         }
     }
 
+    fn can_be_looked_up(&self, method: &str) -> bool {
+        method == "get" || self.web.idempotency.is_some()
+    }
+
     fn probe(&self, begun: &Begun) -> Probe {
         // A reader may read again. A server that knows the call by its key does it once, however often it comes.
         match begun.proposal().method.as_str() {

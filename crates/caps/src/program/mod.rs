@@ -240,6 +240,10 @@ impl Capability for ProgramCapability {
         }
     }
 
+    fn can_be_looked_up(&self, _: &str) -> bool {
+        false
+    }
+
     /// A program may have done all, some or none of what it does: only a person can tell.
     fn probe(&self, _: &Begun) -> Probe {
         Probe::Unknown

@@ -76,7 +76,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
                 Answer::Repeat { at_ms }
             }
             Choice::Happened => {
-                happened(state, &mut waiting, asked)?;
+                happened(state, &mut waiting, asked, number)?;
                 Answer::Happened { at_ms }
             }
         };
@@ -134,11 +134,17 @@ fn refuse(
 }
 
 /// The effect counts as done. What it returned is not known.
-fn happened(state: &mut State<'_>, run: &mut Run, asked: Asked) -> Result<(), Fault> {
+fn happened(
+    state: &mut State<'_>,
+    run: &mut Run,
+    asked: Asked,
+    message: crate::id::MessageNumber,
+) -> Result<(), Fault> {
     expect_asked(run, asked)?;
     let proposal = asked.proposal.step;
     run.open.remove(&proposal);
     let provenance = Provenance::host();
+    state.journal(run, Entry::Vouched { proposal, message }, provenance.clone())?;
     let completion = Completion::Done { value: Value::Null, provenance: provenance.clone() };
     state.journal(run, Entry::Completed { proposal, completion }, provenance)?;
     Ok(())

@@ -9,6 +9,7 @@ use crate::command::{Cancel, Fault, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::id::{FormulaId, RunNumber, StepRef};
+use crate::message::{Answer, Body};
 use crate::proposal::Finding;
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run, RunOutcome, State as RunState, Trouble};
@@ -190,7 +191,13 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
         }
         if let Phase::Asked { .. } | Phase::Approved = phase {
             run.open.remove(&step);
-            let completion = Completion::Refused(vec![finding.clone()]);
+            let completion = if in_doubt(state, phase) {
+                let message =
+                    "it may or may not have happened before a crash, and the run was cancelled since";
+                Completion::Failed(Finding::new("effect/unknown", message))
+            } else {
+                Completion::Refused(vec![finding.clone()])
+            };
             state.journal(&mut run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
         }
         if let Phase::Asked { message } = phase {
@@ -242,11 +249,26 @@ pub(crate) fn finish_if_still(state: &mut State<'_>, run: &mut Run) -> Result<()
     advance::finish(state, run, RunOutcome::Failed(trouble(&reason)))
 }
 
+/// Whether somebody is asked if it happened, rather than if it may.
+fn in_doubt(state: &mut State<'_>, phase: Phase) -> bool {
+    let Phase::Asked { message } = phase else { return false };
+    state.letter(message).is_ok_and(|letter| matches!(letter.message.body, Body::Doubt { .. }))
+}
+
 /// Closes an approval whose run will not need an answer.
 fn close_card(state: &mut State<'_>, message: crate::id::MessageNumber) -> Result<(), Fault> {
     let Ok(letter) = state.letter(message) else { return Ok(()) };
+    let entries = match &letter.message.body {
+        Body::Approval { entries, .. } => entries.len(),
+        _ => 1,
+    };
     let mut mail = letter.mail;
     if mail.needs_you {
+        let (reason, at_ms) = (Untrusted::new("the run was cancelled"), state.env.now_ms());
+        for entry in 0..entries {
+            let withdrawn = || Answer::Withdrawn { reason: reason.clone(), at_ms };
+            mail.answers.entry(entry).or_insert_with(withdrawn);
+        }
         mail.needs_you = false;
         state.put_mail(message, &mail)?;
         state.event(Change::Answered { number: message, needs_you: false })?;

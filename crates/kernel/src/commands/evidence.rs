@@ -7,9 +7,12 @@ use crate::command::Fault;
 use crate::id::{RunNumber, StepRef};
 use crate::proposal::{Decision, Fingerprint, Proposal};
 use crate::query;
-use crate::run::Entry;
+use crate::run::{Entry, Step};
 use crate::table::{self, PermissionRow, Task};
 use crate::txn::{Owner, ReadTxn, Table};
+
+/// How many steps are read at a time.
+const PAGE: usize = 16;
 
 /// What the journal has of one proposal after the step that proposed it.
 #[derive(Debug, Default)]
@@ -44,9 +47,30 @@ impl Record {
     }
 }
 
+/// What the gates said of a proposal. Only as much of the journal is read as it takes to come to that.
+fn verdict(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Option<Decision>, Fault> {
+    let mut from = at.step.saturating_add(1);
+    loop {
+        let start = table::step_key(at.run, from);
+        let end = table::step_key(RunNumber(at.run.0.saturating_add(1)), 0);
+        let page: Vec<(Vec<u8>, Step)> = table::scan(txn, Table::Journal, owner, &start, &end, PAGE, false)?;
+        for (_, step) in &page {
+            if let Entry::Judged { proposal, verdict, .. } = &step.entry
+                && *proposal == at.step
+            {
+                return Ok(Some(verdict.decision));
+            }
+        }
+        match page.last() {
+            Some((_, last)) => from = last.number.saturating_add(1),
+            None => return Ok(None),
+        }
+    }
+}
+
 /// Refuses to begin what was not judged, or was refused. Whether there is a permission is looked up elsewhere.
 pub(super) fn expect_judged(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<(), Fault> {
-    match Record::of(txn, owner, at)?.verdict {
+    match verdict(txn, owner, at)? {
         Some(Decision::Allow | Decision::Ask) => Ok(()),
         Some(Decision::Deny) => Err(Fault::OutOfOrder { at, what: "this proposal was refused" }),
         None => Err(Fault::OutOfOrder { at, what: "this proposal was not judged" }),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kernel::begun::Begun;
-use kernel::command::{Choice, Fault, Judgement, Move, Reply};
+use kernel::command::{Act, Cancel, Choice, Fault, Judgement, Move, Reply};
 use kernel::message::Body;
 use kernel::proposal::{Decision, Pin};
 use kernel::run::{Completion, Entry, Phase};
@@ -144,4 +144,18 @@ fn nothing_but_what_a_call_depends_on_can_be_stated_anew() {
         assert!(matches!(w.try_advance(run, restate(&wrong)), Err(Fault::OutOfOrder { .. })));
     }
     w.advance(run, restate(&now));
+}
+
+#[test]
+fn a_run_that_is_cancelled_in_doubt_does_not_say_that_nothing_happened() {
+    let mut w = World::new();
+    let (run, step, message) = in_doubt(&mut w);
+    w.apply(Act::Cancel { what: Cancel::Run { run }, reason: text("enough") });
+    let Some(Completion::Failed(finding)) = completion(&w.journal(run), step) else { panic!("failed") };
+    assert_eq!(finding.rule, "effect/unknown");
+    assert!(w.open_mail().is_empty());
+    assert_eq!(w.answer(message, Choice::Repeat), Reply::AlreadyAnswered { run });
+    let host = w.host;
+    let letter = kernel::query::message(&mut w.store, &host, message).unwrap().unwrap();
+    assert!(matches!(letter.mail.answers.get(&0), Some(kernel::message::Answer::Withdrawn { .. })));
 }
