@@ -295,7 +295,6 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
 /// What `git` does without starting a hook or a helper that a repository names in passing. All else may.
 const GIT_READS: &[&str] = &[
     "blame",
-    "branch",
     "cat-file",
     "describe",
     "diff",
@@ -307,14 +306,12 @@ const GIT_READS: &[&str] = &[
     "ls-tree",
     "merge-base",
     "name-rev",
-    "reflog",
     "rev-list",
     "rev-parse",
     "shortlog",
     "show",
     "show-ref",
     "status",
-    "tag",
     "version",
     "whatchanged",
 ];
@@ -325,6 +322,14 @@ pub fn launches(path: &str, argv: &[String]) -> Vec<Launch> {
     let mut names: Vec<String> = vec![plain(path)];
     let called = argv.first().map(|name| plain(name));
     names.extend(called.filter(|called| !names.contains(called)));
+    // `bash-static`, `x86_64-linux-gnu-gcc`: what counts stands first or last.
+    let words: Vec<String> = names
+        .iter()
+        .flat_map(|name| [name.split('-').next(), name.rsplit('-').next()])
+        .flatten()
+        .map(str::to_owned)
+        .collect();
+    names.extend(words);
     let is = |list: &[&str]| names.iter().find(|name| list.contains(&name.as_str()));
     let mut found = Vec::new();
     if let Some(name) = is(INTERPRETERS) {
@@ -447,6 +452,8 @@ mod tests {
             ("/usr/bin/sqlite3", "sqlite3"),
             ("/opt/zsh-5.9", "zsh-5.9"),
             ("/bin/sh", "-sh"),
+            ("/bin/bash-static", "bash-static"),
+            ("/usr/bin/x86_64-linux-gnu-gcc-12", "tool"),
         ] {
             check(path, called, &[0]);
         }
@@ -489,6 +496,9 @@ mod tests {
             ("/usr/bin/git", "git commit -m x", &[1]),
             ("/usr/bin/git", "git -C dir push", &[3]),
             ("/usr/bin/git", "git frobnicate", &[1]),
+            ("/usr/bin/git", "git branch -D x", &[1]),
+            ("/usr/bin/git", "git tag x", &[1]),
+            ("/usr/bin/git", "git reflog expire --all", &[1]),
             ("/usr/bin/git", "git -C dir status", &[]),
             ("/usr/bin/git", "git log --oneline", &[]),
             ("/usr/bin/sort", "sort --compress-prog=sh a", &[1]),

@@ -1,7 +1,6 @@
 //! Acting as an agent: names, agents, grants and mail.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use kernel::command::{Act, Fault, Filled, GrantAct, MailAct, NameAct, Provided, Said, Text, TimerAct};
 use kernel::formula::Formula;
@@ -15,6 +14,7 @@ use passable::{Untrusted, visible_line};
 use worker::definition::Bundle;
 
 use super::desk::Desk;
+use super::own::Own;
 use super::start_run::{self, Endowed};
 use super::{mounts, secrets, world};
 use crate::control::protocol::{AgentAct, Response, Written};
@@ -113,7 +113,7 @@ pub fn act(
 ) -> Result<Response, Failure> {
     let act = match act {
         AgentAct::Name { act } => {
-            expect_no_hash(&desk.state, &act)?;
+            expect_no_hash(&desk.own, &act)?;
             Act::Name(act)
         }
         AgentAct::StoreText { text, path, force } => {
@@ -200,7 +200,7 @@ pub fn act(
 
 /// Refuses the hash of bytes that did not come along: whoever knows it would reach what somebody else keeps. Bytes come
 /// with `store_text`, worker files with `define`, and the daemon computes their hashes.
-fn expect_no_hash(state: &Path, act: &NameAct) -> Result<(), Failure> {
+fn expect_no_hash(own: &Own, act: &NameAct) -> Result<(), Failure> {
     match act {
         NameAct::StoreBlob { .. } => {
             Err(Failure::new(Exit::Usage, "bytes are kept by giving them, not by naming their hash")
@@ -209,10 +209,8 @@ fn expect_no_hash(state: &Path, act: &NameAct) -> Result<(), Failure> {
         NameAct::Provide { thing: Provided::Tree(_), .. } => {
             Err(Failure::new(Exit::Usage, "a tree is kept by giving it, not by naming its hash"))
         }
-        NameAct::Provide { thing: Provided::Mount { path, .. }, .. } => {
-            mounts::look_for(state, path).map(drop)
-        }
-        NameAct::Within { act, .. } | NameAct::Forced { act } => expect_no_hash(state, act),
+        NameAct::Provide { thing: Provided::Mount { path, .. }, .. } => mounts::look_for(own, path).map(drop),
+        NameAct::Within { act, .. } | NameAct::Forced { act } => expect_no_hash(own, act),
         _ => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ use kernel::table;
 use passable::visible_line;
 
 use super::engine::Engine;
+use super::own::Own;
 use super::world::Daemon;
 use crate::exit::{Exit, Failure};
 
@@ -22,6 +23,8 @@ pub struct Desk {
     pub engine: Arc<Engine>,
     /// The directory of what belongs to this daemon, its store among it.
     pub state: Arc<Path>,
+    /// What is handed to nobody.
+    pub own: Arc<Own>,
 }
 
 impl Desk {

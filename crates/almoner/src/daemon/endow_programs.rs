@@ -24,11 +24,9 @@ pub fn target(desk: &Desk, slot: &str, given: &ProgramFill) -> Result<Target, Fa
     let wrong = |exit: Exit, what: String, help: &str| {
         Failure::new(exit, format!("slot `{slot}`: {what}")).help(help.to_owned())
     };
-    let store = desk.daemon.store.dir();
-    let state = store.parent().unwrap_or(store);
     let mut directories = Vec::new();
     for (path, write) in &given.directories {
-        let real = mounts::look_for(state, path).map_err(|failure| {
+        let real = mounts::look_for(&desk.own, path).map_err(|failure| {
             failure.help(
                 "programs get directories that are there already, and none of the daemon's own: `dir=PATH`",
             )

@@ -13,6 +13,7 @@ use store::{OpenError, Options, Store};
 use super::desk::Desk;
 use super::engine::Engine;
 use super::gardener::Gardener;
+use super::own::Own;
 use super::policies::PolicyDesk;
 use super::serve::{Server, bind};
 use super::timekeeper::keep_time;
@@ -155,7 +156,7 @@ fn open(
     daemon.keys.greet(&brought());
     let listener = bind(&place.socket())?;
     let engine = Engine::new(daemon.clone());
-    let desk = Desk { daemon, engine, state: place.state.as_path().into() };
+    let desk = Desk { daemon, engine, state: place.state.as_path().into(), own: Arc::new(Own::of(place)) };
     Ok((Arc::new(Server::new(desk)), listener))
 }
 

@@ -12,6 +12,7 @@ use kernel::{FormulaId, Value};
 use passable::visible_line;
 use store::Blobs;
 
+use super::own::Own;
 use super::tree::{self, DEEPEST, Entry, MOST_ENTRIES, Shelf, sha256};
 use crate::exit::{Exit, Failure};
 
@@ -59,8 +60,8 @@ pub fn scratch(state: &Path, id: &FormulaId) -> PathBuf {
 /// The absolute path of a directory of this machine, with the links in it followed. It is opened anew with each call.
 ///
 /// # Errors
-/// When it is no directory, or one that holds what is the daemon's own: `state` is its folder.
-pub fn look_for(state: &Path, path: &str) -> Result<String, Failure> {
+/// When it is no directory, or one that holds what is the daemon's own.
+pub fn look_for(own: &Own, path: &str) -> Result<String, Failure> {
     let shown = visible_line(path).into_owned();
     let failed = |why: String| Failure::new(Exit::Failure, format!("`{shown}` cannot be bound: {why}"));
     if !Path::new(path).is_absolute() || path.contains('\0') {
@@ -70,10 +71,7 @@ pub fn look_for(state: &Path, path: &str) -> Result<String, Failure> {
     if !real.is_dir() {
         return Err(failed("it is no directory".to_owned()));
     }
-    let own = std::fs::canonicalize(state).map_err(|e| failed(e.to_string()))?;
-    if real.starts_with(&own) || own.starts_with(&real) {
-        return Err(failed("the daemon keeps its own files there".to_owned()));
-    }
+    own.keeps_from(&real)?;
     real.into_os_string().into_string().map_err(|_| failed("its path is no text in UTF-8".to_owned()))
 }
 

@@ -234,10 +234,10 @@ fn bind(
                     return Err(Failure::new(Exit::Usage, message).help(format!("bind it with `{how}`")));
                 }
                 (SlotKind::Dir { write }, Some(Endowment { fill: Fill::Path(given), .. })) => {
-                    mount_target(&slot.name, write, given, request)?
+                    mount_target(shelf.desk, &slot.name, write, given, request)?
                 }
                 (SlotKind::Outbox, Some(Endowment { fill: Fill::Path(given), .. })) => {
-                    ready_dir(&slot.name, &given.path, Make::of(true, request))?;
+                    ready_dir(shelf.desk, &slot.name, &given.path, Make::of(true, request))?;
                     Target::Spool { path: given.path.clone() }
                 }
                 (SlotKind::Program, Some(Endowment { fill: Fill::Program(given), .. })) => {
@@ -296,6 +296,7 @@ fn methods(kind: SlotKind, target: &Target) -> BTreeSet<String> {
 }
 
 fn mount_target(
+    desk: &Desk,
     slot: &str,
     write: bool,
     endowment: &PathFill,
@@ -311,7 +312,7 @@ fn mount_target(
         let message = format!("slot `{slot}` only reads, and gets no more than that");
         return Err(Failure::new(Exit::Usage, message).help("leave out `:rw`"));
     }
-    ready_dir(slot, &endowment.path, Make::of(write, request))?;
+    ready_dir(desk, slot, &endowment.path, Make::of(write, request))?;
     Ok(Target::Mount { path: endowment.path.clone() })
 }
 
@@ -337,12 +338,14 @@ impl Make {
 }
 
 /// The directory must be there; one that is to be written to is made.
-fn ready_dir(slot: &str, path: &str, make: Make) -> Result<(), Failure> {
+fn ready_dir(desk: &Desk, slot: &str, path: &str, make: Make) -> Result<(), Failure> {
     let shown = visible_line(path);
     let fail = |e: &std::io::Error| {
         Failure::new(Exit::NotFound, format!("slot `{slot}`: {shown}: {e}"))
             .help("check the path and its permissions; a directory that is only read must be there already")
     };
+    // Also what is only read: the key of the vault may lie there.
+    desk.own.keeps_from(Path::new(path))?;
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_dir() => Ok(()),
         Ok(_) => Err(Failure::new(Exit::Usage, format!("slot `{slot}`: {shown} is not a directory"))

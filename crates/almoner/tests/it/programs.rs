@@ -313,10 +313,13 @@ fn what_must_not_be_handed_to_programs_is_refused() {
     home.write("in/text", "no program");
     let root = home.root().to_str().unwrap().to_owned();
     home.almoner(&["status"]).expect(0);
+    std::fs::create_dir_all(home.root().join("config")).unwrap();
     for (endow, word) in [
         ("bin/tool?dir=bin:rw".to_owned(), "which it could change"),
         (format!("sh?dir={root}"), "the daemon keeps its own files there"),
         (format!("sh?dir={root}/state/store:rw"), "the daemon keeps its own files there"),
+        (format!("sh?dir={root}/config:rw"), "the daemon keeps its own files there"),
+        (format!("sh?dir={root}/run"), "the daemon keeps its own files there"),
         ("sh?dir=/".to_owned(), "the daemon keeps its own files there"),
         ("sh?dir=nowhere".to_owned(), "cannot be bound"),
         ("in/text".to_owned(), "not a file that can be run"),
@@ -329,6 +332,31 @@ fn what_must_not_be_handed_to_programs_is_refused() {
     let bound = home.almoner(&["run", "w.worker", "-e", "tools=in", "-m", "scripted:calls.json"]);
     assert!(bound.code != 0 && bound.err.contains("wants program"), "{bound:?}");
     assert_eq!(home.almoner(&["runs", "--json"]).expect(0).json()["runs"].as_array().map_or(0, Vec::len), 0);
+}
+
+#[test]
+fn no_slot_is_bound_to_what_is_the_daemons_own() {
+    let home = Home::new();
+    let root = home.root().to_str().unwrap().to_owned();
+    home.write("r.worker", "---\nslots:\n  files: dir\n---\nRead.\n");
+    home.write("w.worker", "---\nslots:\n  files: dir rw\n---\nWrite.\n");
+    home.write("s.worker", "---\nslots:\n  files: outbox\n---\nSend.\n");
+    script(&home, &[]);
+    home.almoner(&["status"]).expect(0);
+    std::fs::create_dir_all(home.root().join("mine")).unwrap();
+    let run = |worker: &str, path: &str, end: &str| {
+        let endow = format!("files={path}{end}");
+        home.almoner(&["run", worker, "-e", &endow, "-m", "scripted:calls.json"])
+    };
+    for (worker, end) in [("r.worker", ""), ("w.worker", ":rw"), ("s.worker", "")] {
+        for path in ["", "/config", "/config/new", "/state", "/state/store", "/run", "/mine/../config"] {
+            let said = run(worker, &format!("{root}{path}"), end);
+            let refused = said.err.contains("the daemon keeps its own files there");
+            assert!(said.code != 0 && refused, "{worker} {path}: {said:?}");
+        }
+        run(worker, &format!("{root}/mine"), end).expect(0);
+    }
+    assert!(!home.root().join("config/new").exists());
 }
 
 #[test]

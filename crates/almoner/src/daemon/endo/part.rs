@@ -142,7 +142,7 @@ impl Home {
         answer: Ref,
     ) -> Result<(), Trouble> {
         let work: Work = Box::new(move |outside| {
-            let path = mounts::look_for(&outside.server()?.desk.state, &bind.path)?;
+            let path = mounts::look_for(&outside.server()?.desk.own, &bind.path)?;
             Ok(Came::Act(Box::new(bind.with(path))))
         });
         self.later(context, answer, reach.clone(), work).map(drop)
