@@ -84,7 +84,7 @@ impl<'a> Bench<'a> {
             child_depth: matches!(bound.reach, Reach::Worker(_)).then_some(self.run.depth + 1),
         };
         let rules = self.world.rules(self.run)?;
-        let verdict = policy::judge(&Context {
+        let mut verdict = policy::judge(&Context {
             proposal: &proposal,
             grant: &bound.grant,
             interface: &bound.interface,
@@ -96,6 +96,8 @@ impl<'a> Bench<'a> {
             spent: &spent,
             rules: &rules,
         });
+        // A gate quotes what it found, also what a link leads to or a name resolves to.
+        crate::redaction::findings(&self.world.secrets(), &mut verdict.findings);
         if let (Reach::Capability(capability), Decision::Ask) = (&bound.reach, verdict.decision) {
             self.keep_operands(&**capability, &proposal)?;
         }

@@ -341,6 +341,9 @@ fn a_key_goes_to_its_server_and_nowhere_else() {
         let bench = Bench::new(with_key(name), World { pins, ..World::default() });
         assert_eq!(bench.get("/a"), rule(expected), "{name}");
         assert_eq!(bench.problems("get", &[Value::from("/a")]), [expected], "{name}");
+        // A locked vault can be unlocked; what was approved waits for that. Everything else is refused.
+        let waits = bench.capability.hindrance("get", &[Value::from("/a")]).map(|finding| finding.rule);
+        assert_eq!(waits.as_deref(), Some(expected).filter(|rule| *rule == "http/locked"), "{name}");
     }
     assert_eq!(server.told().len(), before);
 }
