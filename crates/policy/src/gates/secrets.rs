@@ -120,9 +120,9 @@ mod tests {
         };
         check(&GATE, &among(65), (Deny, Deny), &["secrets/value"]);
         check(&GATE, &among(1000), (Deny, Deny), &["secrets/value"]);
-        check(&GATE, &among(20_000), (Ask, Ask), &["secrets/unsearched"]);
+        check(&GATE, &among(200_000), (Ask, Ask), &["secrets/unsearched"]);
         // There is nothing to look for.
-        let none = knowing("change", Secrets::default(), &["fill"; 20_000]);
+        let none = knowing("change", Secrets::default(), &["fill"; 200_000]);
         check(&GATE, &none, (Allow, Allow), &[]);
     }
 
