@@ -47,6 +47,13 @@ pub trait Capability: Send + Sync {
         None
     }
 
+    /// What keeps a call from being made now, and a person can put right, so that what was approved need not be spent
+    /// on it: the vault is locked. Anything else is for [`Capability::perform`] to say.
+    fn hindrance(&self, method: &str, args: &[Value]) -> Option<Finding> {
+        let _ = (method, args);
+        None
+    }
+
     /// Makes a call that was begun.
     fn perform(&self, begun: &Begun) -> Completion;
 

@@ -122,6 +122,9 @@ impl Driver<'_> {
             return Ok(Flow::Continue);
         }
         let approved: Vec<u64> = self.fold.approved().collect();
+        if let Some(trouble) = crate::ready::hindrance(&self.slots, &self.fold, &approved) {
+            return self.stall(trouble);
+        }
         if !approved.is_empty() {
             let moves = self.begin_or_restate(&approved)?;
             self.advance(moves)?;
@@ -240,16 +243,14 @@ impl Driver<'_> {
         else {
             return Err(internal("an effect has begun on something that has none"));
         };
-        match caps::settle(&**capability, begun) {
+        match redaction::settled(&self.world.secrets(), caps::settle(&**capability, begun)) {
             Settled::Completed(Completion::Failed(finding))
                 if can_be_mended(&finding) && self.run.cancelled.is_none() =>
             {
                 let help = "put it right, then `almoner resume`";
                 Err(trouble("effect/failed", format!("{}: {}", begun.step(), finding.message), help))
             }
-            Settled::Completed(completion) => {
-                Ok(Some(redaction::completion(&self.world.secrets(), completion)))
-            }
+            Settled::Completed(completion) => Ok(Some(completion)),
             Settled::Unknown => Ok(None),
         }
     }

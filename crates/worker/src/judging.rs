@@ -105,6 +105,8 @@ impl<'a> Bench<'a> {
                 ..denied.clone()
             });
         }
+        // A gate quotes what it found, also what a link leads to or a name resolves to.
+        crate::redaction::findings(&self.world.secrets(), &mut verdict.findings);
         if let (Reach::Capability(capability), Decision::Ask) = (&bound.reach, verdict.decision) {
             self.keep_operands(&**capability, &proposal)?;
         }

@@ -23,6 +23,7 @@ mod drive;
 pub mod fold;
 mod judging;
 mod program;
+mod ready;
 mod redaction;
 mod steps;
 mod trouble;

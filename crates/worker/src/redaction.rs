@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
+use caps::Settled;
+use kernel::proposal::Finding;
+use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
-use model::{Message, Reply, Request};
+use model::{Call, Message, Reply, Request};
 use policy::Secrets;
 use serde_json::Value as Json;
 
@@ -15,9 +18,11 @@ pub(crate) fn request(secrets: &Secrets, request: &mut Request) {
             Message::User { text: own } => text(secrets, own),
             Message::Assistant { text: own, calls } => {
                 text(secrets, own);
-                calls.iter_mut().for_each(|call| json(secrets, &mut call.arguments));
+                calls.iter_mut().for_each(|own| call(secrets, own));
             }
-            Message::ToolResult { content, .. } => text(secrets, content),
+            Message::ToolResult { id, name, content, .. } => {
+                [id, name, content].into_iter().for_each(|own| text(secrets, own));
+            }
         }
     }
 }
@@ -25,21 +30,71 @@ pub(crate) fn request(secrets: &Secrets, request: &mut Request) {
 /// What a model answers. A call with a stand-in in it is refused, so that nothing is done with less than was meant.
 pub(crate) fn reply(secrets: &Secrets, reply: &mut Reply) {
     text(secrets, &mut reply.text);
-    reply.calls.iter_mut().for_each(|call| json(secrets, &mut call.arguments));
-    reply.malformed.iter_mut().for_each(|call| {
-        text(secrets, &mut call.arguments);
-        text(secrets, &mut call.reason);
+    reply.calls.iter_mut().for_each(|own| call(secrets, own));
+    reply.malformed.iter_mut().for_each(|own| {
+        [&mut own.id, &mut own.name, &mut own.arguments, &mut own.reason]
+            .into_iter()
+            .for_each(|own| text(secrets, own));
     });
 }
 
-/// What a call returned.
-pub(crate) fn completion(secrets: &Secrets, completion: Completion) -> Completion {
-    match completion {
-        Completion::Done { value, provenance } => {
-            Completion::Done { value: secrets.redact_value(&value), provenance }
-        }
-        other => other,
+/// A call: a model chooses its name and, with some providers, its id as freely as its arguments.
+fn call(secrets: &Secrets, call: &mut Call) {
+    text(secrets, &mut call.id);
+    text(secrets, &mut call.name);
+    json(secrets, &mut call.arguments);
+}
+
+/// What came of an effect.
+pub(crate) fn settled(secrets: &Secrets, settled: Settled) -> Settled {
+    match settled {
+        Settled::Completed(own) => Settled::Completed(completion(secrets, own)),
+        Settled::Unknown => Settled::Unknown,
     }
+}
+
+/// What a call returned, or why it did not: a server may say in an address what it was sent.
+fn completion(secrets: &Secrets, completion: Completion) -> Completion {
+    match completion {
+        Completion::Done { value, provenance: own } => {
+            Completion::Done { value: secrets.redact_value(&value), provenance: provenance(secrets, own) }
+        }
+        Completion::Refused(mut all) => {
+            findings(secrets, &mut all);
+            Completion::Refused(all)
+        }
+        Completion::Failed(mut own) => {
+            finding(secrets, &mut own);
+            Completion::Failed(own)
+        }
+    }
+}
+
+/// What gates and capabilities found.
+pub(crate) fn findings(secrets: &Secrets, findings: &mut [Finding]) {
+    findings.iter_mut().for_each(|own| finding(secrets, own));
+}
+
+fn finding(secrets: &Secrets, finding: &mut Finding) {
+    text(secrets, &mut finding.message);
+    let Finding { at, counter_example, allowed, .. } = finding;
+    [at, counter_example, allowed].into_iter().flatten().for_each(|own| text(secrets, own));
+}
+
+/// The names of documents are paths and addresses.
+fn provenance(secrets: &Secrets, provenance: Provenance) -> Provenance {
+    let sources = provenance
+        .sources
+        .into_iter()
+        .map(|source| match source {
+            Source::Document { mut name, hash } => {
+                text(secrets, &mut name);
+                Source::Document { name, hash }
+            }
+            other => other,
+        })
+        .collect();
+    Provenance { sources, ..provenance }
 }
 
 fn text(secrets: &Secrets, text: &mut String) {
@@ -73,23 +128,63 @@ fn json(secrets: &Secrets, value: &mut Json) {
 
 #[cfg(test)]
 mod tests {
+    use kernel::BlobHash;
+    use model::MalformedCall;
+
     use super::*;
-    use model::Call;
+
+    const KEY: &str = "swordfish-42";
+
+    fn secrets() -> Secrets {
+        Secrets::new([("TOKEN", KEY)])
+    }
+
+    /// No value is left, in any spelling, and what it was is still told by its name.
+    fn check(kept: &str) {
+        let secrets = secrets();
+        let is_stand_in = |hit: policy::secrets::Hit| matches!(hit.what, policy::secrets::What::StandIn(_));
+        assert!(secrets.scan(kept).into_iter().all(is_stand_in), "{kept}");
+        assert!(kept.contains("⟦secret TOKEN⟧"), "{kept}");
+    }
+
+    #[test]
+    fn no_outcome_of_a_call_keeps_a_value() {
+        let finding = || {
+            Finding::new("http/redirect", format!("sends on to /{KEY}"))
+                .at(KEY)
+                .counter_example("c3dvcmRmaXNoLTQy")
+                .allowed(format!("/{KEY}"))
+        };
+        let name = format!("api/https://a.example/{KEY}");
+        let read = Provenance::of(Source::Document { name, hash: BlobHash::of(b"x") });
+        for completion in [
+            Completion::Failed(finding()),
+            Completion::Refused(vec![Finding::new("a/b", "x"), finding()]),
+            Completion::Done { value: "x".into(), provenance: read },
+        ] {
+            let Settled::Completed(kept) = settled(&secrets(), Settled::Completed(completion)) else {
+                panic!("it was completed");
+            };
+            check(&serde_json::to_string(&kept).unwrap());
+        }
+    }
 
     #[test]
     fn a_model_neither_reads_nor_repeats_a_value() {
-        let secrets = Secrets::new([("TOKEN", "swordfish-42")]);
+        let secrets = secrets();
         let arguments =
             serde_json::json!({"a": ["x swordfish-42"], "swordfish-42": 1, "n": {"b": "c3dvcmRmaXNoLTQy"}});
-        let call = Call { id: "1".into(), name: "t".into(), arguments };
+        let call = Call { id: KEY.into(), name: KEY.into(), arguments };
+        let malformed =
+            MalformedCall { id: KEY.into(), name: KEY.into(), arguments: KEY.into(), reason: KEY.into() };
         let mut asked = Request {
             system: "swordfish-42".into(),
             messages: vec![
                 Message::user("swordfish-42"),
                 Message::Assistant { text: "swordfish-42".into(), calls: vec![call.clone()] },
                 Message::ToolResult {
-                    id: "1".into(),
-                    name: "t".into(),
+                    id: KEY.into(),
+                    name: KEY.into(),
                     content: r#"{"k":"swordfish\u002d42"}"#.into(),
                     is_error: false,
                 },
@@ -97,14 +192,14 @@ mod tests {
             ..Request::default()
         };
         request(&secrets, &mut asked);
-        let mut said = Reply { text: "swordfish-42".into(), calls: vec![call], ..Reply::default() };
+        let mut said = Reply {
+            text: "swordfish-42".into(),
+            calls: vec![call],
+            malformed: vec![malformed],
+            ..Reply::default()
+        };
         reply(&secrets, &mut said);
-        for kept in [serde_json::to_string(&asked).unwrap(), serde_json::to_string(&said).unwrap()] {
-            assert!(
-                secrets.scan(&kept).iter().all(|hit| matches!(hit.what, policy::secrets::What::StandIn(_))),
-                "{kept}"
-            );
-            assert!(kept.contains("⟦secret TOKEN⟧"), "{kept}");
-        }
+        check(&serde_json::to_string(&asked).unwrap());
+        check(&serde_json::to_string(&said).unwrap());
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn exchange(web: &Web, call: Call, most: u64, begun: &Begun, outside:
             Ok(answer) => answer,
             Err(finding) => return *finding,
         };
-        let next = match next(web, &call, &first, &answer) {
+        let next = match next(web, &call, &first, &answer, outside.follows_redirects()) {
             Ok(next) => next,
             Err(finding) => return Completion::Failed(*finding),
         };
@@ -112,15 +112,26 @@ pub(super) fn exchange(web: &Web, call: Call, most: u64, begun: &Begun, outside:
 }
 
 /// Where the answer sends a reader, if it sends it anywhere. Whoever sends something is told instead.
-fn next(web: &Web, call: &Call, first: &Origin, answer: &Answer) -> Result<Option<Call>, Box<Finding>> {
+fn next(
+    web: &Web,
+    call: &Call,
+    first: &Origin,
+    answer: &Answer,
+    follows: bool,
+) -> Result<Option<Call>, Box<Finding>> {
     if !call.is_get || !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
     let Some((_, location)) = answer.headers.iter().find(|(name, _)| name == "location") else {
         return Ok(None);
     };
+    // A server may put into an address what it was sent, a key too: no more of it is told than the server's name.
+    let shown = match Origin::split(location) {
+        Ok((origin, _)) => origin.to_string(),
+        Err(_) if location.starts_with('/') && !location.starts_with("//") => call.origin.to_string(),
+        Err(_) => "an address that is not plain".to_owned(),
+    };
     let refuse = |why: String| {
-        let shown: String = location.chars().take(200).collect();
         let places: Vec<String> = web.places.iter().map(ToString::to_string).collect();
         Box::new(
             Finding::new("http/redirect", format!("the server sends on to {}: {why}", visible_line(&shown)))
@@ -130,7 +141,9 @@ fn next(web: &Web, call: &Call, first: &Origin, answer: &Answer) -> Result<Optio
         )
     };
     let (origin, rest) = match location.split_once("://") {
-        Some(_) => Origin::split(location).map_err(|error| refuse(error.to_string()))?,
+        Some(_) => {
+            Origin::split(location).map_err(|_| refuse("it cannot be read in one way only".to_owned()))?
+        }
         // `//host` is another server, and what begins with no slash is relative to the path.
         None if location.starts_with("//") || !location.starts_with('/') => {
             return Err(refuse("only a full address or a path from the root is followed".to_owned()));
@@ -139,8 +152,8 @@ fn next(web: &Web, call: &Call, first: &Origin, answer: &Answer) -> Result<Optio
     };
     let rest = rest.split('#').next().unwrap_or_default();
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let path =
-        Plain::parse(if path.is_empty() { "/" } else { path }).map_err(|error| refuse(error.to_string()))?;
+    let path = Plain::parse(if path.is_empty() { "/" } else { path })
+        .map_err(|_| refuse("its path can be read in more than one way".to_owned()))?;
     if !query.bytes().all(|b| b.is_ascii_graphic()) || query.len() > 8192 {
         return Err(refuse("its query is not plain".to_owned()));
     }
@@ -149,6 +162,22 @@ fn next(web: &Web, call: &Call, first: &Origin, answer: &Answer) -> Result<Optio
     }
     if first.scheme == Scheme::Https && origin.scheme == Scheme::Http {
         return Err(refuse("it would go in the clear".to_owned()));
+    }
+    if !follows {
+        // Without the query: it is where keys stand.
+        let place = format!("{origin}{}", path.as_str());
+        return Err(Box::new(
+            Finding::new(
+                "http/policy",
+                format!(
+                    "the server sends on to {}; policies are in force, and they judge each call by itself",
+                    visible_line(&place)
+                ),
+            )
+            .at("path")
+            .counter_example(visible_line(&place))
+            .allowed("a call of that address by itself, if it lies under what was endowed"),
+        ));
     }
     let mut headers = call.headers.clone();
     if origin != call.origin {

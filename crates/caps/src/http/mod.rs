@@ -134,6 +134,11 @@ impl Capability for HttpCapability {
         }
     }
 
+    fn hindrance(&self, method: &str, args: &[Value]) -> Option<Finding> {
+        let call = Call::parse(&self.web, self.most(), method, args).ok()?;
+        self.secret_problem(&call).filter(|problem| problem.rule == outside::LOCKED)
+    }
+
     fn perform(&self, begun: &Begun) -> Completion {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);

@@ -3,11 +3,15 @@
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use kernel::proposal::Finding;
 use kernel::web::Origin;
 use zeroize::Zeroizing;
+
+/// The rule of what is found while the vault is locked.
+pub(super) const LOCKED: &str = "http/locked";
 
 /// Why a secret is not given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +34,7 @@ impl NoSecret {
                 format!("the same call once the user has set it: `almoner secret set {name} --for {origin}`"),
             ),
             NoSecret::Locked => (
-                "http/locked",
+                LOCKED,
                 "the vault is locked".to_owned(),
                 "the same call once the user has unlocked it: `almoner unlock`".to_owned(),
             ),
@@ -46,6 +50,9 @@ impl NoSecret {
     }
 }
 
+/// How many names are looked up at the same time. Each is a thread that nobody can stop.
+const LOOKUPS: usize = 16;
+
 /// What a part of the web needs of the machine.
 pub trait Outside: Send + Sync {
     /// The addresses of a host by its name.
@@ -54,6 +61,12 @@ pub trait Outside: Send + Sync {
     /// When it has none, or nobody says in time.
     fn resolve(&self, host: &str, patience: Duration) -> io::Result<Vec<IpAddr>> {
         resolve(host, patience)
+    }
+
+    /// Whether a reader may be sent on by a server. Where policies are in force that judge each call, it may not: they
+    /// would see the first address only.
+    fn follows_redirects(&self) -> bool {
+        true
     }
 
     /// The value of a secret for a server, if it is for that server.
@@ -75,14 +88,29 @@ impl Outside for Nobody {
 
 /// Asks the system. It has no time-out of its own, so somebody else waits for it.
 fn resolve(host: &str, patience: Duration) -> io::Result<Vec<IpAddr>> {
+    static ROOM: Room = Room::of(LOOKUPS);
+    resolve_in(&ROOM, host, patience, |name| {
+        (name, 0).to_socket_addrs().map(|all| all.map(|each| each.ip()).collect())
+    })
+}
+
+fn resolve_in(
+    room: &'static Room,
+    host: &str,
+    patience: Duration,
+    look_up: impl FnOnce(&str) -> io::Result<Vec<IpAddr>> + Send + 'static,
+) -> io::Result<Vec<IpAddr>> {
+    let ends = Instant::now() + patience;
+    let place = room.enter(patience).ok_or(io::ErrorKind::TimedOut)?;
     let (sender, answer) = channel();
     let name = host.to_owned();
     std::thread::Builder::new().name("resolve".to_owned()).spawn(move || {
-        let found = (name.as_str(), 0).to_socket_addrs();
+        // Held for as long as the system takes, also when nobody waits any more.
+        let _place = place;
         // Whoever asked may have gone.
-        let _ = sender.send(found.map(|all| all.map(|each| each.ip()).collect::<Vec<IpAddr>>()));
+        let _ = sender.send(look_up(&name));
     })?;
-    let mut found = match answer.recv_timeout(patience) {
+    let mut found = match answer.recv_timeout(ends.saturating_duration_since(Instant::now())) {
         Ok(found) => found?,
         Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
         Err(RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::NotFound.into()),
@@ -94,4 +122,66 @@ fn resolve(host: &str, patience: Duration) -> io::Result<Vec<IpAddr>> {
         is_new
     });
     if found.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(found) }
+}
+
+/// Room for so many at the same time.
+struct Room {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A place in it, until it is dropped.
+struct InRoom(&'static Room);
+
+impl Room {
+    const fn of(places: usize) -> Room {
+        Room { free: Mutex::new(places), freed: Condvar::new() }
+    }
+
+    /// Waits for a place.
+    fn enter(&'static self, patience: Duration) -> Option<InRoom> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.freed.wait_timeout_while(free, patience, |free| *free == 0);
+        let (mut free, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *free = free.checked_sub(1)?;
+        Some(InRoom(self))
+    }
+}
+
+impl Drop for InRoom {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_names_are_looked_up_at_the_same_time() {
+        static ROOM: Room = Room::of(2);
+        let here: IpAddr = "127.0.0.1".parse().unwrap();
+        let (open, closed) = channel::<()>();
+        let mut doors = vec![];
+        let patience = Duration::from_millis(20);
+        for _ in 0..2 {
+            let (door, wait) = channel::<()>();
+            doors.push(door);
+            let open = open.clone();
+            // The system never answers; whoever asked goes on.
+            let slow = move |_: &str| {
+                let _ = wait.recv();
+                drop(open);
+                Ok(vec![])
+            };
+            assert_eq!(resolve_in(&ROOM, "a", patience, slow).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        }
+        let third = resolve_in(&ROOM, "b", patience, |_| panic!("there was no room"));
+        assert_eq!(third.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop((doors, open));
+        assert!(closed.recv().is_err(), "both have ended");
+        assert_eq!(resolve_in(&ROOM, "c", Duration::from_secs(5), move |_| Ok(vec![here])).unwrap(), [here]);
+    }
 }

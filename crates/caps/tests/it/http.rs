@@ -86,6 +86,8 @@ struct World {
     names: BTreeMap<&'static str, Vec<Vec<IpAddr>>>,
     asked: AtomicUsize,
     pins: Vec<Origin>,
+    /// Whether policies are in force that judge each call by itself.
+    judged: bool,
 }
 
 impl Outside for World {
@@ -93,6 +95,10 @@ impl Outside for World {
         let at = self.asked.fetch_add(1, Ordering::SeqCst);
         let lists = self.names.get(host).ok_or(io::ErrorKind::NotFound)?;
         Ok(lists[at.min(lists.len() - 1)].clone())
+    }
+
+    fn follows_redirects(&self) -> bool {
+        !self.judged
     }
 
     fn secret(&self, name: &str, origin: &Origin) -> Result<Zeroizing<String>, NoSecret> {
@@ -223,7 +229,7 @@ fn reading_and_sending_reach_the_server_under_its_path() {
     let server = Server::saying(HELLO);
     let bench = Bench::new(web(&[format!("{}/v1", here(&server))]), World::default());
     let query = record(&[("q", "a b&c=d"), ("x", "ü")]);
-    let headers = record(&[("accept", "text/plain")]);
+    let headers = record(&[("accept", "text/plain"), ("X-GitHub-Api-Version", "1")]);
     assert_eq!(bench.call("get", &[Value::from("/items"), query, headers]), ok("hello"));
     let sent = [Value::from("POST"), Value::from("items"), Value::from("some text")];
     assert_eq!(bench.call("send", &sent), ok("hello"));
@@ -231,7 +237,10 @@ fn reading_and_sending_reach_the_server_under_its_path() {
     assert_eq!(bench.call("send", &sent), ok("hello"));
     let told = server.told();
     assert!(told[0].starts_with("GET /v1/items?q=a%20b%26c%3Dd&x=%C3%BC HTTP/1.1\r\n"), "{}", told[0]);
-    assert!(told[0].contains("accept: text/plain\r\n") && !told[0].to_lowercase().contains("authorization"));
+    assert!(told[0].contains("accept: text/plain\r\n"));
+    assert!(
+        told[0].contains("x-github-api-version: 1\r\n") && !told[0].to_lowercase().contains("authorization")
+    );
     assert!(told[1].starts_with("POST /v1/items HTTP/1.1\r\n") && told[1].ends_with("\r\n\r\nsome text"));
     assert!(told[2].contains("content-type: application/json") && told[2].ends_with(r#"{"a":"1"}"#));
     let facts = bench.capability.facts("get", &[Value::from("/items")]);
@@ -270,9 +279,21 @@ fn what_could_be_read_in_two_ways_is_not_sent() {
         ("X-HTTP-Method-Override", "DELETE"),
         ("proxy-authorization", "x"),
         ("sec-fetch-site", "none"),
+        ("X-Remote-User", "admin"),
+        ("remote_user", "admin"),
+        ("x-original-host", "a"),
+        ("x-authenticated-user", "admin"),
+        ("true-client-ip", "127.0.0.1"),
+        ("CF-Connecting-IP", "127.0.0.1"),
+        ("private-token", "x"),
+        ("api-key", "x"),
+        ("x-amz-security-token", "x"),
+        ("x-goog-iap-jwt-assertion", "x"),
+        ("x-own", "x"),
+        ("content_type", "x"),
         ("a b", "x"),
-        ("x-own", "a\r\nHost: evil"),
-        ("x-own", "ü"),
+        ("accept", "a\r\nHost: evil"),
+        ("accept", "ü"),
     ] {
         let call = [Value::from("/a"), Value::Undefined, record(&[(name, value)])];
         assert_eq!(bench.call("get", &call), rule("http/header"), "{name}");
@@ -320,8 +341,37 @@ fn a_key_goes_to_its_server_and_nowhere_else() {
         let bench = Bench::new(with_key(name), World { pins, ..World::default() });
         assert_eq!(bench.get("/a"), rule(expected), "{name}");
         assert_eq!(bench.problems("get", &[Value::from("/a")]), [expected], "{name}");
+        // A locked vault can be unlocked; what was approved waits for that. Everything else is refused.
+        let waits = bench.capability.hindrance("get", &[Value::from("/a")]).map(|finding| finding.rule);
+        assert_eq!(waits.as_deref(), Some(expected).filter(|rule| *rule == "http/locked"), "{name}");
     }
     assert_eq!(server.told().len(), before);
+}
+
+#[test]
+fn where_a_server_sends_on_is_not_told_beyond_its_name() {
+    // Each of them says the key back, and some of them in a host's place.
+    for location in [
+        format!("https://elsewhere.example/{KEY}?k={KEY}#{KEY}"),
+        format!("https://elsewhere.example\\{KEY}"),
+        format!("http://{KEY}@elsewhere.example/"),
+        format!("/v2/{KEY}"),
+        format!("/v2/../{KEY}"),
+        format!("//{KEY}.example/"),
+        format!("{KEY}:x"),
+        format!("{KEY}://x"),
+    ] {
+        let server = Server::new(move |_, stream| {
+            let head = format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
+            stream.write_all(head.as_bytes())
+        });
+        let secret =
+            SecretUse { name: "KEY".into(), header: "authorization".into(), before: "Bearer ".into() };
+        let pins = vec![here(&server).parse().unwrap()];
+        let web = Web { secret: Some(secret), ..web(&[format!("{}/v1", here(&server))]) };
+        let bench = Bench::new(web, World { pins, ..World::default() });
+        assert_eq!(bench.get("/a"), rule("http/redirect"));
+    }
 }
 
 #[test]
@@ -416,6 +466,16 @@ fn a_reader_is_sent_on_only_within_what_was_endowed() {
     assert_eq!(other.told().len(), 1);
     assert!(other.told()[0].starts_with("GET /files/a?b=c HTTP/1.1\r\n"));
     assert_eq!(inside.told(), Vec::<String>::new());
+    // Policies would judge the first address only.
+    let judged = Bench::new(web(&places), World { judged: true, ..World::default() });
+    for path in ["within", "named"] {
+        assert_eq!(judged.get(path), rule("http/policy"), "{path}");
+    }
+    assert_eq!(judged.get("above"), rule("http/redirect"));
+    assert_eq!(judged.get("end"), ok("hello"));
+    let told = format!("{:?}", judged.capability.perform(&judged.begun("get", &[Value::from("named")])));
+    assert!(told.contains("/files/a") && !told.contains("b=c"), "{told}");
+    assert_eq!(other.told().len(), 1);
     // Whoever sends something is told, and not sent on.
     let sent = [Value::from("POST"), Value::from("/named"), Value::from("x")];
     assert_eq!(bench.call("send", &sent), Ok((302.0, String::new())));

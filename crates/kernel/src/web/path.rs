@@ -62,9 +62,15 @@ fn is_plain(part: &str) -> bool {
             return false;
         }
     }
-    // Some servers take what follows a `;` for parameters, and `..;` for `..`.
-    let name = part.split(';').next().unwrap_or_default();
-    !matches!(name, "." | "..") && (name.is_empty() == part.is_empty())
+    // Some decoders take overlong forms of `.` and `/` for them.
+    let Ok(text) = String::from_utf8(decoded) else { return false };
+    // Some servers take what follows a `;` for parameters, and `..;` for `..`; some drop spaces at the ends of a name.
+    text.split(';').enumerate().all(|(at, name)| {
+        let name = name.trim();
+        // Parameters may be empty, and so may the whole part: that is the last one.
+        let is_whole = at > 0 || text.is_empty();
+        !matches!(name, "." | "..") && (is_whole || !name.is_empty())
+    }) && !text.contains(char::is_control)
 }
 
 fn is_unreserved(byte: u8) -> bool {
@@ -82,9 +88,19 @@ mod tests {
 
     #[test]
     fn only_paths_with_one_reading_are_taken() {
-        for text in
-            ["/", "/v1", "/v1/", "/a/b.c/d-e_f~g", "/a/x%20y", "/a:b/c@d", "/a,b;v=1", "/...", "/%C3%BC"]
-        {
+        for text in [
+            "/",
+            "/v1",
+            "/v1/",
+            "/a/b.c/d-e_f~g",
+            "/a/x%20y",
+            "/a:b/c@d",
+            "/a,b;v=1",
+            "/...",
+            "/%C3%BC",
+            "/a;",
+            "/a%3Bb",
+        ] {
             assert_eq!(Plain::parse(text).map(Plain::into_string), Ok(text.to_owned()));
         }
         for text in [
@@ -115,6 +131,20 @@ mod tests {
             "/.;x/a",
             "/a%25/b",
             "/;a",
+            "/..%3B/a",
+            "/a;../b",
+            "/a%3b..",
+            "/%3Ba",
+            "/..%20/a",
+            "/%20../a",
+            "/%20",
+            "/..%C2%A0/a",
+            "/%C0%AE%C0%AE/a",
+            "/%C0%AF",
+            "/%E0%80%AF",
+            "/%FF",
+            "/%C2%85",
+            "/a%5C..",
         ] {
             assert!(Plain::parse(text).is_err(), "{text}");
         }

@@ -10,7 +10,7 @@ use crate::protected::{Why, protected};
 use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate =
-    Gate { name: "paths", version: 2, about: "what the call names lies within the capability", judge };
+    Gate { name: "paths", version: 3, about: "what the call names lies within the capability", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let mut rulings = vec![Ruling::deny_any(context.facts.problems.clone())];
@@ -23,10 +23,11 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
     let reads = context.proposal.effect == Effect::Observe;
     // A list of names is shown in any case.
     let names = [Some(&fact.path), fact.leads_to.as_ref()];
-    let (path, why) = names
-        .into_iter()
-        .flatten()
-        .find_map(|path| protected(path).filter(|why| !reads || *why == Why::Keys).map(|why| (path, why)))?;
+    let (path, why) = names.into_iter().flatten().find_map(|path| {
+        let judged = |path: &str| protected(path).filter(|why| !reads || *why == Why::Keys);
+        let why = judged(path).or_else(|| places(context, path).find_map(|place| judged(&place)));
+        why.map(|why| (path, why))
+    })?;
     let shown = visible_line(path);
     let (rule, does) = if reads { ("paths/keys", "read") } else { ("paths/protected", "written") };
     Some(Ruling::ask(
@@ -36,6 +37,14 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
             .counter_example(shown)
             .allowed("a person's approval of exactly this call, or another file"),
     ))
+}
+
+/// Where a file lies from the root of the file system: `config` in an endowed `.git` is `.git/config`. The endowed
+/// directory itself was named by a person.
+fn places<'a>(context: &'a Context<'_>, path: &'a str) -> impl Iterator<Item = String> + 'a {
+    let is_within = context.subject.kind == "dir" && !path.is_empty();
+    let roots = context.subject.names.iter().filter(move |_| is_within);
+    roots.map(move |root| format!("{}/{path}", root.trim_end_matches('/')))
 }
 
 #[cfg(test)]
@@ -52,6 +61,38 @@ mod tests {
         let call =
             Call::new("look").but(|c| c.facts.problems = vec![problem("path/parent"), problem("dir/suffix")]);
         check(&GATE, &call, (Deny, Deny), &["path/parent", "dir/suffix"]);
+    }
+
+    #[test]
+    fn where_the_directory_lies_counts() {
+        let at = |method: &str, roots: &[&str], path: &str| {
+            Call::new(method).but(|c| {
+                c.subject.kind = "dir".into();
+                c.subject.names = roots.iter().map(|root| (*root).to_owned()).collect();
+                c.facts.paths.push(PathFact {
+                    argument: "path".into(),
+                    path: path.into(),
+                    leads_to: None,
+                    bytes: None,
+                });
+            })
+        };
+        let (keys, obeyed) = (&["paths/keys"][..], &["paths/protected"][..]);
+        for (call, decisions, rules) in [
+            (at("change", &["/home/me/.git"], "config"), (Ask, Ask), obeyed),
+            (at("change", &["/home/me/.git/"], "hooks/x"), (Ask, Ask), obeyed),
+            (at("change", &["/home/me/.config"], "almoner/config.toml"), (Ask, Ask), obeyed),
+            (at("change", &["/home/me/.config"], "git/config"), (Ask, Ask), obeyed),
+            (at("change", &["/home/me/.config/autostart"], "a.desktop"), (Ask, Ask), obeyed),
+            (at("look", &["/home/me/.ssh"], "config"), (Ask, Ask), keys),
+            (at("look", &["/home/me/.ssh"], ""), (Allow, Allow), &[]),
+            // Of a directory that goes by two names, both count.
+            (at("change", &["/mnt/g", "/home/me/p/.git"], "config"), (Ask, Ask), obeyed),
+            (at("change", &["/home/me/git"], "config"), (Allow, Allow), &[]),
+            (at("look", &["/home/me/.git"], "config"), (Allow, Allow), &[]),
+        ] {
+            check(&GATE, &call, decisions, rules);
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::ruling::{Lift, Ruling};
 use crate::secrets::What;
 
 pub(super) const GATE: Gate =
-    Gate { name: "secrets", version: 1, about: "no secret stands in the words of a call", judge };
+    Gate { name: "secrets", version: 2, about: "no secret stands in the words of a call", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let proposal = context.proposal;
@@ -60,6 +60,16 @@ fn judge(context: &Context<'_>) -> Ruling {
                     .counter_example(*kind)
                     .allowed("a person's approval of exactly this call, or the same without it"),
             ),
+            What::Unsearched => Ruling::ask(
+                Lift::Permission,
+                Finding::new(
+                    "secrets/unsearched",
+                    "the call has so many texts that a secret in pieces of any order cannot be looked for in them",
+                )
+                .at(at)
+                .counter_example("too many texts")
+                .allowed("a person's approval of exactly this call, or the same in several calls"),
+            ),
         });
     }
     if secrets.is_locked() {
@@ -98,6 +108,22 @@ mod tests {
 
     fn vault() -> Secrets {
         Secrets::new([("TOKEN", TOKEN)])
+    }
+
+    #[test]
+    fn a_secret_in_pieces_among_many_texts_is_found_or_asked_about() {
+        let among = |count: usize| {
+            let mut texts = vec!["fill"; count];
+            texts[0] = "battery-staple";
+            texts[count - 1] = "correct-horse-";
+            knowing("change", vault(), &texts)
+        };
+        check(&GATE, &among(65), (Deny, Deny), &["secrets/value"]);
+        check(&GATE, &among(1000), (Deny, Deny), &["secrets/value"]);
+        check(&GATE, &among(200_000), (Ask, Ask), &["secrets/unsearched"]);
+        // There is nothing to look for.
+        let none = knowing("change", Secrets::default(), &["fill"; 200_000]);
+        check(&GATE, &none, (Allow, Allow), &[]);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use passable::Text;
 
 use super::{Hit, Secrets, What, pieces};
 
-/// The most texts of which it is tried in each order whether they make up a value.
-const MOST_IN_ANY_ORDER: usize = 64;
+/// The most work that is spent on whether texts make up a value in some order: texts times bytes of what is looked for.
+const MOST_IN_ANY_ORDER: usize = 4 << 20;
 
 /// Something that was found in a call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,10 +70,14 @@ fn together(secrets: &Secrets, leaves: &Leaves<'_>, sightings: &mut Vec<Sighting
             sightings.push(Sighting { argument: leaves.owner(at), what: hit.what, spelling });
         }
     }
-    if leaves.all.len() > MOST_IN_ANY_ORDER {
+    let texts: Vec<&[u8]> = leaves.all.iter().map(|leaf| &*leaf.text).collect();
+    let bytes: usize = secrets.forms.iter().map(|form| form.text.len()).sum();
+    if texts.len().saturating_mul(bytes) > MOST_IN_ANY_ORDER {
+        // What was not looked for may be there.
+        let spelling = Cow::Borrowed("in pieces");
+        sightings.push(Sighting { argument: leaves.owner(0), what: What::Unsearched, spelling });
         return;
     }
-    let texts: Vec<&[u8]> = leaves.all.iter().map(|leaf| &*leaf.text).collect();
     for form in &secrets.forms {
         let what = What::Value(secrets.names[form.secret].clone());
         if known(sightings, &what) {

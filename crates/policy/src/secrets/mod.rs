@@ -78,6 +78,8 @@ pub enum What {
     StandIn(String),
     /// Something with the shape of a key: which, in words.
     Shape(&'static str),
+    /// So many texts that they were not tried in each order.
+    Unsearched,
 }
 
 impl Secrets {
@@ -127,7 +129,14 @@ impl Secrets {
             }
         }
         hits.sort_by(|a, b| (a.start, b.end).cmp(&(b.start, a.end)));
-        hits.dedup_by(|b, a| a.what == b.what && b.start < a.end);
+        // What overlaps with the one before is a part of the same leak, which then ends where the later of them does.
+        hits.dedup_by(|b, a| {
+            let is_same = a.what == b.what && b.start < a.end;
+            if is_same {
+                a.end = a.end.max(b.end);
+            }
+            is_same
+        });
         hits
     }
 

@@ -32,6 +32,15 @@ fn whatever_is_redacted_holds_no_value_any_more() {
 }
 
 #[test]
+fn what_overlaps_is_redacted_to_its_end() {
+    let secrets = Secrets::new([("A", "abcabcabc")]);
+    for text in ["abcabcabcabc", "x abcabcabcabcabc", "abcabc%61bcabcabc"] {
+        let redacted = secrets.redact(text);
+        assert!(!redacted.contains("abc") && redacted.ends_with(STAND_IN_END), "{text}: {redacted}");
+    }
+}
+
+#[test]
 fn nothing_of_a_value_is_printed() {
     let secrets = Secrets::new([("TOKEN", TOKEN)]);
     let shown = format!("{secrets:?} {:?}", secrets.scan(TOKEN));

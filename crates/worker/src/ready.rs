@@ -1,0 +1,25 @@
+//! What was approved, and whether it can be done now.
+
+use kernel::run::Trouble;
+
+use crate::bound::{Bound, Reach, Slots};
+use crate::fold::Fold;
+use crate::trouble::trouble;
+
+/// What keeps an approved call from being made, if a person can put it right. The run then waits before the call begins,
+/// and the approval stays what it is: a yes is not spent on a locked vault.
+pub(crate) fn hindrance(slots: &Slots, fold: &Fold, approved: &[u64]) -> Option<Trouble> {
+    approved.iter().find_map(|step| {
+        let call = &fold.calls.get(step)?.proposal;
+        let Bound { reach: Reach::Capability(capability), .. } = slots.by_grant(&call.grant)? else {
+            return None;
+        };
+        let finding = capability.hindrance(&call.method, &call.args)?;
+        let help = "put it right, then `almoner resume`: what was approved still is";
+        let help = match finding.rule.as_str() {
+            "http/locked" => "`almoner unlock`, then `almoner resume`: what was approved still is",
+            _ => help,
+        };
+        Some(trouble("effect/hindered", finding.message, help))
+    })
+}
