@@ -53,7 +53,8 @@ pub type Stamps = [Option<Stamp>; 2];
 /// The stamps of a policy file and of the examples beside it.
 pub fn stamps(path: &Path) -> Stamps {
     let stamp = |path: &Path| {
-        let meta = std::fs::metadata(path).ok()?;
+        // A link to nothing is not the same as nothing.
+        let meta = std::fs::metadata(path).or_else(|_| std::fs::symlink_metadata(path)).ok()?;
         Some(Stamp {
             place: (meta.dev(), meta.ino()),
             size: meta.len(),
@@ -91,7 +92,14 @@ fn text(path: &Path) -> Result<Option<String>, Problem> {
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = match std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            // Nobody puts a link where no policies are meant to be.
+            return match std::fs::symlink_metadata(path) {
+                Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+                Err(e) => Err(problem(e.to_string())),
+                Ok(_) => Err(problem("is a link to nothing".to_owned())),
+            };
+        }
         Err(e) => return Err(problem(e.to_string())),
     };
     if !file.metadata().is_ok_and(|meta| meta.is_file()) {

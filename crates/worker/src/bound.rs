@@ -54,7 +54,7 @@ impl Slots {
     pub(crate) fn open(world: &dyn World, run: &Run, definition: &Definition) -> Result<Slots, Trouble> {
         let mut by_name = BTreeMap::new();
         for (slot, id) in &run.grants {
-            by_name.insert(slot.clone(), bind(world, id)?);
+            by_name.insert(slot.clone(), bind(world, run, id)?);
         }
         let mut tools = Vec::new();
         for slot in definition.offered_slots() {
@@ -102,7 +102,7 @@ impl Slots {
     }
 }
 
-fn bind(world: &dyn World, id: &FormulaId) -> Result<Bound, Trouble> {
+fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> {
     let (grant, formula) = world.grant(id)?;
     if let Formula::Worker { name, definition, includes, .. } = &formula {
         let callee = program::load(world, name, definition, includes)?.definition;
@@ -110,7 +110,7 @@ fn bind(world: &dyn World, id: &FormulaId) -> Result<Bound, Trouble> {
         let subject = Subject { kind: "worker".to_owned(), names: vec![name.clone()] };
         return Ok(Bound { grant, interface, subject, reach: Reach::Worker(callee.attachments) });
     }
-    let capability = caps::open_with(&formula, &grant, &world.outside()).map_err(|e| {
+    let capability = caps::open_with(&formula, &grant, &world.outside(run)).map_err(|e| {
         trouble(
             "capability/unreachable",
             format!("`{}`: {e}", grant.slot),

@@ -38,8 +38,8 @@ pub trait World: Send + Sync {
     fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble>;
     /// The vault's values, made ready to be looked for.
     fn secrets(&self) -> Arc<Secrets>;
-    /// What a part of the web needs of the machine: addresses, and values of secrets.
-    fn outside(&self) -> Arc<dyn caps::Outside>;
+    /// What a part of the web needs of the machine for a run: addresses, values of secrets, and whether policies judge.
+    fn outside(&self, run: &Run) -> Arc<dyn caps::Outside>;
     /// The switch that stops model calls when the daemon ends.
     fn cancel(&self) -> Cancel;
     /// Shows how far a model has come. May be lost.

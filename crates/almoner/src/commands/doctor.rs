@@ -190,6 +190,15 @@ fn policy(place: &Place) -> Check {
         ),
         Err(problems) => (false, problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
     };
+    // A daemon may go on with policies whose file is gone.
+    let stale = match Client::connect(place).and_then(|mut client| client.ask(Request::Policy)) {
+        Ok(Response::Policy(report)) => report.problems.first().map(|it| it.visible_line().into_owned()),
+        _ => None,
+    };
+    let (ok, evidence) = match stale {
+        Some(problem) if ok => (false, format!("{problem}; the policies from before are in force")),
+        _ => (ok, evidence),
+    };
     let remedy = "mend it; `almoner policy` says what is in force until then".to_owned();
     Check { id: "policy".to_owned(), ok, evidence, remedy }
 }

@@ -1,7 +1,8 @@
 //! The operator's policies as the daemon has them in force.
 //!
 //! The file is looked at whenever a call is judged. One that has become invalid leaves the one before it in force, and
-//! everybody is told; with none before it, nothing is judged at all, and runs wait.
+//! everybody is told; with none before it, nothing is judged at all, and runs wait. One that is gone or empty has become
+//! invalid, too: whoever can only delete or empty a file does not lift what it forbids. A new daemon begins without.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,30 @@ struct State {
     ready: bool,
 }
 
+impl State {
+    /// Whether policies are in force.
+    fn has_any(&self) -> bool {
+        self.current.as_deref().is_some_and(has_any)
+    }
+}
+
+fn has_any(policies: &Policies) -> bool {
+    !policies.policies().is_empty()
+}
+
+/// What is wrong with a file in which there were policies and are none.
+fn vanished(path: &Path, is_there: bool) -> Problem {
+    let message = if is_there { "has no policies any more" } else { "is gone" };
+    Problem {
+        file: passable::visible_line(&path.to_string_lossy()).into_owned(),
+        line: None,
+        message: message.to_owned(),
+        help: Some(
+            "to do without policies from now on: `almoner stop`; the next daemon begins without".to_owned(),
+        ),
+    }
+}
+
 impl PolicyDesk {
     /// The policies in a configuration directory.
     pub fn new(config: &Path) -> PolicyDesk {
@@ -70,6 +95,11 @@ impl PolicyDesk {
             now = then;
         }
         match policy_file::load(&self.path, Whose::Operator) {
+            Ok(loaded) if state.has_any() && !loaded.as_ref().is_some_and(|(own, _)| has_any(own)) => {
+                let problems = vec![vanished(&self.path, loaded.is_some())];
+                crate::commands::output::failure(&policy_file::failure(&problems));
+                state.problems = problems;
+            }
             Ok(loaded) => {
                 state.current = loaded.map(|(policies, _)| Arc::new(policies));
                 state.problems.clear();
@@ -82,6 +112,12 @@ impl PolicyDesk {
         }
         state.seen = Some(now);
         state
+    }
+
+    /// Whether there are policies that judge calls, or should be.
+    pub fn has_any(&self) -> bool {
+        let state = self.look();
+        !state.ready || !state.problems.is_empty() || state.has_any()
     }
 
     /// Refuses to begin anything while there is nothing to judge by.

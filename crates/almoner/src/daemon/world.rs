@@ -424,8 +424,9 @@ impl World for Daemon {
         Arc::clone(&self.shared.rules().secrets)
     }
 
-    fn outside(&self) -> Arc<dyn caps::Outside> {
-        Arc::new(Edge(self.shared()))
+    fn outside(&self, run: &Run) -> Arc<dyn caps::Outside> {
+        let has_project = run.includes.contains_key(crate::policy_file::NAME);
+        Arc::new(Edge { shared: self.shared(), has_project })
     }
 
     fn cancel(&self) -> Cancel {
@@ -448,15 +449,23 @@ impl World for Daemon {
 }
 
 /// What a part of the web gets of this daemon. It holds nothing: the vault may be locked or changed at any time.
-struct Edge(Weak<Shared>);
+struct Edge {
+    shared: Weak<Shared>,
+    /// Whether the run is judged by a project's policies.
+    has_project: bool,
+}
 
 impl caps::Outside for Edge {
+    fn follows_redirects(&self) -> bool {
+        !self.has_project && self.shared.upgrade().is_some_and(|shared| !shared.policies.has_any())
+    }
+
     fn secret(
         &self,
         name: &str,
         origin: &kernel::web::Origin,
     ) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
-        let shared = self.0.upgrade().ok_or(caps::NoSecret::Locked)?;
+        let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
         match shared.vault.value_for(name, origin) {
             Ok(value) => Ok(zeroize::Zeroizing::new(value.reveal().to_owned())),
             Err(Withheld::Missing) => Err(caps::NoSecret::Missing),

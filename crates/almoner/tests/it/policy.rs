@@ -72,7 +72,36 @@ fn a_policy_takes_effect_at_the_next_call_and_so_does_the_next_one() {
     assert!(!home.path("out/a.md").exists());
     let told = trace(&home);
     assert!(told.contains("no notes today (`no-notes` in") && told.contains("tell me"), "{told}");
-    std::fs::remove_file(home.root().join("config/policy.cedar")).unwrap();
+}
+
+#[test]
+fn a_file_that_is_gone_or_empty_lifts_nothing_before_the_daemon_begins_anew() {
+    let home = clerk(WRITE);
+    let file = home.root().join("config/policy.cedar");
+    let gone: [&dyn Fn(); 3] =
+        [&|| std::fs::remove_file(&file).unwrap(), &|| own(&home, "// nothing here\n"), &|| {
+            std::fs::remove_file(&file).unwrap();
+            std::os::unix::fs::symlink("nowhere", &file).unwrap();
+        }];
+    for (at, goes) in gone.into_iter().enumerate() {
+        let _ = std::fs::remove_file(&file);
+        own(&home, FORBID);
+        run(&home, 0);
+        goes();
+        run(&home, 0);
+        assert!(!home.path("out/a.md").exists(), "{at}: what was forbidden still is");
+        let told = trace(&home);
+        assert!(told.contains("no notes today") && told.contains("operator/stale"), "{at}: {told}");
+        let shown = home.almoner(&["policy"]).expect(6).out;
+        assert!(shown.contains("still in force") && shown.contains("no-notes"), "{at}: {shown}");
+        let doctor = home.almoner(&["doctor"]).out;
+        assert!(doctor.contains("✗ policy"), "{at}: {doctor}");
+    }
+    // To a new daemon a link to nothing is a mistake, and no file is none.
+    home.almoner(&["stop"]).expect(0);
+    run(&home, 6);
+    std::fs::remove_file(&file).unwrap();
+    home.almoner(&["stop"]).expect(0);
     run(&home, 7);
 }
 

@@ -195,3 +195,62 @@ fn files_that_hold_keys_are_asked_about_by_name() {
     home.almoner(&["resume"]).expect(7);
     assert!(!home.path("dir/.git").exists());
 }
+
+/// A server that sends each reader on to an address with the key in it, until the key is asked for.
+fn sending_on() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::clone(&told);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut buffer = vec![0; 1 << 16];
+            let count = stream.read(&mut buffer).unwrap_or(0);
+            let request = String::from_utf8_lossy(&buffer[..count]).into_owned();
+            let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+            heard.lock().unwrap().push(path.clone());
+            let location = match path.as_str() {
+                "/v1/out" => format!("http://elsewhere.example/{TOKEN}?k={TOKEN}"),
+                "/v1/up" => format!("/other/{TOKEN}"),
+                "/v1/on" => format!("/v1/end/{TOKEN}"),
+                _ => String::new(),
+            };
+            let head = match location.as_str() {
+                "" => "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_owned(),
+                to => format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n"),
+            };
+            let _ = stream.write_all(head.as_bytes());
+        }
+    });
+    (address, told)
+}
+
+#[test]
+fn a_server_that_says_the_key_in_an_address_leaves_no_trace_of_it() {
+    let (address, told) = sending_on();
+    let turns = ["/out", "/up", "/on"].map(|path| call("api_get", &format!(r#"{{"path": "{path}"}}"#)));
+    let home = clerk("  api: http\n", &turns.join(","));
+    let endow = format!("api={address}/v1?key=TOKEN");
+    home.piped(&["secret", "set", "TOKEN", "--for", &address], TOKEN.as_bytes()).expect(0);
+    home.almoner(&run(&["-e", &endow, "--allow", "api.get"])).expect(0);
+    let trace = home.trace("r1").to_string();
+    assert!(trace.contains("http/redirect") && trace.contains("elsewhere.example"), "{trace}");
+    // What it read in the first run has the address as its name.
+    assert!(trace.contains("/v1/end/⟦secret TOKEN⟧"), "{trace}");
+    let end = format!("/v1/end/{TOKEN}");
+    assert_eq!(*told.lock().unwrap(), ["/v1/out", "/v1/up", "/v1/on", &end]);
+    // With policies in force each address is a call of its own, and is judged as one.
+    let config = home.root().join("config");
+    std::fs::create_dir_all(&config).unwrap();
+    let policy = "forbid(principal, action == Action::\"http.get\", resource)\n\
+                  when { context has route && context.route like \"/v1/end*\" };";
+    std::fs::write(config.join("policy.cedar"), policy).unwrap();
+    told.lock().unwrap().clear();
+    home.almoner(&run(&["-e", &endow, "--allow", "api.get"])).expect(0);
+    let trace = home.trace("r2").to_string();
+    assert!(trace.contains("http/policy") && trace.contains("/v1/end/⟦secret TOKEN⟧"), "{trace}");
+    assert_eq!(*told.lock().unwrap(), ["/v1/out", "/v1/up", "/v1/on"]);
+    home.almoner(&["stop"]).expect(0);
+    assert_eq!(holding(&home.root(), TOKEN), Vec::<String>::new());
+}
