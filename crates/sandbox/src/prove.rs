@@ -183,6 +183,7 @@ impl Stage {
             trial("write", "writes beside its directory", "write OUT/new".into(), usual),
             trial("cut", "cuts a file to nothing that it was not given", "cut OUT/kept".into(), usual),
             trial("mode", "changes the mode of a file that it was not given", "mode OUT/kept".into(), usual),
+            trial("flags", "sets the flags of a file", "flags IN/flags".into(), usual),
             trial(
                 "link",
                 "links a file from outside into its directory",

@@ -58,6 +58,7 @@ pub fn attempt(name: &str, arguments: &[String]) -> Result<String, String> {
         "spin" => spin(),
         "environment" => environment(),
         "descriptors" => descriptors(),
+        "flags" => flags(first),
         "terminal" => raw::type_into(0),
         "call" => call(first),
         _ => return Err(format!("there is no attempt `{name}`")),
@@ -77,6 +78,14 @@ fn mode(path: &str) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
     let now = fs::metadata(path)?.permissions().mode() & 0o777;
     if now == 0o777 { Ok(()) } else { Err(io::Error::other("the mode is what it was")) }
+}
+
+/// Sets the flags of a file of its own: to what they are, since some cannot be taken back.
+fn flags(path: &str) -> io::Result<()> {
+    fs::write(path, "x")?;
+    let file = fs::File::open(path)?;
+    let flags = rustix::fs::ioctl_getflags(&file)?;
+    Ok(rustix::fs::ioctl_setflags(&file, flags)?)
 }
 
 fn start(program: &str, arguments: &[String]) -> io::Result<()> {

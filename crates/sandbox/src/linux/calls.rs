@@ -12,7 +12,9 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch,
 };
 
-use super::calls_table::{ALLOWED, FORBIDDEN, NETWORK, OTHER_PROGRAMS, PRETENDED};
+use super::calls_table::{
+    ALLOWED, FORBIDDEN, IOCTLS, IOCTLS_OF_INTERFACES, NETWORK, OTHER_PROGRAMS, PRETENDED,
+};
 use crate::Confinement;
 
 /// What the process may still start.
@@ -64,8 +66,10 @@ fn allowing(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccompi
     );
     // Threads and processes, but none in namespaces of their own.
     rules.insert(libc::SYS_clone, vec![rule(&[(0, Op::MaskedEq(NAMESPACES), 0)])?]);
-    // Everything but typing into a terminal.
-    rules.insert(libc::SYS_ioctl, vec![rule(&[(1, Op::Ne, libc::TIOCSTI), (1, Op::Ne, TIOCLINUX)])?]);
+    // Landlock has no say in most of what this call does to files, so it does nothing but what programs live by.
+    let harmless = IOCTLS.iter().chain(if within.network { IOCTLS_OF_INTERFACES } else { &[] });
+    let each = harmless.map(|request| rule(&[(1, Op::Eq, *request)]));
+    rules.insert(libc::SYS_ioctl, each.collect::<Result<_, _>>()?);
     // Its own limits, not those of others.
     rules.insert(libc::SYS_prlimit64, vec![rule(&[(0, Op::Eq, 0)])?]);
     // Pipes with a name, and no devices.

@@ -143,3 +143,25 @@ pub(super) const FORBIDDEN: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_kexec_file_load,
     #[cfg(target_arch = "x86_64")] libc::SYS_inotify_init,
 ];
+
+/// What may be asked of a descriptor: whether it is a terminal and how large, how much there is to read, whether it
+/// blocks and outlives an execve; and a copy of a file into one that may be written.
+pub(super) const IOCTLS: &[u64] = &[
+    libc::TCGETS,
+    libc::TIOCGWINSZ,
+    libc::TIOCGPGRP,
+    libc::FIONREAD,
+    libc::FIONBIO,
+    libc::FIOASYNC,
+    libc::FIOCLEX,
+    libc::FIONCLEX,
+    // FICLONE and FICLONERANGE.
+    0x4004_9409,
+    0x4020_940d,
+];
+
+/// What may be asked about network interfaces. None of it changes one.
+pub(super) const IOCTLS_OF_INTERFACES: &[u64] = &[
+    // SIOCGIFNAME, SIOCGIFCONF, SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFNETMASK, SIOCGIFMTU, SIOCGIFINDEX.
+    0x8910, 0x8912, 0x8913, 0x8915, 0x891b, 0x8921, 0x8933,
+];

@@ -186,7 +186,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         format!("{} are due, {} are subscribed to", due.len(), expected.len())
     })?;
     expect(
-        timer::next_due(&mut world.store).unwrap().is_some() == !all.is_empty(),
+        timer::next_due(&mut world.store).unwrap().is_some() != all.is_empty(),
         "the-first-is-found",
         || format!("{} are subscribed to", all.len()),
     )
