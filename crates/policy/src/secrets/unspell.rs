@@ -241,6 +241,6 @@ mod tests {
         text[5_001] = b'4';
         text[9_990] = b'\\';
         assert_eq!(windows(&text, 10), [4_906..5_094, 9_896..10_000]);
-        assert_eq!(windows(&[b'\\'; 1000], 10), [0..1000]);
+        assert!(windows(&[b'\\'; 1000], 10).iter().eq([&(0..1000)]));
     }
 }
