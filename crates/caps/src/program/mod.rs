@@ -3,6 +3,7 @@
 mod call;
 mod endow;
 mod interface;
+mod scratch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ pub(crate) use interface::interface;
 
 use crate::{Capability, Probe, foreign};
 use call::Call;
+use scratch::Scratch;
 
 /// The kind of the pins that say which program is meant.
 const PROGRAM: &str = "program";
@@ -104,6 +106,12 @@ impl ProgramCapability {
             ("TERM", "dumb"),
             // The machine's own settings cannot be read in there, and git says so at each call.
             ("GIT_CONFIG_NOSYSTEM", "1"),
+            // What a repository says is to be started is not.
+            ("GIT_CONFIG_COUNT", "2"),
+            ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
+            ("GIT_CONFIG_VALUE_0", "false"),
+            ("GIT_CONFIG_KEY_1", "core.hooksPath"),
+            ("GIT_CONFIG_VALUE_1", "/dev/null"),
         ];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
         Spec {
@@ -156,7 +164,7 @@ impl ProgramCapability {
             let allowed = "the same call, once the user has looked at `almoner doctor`";
             Completion::Failed(Finding::new("program/sandbox", message).at("argv[0]").allowed(allowed))
         };
-        let scratch = match tempfile::Builder::new().prefix("almoner-").tempdir() {
+        let scratch = match Scratch::new() {
             Ok(scratch) => scratch,
             Err(error) => return failed(format!("there is no place for `{called}` to work in: {error}")),
         };

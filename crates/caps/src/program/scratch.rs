@@ -1,0 +1,149 @@
+//! The directory of one call. It goes with the call, whatever the program has made of it.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+/// How many names are held at a time.
+const PAGE: usize = 1024;
+
+/// An empty directory of its own, as long as this lives.
+pub(super) struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Makes one among the temporary files of this user.
+    pub(super) fn new() -> io::Result<Scratch> {
+        let made = tempfile::Builder::new().prefix("almoner-").tempdir()?;
+        Ok(Scratch { path: made.keep() })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed stays: the call is over all the same.
+        let _ = remove(&self.path);
+    }
+}
+
+/// Removes a directory with all that is in it. Nobody else is at work there any more.
+///
+/// It holds two descriptors however deep the directories lie in each other: what lies in a directory is moved up before
+/// the directory goes. A program can make directories deeper than a stack is, and such as its owner may not look into.
+fn remove(path: &Path) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::chmod(path, Mode::RWXU)?;
+    let top = rustix::fs::open(path, flags, Mode::empty())?;
+    let mut moved = 0;
+    loop {
+        let names = names(&top)?;
+        if names.is_empty() {
+            return Ok(rustix::fs::rmdir(path)?);
+        }
+        for name in names {
+            if is_gone(&top, &name)? {
+                continue;
+            }
+            rustix::fs::chmodat(&top, &name, Mode::RWXU, AtFlags::empty())?;
+            let inner = rustix::fs::openat(&top, &name, flags, Mode::empty())?;
+            raise(&inner, &top, &mut moved)?;
+            rustix::fs::unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
+        }
+    }
+}
+
+/// Empties a directory: files go, directories are moved to `top`.
+fn raise(inner: &OwnedFd, top: &OwnedFd, moved: &mut u64) -> io::Result<()> {
+    loop {
+        let names = names(inner)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        for name in names {
+            if is_gone(inner, &name)? {
+                continue;
+            }
+            // Whoever moves a directory changes it: it says where it lies.
+            rustix::fs::chmodat(inner, &name, Mode::RWXU, AtFlags::empty())?;
+            loop {
+                *moved += 1;
+                let to = format!("{moved}");
+                match rustix::fs::renameat_with(inner, &name, top, to, RenameFlags::NOREPLACE) {
+                    Err(Errno::EXIST) => {}
+                    done => break done?,
+                }
+            }
+        }
+    }
+}
+
+/// Removes what is no directory. False if it is one.
+fn is_gone(directory: &OwnedFd, name: &CString) -> io::Result<bool> {
+    match rustix::fs::unlinkat(directory, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(true),
+        Err(Errno::ISDIR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Some of the names in a directory; none only if there are none.
+fn names(directory: &OwnedFd) -> io::Result<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory.as_fd())? {
+        let name = entry?.file_name().to_owned();
+        if !matches!(name.as_bytes(), b"." | b"..") {
+            names.push(name);
+        }
+        if names.len() == PAGE {
+            break;
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Directories in each other, deeper than a path can say.
+    fn dig(path: &Path, depth: usize) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut at = rustix::fs::open(path, flags, Mode::empty()).unwrap();
+        for _ in 0..depth {
+            rustix::fs::mkdirat(&at, "1", Mode::RWXU).unwrap();
+            at = rustix::fs::openat(&at, "1", flags, Mode::empty()).unwrap();
+        }
+    }
+
+    #[test]
+    fn it_goes_with_the_call_whatever_a_program_has_made_of_it() {
+        let scratch = Scratch::new().unwrap();
+        let path = scratch.path().to_owned();
+        dig(&path, 5000);
+        for name in ["a", "b/c", "b/d/e"] {
+            let file = path.join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "x").unwrap();
+        }
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("kept"), "kept").unwrap();
+        std::os::unix::fs::symlink(outside.path(), path.join("b/link")).unwrap();
+        // One that can be filled and not looked into, and one that nothing can be done with.
+        for (name, mode) in [("b/d", 0o300), ("b", 0o000)] {
+            rustix::fs::chmod(path.join(name), Mode::from_raw_mode(mode)).unwrap();
+        }
+        drop(scratch);
+        assert!(!path.exists());
+        assert_eq!(std::fs::read(outside.path().join("kept")).unwrap(), b"kept");
+    }
+}
