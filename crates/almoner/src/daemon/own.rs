@@ -1,6 +1,7 @@
 //! What is the daemon's own on this machine, and handed to nobody: its store, its settings and policies, its vault, its
 //! sockets.
 
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use passable::visible_line;
@@ -66,7 +67,8 @@ fn led(path: &Path) -> Option<PathBuf> {
                 return (plain && !dangles)
                     .then(|| if rest.as_os_str().is_empty() { real } else { real.join(rest) });
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            // Beneath a file there is nothing either.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
             Err(_) => return None,
         }
     }
@@ -86,6 +88,7 @@ mod tests {
         for made in ["home/state/store", "home/config", "home/cache/models/a", "home/mine", "out"] {
             std::fs::create_dir_all(root.join(made)).unwrap();
         }
+        std::fs::write(root.join("file"), "x").unwrap();
         std::os::unix::fs::symlink(home.join("config"), root.join("link")).unwrap();
         std::os::unix::fs::symlink(home.join("config/later"), root.join("dangling")).unwrap();
         for (path, allowed) in [
@@ -109,6 +112,7 @@ mod tests {
             ("home/configuration", true),
             ("out", true),
             ("out/new/newer", true),
+            ("file/sub", true),
         ] {
             let said = own.keeps_from(&root.join(path));
             assert_eq!(said.is_ok(), allowed, "{path}: {said:?}");

@@ -41,7 +41,8 @@ fn corpus() -> Vec<Attack> {
     let wanted = |path: &&std::path::PathBuf| {
         asked.as_ref().is_none_or(|part| path.display().to_string().contains(part))
     };
-    paths.iter().filter(wanted).flat_map(|path| Attack::read(path)).collect()
+    // What lies in folders is others' corpus.
+    paths.iter().filter(|path| path.is_file()).filter(wanted).flat_map(|path| Attack::read(path)).collect()
 }
 
 /// What is wrong with how an attack came out, if anything is.
