@@ -168,7 +168,7 @@ fn a_projects_file_forbids_and_permits_nothing_and_stays_as_it_was_for_the_run()
     assert!(!home.path("out/a.md").exists());
     // What the run began with is what it is judged by.
     let ask = "forbid(principal, action == Action::\"outbox.send\", resource);";
-    std::fs::remove_file(home.root().join("config/policy.cedar")).unwrap();
+    own(&home, "forbid(principal, action == Action::\"http.send\", resource);");
     home.write("policy.cedar", ask);
     home.write(
         "calls.json",

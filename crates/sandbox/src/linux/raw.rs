@@ -94,7 +94,7 @@ pub(super) fn type_into(descriptor: RawFd) -> io::Result<()> {
 /// # Errors
 /// When it is not allowed, as it should be.
 pub(super) fn limit_other(process: i32) -> io::Result<()> {
-    let limit = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
+    let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel reads the limit behind the pointer, which is alive, and writes nothing.
     let done = unsafe { libc::prlimit(process, libc::RLIMIT_CORE, &limit, std::ptr::null_mut()) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
