@@ -87,6 +87,8 @@ mod tests {
         assert!(took >= Duration::from_millis(250) && took < Duration::from_secs(10), "{took:?}");
         timed.lift();
         timed.stream().set_nonblocking(true).unwrap();
+        // Some bytes later.
+        std::thread::sleep(Duration::from_millis(500));
         assert!(timed.read(&mut byte).is_ok_and(|read| read == 1), "what has come is still there");
         drop(timed);
         drip.join().unwrap();
