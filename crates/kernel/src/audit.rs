@@ -76,6 +76,10 @@ fn of_message(
     agent: &FormulaId,
     number: MessageNumber,
 ) -> Result<Option<BlobHash>, StoreFault> {
+    // The mailbox of an agent that was collected went with it.
+    if table::formula(txn, agent)?.is_none() {
+        return Ok(None);
+    }
     let letter = query::message(txn, agent, number)?;
     letter.and_then(|letter| letter.message).map(|message| digest(&message)).transpose()
 }
