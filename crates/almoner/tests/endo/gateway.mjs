@@ -83,6 +83,25 @@ test('gateway: a token works once, and what is no token never', async () => {
   page.close();
 });
 
+test('gateway: whoever guesses is let go of, and nobody else', async () => {
+  const good = await open();
+  const host = E(good.gateway).fetch(token());
+  await host;
+  const waiting = token();
+  const guesser = await open();
+  for (let n = 0; n < 2; n += 1) {
+    await fails(E(guesser.gateway).fetch('0'.repeat(64)), 'no such token');
+  }
+  // What is said of the last one can be lost when the connection ends over it.
+  E(guesser.gateway).fetch('0'.repeat(64)).catch(() => {});
+  await guesser.closed;
+  equal(await E(host).has('@self'), true);
+  const next = await open();
+  equal(await E(E(next.gateway).fetch(waiting)).has('@self'), true);
+  next.close();
+  good.close();
+});
+
 test('gateway: what makes no sense ends that connection alone', async () => {
   const good = await open();
   const host = await E(good.gateway).fetch(token());

@@ -114,7 +114,9 @@ impl Pump<'_> {
 
     /// Whether nothing more is read until it is known what came of what the client has said: it may have been a token.
     fn waits_for_entrance(&self) -> bool {
-        self.is_outside && self.link.taken() < self.heard
+        // Messages are counted as long as the client is outside, and what it sends right behind a good token may be
+        // looked at when it is not any more.
+        self.is_outside && self.link.is_outside() && self.link.taken() < self.heard
     }
 
     /// Whether the next message may be read, and how long it may be.
