@@ -26,6 +26,9 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// How long it is waited at a time until what a client without a token has said is looked at.
 const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
+/// Only what has happened already is looked at.
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
 /// Moves messages until one of the two ends.
 pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Link) {
     socket.get_mut().lift();
@@ -36,6 +39,7 @@ pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Link) {
         heard: 0,
         is_outside: true,
         incoming: vec![],
+        is_behind: true,
         decoder: Decoder::new(LONGEST),
         stuck: false,
     };
@@ -64,6 +68,8 @@ struct Pump<'a> {
     is_outside: bool,
     /// From the client, for the daemon.
     incoming: Vec<u8>,
+    /// Whether the client may have said more that has left the kernel's buffer already, so that no event tells of it.
+    is_behind: bool,
     /// From the daemon, for the client.
     decoder: Decoder,
     /// Whether the client has not taken all that was written.
@@ -97,7 +103,12 @@ impl Pump<'_> {
         let daemon = wanted(!self.stuck, !self.incoming.is_empty());
         // The end of either is told although nothing is wanted of it.
         let mut all = [PollFd::new(self.socket.get_ref().stream(), client), PollFd::new(self.inner, daemon)];
-        match poll(&mut all, waits.then_some(&MOMENT)) {
+        let timeout = match (self.is_behind, waits) {
+            (false, _) => None,
+            (true, true) => Some(&MOMENT),
+            (true, false) => (self.incoming.len() < ENOUGH).then_some(&AT_ONCE),
+        };
+        match poll(&mut all, timeout) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -140,13 +151,17 @@ impl Pump<'_> {
     }
 
     fn hear_client(&mut self) -> Result<(), Error> {
+        self.is_behind = true;
         while self.incoming.len() < ENOUGH && self.may_hear() {
             match self.socket.read() {
                 Ok(Message::Binary(bytes)) => self.take(&bytes),
                 Ok(Message::Text(text)) => self.take(text.as_bytes()),
                 // Pings are answered by themselves, and a close frame ends the reading.
                 Ok(_) => {}
-                Err(Error::Io(error)) if is_for_later(&error) => return Ok(()),
+                Err(Error::Io(error)) if is_for_later(&error) => {
+                    self.is_behind = false;
+                    return Ok(());
+                }
                 Err(error) => return Err(error),
             }
         }
