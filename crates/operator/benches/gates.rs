@@ -21,7 +21,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::{Interface, Method, Param, Pattern};
 use operator::{InForce, Kind, Policies, Vocabulary, Whose};
 use policy::gates::{GATES, Gate};
-use policy::{Context, Facts, Panel, PathFact, Rules, Spent, Subject};
+use policy::{Context, Facts, Panel, PathFact, Rules, Secrets, Spent, Subject};
 
 fn main() {
     let samples = std::env::var("BENCH_SAMPLES").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
@@ -37,10 +37,44 @@ fn main() {
         let work = || drop(black_box(panel.judge(black_box(&world.context(&rules)))));
         row(&format!("verdict of all gates, {count} policies"), seconds(samples, work), 0.0);
     }
+    for count in [1, 10, 100] {
+        let rules = world.rules(count);
+        let cedar = rules.operator.as_ref().unwrap();
+        let work = || drop(black_box(cedar.opinion(black_box(&world.context(&rules)))));
+        row(&format!("one decision of Cedar, {count} policies"), seconds(samples, work), 0.0);
+    }
+    search(samples);
     let work = || {
         black_box(black_box(&world.proposal).fingerprint());
     };
     row("fingerprint, 4 KiB of arguments", seconds(samples, work), 0.0);
+}
+
+/// Bytes per second in which secrets are looked for: in prose, and in what is all letters and digits.
+fn search(samples: usize) {
+    const SIZE: usize = 1 << 20;
+    const AIM: f64 = 500.0;
+    let names: Vec<(String, String)> =
+        (0..20).map(|i| (format!("key-{i}"), format!("value-{i:04}-{}", "q7Zr".repeat(4 + i % 5)))).collect();
+    let secrets = Secrets::new(names.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let prose = "The committee met in the upper room and settled the order of the repairs; nobody objected. ";
+    let dense: String = (0_u64..)
+        .flat_map(|i| blake3::hash(&i.to_le_bytes()).to_hex().to_string().into_bytes())
+        .take(SIZE)
+        .map(char::from)
+        .collect();
+    for (what, text) in [("prose", prose.repeat(SIZE / prose.len())), ("hex digits", dense)] {
+        assert!(secrets.scan(&text).is_empty(), "there is nothing to find");
+        let (least, median, most) = seconds(samples, || drop(black_box(secrets.scan(black_box(&text)))));
+        let rate = |seconds: f64| text.len() as f64 / seconds / 1e6;
+        let met = if rate(median) > AIM { "met" } else { "MISSED" };
+        println!(
+            "row\tsearch for secrets, {what}\t{:.0} MB/s\t{:.0}..{:.0}\t20 secrets; aim > {AIM:.0} MB/s: {met}",
+            rate(median),
+            rate(most),
+            rate(least)
+        );
+    }
 }
 
 /// The built-in gates, as often as it takes.

@@ -5,17 +5,19 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::ops::Deref;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value as Json, json};
 
+use super::installation::Installation;
 use super::table::Row;
 use super::{machine, measure};
-use crate::process::{cargo, output, run};
+use crate::process::output;
 use crate::setup;
 use crate::workspace::Workspace;
 
@@ -45,35 +47,22 @@ const ENDO: [(&str, f64); 6] = [
 const FASTER: f64 = 10.0;
 
 pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
-    if !run(&mut cargo(&workspace.root, &["build", "--release", "--package", "almoner"]))? {
-        bail!("almoner did not build; the compiler's message is above");
-    }
     setup::everything(&workspace.root, &workspace.target)?;
-    let home = workspace.target.join("bench-captp");
-    if home.exists() {
-        fs::remove_dir_all(&home).with_context(|| format!("cannot empty {}", home.display()))?;
-    }
-    fs::create_dir_all(&home)?;
-    let bench = Bench { binary: workspace.target.join("release/almoner"), home };
-    let rows = bench.all(workspace, samples);
-    // Whatever happened, no daemon stays behind.
-    let _ = output(&mut bench.almoner(&["stop"]));
-    rows
+    Bench(Installation::build(workspace, "captp", &[])?).all(workspace, samples)
 }
 
-/// Binary and home of one measurement.
-struct Bench {
-    binary: PathBuf,
-    home: PathBuf,
+/// One measurement.
+struct Bench(Installation);
+
+impl Deref for Bench {
+    type Target = Installation;
+
+    fn deref(&self) -> &Installation {
+        &self.0
+    }
 }
 
 impl Bench {
-    fn almoner(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
-        command.args(arguments).env("ALMONER_HOME", &self.home);
-        command
-    }
-
     fn client(&self) -> Result<Client> {
         Client::connect(&self.home.join("run/captp0.sock"))
     }

@@ -3,11 +3,10 @@
 //! The client here is its own: frames of JSON as `docs/control.md` says, so that it measures the daemon and what any
 //! program would send to it.
 
-use std::fs;
 use std::io::{Read as _, Write as _};
+use std::ops::Deref;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,9 +14,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value as Json, json};
 
+use super::installation::Installation;
 use super::table::Row;
 use super::{machine, measure};
-use crate::process::{cargo, output, run};
+use crate::process::output;
 use crate::workspace::Workspace;
 
 /// The version of the protocol that is spoken here.
@@ -127,39 +127,22 @@ fn send(agent: &str) -> Json {
     mail(Some(agent), body)
 }
 
-/// Binary and home of one measurement.
-struct Bench {
-    binary: PathBuf,
-    home: PathBuf,
+/// One measurement.
+struct Bench(Installation);
+
+impl Deref for Bench {
+    type Target = Installation;
+
+    fn deref(&self) -> &Installation {
+        &self.0
+    }
 }
 
 pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
-    if !run(&mut cargo(&workspace.root, &["build", "--release", "--package", "almoner"]))? {
-        bail!("almoner did not build; the compiler's message is above");
-    }
-    let place = workspace.target.join("bench-kernel");
-    if place.exists() {
-        fs::remove_dir_all(&place).with_context(|| format!("cannot empty {}", place.display()))?;
-    }
-    fs::create_dir_all(&place)?;
-    let bench = Bench { binary: workspace.target.join("release/almoner"), home: place.join("home") };
-    let rows = bench.all(samples);
-    // Whatever happened, no daemon stays behind.
-    let _ = output(&mut bench.almoner(&["stop"]));
-    rows
+    Bench(Installation::build(workspace, "kernel", &[])?).all(samples)
 }
 
 impl Bench {
-    fn almoner(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
-        command.args(arguments).env("ALMONER_HOME", &self.home);
-        command
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.home.join("run/control.sock")
-    }
-
     fn client(&self) -> Result<Client> {
         Client::connect(&self.socket())
     }
@@ -315,18 +298,6 @@ impl Bench {
     /// Stores values until there are so many.
     fn fill(&self, from: usize, to: usize) -> Result<()> {
         self.rate("fill", 64, to - from, |i| store(&format!("f{}", from + i))).map(drop)
-    }
-
-    fn stop(&self) -> Result<()> {
-        output(&mut self.almoner(&["stop"]))?;
-        let start = Instant::now();
-        while machine::processes_of(&self.home).0 > 0 {
-            if start.elapsed() > Duration::from_secs(30) {
-                bail!("the daemon still runs 30 s after `stop`");
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        Ok(())
     }
 
     /// From nothing running to the first answer, and the memory then.

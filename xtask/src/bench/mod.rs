@@ -2,6 +2,7 @@
 
 mod captp;
 mod gates;
+mod installation;
 mod kernel;
 mod library;
 mod machine;

@@ -1,26 +1,21 @@
 //! `cargo xtask bench run`: what a person waits for, measured from outside over a home of its own.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::ops::Deref;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
+use super::installation::{Installation, NEEDS_STRACE, Syncs};
 use super::measure::{self, Sample};
 use super::table::Row;
 use super::{machine, table};
-use crate::process::{cargo, output, run, shown, works};
+use crate::process::output;
 use crate::workspace::Workspace;
 
 // What to type. Everything that knows the command line of almoner is in this part of the file.
 
 const HELP: &[&str] = &["--help"];
 const STATUS: &[&str] = &["status"];
-const STOP: &[&str] = &["stop"];
-/// The daemon in the foreground, so that it can be traced.
-const DAEMON: &[&str] = &["daemon"];
 /// Says as JSON which models' weights are here (`local[].here`) and where they lie (`dir`).
 const MODELS: &[&str] = &["models", "list", "--json"];
 /// Lets a home use the weights of another.
@@ -78,46 +73,22 @@ const MODEL_MS: &str = "/usage/model_ms";
 
 // How to measure it.
 
-/// Binary, home and working folder of one measurement.
-struct Bench {
-    binary: PathBuf,
-    home: PathBuf,
-    folder: PathBuf,
+/// One measurement.
+struct Bench(Installation);
+
+impl Deref for Bench {
+    type Target = Installation;
+
+    fn deref(&self) -> &Installation {
+        &self.0
+    }
 }
 
 pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
-    let mut build = cargo(&workspace.root, &["build", "--release", "--package", "almoner"]);
-    if !run(&mut build)? {
-        bail!("almoner did not build; the compiler's message is above");
-    }
-    let place = workspace.target.join("bench-run");
-    if place.exists() {
-        fs::remove_dir_all(&place).with_context(|| format!("cannot empty {}", place.display()))?;
-    }
-    let bench = Bench {
-        binary: workspace.target.join("release/almoner"),
-        home: place.join("home"),
-        folder: place.join("folder"),
-    };
-    fs::create_dir_all(&bench.home)?;
-    for (path, text) in FILES {
-        let path = bench.folder.join(path);
-        fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    let rows = bench.all(samples);
-    // Whatever happened, no daemon stays behind.
-    let _ = output(&mut bench.almoner(STOP));
-    rows
+    Bench(Installation::build(workspace, "run", FILES)?).all(samples)
 }
 
 impl Bench {
-    fn almoner(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
-        command.args(arguments).current_dir(&self.folder).env("ALMONER_HOME", &self.home);
-        command
-    }
-
     fn all(&self, samples: usize) -> Result<Vec<Row>> {
         let fsync = machine::syncs(&self.home, samples * 5)?;
         let (_, sync, _) = measure::spread(&fsync);
@@ -165,22 +136,6 @@ impl Bench {
         Ok(measure::row("daemon start to first reply", &found))
     }
 
-    /// Stops the daemon and waits until nothing of this home runs.
-    fn stop(&self) -> Result<()> {
-        if machine::processes_of(&self.home).0 == 0 {
-            return Ok(());
-        }
-        output(&mut self.almoner(STOP))?;
-        let start = Instant::now();
-        while machine::processes_of(&self.home).0 > 0 {
-            if start.elapsed() > Duration::from_secs(10) {
-                bail!("the daemon still runs 10 s after `{}`", shown(&self.almoner(STOP)));
-            }
-            sleep(Duration::from_millis(2));
-        }
-        Ok(())
-    }
-
     /// What the daemon that served all of the above has used.
     fn daemon(&self) -> Row {
         let what = "daemon after these runs";
@@ -200,22 +155,9 @@ impl Bench {
     /// Syncs of the daemon for each journal step of a run, counted by strace.
     fn syncs(&self, each: &Run, samples: usize) -> Result<Row> {
         let what = format!("syncs per step, {}", each.what);
-        if !works("strace", &["-V"]) {
-            return Ok(Row::without(&what, "needs strace: apt-get install strace"));
-        }
-        self.stop()?;
-        let log = self.home.with_file_name("syncs");
-        let mut daemon = Command::new("strace");
-        daemon.args(["-f", "-qq", "-e", "trace=fsync,fdatasync,sync_file_range,msync", "-o"]).arg(&log);
-        daemon.arg(&self.binary).args(DAEMON).current_dir(&self.folder).env("ALMONER_HOME", &self.home);
-        let mut daemon = daemon.spawn().context("cannot start strace")?;
-        let counted = self.count(each, samples, &log);
-        let stopped = self.stop();
-        if stopped.is_err() {
-            daemon.kill()?;
-        }
-        daemon.wait()?;
-        let (syncs, steps) = counted?;
+        let Some((syncs, steps)) = self.traced(|syncs| self.count(each, samples, syncs))? else {
+            return Ok(Row::without(&what, NEEDS_STRACE));
+        };
         let per_run = |count: usize| count as f64 / samples as f64;
         Ok(Row {
             figure: format!("{:.2}", syncs as f64 / steps as f64),
@@ -232,24 +174,14 @@ impl Bench {
     }
 
     /// Syncs and steps of the runs. The first run is not counted: it creates what others find.
-    fn count(&self, each: &Run, samples: usize, log: &PathBuf) -> Result<(usize, usize)> {
-        let lines = || fs::read_to_string(log).map(|text| text.lines().count()).unwrap_or_default();
-        let start = Instant::now();
-        // Asking before it listens would start another daemon.
-        let socket = self.home.join("run/control.sock");
-        while !socket.exists() || output(&mut self.almoner(STATUS)).is_err() {
-            if start.elapsed() > Duration::from_secs(10) {
-                bail!("the traced daemon did not answer within 10 s");
-            }
-            sleep(Duration::from_millis(20));
-        }
+    fn count(&self, each: &Run, samples: usize, syncs: &Syncs<'_>) -> Result<(usize, usize)> {
         let arguments = [each.arguments, SCRIPTED].concat();
         output(&mut self.almoner(&arguments))?;
-        let (before, steps) = (lines(), self.steps()?);
+        let (before, steps) = (syncs.count(), self.steps()?);
         for _ in 0..samples {
             output(&mut self.almoner(&arguments))?;
         }
-        Ok((lines() - before, self.steps()? - steps))
+        Ok((syncs.count() - before, self.steps()? - steps))
     }
 
     /// Tokens per second and memory of the embedded model, if its weights are here. Nothing is downloaded.

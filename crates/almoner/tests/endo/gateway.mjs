@@ -56,6 +56,17 @@ test('gateway: a token opens the agent that it is for', async client => {
   page.close();
 });
 
+test('gateway: what is sent right behind a good token is heard', async () => {
+  // In most of these both messages come in one piece, and the second is read before the first is looked at.
+  for (let i = 0; i < 30; i += 1) {
+    const page = await open();
+    await fails(E(page.gateway).fetch(`no token ${i}`), 'no such token');
+    const agent = E(page.gateway).fetch(token());
+    equal(await Promise.all([E(agent).has('@self'), E(agent).has('nothing-here')]), [true, false]);
+    page.close();
+  }
+});
+
 test('gateway: messages may be text, long, and many at once', async client => {
   const { host } = await client();
   const page = await open({ text: true });
