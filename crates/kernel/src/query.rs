@@ -326,6 +326,42 @@ pub fn events(
         .collect())
 }
 
+/// The last event that is wanted, among the latest `most`.
+pub fn last_event(
+    txn: &mut dyn ReadTxn,
+    owner: &Owner,
+    most: usize,
+    is_wanted: impl Fn(&crate::event::Change) -> bool,
+) -> Result<Option<Event>, StoreFault> {
+    const STRIDE: usize = 500;
+    let (mut before, mut looked_at) = (Vec::new(), 0);
+    while looked_at < most {
+        let rows: Vec<(Vec<u8>, Event)> = table::scan(txn, Table::Event, owner, &[], &before, STRIDE, true)?;
+        looked_at += STRIDE;
+        let earliest = rows.last().map(|(key, _)| key.clone());
+        if let Some((_, event)) = rows.into_iter().find(|(_, event)| is_wanted(&event.change)) {
+            return Ok(Some(event));
+        }
+        match earliest {
+            Some(key) => before = key,
+            None => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// What refers to a formula, and the part that it plays there; at most `most`.
+pub fn references_to(
+    txn: &mut dyn ReadTxn,
+    id: &FormulaId,
+    most: usize,
+) -> Result<Vec<(FormulaId, String)>, StoreFault> {
+    let end = table::behind(&id.number);
+    let edges: Vec<(Vec<u8>, EdgeRow)> =
+        table::scan(txn, Table::Edge, &NOBODY, &id.number, &end, most, false)?;
+    Ok(edges.into_iter().map(|(_, edge)| (edge.from, edge.label)).collect())
+}
+
 /// Everything that must still happen in the world.
 pub fn outbox(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Task>, StoreFault> {
     Ok(table::scan(txn, Table::Outbox, owner, &[], &[], usize::MAX, false)?

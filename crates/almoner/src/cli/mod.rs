@@ -52,7 +52,7 @@ pub enum Verb {
     Runs(RunsArgs),
     /// The journal of a run (the latest, if none is named)
     Trace(TraceArgs),
-    /// Where a run, a step, a message, a slot or a file comes from; why a name is kept
+    /// Where a run, a step, a message, a name, a slot or a file comes from
     Why(WhyArgs),
     /// Let a run that stopped go on, and follow it
     Resume(ResumeArgs),
@@ -336,6 +336,9 @@ pub struct TraceArgs {
 pub struct WhyArgs {
     /// r17, r17#9, a message number, a name, an identifier, a slot, or a file that a run wrote
     pub thing: String,
+    /// Why a name or an identifier is kept: every way from the store's root to it
+    #[arg(long)]
+    pub kept: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

@@ -8,7 +8,7 @@ use crate::cli::WhyArgs;
 use crate::control::client::unexpected;
 use crate::control::protocol::{Look, Request, Response};
 use crate::exit::{Ended, Exit, Failure};
-use crate::show::reason::{self, Thing};
+use crate::show::reason::{self, Reason, Thing};
 use crate::show::thing;
 
 /// `almoner why`.
@@ -16,37 +16,45 @@ use crate::show::thing;
 /// # Errors
 /// When nothing is known of the thing.
 pub fn why(acting: &Acting<'_>, args: &WhyArgs) -> Ended {
+    if args.kept {
+        return kept(args, acting.look(Look::Kept { thing: args.thing.clone() })?);
+    }
     // A file is meant as it lies here, whatever the directory of the daemon.
     let file = std::fs::canonicalize(&args.thing).ok();
     let is_name = file.is_none()
         && args.thing.parse::<StepRef>().is_err()
         && matches!(args.thing.parse(), Ok(Thing::Name(_)) | Err(_));
-    let look_kept = || acting.look(Look::Kept { thing: args.thing.clone() });
-    if args.thing.parse::<FormulaId>().is_ok() {
-        return kept(args, look_kept()?);
-    }
-    if is_name {
-        match look_kept() {
-            Ok(response) => return kept(args, response),
+    let origin = || acting.look(Look::Origin { thing: args.thing.clone() }).and_then(reasons);
+    if is_name || args.thing.parse::<FormulaId>().is_ok() {
+        match origin() {
+            Ok(reasons) => return tell(args, &reasons),
             // Not a name: a slot, perhaps.
-            Err(failure) if matches!(failure.exit, Exit::NotFound | Exit::Usage | Exit::Invalid) => {}
+            Err(failure)
+                if is_name && matches!(failure.exit, Exit::NotFound | Exit::Usage | Exit::Invalid) => {}
             Err(failure) => return Err(failure),
         }
     }
     let thing = file.map_or_else(|| args.thing.clone(), |path| path.to_string_lossy().into_owned());
-    let reasons = match acting.connect()?.ask(Request::Why { thing }) {
-        Ok(Response::Why(reasons)) => reasons,
-        Ok(other) => return Err(unexpected(&other)),
+    match acting.connect()?.ask(Request::Why { thing }) {
+        Ok(response) => tell(args, &reasons(response)?),
         // A guest has no runs: only names mean something to it.
-        Err(failure) if failure.exit == Exit::Denied && acting.agent.is_some() => {
-            return kept(args, look_kept()?);
-        }
-        Err(failure) => return Err(failure),
-    };
+        Err(failure) if failure.exit == Exit::Denied && acting.agent.is_some() => tell(args, &origin()?),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn reasons(response: Response) -> Result<Vec<Reason>, Failure> {
+    match response {
+        Response::Why(reasons) => Ok(reasons),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn tell(args: &WhyArgs, reasons: &[Reason]) -> Ended {
     if args.json.json {
         output::json(&reasons)?;
     } else {
-        output::listing(&reason::render(&reasons))?;
+        output::listing(&reason::render(reasons))?;
     }
     Ok(Exit::Ok)
 }

@@ -359,6 +359,11 @@ pub enum Look {
         /// Whether to wait for it.
         wait: bool,
     },
+    /// Where something comes from that has a name.
+    Origin {
+        /// A name or an identifier.
+        thing: String,
+    },
     /// Why something is kept.
     Kept {
         /// A name or an identifier.

@@ -8,14 +8,15 @@ use kernel::formula::Formula;
 use kernel::hub::{Found, Hub, View};
 use kernel::message::{Body, Field};
 use kernel::slot::{Slot, Want};
-use kernel::table::{EdgeRow, PromiseRow};
-use kernel::txn::{NOBODY, ReadTxn, Table};
+use kernel::table::PromiseRow;
+use kernel::txn::ReadTxn;
 use kernel::{FormulaId, NamePath, Pattern, query, table};
 use passable::{Untrusted, visible_line};
 use worker::World as _;
 
 use super::agents;
 use super::desk::Desk;
+use super::origin;
 use crate::control::protocol::{GrantRow, Hole, LetterView, Look, NameRow, PromiseState, Response, Thing};
 use crate::exit::{Exit, Failure};
 
@@ -48,6 +49,7 @@ pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failu
             Response::Letter(Box::new(letter_view(desk, &view, letter)?))
         }
         Look::Promise { promise, wait } => Response::Promise(self::promise(desk, agent, &promise, wait)?),
+        Look::Origin { thing } => Response::Why(origin::origin(desk, &view, &thing)?),
         Look::Kept { thing } => Response::Kept(kept(desk, &view, &thing)?),
     })
 }
@@ -75,7 +77,7 @@ fn names(txn: &mut dyn ReadTxn, view: &View, path: Option<&NamePath>) -> Result<
 }
 
 /// The type and the words of what is behind an identifier.
-fn describe(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(String, String), Fault> {
+pub(super) fn describe(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(String, String), Fault> {
     let reached = table::reach(txn, id)?.ok_or(Fault::Dangling(*id))?;
     let mut words = query::words(&reached.formula);
     if let Formula::Promise { .. } = reached.formula {
@@ -203,7 +205,8 @@ fn holder(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, 
 }
 
 /// What the agent calls a formula: the first of its names, or a few digits.
-fn called(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
+/// What the agent calls a formula; what it is, if it has no name for it.
+pub(super) fn called(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
     Ok(name_of(txn, view, id)?.unwrap_or_else(|| format!("someone ({})", id.short())))
 }
 
@@ -215,11 +218,9 @@ fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<
         }
     }
     let Hub::Directory { store, .. } = own_directory(txn, view)? else { return Ok(None) };
-    let end = table::behind(&id.number);
-    let edges: Vec<(Vec<u8>, EdgeRow)> =
-        table::scan(txn, Table::Edge, &NOBODY, &id.number, &end, 1000, false)?;
-    Ok(edges.iter().find_map(|(_, edge)| {
-        (edge.from == store).then(|| edge.label.strip_prefix("name ").map(str::to_owned)).flatten()
+    let edges = query::references_to(txn, id, 1000)?;
+    Ok(edges.iter().find_map(|(from, label)| {
+        (*from == store).then(|| label.strip_prefix("name ").map(str::to_owned)).flatten()
     }))
 }
 

@@ -16,6 +16,7 @@ pub mod main_loop;
 pub mod mounts;
 pub mod news;
 pub mod notify;
+mod origin;
 pub mod own;
 pub mod passes;
 pub mod policies;

@@ -57,7 +57,8 @@ fn of_run(desk: &Desk, number: RunNumber) -> Result<Vec<Reason>, Failure> {
     Ok(reasons)
 }
 
-fn cause_of_run(desk: &Desk, run: &Run, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
+/// Which runs and which command a run goes back to.
+pub(super) fn cause_of_run(desk: &Desk, run: &Run, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
     let mut at = run.clone();
     while let Some(Parent { run: parent, place }) = at.parent {
         let step = match place {
@@ -70,7 +71,8 @@ fn cause_of_run(desk: &Desk, run: &Run, reasons: &mut Vec<Reason>) -> Result<(),
     command(desk, at.source, reasons)
 }
 
-fn command(desk: &Desk, number: MessageNumber, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
+/// The command that a message keeps, if it is one.
+pub(super) fn command(desk: &Desk, number: MessageNumber, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
     let daemon = &desk.daemon;
     if let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
         && let Some(Body::Command { text, .. }) = letter.body()

@@ -106,7 +106,7 @@ fn names_are_kept_moved_and_taken_away() {
     home.almoner(&["mkguest", "fae"]).expect(0);
     fae(&home, &["name", row["id"].as_str().unwrap(), "mine"]).expect(5);
     // Why it is kept.
-    let why = home.almoner(&["why", "again"]).expect(0).out;
+    let why = home.almoner(&["why", "again", "--kept"]).expect(0).out;
     assert!(why.contains("└ "), "{why}");
     home.almoner(&["why", row["id"].as_str().unwrap()]).expect(0);
     home.almoner(&["why", "no-such-thing"]).expect(4);

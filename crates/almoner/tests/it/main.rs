@@ -16,6 +16,7 @@ mod bad_input;
 mod bytes;
 mod closing;
 mod crash;
+mod crash_again;
 mod crash_asked;
 mod doubt;
 mod endo;

@@ -14,6 +14,8 @@ use crate::txn::Table;
 const DOUBT_WANTS: &str = "it asks whether something happened: say that it did, or that it did not";
 /// Why such an answer is none to anything else.
 const NO_DOUBT: &str = "it does not ask whether something happened: approve or deny it";
+/// Why an answer to nothing is none.
+const NO_ENTRY: &str = "an answer names at least one of its entries";
 
 fn wrong_kind(letter: &Letter, what: &'static str) -> Fault {
     Fault::WrongKind { number: letter.number, kind: letter.mail.envelope.kind.clone(), what }
@@ -46,6 +48,10 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
         }
         _ => return Err(Fault::NotAnApproval(number)),
     };
+    // Whoever names no entry would be told that all was answered before.
+    if command.entries.as_ref().is_some_and(Vec::is_empty) {
+        return Err(wrong_kind(&letter, NO_ENTRY));
+    }
     let mut mail = letter.mail;
     let wanted = command.entries.unwrap_or_else(|| (0..entries.len()).collect());
     if let Some(&entry) = wanted.iter().find(|&&i| i >= entries.len()) {

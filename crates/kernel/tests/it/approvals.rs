@@ -76,6 +76,8 @@ fn entries_of_one_step_are_one_card_answered_singly_or_together() {
     assert_eq!(some, Reply::Answered { run, entries: vec![1], needs_you: true });
     let beyond = w.answer_some(mail[0], Some(vec![3]), YES);
     assert!(matches!(beyond, Err(Fault::NoEntry { entry: 3, count: 3, .. })));
+    let none = w.answer_some(mail[0], Some(vec![]), YES);
+    assert!(matches!(none, Err(Fault::WrongKind { .. })), "{none:?}");
     let rest = w.answer(mail[0], Choice::Deny { reason: text("") });
     assert_eq!(rest, Reply::Answered { run, entries: vec![0, 2], needs_you: false });
 }

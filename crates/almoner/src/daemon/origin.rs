@@ -1,0 +1,199 @@
+//! Where a named thing comes from: what it is, since when it has its name, and through whose hands it came.
+
+use kernel::event::Change;
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::hub::{Hub, View};
+use kernel::message::Body;
+use kernel::provenance::{Provenance, Source};
+use kernel::run::Run;
+use kernel::txn::ReadTxn;
+use kernel::{FormulaId, MessageNumber, NamePath, query, table};
+use passable::visible_line;
+
+use super::desk::Desk;
+use super::look::{called, describe};
+use super::why::{cause_of_run, command, target_words};
+use crate::exit::Failure;
+use crate::show::card::source;
+use crate::show::journal::state;
+use crate::show::reason::Reason;
+
+/// How many of the latest events are searched for the one that gave the name.
+const LATEST: usize = 50_000;
+
+/// How many references to a thing are looked at.
+const REFERENCES: usize = 1000;
+
+/// What is known of a thing before it is put into words.
+struct Found {
+    reasons: Vec<Reason>,
+    /// The run whose result it is.
+    run: Option<Run>,
+    /// The message of this agent's that brought it or asked for it.
+    message: Option<MessageNumber>,
+}
+
+/// The chain of reasons for a name of the agent's, or for an identifier of something that it holds.
+///
+/// # Errors
+/// When there is no such name, or the agent does not hold the thing.
+pub fn origin(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Reason>, Failure> {
+    let found = desk.daemon.look(|txn| {
+        let (id, path) = match thing.parse::<FormulaId>() {
+            Ok(id) if query::holds(txn, &view.agent, &id)? => (id, None),
+            Ok(id) => return Err(kernel::command::Fault::NotHeld(id)),
+            Err(_) => {
+                let path = NamePath::parse(thing)?;
+                (view.identify(txn, &path)?, Some(path))
+            }
+        };
+        look(desk, txn, view, &id, thing, path.as_ref())
+    })?;
+    let Found { mut reasons, run, message } = found;
+    if let Some(run) = run {
+        reasons.push(Reason::new(
+            run.number.to_string(),
+            format!("made it: `{}`, {}", visible_line(&run.name), state(&run)),
+        ));
+        cause_of_run(desk, &run, &mut reasons)?;
+    } else if let Some(message) = message {
+        command(desk, message, &mut reasons)?;
+    }
+    Ok(reasons)
+}
+
+fn look(
+    desk: &Desk,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    id: &FormulaId,
+    thing: &str,
+    path: Option<&NamePath>,
+) -> Result<Found, kernel::command::Fault> {
+    let (_, words) = describe(txn, id)?;
+    let mut reasons = vec![Reason::new(thing, format!("is {words} ({})", id.short()))];
+    if let Some(path) = path
+        && let Some(reason) = naming(desk, txn, view, path, id)?
+    {
+        reasons.push(reason);
+    }
+    let Some(reached) = table::reach(txn, id)? else {
+        return Ok(Found { reasons, run: None, message: None });
+    };
+    let mut message = None;
+    for grant in &reached.grants {
+        reasons.push(hand(txn, view, grant, &reached.formula)?);
+        // Whoever gave it knows why; the message lies in the giver's mailbox.
+        if grant.owner.0 == view.agent.number {
+            message = grant.source;
+        }
+    }
+    let (run, brought) = references(desk, txn, view, &[*id, reached.id])?;
+    if let Some((number, says)) = brought {
+        reasons.push(Reason::new(format!("message {number}"), says));
+        message = message.or(Some(number));
+    }
+    if let Some(row) = table::formula(txn, &reached.id)? {
+        reasons.extend(depends(&row.provenance));
+    }
+    Ok(Found { reasons, run, message })
+}
+
+/// When the name was given, and by which event.
+fn naming(
+    desk: &Desk,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    path: &NamePath,
+    id: &FormulaId,
+) -> Result<Option<Reason>, kernel::command::Fault> {
+    let Some((name, before)) = path.names().split_last() else { return Ok(None) };
+    let Hub::Directory { store, .. } = view.hub(txn, before)? else { return Ok(None) };
+    let owner = &desk.daemon.host.number;
+    let event = query::last_event(txn, owner, LATEST, |change| {
+        matches!(change, Change::Named { directory, name: given, id: stood }
+            if given == name && stood == id && *directory == store)
+    })?;
+    Ok(event.map(|event| Reason::new(format!("event {}", event.seq), "gave it the name (`almoner audit`)")))
+}
+
+/// Through whose hands it came: a grant, in words.
+fn hand(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    grant: &Grant,
+    formula: &Formula,
+) -> Result<Reason, kernel::command::Fault> {
+    let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
+    let may = if methods.is_empty() { String::new() } else { format!(" ({})", methods.join(", ")) };
+    let by = match grant.owner.0 == view.agent.number {
+        true => "you gave it".to_owned(),
+        false => "it was given".to_owned(),
+    };
+    let to = called(txn, view, &grant.holder)?;
+    let what = target_words(formula);
+    let ended = if grant.revoked_ms.is_some() { ", and it was revoked" } else { "" };
+    Ok(Reason::new(
+        format!("grant {}", grant.number),
+        format!("{by} to {}: {}{may}{ended}", visible_line(&to), visible_line(&what)),
+    ))
+}
+
+type Brought = Option<(MessageNumber, String)>;
+
+/// The run whose result one of these is, and the first message of the agent's that refers to one of them.
+fn references(
+    desk: &Desk,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    ids: &[FormulaId],
+) -> Result<(Option<Run>, Brought), kernel::command::Fault> {
+    let own = table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
+    let (mut run, mut brought): (Option<Run>, Brought) = (None, None);
+    for id in ids {
+        for (from, _) in query::references_to(txn, id, REFERENCES)? {
+            match table::formula(txn, &from)?.map(|row| row.formula) {
+                Some(Formula::Run { run: number, result, .. }) if result == *id => {
+                    run = run.or(table::run(txn, &desk.daemon.host.number, number)?);
+                }
+                Some(Formula::Message { message }) => {
+                    let Some(own) = own else { continue };
+                    let number = table::mail_number(
+                        txn,
+                        &view.agent.number,
+                        &own.mailbox,
+                        &kernel::Number(from.number),
+                    )?;
+                    let Some(number) = number else { continue };
+                    if brought.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
+                        let who = called(txn, view, &message.from)?;
+                        brought = Some((number, told(&message.body, &who, *id)));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok((run, brought))
+}
+
+/// What a message has to do with a thing.
+fn told(body: &Body, who: &str, id: FormulaId) -> String {
+    let who = visible_line(who);
+    match body {
+        Body::Command { verb, .. } => format!("you made it with `{}`", visible_line(verb)),
+        Body::Definition { promise, .. } if *promise == id => format!("{who} asked for it with a definition"),
+        Body::Form { promise, .. } if *promise == id => format!("{who} asked for it with a form"),
+        Body::Request { promise, .. } if *promise == id => format!("{who} asked for it"),
+        Body::EvalRequest { promise, .. } if *promise == id => format!("{who} asked for it with code"),
+        other => format!("{who} sent it in a {}", other.kind()),
+    }
+}
+
+/// What it depends on, unless that is the person alone.
+fn depends(provenance: &Provenance) -> Option<Reason> {
+    let sources: Vec<String> = provenance.sources.iter().map(source).collect();
+    let is_own = provenance.sources.iter().all(|one| matches!(one, Source::Host));
+    (!is_own).then(|| Reason::new("it depends on", sources.join(", ")))
+}

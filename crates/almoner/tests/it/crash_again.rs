@@ -1,0 +1,211 @@
+//! `kill -9` at every commit where something is asked a second time: what somebody approved has changed since, and what
+//! a crash has cut off may have happened.
+//!
+//! Whoever sits at the terminal presses again whenever an answer was not acknowledged. What must hold: one effect, and
+//! that with what the last card showed; nothing again that a person has vouched for.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value as Json, json};
+
+use crate::home::Home;
+
+/// How long all of it may take before the test gives up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A run that somebody must answer, and how it is told that all came as it must.
+#[derive(Clone, Copy)]
+struct Play {
+    /// Until the moment from which commits are counted.
+    prepare: fn() -> Home,
+    /// One press of whoever sits there, for a message of this kind.
+    press: fn(&Home, u64, &str) -> i32,
+    /// What must hold in the end.
+    check: fn(&Home, &str),
+}
+
+/// The number and the kind of what waits, if the daemon can be asked.
+fn waiting(home: &Home) -> Option<(u64, String)> {
+    let said = home.almoner(&["inbox", "--json"]);
+    let letters: Json = serde_json::from_str(&said.out).ok()?;
+    let first = letters.as_array()?.first()?;
+    Some((first["number"].as_u64()?, first["message"]["body"]["type"].as_str()?.to_owned()))
+}
+
+/// Presses until nothing waits and the run is over.
+fn play(home: &Home, play: Play) {
+    let begun = Instant::now();
+    while home.almoner(&["resume", "r1"]).code != 0 {
+        assert!(begun.elapsed() < PATIENCE, "the run does not end: {:?}", home.almoner(&["trace", "r1"]));
+        if let Some((number, kind)) = waiting(home) {
+            (play.press)(home, number, &kind);
+        }
+    }
+}
+
+/// All of it with a daemon that dies at `point` for the `nth` time. False if it never got there.
+fn disturbed(the: Play, point: &str, nth: u64) -> bool {
+    let home = (the.prepare)();
+    let mut daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+    play(&home, the);
+    let died = daemon.try_wait().unwrap().is_some();
+    let _ = daemon.kill();
+    let _ = daemon.wait();
+    (the.check)(&home, &format!("killed at {point} {nth}"));
+    died
+}
+
+fn kill_at_every(the: Play, point: &'static str, least: u64) {
+    let home = (the.prepare)();
+    let commits = || home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap();
+    let before = commits();
+    play(&home, the);
+    let count = commits() - before;
+    (the.check)(&home, "undisturbed");
+    drop(home);
+    assert!(count >= least, "only {count} commits");
+    let (next, reached) = (AtomicUsize::new(1), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let nth = next.fetch_add(1, Ordering::SeqCst) as u64;
+                    if nth > count {
+                        return;
+                    }
+                    reached.fetch_add(usize::from(disturbed(the, point, nth)), Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    let reached = reached.load(Ordering::SeqCst) as u64;
+    assert!(reached + 2 >= count, "only {reached} of {count} commits were reached");
+}
+
+/// The kinds of the entries that speak of proposals, in order.
+fn entries(home: &Home) -> Vec<String> {
+    let trace = home.trace("r1");
+    let of = |step: &Json| step["entry"]["entry"].as_str().unwrap().to_owned();
+    trace["steps"].as_array().unwrap().iter().map(of).collect()
+}
+
+fn times(entries: &[String], kind: &str) -> usize {
+    entries.iter().filter(|entry| *entry == kind).count()
+}
+
+fn whole(home: &Home, when: &str) {
+    let report = home.almoner(&["doctor", "--json"]).json();
+    for id in ["store", "audit chain"] {
+        let row = report["checks"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
+        assert_eq!(row["ok"], true, "{when}: {report}");
+    }
+    home.almoner(&["audit", "verify"]).expect(0);
+}
+
+/// A file would be replaced, the card is shown, and then somebody else changes the file.
+fn changed_since() -> Home {
+    let home = Home::new();
+    home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
+    home.write("out/a.md", "as it was\n");
+    let call = json!({ "name": "out_write", "arguments": { "path": "a.md", "content": "new\n" } });
+    home.write("script.json", json!([{ "turns": [{ "calls": [call] }, { "text": "done" }] }]).to_string());
+    home.almoner(&["run", "w.worker", "-e", "out=out:rw", "-m", "scripted:script.json"]).expect(7);
+    home.write("out/a.md", "changed since\n");
+    home.almoner(&["stop"]).expect(0);
+    home
+}
+
+const STALE: Play = Play {
+    prepare: changed_since,
+    press: |home, number, _| home.almoner(&["approve", &number.to_string()]).code,
+    check: |home, when| {
+        assert_eq!(home.read("out/a.md"), "new\n", "{when}");
+        let entries = entries(home);
+        assert_eq!(times(&entries, "begun"), 1, "{when}: {entries:?}");
+        // The first yes was to what is there no more: that proposal ends, another card comes, and its yes counts.
+        assert_eq!(times(&entries, "completed"), 2, "{when}: {entries:?}");
+        assert_eq!(times(&entries, "answered"), 2, "{when}: {entries:?}");
+        assert_eq!(times(&entries, "judged"), 2, "{when}: {entries:?}");
+        let second = home.almoner(&["inbox", "--all", "--json"]).json();
+        let cards = second.as_array().unwrap().iter();
+        assert_eq!(cards.filter(|l| l["message"]["body"]["type"] == "approval").count(), 2, "{when}");
+        whole(home, when);
+    },
+};
+
+#[test]
+fn killed_just_before_every_commit_where_an_approval_has_become_stale() {
+    kill_at_every(STALE, "store.before_commit", 8);
+}
+
+#[test]
+fn killed_just_after_every_commit_where_an_approval_has_become_stale() {
+    kill_at_every(STALE, "store.after_commit", 8);
+}
+
+/// Writes a line, and then takes its time, but only the first time.
+const SLOW: &str = "echo line >> log; [ $(wc -l < log) -gt 1 ] || sleep 120";
+
+/// A program that somebody approved was at work when the daemon was killed.
+fn cut_off() -> Home {
+    let home = Home::new();
+    home.write("w.worker", "---\nslots:\n  tools: program\n---\nUse the tools.\n");
+    let call = json!({ "name": "tools_run", "arguments": { "argv": ["sh", "-c", SLOW] } });
+    home.write("calls.json", json!([{ "turns": [{ "calls": [call] }, { "text": "done" }] }]).to_string());
+    std::fs::create_dir_all(home.path("in")).unwrap();
+    let endow = "tools=program:sh?dir=in:rw&exec=yes";
+    home.almoner(&["run", "w.worker", "-e", endow, "-m", "scripted:calls.json"]).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    let begun = Instant::now();
+    while !home.path("in/log").exists() {
+        assert!(begun.elapsed() < PATIENCE, "the program never began: {}", home.trace("r1"));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
+    kill_process(Pid::from_raw(daemon.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+    home
+}
+
+fn doubted(home: &Home, when: &str, lines: std::ops::RangeInclusive<usize>) {
+    let log = home.read("in/log");
+    assert!(lines.contains(&log.lines().count()), "{when}: {log}");
+    let entries = entries(home);
+    assert_eq!(times(&entries, "completed"), 1, "{when}: {entries:?}");
+    whole(home, when);
+}
+
+fn happened(home: &Home, number: u64, kind: &str, word: &str) -> i32 {
+    assert_eq!(kind, "doubt", "nothing else is asked");
+    home.almoner(&["happened", &number.to_string(), word]).code
+}
+
+#[test]
+fn killed_at_every_commit_where_a_person_says_that_it_happened() {
+    let it_did = Play {
+        prepare: cut_off,
+        press: |home, number, kind| happened(home, number, kind, "yes"),
+        check: |home, when| doubted(home, when, 1..=1),
+    };
+    kill_at_every(it_did, "store.before_commit", 4);
+    kill_at_every(it_did, "store.after_commit", 4);
+}
+
+#[test]
+fn killed_at_every_commit_where_a_person_says_that_it_did_not_happen() {
+    // Each word that it did not happen lets it begin once. A crash in that beginning asks again, and is told the same: the
+    // program was at work once more, at most.
+    let it_did_not = Play {
+        prepare: cut_off,
+        press: |home, number, kind| happened(home, number, kind, "no"),
+        check: |home, when| {
+            let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
+            let letters = all.as_array().unwrap().iter();
+            let asked = letters.filter(|l| l["message"]["body"]["type"] == "doubt").count();
+            doubted(home, when, 2..=1 + asked);
+        },
+    };
+    kill_at_every(it_did_not, "store.before_commit", 5);
+    kill_at_every(it_did_not, "store.after_commit", 5);
+}
