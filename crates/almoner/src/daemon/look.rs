@@ -224,7 +224,8 @@ fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<
     }))
 }
 
-fn own_directory(txn: &mut dyn ReadTxn, view: &View) -> Result<Hub, Fault> {
+/// The directory in which the agent's paths begin.
+pub(super) fn own_directory(txn: &mut dyn ReadTxn, view: &View) -> Result<Hub, Fault> {
     let agent = table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
     let directory = agent.ok_or(Fault::Dangling(view.agent))?.directory;
     match table::formula(txn, &directory)?.map(|row| row.formula) {

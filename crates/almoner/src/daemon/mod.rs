@@ -8,6 +8,7 @@ pub mod endo;
 mod endow_programs;
 pub mod engine;
 pub mod gardener;
+pub mod handed;
 pub mod keys;
 pub mod listing;
 pub mod log;

@@ -12,6 +12,7 @@ use kernel::{FormulaId, Value};
 use passable::visible_line;
 use store::Blobs;
 
+use super::handed::Gates;
 use super::own::Own;
 use super::tree::{self, DEEPEST, Entry, MOST_ENTRIES, Shelf, sha256};
 use crate::exit::{Exit, Failure};
@@ -92,10 +93,11 @@ fn open(state: &Path, ground: &Ground) -> Result<Mount, Failure> {
     Mount::open(&path, read_only, &ground.attenuation).map_err(|e| Failure::new(Exit::Failure, e.to_string()))
 }
 
-/// Does what was asked in a directory. `bytes` are what is written, if the call brings them apart.
+/// Does what was asked in a directory. `bytes` are what is written, if the call brings them apart; `gates` stand before
+/// what was handed over.
 ///
 /// # Errors
-/// When it cannot be done.
+/// When it cannot be done, or is refused.
 pub fn carry_out(
     state: &Path,
     shelf: &dyn Shelf,
@@ -103,8 +105,18 @@ pub fn carry_out(
     spot: &Spot,
     op: FileOp,
     bytes: Option<&[u8]>,
+    gates: Option<&Gates>,
 ) -> Result<Came, Failure> {
     let mount = open(state, ground)?;
+    if let Some(gates) = gates {
+        let leads = |way: &[String]| {
+            let all: Vec<String> = spot.place.iter().chain(way).cloned().collect();
+            let real = mount.look_up(&all).ok()?.place;
+            // What leads out of the place was refused when the place was entered.
+            Some(real.strip_prefix(&spot.place[..]).map_or(real.clone(), <[String]>::to_vec))
+        };
+        gates.pass(&spot.place, &op, bytes, &leads)?;
+    }
     let mount = if spot.read_only { mount.read_only() } else { mount };
     // A file is reached from the directory that it lies in.
     let (place, op) = match (spot.kind, spot.place.split_last()) {
@@ -159,8 +171,12 @@ pub fn carry_out(
         }
         FileOp::ReadOnly => Ok(Came::Part { place: spot.place.clone(), kind: spot.kind, read_only: true }),
         FileOp::Snapshot => {
+            let reads = |way: &[String]| match gates {
+                Some(gates) => gates.reads(&[place, way].concat()),
+                None => Ok(()),
+            };
             let mut left = MOST_ENTRIES;
-            Ok(Came::Tree(snapshot(&mount, shelf, &mut vec![], &mut left)?))
+            Ok(Came::Tree(snapshot(&mount, shelf, &reads, &mut vec![], &mut left)?))
         }
         FileOp::Digest(_) => Err(Failure::new(Exit::Failure, "what can change has no hash: take a snapshot")),
     }
@@ -174,6 +190,7 @@ fn read_as(read_as: ReadAs, bytes: &[u8]) -> Result<Value, Failure> {
 fn snapshot(
     mount: &Mount,
     shelf: &dyn Shelf,
+    reads: &dyn Fn(&[String]) -> Result<(), Failure>,
     way: &mut Vec<String>,
     left: &mut usize,
 ) -> Result<Tree, Failure> {
@@ -190,10 +207,14 @@ fn snapshot(
         let entry = match found.is_directory {
             true if found.is_link => None,
             true => {
-                let tree = snapshot(mount, shelf, way, left)?;
+                let tree = snapshot(mount, shelf, reads, way, left)?;
                 Some(Entry { name, is_tree: true, hash: tree.hash, bytes: 0, sha256: tree.sha256 })
             }
             false => {
+                reads(way)?;
+                if found.is_link {
+                    reads(&mount.look_up(way).map_err(refused)?.place)?;
+                }
                 let bytes = mount.read(way, MOST_BYTES).map_err(refused)?;
                 let (hash, sha256) = (shelf.put(&bytes)?, sha256(&bytes));
                 Some(Entry { name, is_tree: false, hash, bytes: bytes.len() as u64, sha256 })

@@ -1,5 +1,6 @@
 //! Where a named thing comes from: what it is, since when it has its name, and through whose hands it came.
 
+use kernel::command::Fault;
 use kernel::event::Change;
 use kernel::formula::Formula;
 use kernel::grant::Grant;
@@ -12,7 +13,7 @@ use kernel::{FormulaId, MessageNumber, NamePath, query, table};
 use passable::visible_line;
 
 use super::desk::Desk;
-use super::look::{called, describe};
+use super::look::{called, describe, own_directory};
 use super::why::{cause_of_run, command, target_words};
 use crate::exit::Failure;
 use crate::show::card::source;
@@ -21,6 +22,9 @@ use crate::show::reason::Reason;
 
 /// How many of the latest events are searched for the one that gave the name.
 const LATEST: usize = 50_000;
+
+/// How many events a command may have recorded between a name and itself.
+const COMMAND_WITHIN: usize = 50;
 
 /// How many references to a thing are looked at.
 const REFERENCES: usize = 1000;
@@ -42,7 +46,7 @@ pub fn origin(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Reason>, Fail
     let found = desk.daemon.look(|txn| {
         let (id, path) = match thing.parse::<FormulaId>() {
             Ok(id) if query::holds(txn, &view.agent, &id)? => (id, None),
-            Ok(id) => return Err(kernel::command::Fault::NotHeld(id)),
+            Ok(id) => return Err(Fault::NotHeld(id)),
             Err(_) => {
                 let path = NamePath::parse(thing)?;
                 (view.identify(txn, &path)?, Some(path))
@@ -58,7 +62,7 @@ pub fn origin(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Reason>, Fail
         ));
         cause_of_run(desk, &run, &mut reasons)?;
     } else if let Some(message) = message {
-        command(desk, message, &mut reasons)?;
+        command(desk, &view.agent, message, &mut reasons)?;
     }
     Ok(reasons)
 }
@@ -70,23 +74,22 @@ fn look(
     id: &FormulaId,
     thing: &str,
     path: Option<&NamePath>,
-) -> Result<Found, kernel::command::Fault> {
+) -> Result<Found, Fault> {
     let (_, words) = describe(txn, id)?;
     let mut reasons = vec![Reason::new(thing, format!("is {words} ({})", id.short()))];
+    let mut message = None;
     if let Some(path) = path
-        && let Some(reason) = naming(desk, txn, view, path, id)?
+        && let Some((reason, by)) = naming(desk, txn, view, path, id)?
     {
         reasons.push(reason);
+        message = by;
     }
-    let Some(reached) = table::reach(txn, id)? else {
-        return Ok(Found { reasons, run: None, message: None });
-    };
-    let mut message = None;
+    let Some(reached) = table::reach(txn, id)? else { return Ok(Found { reasons, run: None, message }) };
     for grant in &reached.grants {
         reasons.push(hand(txn, view, grant, &reached.formula)?);
         // Whoever gave it knows why; the message lies in the giver's mailbox.
         if grant.owner.0 == view.agent.number {
-            message = grant.source;
+            message = message.or(grant.source);
         }
     }
     let (run, brought) = references(desk, txn, view, &[*id, reached.id])?;
@@ -100,31 +103,49 @@ fn look(
     Ok(Found { reasons, run, message })
 }
 
-/// When the name was given, and by which event.
+/// The event that gave the name, and the message of the command that did so. Others than the host have no events.
 fn naming(
     desk: &Desk,
     txn: &mut dyn ReadTxn,
     view: &View,
     path: &NamePath,
     id: &FormulaId,
-) -> Result<Option<Reason>, kernel::command::Fault> {
+) -> Result<Option<(Reason, Option<MessageNumber>)>, Fault> {
+    let host = &desk.daemon.host;
     let Some((name, before)) = path.names().split_last() else { return Ok(None) };
-    let Hub::Directory { store, .. } = view.hub(txn, before)? else { return Ok(None) };
-    let owner = &desk.daemon.host.number;
-    let event = query::last_event(txn, owner, LATEST, |change| {
+    if view.agent != *host {
+        return Ok(None);
+    }
+    let hub = if before.is_empty() { own_directory(txn, view)? } else { view.hub(txn, before)? };
+    let Hub::Directory { store, .. } = hub else { return Ok(None) };
+    let event = query::last_event(txn, &host.number, LATEST, |change| {
         matches!(change, Change::Named { directory, name: given, id: stood }
             if given == name && stood == id && *directory == store)
     })?;
-    Ok(event.map(|event| Reason::new(format!("event {}", event.seq), "gave it the name (`almoner audit`)")))
+    let Some(event) = event else { return Ok(None) };
+    let mut by = None;
+    // A command is recorded behind what it named, in the same transaction.
+    for next in query::events(txn, &host.number, event.seq, COMMAND_WITHIN)? {
+        match next.change {
+            Change::Named { .. } | Change::Unnamed { .. } | Change::Granted { .. }
+                if next.at_ms == event.at_ms => {}
+            Change::Message { number, .. } if next.at_ms == event.at_ms => {
+                let letter = query::message(txn, host, number)?;
+                // Another transaction may have the same time: what the command says must be about the name.
+                let is_it = letter.is_some_and(|letter| {
+                    matches!(letter.body(), Some(Body::Command { text, .. }) if text.raw().contains(name.as_str()))
+                });
+                by = is_it.then_some(number);
+                break;
+            }
+            _ => break,
+        }
+    }
+    Ok(Some((Reason::new(format!("event {}", event.seq), "gave it the name (`almoner audit`)"), by)))
 }
 
 /// Through whose hands it came: a grant, in words.
-fn hand(
-    txn: &mut dyn ReadTxn,
-    view: &View,
-    grant: &Grant,
-    formula: &Formula,
-) -> Result<Reason, kernel::command::Fault> {
+fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, formula: &Formula) -> Result<Reason, Fault> {
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
     let may = if methods.is_empty() { String::new() } else { format!(" ({})", methods.join(", ")) };
     let by = match grant.owner.0 == view.agent.number {
@@ -148,13 +169,16 @@ fn references(
     txn: &mut dyn ReadTxn,
     view: &View,
     ids: &[FormulaId],
-) -> Result<(Option<Run>, Brought), kernel::command::Fault> {
+) -> Result<(Option<Run>, Brought), Fault> {
     let own = table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
     let (mut run, mut brought): (Option<Run>, Brought) = (None, None);
     for id in ids {
         for (from, _) in query::references_to(txn, id, REFERENCES)? {
             match table::formula(txn, &from)?.map(|row| row.formula) {
-                Some(Formula::Run { run: number, result, .. }) if result == *id => {
+                // What the host has run is nobody else's business.
+                Some(Formula::Run { run: number, result, .. })
+                    if result == *id && view.agent == desk.daemon.host =>
+                {
                     run = run.or(table::run(txn, &desk.daemon.host.number, number)?);
                 }
                 Some(Formula::Message { message }) => {

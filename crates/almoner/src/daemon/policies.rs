@@ -138,23 +138,34 @@ impl PolicyDesk {
         run: &Run,
         blob: &dyn Fn(&BlobHash) -> Result<Vec<u8>, Trouble>,
     ) -> Result<Option<Arc<dyn Operator>>, Trouble> {
-        let (own, stale) = {
-            let state = self.look();
-            if !state.ready {
-                return Err(trouble(&policy_file::failure(&state.problems)));
-            }
-            (state.current.clone(), state.problems.first().cloned())
-        };
         let project = match run.includes.get(NAME) {
             Some(hash) => Some(self.project(hash, blob)?),
             None => None,
+        };
+        self.with(project).map_err(|failure| trouble(&failure))
+    }
+
+    /// What is in force where no run is: the operator's policies alone.
+    ///
+    /// # Errors
+    /// When there is nothing to judge by.
+    pub fn operator(&self) -> Result<Option<Arc<dyn Operator>>, Failure> {
+        self.with(None)
+    }
+
+    fn with(&self, project: Option<Arc<Policies>>) -> Result<Option<Arc<dyn Operator>>, Failure> {
+        let (own, stale) = {
+            let state = self.look();
+            if !state.ready {
+                return Err(policy_file::failure(&state.problems));
+            }
+            (state.current.clone(), state.problems.first().cloned())
         };
         let layers: Vec<_> = own.into_iter().chain(project).collect();
         if layers.is_empty() && stale.is_none() {
             return Ok(None);
         }
-        let vocabulary = policy_file::vocabulary().map_err(|failure| trouble(&failure))?;
-        Ok(Some(Arc::new(InForce::new(vocabulary, layers, stale))))
+        Ok(Some(Arc::new(InForce::new(policy_file::vocabulary()?, layers, stale))))
     }
 
     fn project(

@@ -6,7 +6,7 @@ use kernel::formula::Formula;
 use kernel::message::{Answer, Body};
 use kernel::proposal::Proposal;
 use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
-use kernel::{MessageNumber, RunNumber, StepRef, query, table};
+use kernel::{FormulaId, MessageNumber, RunNumber, StepRef, query, table};
 use passable::visible_line;
 use worker::World as _;
 
@@ -68,13 +68,17 @@ pub(super) fn cause_of_run(desk: &Desk, run: &Run, reasons: &mut Vec<Reason>) ->
         at = self::run(desk, parent)?;
         reasons.push(Reason::new(step, format!("started it, in `{}`", visible_line(&at.name))));
     }
-    command(desk, at.source, reasons)
+    command(desk, &desk.daemon.host, at.source, reasons)
 }
 
-/// The command that a message keeps, if it is one.
-pub(super) fn command(desk: &Desk, number: MessageNumber, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
-    let daemon = &desk.daemon;
-    if let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
+/// The command that a message of the agent's keeps, if it is one.
+pub(super) fn command(
+    desk: &Desk,
+    agent: &FormulaId,
+    number: MessageNumber,
+    reasons: &mut Vec<Reason>,
+) -> Result<(), Failure> {
+    if let Some(letter) = desk.daemon.read(|txn| query::message(txn, agent, number))?
         && let Some(Body::Command { text, .. }) = letter.body()
     {
         reasons.push(Reason::new(format!("message {number}"), format!("you said: {}", text.visible_line())));
@@ -280,7 +284,7 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
                 format!("is {} for {}", target_words(formula), run.number),
             )];
             if let Some(source) = grant.source {
-                command(desk, source, &mut reasons)?;
+                command(desk, &desk.daemon.host, source, &mut reasons)?;
             }
             return Ok(reasons);
         }

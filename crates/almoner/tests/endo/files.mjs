@@ -225,6 +225,78 @@ test('mounts: handed to a guest, and taken back', async client => {
   equal(await E(host).readText(['lent', 'sub', 'b.md']), 'by the guest');
 });
 
+test('mounts: what was handed to a guest is used under the gates', async client => {
+  const { host } = await client();
+  const root = newFolder();
+  fs.writeFileSync(path.join(root, '.env'), 'KEY=words\n');
+  fs.mkdirSync(path.join(root, '.git'));
+  fs.symlinkSync('.env', path.join(root, 'harmless.txt'));
+  const own = await E(host).provideMount(root, 'gated');
+  const { name, guest } = await newGuest(E, host);
+  await E(host).send(name, ['', ''], ['files'], ['gated']);
+  const { number } = await lastMessage(E, guest);
+  await E(guest).adopt(number, 'files', 'files');
+  const files = await E(guest).lookup('files');
+  const sub = await E(files).lookup('sub');
+  const key = ['AKIA', 'Z7QXW3TN', '5VJR2KLM'].join('');
+  const refused = [
+    [() => E(files).readText('.env'), 'holds keys'],
+    [() => E(files).readText('harmless.txt'), 'holds keys'],
+    [() => E(E(files).lookup('.env')).text(), 'holds keys'],
+    [() => E(E(files).lookup('.env')).writeText('mine'), 'holds keys'],
+    [() => E(files).writeText(['.git', 'config'], '[core]'), 'a program does what'],
+    [() => E(files).remove('.env'), 'holds keys'],
+    [() => E(files).move('a.md', ['.git', 'config']), 'a program does what'],
+    [() => E(files).move('.env', 'b.txt'), 'holds keys'],
+    [() => E(files).makeDirectory(['.git', 'hooks', 'pre-commit']), 'a program does what'],
+    [() => E(files).snapshot(), 'holds keys'],
+    [() => E(sub).writeText('note.md', `the key is ${key}`), 'key'],
+  ];
+  for (const [call, says] of refused) {
+    await fails(call(), says);
+  }
+  equal(fs.readFileSync(path.join(root, '.env'), 'utf8'), 'KEY=words\n');
+  equal(fs.readdirSync(path.join(root, '.git')), []);
+  equal(fs.readFileSync(path.join(root, 'a.md'), 'utf8'), 'a');
+  ok(!fs.existsSync(path.join(root, 'sub', 'note.md')), 'a key was written');
+  // What no gate has anything against is done, names are shown, and the host's own hand is free.
+  await E(files).writeText('note.md', 'fine');
+  equal(await E(files).readText('note.md'), 'fine');
+  ok((await E(files).list()).includes('.env'), 'a name is no key');
+  equal(await E(await E(sub).snapshot()).has('b.md'), true);
+  equal(await E(own).readText('.env'), 'KEY=words\n');
+  await E(own).writeText(['.git', 'config'], '[core]');
+});
+
+test('mounts: the operator forbids what a guest does with what it was handed', async client => {
+  const { host } = await client();
+  const root = newFolder();
+  const own = await E(host).provideMount(root, 'ruled');
+  const { name, guest } = await newGuest(E, host);
+  await E(host).send(name, ['', ''], ['files'], ['ruled']);
+  const { number } = await lastMessage(E, guest);
+  await E(guest).adopt(number, 'files', 'files');
+  const files = await E(guest).lookup('files');
+  await E(files).writeText('first.log', 'before');
+  const rules = path.join(place.state, 'config', 'policy.cedar');
+  fs.mkdirSync(path.dirname(rules), { recursive: true });
+  const forbid = (action, ending) =>
+    `@reason("no ${ending} by hand")\nforbid(principal == Worker::"@agent", action == Action::"dir.${action}", resource) when { context has path && context.path like "*.${ending}" };\n`;
+  fs.writeFileSync(rules, forbid('write', 'log') + forbid('read', 'md'));
+  try {
+    await fails(E(files).writeText('second.log', 'x'), 'no log by hand');
+    await fails(E(files).remove('first.log'), 'no log by hand');
+    await fails(E(files).move('a.md', 'a.log'), 'by hand');
+    await fails(E(files).readText('a.md'), 'no md by hand');
+    await E(files).writeText('second.txt', 'x');
+    await E(own).writeText('second.log', 'the host may');
+    fs.writeFileSync(rules, 'forbid(');
+    await fails(E(files).writeText('third.log', 'x'), 'no log by hand');
+  } finally {
+    fs.writeFileSync(rules, 'forbid(principal == Worker::"nobody", action, resource);\n');
+  }
+});
+
 test('mounts: what lies in a directory that was handed over ends with it, in however many steps', async client => {
   const { host } = await client();
   await E(host).makeDirectory('box');

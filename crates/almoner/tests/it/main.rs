@@ -28,6 +28,7 @@ mod home;
 mod hosts;
 mod journey;
 mod load;
+mod origin;
 mod policy;
 mod programs;
 mod races;

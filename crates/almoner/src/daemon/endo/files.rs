@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use kernel::facet::{Action, FileCall, Ground};
 use kernel::formula::Tree;
-use kernel::{BlobHash, Value};
+use kernel::{BlobHash, FormulaId, Value, table};
+use policy::Rules;
 use store::Hold;
 use switchboard::Ref;
 use worker::World as _;
@@ -18,8 +19,9 @@ use super::Shared;
 use super::gather::Kept;
 use super::link::Link;
 use super::thing::{Object, Part};
+use crate::daemon::handed::Gates;
 use crate::daemon::serve::Server;
-use crate::daemon::{start_run, tree};
+use crate::daemon::{start_run, tree, world};
 use crate::exit::{Exit, Failure};
 
 /// How many calls may wait at one connection.
@@ -115,6 +117,35 @@ impl Outside {
         let now_ms = daemon.now_ms();
         let ground = daemon.read(|txn| Ok(kernel::facet::ground(txn, now_ms, call)))?;
         ground.map_err(|refusal| Failure::new(Exit::Denied, refusal.to_string()))
+    }
+}
+
+impl Outside {
+    /// The gates before a directory that somebody was handed; none before the host's own.
+    ///
+    /// # Errors
+    /// When there is nothing to judge by.
+    pub fn gates(
+        &self,
+        call: &FileCall,
+        ground: &Ground,
+        agent: FormulaId,
+    ) -> Result<Option<Gates>, Failure> {
+        let server = self.server()?;
+        let daemon = &server.desk.daemon;
+        let mut grant =
+            daemon.read(|txn| table::reach(txn, &call.target))?.and_then(|reached| reached.grant());
+        for passed in &call.through {
+            if grant.is_none() {
+                grant = daemon.read(|txn| table::reach(txn, passed))?.and_then(|reached| reached.grant());
+            }
+        }
+        let Some(grant) = grant else { return Ok(None) };
+        let rules = match daemon.policies.operator()? {
+            None => world::Shared::rules(daemon),
+            Some(operator) => Arc::new(Rules::clone(&world::Shared::rules(daemon)).with_operator(operator)),
+        };
+        Ok(Some(Gates::before(rules, grant, &ground.formula, agent, daemon.now_ms())))
     }
 }
 

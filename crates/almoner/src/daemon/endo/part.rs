@@ -41,7 +41,10 @@ fn carry_out(
     let state = outside.server()?.desk.state.clone();
     match tree {
         Some(tree) => mounts::in_tree(outside.server()?.desk.daemon.store.blobs(), &tree, &spot, call.op),
-        None => mounts::carry_out(&state, outside, &ground, &spot, call.op, bytes),
+        None => {
+            let gates = outside.gates(&call, &ground, part.root.agent)?;
+            mounts::carry_out(&state, outside, &ground, &spot, call.op, bytes, gates.as_ref())
+        }
     }
 }
 
