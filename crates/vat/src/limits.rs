@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What a vat may use. Fuel and time are given anew with each order; all else counts for as long as the vat lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes of its heap.
+    /// Bytes of its heap, at least [`Limits::LEAST_MEMORY`].
     pub memory: usize,
     /// Bytes of native stack that its code may use, at most 6 MiB. The thread must have as much and 256 KiB more.
     pub stack: usize,
@@ -36,6 +36,10 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// The least heap: the engine does not survive it if there is none for itself.
+    pub const LEAST_MEMORY: usize = 4 << 20;
+    /// The most bytes of one message: it must fit a frame, however it is written there.
+    pub const MOST_MESSAGE: usize = 8 << 20;
     /// The least stack with which the realm can be made.
     pub const LEAST_STACK: usize = 192 << 10;
     /// The most stack that is accepted: threads have rarely more than 8 MiB.
@@ -43,6 +47,11 @@ impl Limits {
 
     /// These limits with the stack put between what is needed and what there is.
     pub(crate) fn sane(self) -> Limits {
-        Limits { stack: self.stack.clamp(Limits::LEAST_STACK, Limits::MOST_STACK), ..self }
+        Limits {
+            memory: self.memory.max(Limits::LEAST_MEMORY),
+            stack: self.stack.clamp(Limits::LEAST_STACK, Limits::MOST_STACK),
+            message: self.message.min(Limits::MOST_MESSAGE),
+            ..self
+        }
     }
 }

@@ -9,11 +9,58 @@ const EXCERPT: usize = 200;
 
 /// Words that cannot name an endowment.
 const RESERVED: &[&str] = &[
-    "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete",
-    "do", "else", "enum", "eval", "export", "extends", "false", "finally", "for", "function", "if", "implements",
-    "import", "in", "instanceof", "interface", "let", "new", "null", "package", "private", "protected", "public",
-    "return", "static", "super", "switch", "this", "throw", "true", "try", "typeof", "undefined", "var", "void",
-    "while", "with", "yield", "NaN", "Infinity", "globalThis",
+    "arguments",
+    "await",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "enum",
+    "eval",
+    "export",
+    "extends",
+    "false",
+    "finally",
+    "for",
+    "function",
+    "if",
+    "implements",
+    "import",
+    "in",
+    "instanceof",
+    "interface",
+    "let",
+    "new",
+    "null",
+    "package",
+    "private",
+    "protected",
+    "public",
+    "return",
+    "static",
+    "super",
+    "switch",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typeof",
+    "undefined",
+    "var",
+    "void",
+    "while",
+    "with",
+    "yield",
+    "NaN",
+    "Infinity",
+    "globalThis",
 ];
 
 /// Checks that each name can be the name of a constant, and that none comes twice.
@@ -35,14 +82,15 @@ pub(crate) fn check_names(names: &[String]) -> Result<(), String> {
 /// Refuses comments as they were in HTML, which scripts still may have: to a reader they look like code. Gives the line
 /// and column of the first one.
 pub(crate) fn check_source(source: &str) -> Result<(), (u32, u32)> {
-    Tokens { bytes: source.as_bytes(), at: 0, value_before: false, line_is_empty: true, braces: Vec::new() }.run().map_err(
-        |at| {
+    Tokens { bytes: source.as_bytes(), at: 0, value_before: false, line_is_empty: true, braces: Vec::new() }
+        .run()
+        .map_err(|at| {
             let before = source.get(..at).unwrap_or_default();
             let line = before.split(['\n', '\u{2028}', '\u{2029}']).count();
-            let column = before.rsplit(['\n', '\u{2028}', '\u{2029}']).next().unwrap_or_default().chars().count() + 1;
+            let column =
+                before.rsplit(['\n', '\u{2028}', '\u{2029}']).next().unwrap_or_default().chars().count() + 1;
             (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
-        },
-    )
+        })
 }
 
 /// As much of a tokeniser as it takes to tell code from text, comments and regular expressions.
@@ -139,8 +187,22 @@ impl Tokens<'_> {
         }
         let word = self.bytes.get(start..self.at).unwrap_or_default();
         const OPERATORS: &[&[u8]] = &[
-            b"return", b"typeof", b"instanceof", b"in", b"of", b"new", b"delete", b"void", b"throw", b"case", b"do",
-            b"else", b"yield", b"await", b"default", b"extends",
+            b"return",
+            b"typeof",
+            b"instanceof",
+            b"in",
+            b"of",
+            b"new",
+            b"delete",
+            b"void",
+            b"throw",
+            b"case",
+            b"do",
+            b"else",
+            b"yield",
+            b"await",
+            b"default",
+            b"extends",
         ];
         self.value_before = !OPERATORS.contains(&word);
         self.line_is_empty = false;

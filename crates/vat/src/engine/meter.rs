@@ -90,12 +90,10 @@ impl Meter {
         self.used.get()
     }
 
-    /// Asks for more bytes. Every error and every value that the engine makes comes by here, so this is also where a
-    /// stack that is nearly used up is seen.
+    /// Asks for more bytes. Every larger block comes by here, and with it the account of the stack that every error
+    /// gets: so a stack that is nearly used up is seen, whoever catches that error.
     pub(crate) fn grow(&self, bytes: usize) -> bool {
-        if self.stack_base.get().saturating_sub(here()) > self.limits.stack.saturating_sub(BRINK) {
-            self.fail(FaultKind::Stack);
-        }
+        self.look_down();
         match self.used.get().checked_add(bytes) {
             Some(used) if used <= self.limits.memory => {
                 self.used.set(used);
@@ -105,6 +103,13 @@ impl Meter {
                 self.fail(FaultKind::Memory);
                 false
             }
+        }
+    }
+
+    /// Looks how much of the stack is left.
+    pub(crate) fn look_down(&self) {
+        if self.stack_base.get().saturating_sub(here()) > self.limits.stack.saturating_sub(BRINK) {
+            self.fail(FaultKind::Stack);
         }
     }
 

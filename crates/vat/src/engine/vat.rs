@@ -9,7 +9,7 @@ use rquickjs::{Array, Context, Ctx, Result, Runtime, Value};
 
 use super::memory::Bounded;
 use super::{Clock, Meter, Shared};
-use crate::frame::{Order, Outcome, Report, Slot, Verb, VatId};
+use crate::frame::{Order, Outcome, Report, Slot, VatId, Verb};
 use crate::pass::inward::{self, slot_text};
 use crate::pass::kit::call;
 use crate::pass::raw;

@@ -2,7 +2,7 @@
 //! getter is refused, and so is a proxy, whatever it stands for.
 
 use passable::{MAX_DEPTH, Symbol, Text, Value as Passable};
-use rquickjs::{Ctx, Error, Exception, Object, Result, Value};
+use rquickjs::{Ctx, Exception, Object, Result, Value};
 
 use super::kit::{Kit, call};
 use super::raw::{self, Property};
@@ -159,12 +159,11 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
         if !self.is(&object.get_prototype(), &self.kit.array_prototype)? {
             return refuse(self.ctx, "an array with another prototype cannot be passed");
         }
-        let length = value.as_array().map_or(0, rquickjs::Array::len);
+        let length = raw::length(self.ctx, value)?;
         // A hole at the front refuses an array of any length before anything is set aside for it.
         let mut elements = Vec::new();
         for index in 0..length {
-            let found = u32::try_from(index).map_err(|_| Error::Unknown)?;
-            match raw::element(self.ctx, value, found)? {
+            match raw::element(self.ctx, value, index)? {
                 Property::Data(element, true) => elements.push(self.value(&element, depth + 1)?),
                 Property::Data(..) | Property::Accessor => {
                     return refuse(self.ctx, "an array with accessors cannot be passed");
@@ -172,7 +171,7 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
                 Property::Missing => return refuse(self.ctx, "an array with holes cannot be passed"),
             }
         }
-        if raw::count(self.ctx, value)? as usize != length + 1 {
+        if raw::count(self.ctx, value)? != length.saturating_add(1) {
             return refuse(self.ctx, "an array with properties of its own cannot be passed");
         }
         self.made(Passable::try_array(elements))

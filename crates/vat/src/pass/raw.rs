@@ -89,6 +89,16 @@ pub(crate) fn properties<'js>(
     }
 }
 
+/// The length of an array, which may be as much as 2^32 - 1: the binding's own way to ask would panic then.
+pub(crate) fn length<'js>(ctx: &Ctx<'js>, array: &Value<'js>) -> Result<u32> {
+    let mut length = 0;
+    // SAFETY: the value is an array, whose length is plain data.
+    match unsafe { qjs::JS_GetLength(ctx.as_raw().as_ptr(), array.as_raw(), &mut length) } {
+        0 => u32::try_from(length).map_err(|_| Error::Unknown),
+        _ => Err(Error::Exception),
+    }
+}
+
 /// How many properties a thing that is no proxy has.
 pub(crate) fn count<'js>(ctx: &Ctx<'js>, thing: &Value<'js>) -> Result<u32> {
     let (mut table, mut count) = (std::ptr::null_mut(), 0);

@@ -98,10 +98,20 @@
     deleteProperty: refuse('a property'),
     setPrototypeOf: refuse('the prototype'),
     preventExtensions: refuse('the properties'),
-    construct: () => { throw new TheTypeError('E(…) is no constructor'); },
   }));
+  // Whoever awaits E(x) by mistake would wait for ever: functions cannot be sent.
+  const noPromise = args => {
+    if (typeof args[0] === 'function' && !farIface.has(args[0])) {
+      throw new TheTypeError('E(…) is no promise: call one of its methods');
+    }
+  };
   const sender = (target, via) => proxyOf(
-    name => freeze({ [name]: (...args) => via(target, CALL, name, args) }[name]),
+    name => freeze({
+      [name]: (...args) => {
+        if (name === 'then') noPromise(args);
+        return via(target, CALL, name, args);
+      },
+    }[name]),
     args => via(target, APPLY, undefined, args),
   );
   const E = target => sender(target, eventually);

@@ -13,6 +13,9 @@ use crate::frame::{Level, Name, Outcome, Report, Verb};
 use crate::pass::inward::slot_of;
 use crate::pass::raw;
 
+/// What the engine says where the stack ends. Whoever says the same by themselves has what they said.
+const OVERFLOW: &str = "Maximum call stack size exceeded";
+
 type Native = for<'js> fn(&Ctx<'js>, &Rc<Shared>, Args<'js>) -> Result<Value<'js>>;
 
 /// Arguments; what is not there is `undefined`.
@@ -76,6 +79,7 @@ pub(super) fn host<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> Result<Object<'j
 fn bind<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: Native) -> Result<Function<'js>> {
     let shared = Rc::clone(shared);
     Function::new(ctx.clone(), move |ctx: Ctx<'js>, args: Rest<Value<'js>>| {
+        shared.meter.look_down();
         native(&ctx, &shared, Args(ctx.clone(), args.0))
     })
 }
@@ -145,6 +149,11 @@ fn outcome<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, good: bool, value: &Value<'
 fn answer<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Value<'js>> {
     let (vat, answer) = (shared.vat, args.number(0));
     let outcome = outcome(ctx, shared, args.truth(1), &args.at(2));
+    if let Outcome::Err(Passable::Error(error)) = &outcome
+        && error.message == OVERFLOW
+    {
+        shared.meter.fail(FaultKind::Stack);
+    }
     let stack = args.at(3);
     let place = match stack.is_string() {
         true => shared.place(&args.lossy(3)?),

@@ -19,6 +19,10 @@
   const typedArrayTag = getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype), toStringTag).get;
   const { isProxy, isPromise } = host;
 
+  // As many lines as the engine gives: an account of this size is no small block, so the host sees an error that arises
+  // where the stack ends.
+  TheError.stackTraceLimit = 64;
+
   const isObject = value => (typeof value === 'object' && value !== null) || typeof value === 'function';
   // Only for promises that are known to be plain: no constructor of a guest's is looked up.
   const then = (promise, good, bad) => apply(promiseThen, promise, [good, bad]);

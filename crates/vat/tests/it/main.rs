@@ -7,6 +7,7 @@
 )]
 
 mod eventual;
+mod exos;
 mod limits;
 mod passing;
 mod semantics;

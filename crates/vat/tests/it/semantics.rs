@@ -39,7 +39,7 @@ fn code_is_strict_and_its_names_are_its_own() {
         ("with ({}) {}", "throws SyntaxError: invalid keyword: with"),
         ("new.target", "throws SyntaxError: new.target only allowed within functions"),
         ("return 1", "throws SyntaxError: return not in a function"),
-        ("010", "throws SyntaxError: octal literals are deprecated in strict mode"),
+        ("010", "throws SyntaxError: Octal literals are not allowed in strict mode"),
     ]);
 }
 
@@ -55,11 +55,21 @@ fn evaluations_in_one_vat_do_not_see_each_other() {
 #[test]
 fn what_is_thrown_comes_back_with_its_place() {
     for (source, expected, label, excerpt) in [
-        ("throw TypeError('no')", "throws TypeError: no", "eval.js:1:16", "throw TypeError('no')"),
+        ("throw TypeError('no')", "throws TypeError: no", "eval.js:1:6", "throw TypeError('no')"),
         ("1;\n  x.y", "throws ReferenceError: x is not defined", "eval.js:2:3", "  x.y"),
         ("1 +\n +", "throws SyntaxError: unexpected token in expression: ''", "eval.js:2:3", " +"),
-        ("'a\u{202e}b'; null.x", "throws TypeError: cannot read property 'x' of null", "eval.js:1:11", "'a\\u{202e}b'; null.x"),
-        ("\n\n1 <!-- 2", "throws SyntaxError: HTML-like comments are not available", "eval.js:3:3", "1 <!-- 2"),
+        (
+            "'a\u{202e}b'; null.x",
+            "throws TypeError: cannot read property 'x' of null",
+            "eval.js:1:9",
+            "'a\\u{202E}b'; null.x",
+        ),
+        (
+            "\n\n1 <!-- 2",
+            "throws SyntaxError: HTML-like comments are not available",
+            "eval.js:3:3",
+            "1 <!-- 2",
+        ),
     ] {
         let mut world = World::new(Limits::default());
         let answer = world.evaluate(source);
@@ -121,20 +131,29 @@ fn the_console_writes_bounded_lines() {
 #[test]
 fn text_and_urls_are_as_on_the_web() {
     table(&[
-        ("[...new TextEncoder().encode('aé€😀\\uD800')]", "[97,195,169,226,130,172,240,159,152,128,239,191,189]"),
+        (
+            "[...new TextEncoder().encode('aé€😀\\uD800')]",
+            "[97,195,169,226,130,172,240,159,152,128,239,191,189]",
+        ),
         ("new TextDecoder().decode(new Uint8Array([0xEF, 0xBB, 0xBF, 97, 0xFF]))", "\"a�\""),
-        ("new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array([0xFF]))", "throws TypeError: the bytes are not UTF-8"),
+        (
+            "new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array([0xFF]))",
+            "throws TypeError: the bytes are not UTF-8",
+        ),
         ("new TextDecoder('latin1')", "throws RangeError: only UTF-8 can be decoded here"),
         ("new TextDecoder().decode(new Uint8Array([97, 98, 99]).subarray(1))", "\"bc\""),
         ("new TextDecoder().decode(new DataView(new ArrayBuffer(2)))", "\"\\u0000\\u0000\""),
         ("new TextEncoder().encodeInto('aé', new Uint8Array(2))", "{\"read\":1,\"written\":1}"),
         ("new URL('HTTP://u:p@Ex.com:80/a/../b?x=1&y=2#h').href", "\"http://u:p@ex.com/b?x=1&y=2#h\""),
-        ("const u = new URL('https://a.b/c'); u.searchParams.append('q', 'a b'); u.pathname = '/d'; u.hash = 'z'; `${u}`", "\"https://a.b/d?q=a+b#z\""),
+        (
+            "const u = new URL('https://a.b/c'); u.searchParams.append('q', 'a b'); u.pathname = '/d'; u.hash = 'z'; `${u}`",
+            "\"https://a.b/d?q=a+b#z\"",
+        ),
         ("new URL('c', 'https://a.b/x/y').pathname", "\"/x/c\""),
-        ("new URL('no')", "throws TypeError: Invalid URL: \\\"no\\\""),
+        ("new URL('no')", "throws TypeError: Invalid URL: \"no\""),
         ("URL.canParse('https://x')", "true"),
         ("[...new URLSearchParams({ a: 1, b: 'c d' })]", "[[\"a\",\"1\"],[\"b\",\"c d\"]]"),
-        ("new URL('https://ünï.example/').hostname", "\"xn--n-eja8b.example\""),
+        ("new URL('https://ünï.example/').hostname", "\"xn--n-nga1b.example\""),
         ("Object.getOwnPropertyNames(URL).includes('part')", "false"),
     ]);
 }
@@ -146,8 +165,10 @@ fn assert_speaks_as_upstream_does() {
         ("assert(1 === 1)", "\"#undefined\""),
         ("assert.fail()", "throws Error: Assert failed"),
         ("assert(false, 'mine')", "throws Error: mine"),
-        ("assert.fail(assert.details`x ${1} y ${'s'} z ${{}} ${assert.quote('q')} ${undefined}`)",
-         "throws Error: x (a number) y (a string) z (an object) \"q\" (an undefined)"),
+        (
+            "assert.fail(assert.details`x ${1} y ${'s'} z ${{}} ${assert.quote('q')} ${undefined}`)",
+            "throws Error: x (a number) y (a string) z (an object) \"q\" (an undefined)",
+        ),
         ("assert.Fail`bad ${null}`", "throws Error: bad (an object)"),
         ("assert.typeof(1, 'string')", "throws TypeError: (a number) must be \"a string\""),
         ("assert.string('x')", "\"#undefined\""),

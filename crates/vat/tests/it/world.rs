@@ -89,7 +89,9 @@ impl World {
         let first = args.as_array().and_then(<[_]>::first).cloned().unwrap_or(Value::Undefined);
         let method = match verb {
             Verb::Call(Name::Text(name)) => name.as_str(),
-            Verb::Call(Name::Symbol(name)) => return Some(Outcome::Ok(Value::string(format!("symbol {name}")))),
+            Verb::Call(Name::Symbol(name)) => {
+                return Some(Outcome::Ok(Value::string(format!("symbol {name}"))));
+            }
             Verb::Apply => "apply",
             Verb::Get(Name::Text(name) | Name::Symbol(name)) => {
                 return Some(Outcome::Ok(Value::string(format!("got {name}"))));
@@ -148,7 +150,9 @@ impl World {
         match self.outcome(answer) {
             Some(Outcome::Ok(value)) => shown(value),
             Some(Outcome::Err(value)) => match value {
-                Value::Error(error) => format!("throws {}: {}", error.name.to_str_lossy(), error.message.to_str_lossy()),
+                Value::Error(error) => {
+                    format!("throws {}: {}", error.name.to_str_lossy(), error.message.to_str_lossy())
+                }
                 other => format!("throws {}", shown(other)),
             },
             None => match self.reports.last() {
