@@ -20,6 +20,13 @@ use crate::source;
 /// What a report costs beside its text, against the vat's memory.
 const REPORT: usize = 256;
 
+/// Things of the host's, each with its count, and questions that the vat is done with.
+#[derive(Default)]
+struct LetGo {
+    imports: Vec<(u32, u32)>,
+    questions: Vec<u32>,
+}
+
 pub(crate) struct Shared {
     pub(crate) vat: VatId,
     pub(crate) meter: Rc<Meter>,
@@ -34,7 +41,7 @@ pub(crate) struct Shared {
     /// How often things of the host's came in, and things of the vat's went out.
     imports: RefCell<BTreeMap<u32, u32>>,
     exports: RefCell<BTreeMap<u32, u32>>,
-    let_go: RefCell<(Vec<(u32, u32)>, Vec<u32>)>,
+    let_go: RefCell<LetGo>,
     guards: RefCell<Vec<Rc<InterfaceGuard<u32>>>>,
     console_left: Cell<Option<usize>>,
     /// The source last evaluated, and how many there were.
@@ -92,7 +99,7 @@ impl Shared {
     pub(crate) fn take_reports(&self) -> Vec<Report> {
         self.meter.shrink(self.outbox_cost.take());
         let mut reports = self.outbox.take();
-        let (mut imports, mut questions) = self.let_go.take();
+        let LetGo { mut imports, mut questions } = self.let_go.take();
         if !imports.is_empty() || !questions.is_empty() {
             imports.sort_unstable();
             questions.sort_unstable();
@@ -144,10 +151,10 @@ impl Shared {
         match slot {
             Slot::Host(number) => {
                 if let Some(count) = self.imports.borrow_mut().remove(&number) {
-                    self.let_go.borrow_mut().0.push((number, count));
+                    self.let_go.borrow_mut().imports.push((number, count));
                 }
             }
-            Slot::Question(number) => self.let_go.borrow_mut().1.push(number),
+            Slot::Question(number) => self.let_go.borrow_mut().questions.push(number),
             Slot::Vat(_) | Slot::Answer(_) => {}
         }
     }

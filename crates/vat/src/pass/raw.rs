@@ -124,7 +124,7 @@ pub(crate) fn text<'js>(ctx: &Ctx<'js>, string: &Value<'js>) -> Result<Text> {
         if bytes.is_null() {
             return Err(Error::Exception);
         }
-        let well_formed = std::str::from_utf8(std::slice::from_raw_parts(bytes.cast(), length as usize));
+        let well_formed = std::str::from_utf8(std::slice::from_raw_parts(bytes.cast(), length));
         let text = well_formed.ok().map(Text::from);
         qjs::JS_FreeCString(raw, bytes);
         if let Some(text) = text {

@@ -6,8 +6,10 @@
     reason = "a test stands where a host does, and says so by panicking when something is wrong"
 )]
 
+mod corpus;
 mod eventual;
 mod exos;
+mod frames;
 mod limits;
 mod passing;
 mod semantics;
