@@ -69,46 +69,57 @@ fn still() -> Clock {
 /// could not read.
 #[test]
 fn orders_to_a_vat() {
-    bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(|scripts| {
-        let limits = Limits { memory: 8 << 20, fuel: 2_000_000, sends: 20, message: 20_000, ..Limits::default() };
-        let mut vat = Vat::new(1, limits, still()).unwrap();
-        for script in scripts.iter().take(12) {
-            let Ok(order) = serde_json::from_slice::<Order>(&body(script, false)) else { continue };
-            let reports = vat.carry_out(&order);
-            let last = reports.last().expect("something is said of each order");
-            assert!(
-                matches!(last, Report::Idle { .. } | Report::Refused { .. } | Report::Fault { .. }),
-                "{order:?}: {last:?}"
-            );
-            for report in &reports {
-                let bytes = frame::encode(report).unwrap();
-                let again: Report = frame::read(&mut bytes.as_slice()).unwrap().unwrap();
-                assert_eq!(&again, report);
+    bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(
+        |scripts| {
+            let limits =
+                Limits { memory: 8 << 20, fuel: 2_000_000, sends: 20, message: 20_000, ..Limits::default() };
+            let mut vat = Vat::new(1, limits, still()).unwrap();
+            for script in scripts.iter().take(12) {
+                let Ok(order) = serde_json::from_slice::<Order>(&body(script, false)) else { continue };
+                let reports = vat.carry_out(&order);
+                let last = reports.last().expect("something is said of each order");
+                assert!(
+                    matches!(last, Report::Idle { .. } | Report::Refused { .. } | Report::Fault { .. }),
+                    "{order:?}: {last:?}"
+                );
+                for report in &reports {
+                    let bytes = frame::encode(report).unwrap();
+                    let again: Report = frame::read(&mut bytes.as_slice()).unwrap().unwrap();
+                    assert_eq!(&again, report);
+                }
             }
-        }
-    });
+        },
+    );
 }
 
 /// A stream with edits in it: the loop ends with an error or with the stream, and all that it wrote can be read.
 #[test]
 fn a_stream_of_orders() {
-    bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(|scripts| {
-        let mut stream = Vec::new();
-        let open = Order::Open { vat: 1, limits: Limits { memory: 8 << 20, fuel: 1_000_000, ..Limits::default() } };
-        stream.extend(frame::encode(&open).unwrap());
-        for (index, script) in scripts.iter().take(6).enumerate() {
-            let body = body(script, index % 2 == 1);
-            stream.extend((body.len() as u32).to_be_bytes());
-            stream.extend(body);
-        }
-        let mut said = Vec::new();
-        let ended = serve(&mut stream.as_slice(), &mut said, &still());
-        assert!(matches!(ended, Ok(()) | Err(FrameError::Malformed(_) | FrameError::Stream(_))), "{ended:?}");
-        let mut said = said.as_slice();
-        let first: Option<Report> = frame::read(&mut said).unwrap();
-        assert_eq!(first, Some(Report::Ready { vat: 1 }));
-        while frame::read::<Report>(&mut said).unwrap().is_some() {}
-    });
+    bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(
+        |scripts| {
+            let mut stream = Vec::new();
+            let open = Order::Open {
+                vat: 1,
+                limits: Limits { memory: 8 << 20, fuel: 1_000_000, ..Limits::default() },
+            };
+            stream.extend(frame::encode(&open).unwrap());
+            for (index, script) in scripts.iter().take(6).enumerate() {
+                let body = body(script, index % 2 == 1);
+                stream.extend((body.len() as u32).to_be_bytes());
+                stream.extend(body);
+            }
+            let mut said = Vec::new();
+            let ended = serve(&mut stream.as_slice(), &mut said, &still());
+            assert!(
+                matches!(ended, Ok(()) | Err(FrameError::Malformed(_) | FrameError::Stream(_))),
+                "{ended:?}"
+            );
+            let mut said = said.as_slice();
+            let first: Option<Report> = frame::read(&mut said).unwrap();
+            assert_eq!(first, Some(Report::Ready { vat: 1 }));
+            while frame::read::<Report>(&mut said).unwrap().is_some() {}
+        },
+    );
 }
 
 /// What a hostile host process writes to the daemon: read or refused, never more.
@@ -132,9 +143,49 @@ fn bytes_as_reports() {
 #[test]
 fn sources() {
     const PIECES: &[&str] = &[
-        "eval", "(", ")", "{", "}", "[", "]", "=>", "'", "`", "${", "/", "*", "<!--", "-->", "\n", "a", ".b", "E(x)", ";",
-        "let ", "function ", "async ", "await ", "yield ", "class ", "=", "1n", "...", "?.", "\\u{61}", "\u{2028}", "new ",
-        "import(", "#p", "for(;;)", "try{", "}catch{", "Far('x',{})", "harden(", "M.string()", "throw ", "return ",
+        "eval",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        "=>",
+        "'",
+        "`",
+        "${",
+        "/",
+        "*",
+        "<!--",
+        "-->",
+        "\n",
+        "a",
+        ".b",
+        "E(x)",
+        ";",
+        "let ",
+        "function ",
+        "async ",
+        "await ",
+        "yield ",
+        "class ",
+        "=",
+        "1n",
+        "...",
+        "?.",
+        "\\u{61}",
+        "\u{2028}",
+        "new ",
+        "import(",
+        "#p",
+        "for(;;)",
+        "try{",
+        "}catch{",
+        "Far('x',{})",
+        "harden(",
+        "M.string()",
+        "throw ",
+        "return ",
     ];
     bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<u8>>().for_each(|bytes| {
         let source: String =

@@ -34,9 +34,7 @@ fn many_vats_live_in_one_process_and_do_not_see_each_other() {
     assert!(matches!(faults.as_slice(), [Report::Fault { vat: 3, kind: FaultKind::Fuel, .. }]), "{faults:?}");
     for vat in (0..20).filter(|vat| *vat != 3) {
         let expected = Outcome::Ok(Value::number(f64::from(vat + 1)));
-        let answered = |report: &Report| {
-            matches!(report, Report::Answer { vat: own, outcome, .. } if *own == vat && *outcome == expected)
-        };
+        let answered = |report: &Report| matches!(report, Report::Answer { vat: own, outcome, .. } if *own == vat && *outcome == expected);
         assert!(reports.iter().any(answered), "{vat}");
     }
     assert_eq!(reports.iter().filter(|report| matches!(report, Report::Refused { .. })).count(), 2);
@@ -48,7 +46,10 @@ fn many_vats_live_in_one_process_and_do_not_see_each_other() {
 fn a_number_is_used_once_and_only_what_is_open_is_asked() {
     let open = Order::Open { vat: 1, limits: Limits::default() };
     let reports = served(&[open.clone(), open, evaluate(2, 1, "1"), Order::Close { vat: 2 }]);
-    assert!(matches!(reports.as_slice(), [Report::Ready { .. }, Report::Refused { .. }, Report::Refused { .. }, Report::Refused { .. }]));
+    assert!(matches!(
+        reports.as_slice(),
+        [Report::Ready { .. }, Report::Refused { .. }, Report::Refused { .. }, Report::Refused { .. }]
+    ));
 }
 
 #[test]
