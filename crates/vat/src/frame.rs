@@ -100,7 +100,8 @@ pub enum Order {
     Evaluate {
         /// The vat.
         vat: VatId,
-        /// The number of the answer; none that is in use.
+        /// The number of the answer; none that is in use. The vat keeps what came of it, for messages to it, until it
+        /// is dropped.
         answer: u32,
         /// What the code sees as `$id`.
         id: String,
@@ -124,7 +125,8 @@ pub enum Order {
         /// An array with the arguments.
         args: Value<Slot>,
     },
-    /// Settle a promise of the host's side: [`Slot::Host`] or [`Slot::Question`].
+    /// Settle a promise of the host's side: [`Slot::Host`] or [`Slot::Question`]. The vat says with [`Report::Dropped`]
+    /// that nothing more will be sent to it.
     Settle {
         /// The vat.
         vat: VatId,

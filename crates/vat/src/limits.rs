@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// Bytes of its heap, at least [`Limits::LEAST_MEMORY`].
     pub memory: usize,
-    /// Bytes of native stack that its code may use, at most 6 MiB. The thread must have as much and 256 KiB more.
+    /// Bytes of native stack that its code may use, at most 6 MiB. The thread must have as much and 1 MiB more.
     pub stack: usize,
     /// Steps per order: loops, calls and the like are one each. Counted in portions of 10,000.
     pub fuel: u64,

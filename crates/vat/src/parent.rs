@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -178,10 +178,7 @@ impl Host {
 
     /// The next event, or `None` if there is none within the time. After [`Event::Ended`] there are none.
     pub fn next(&self, within: Duration) -> Option<Event> {
-        match self.events.recv_timeout(within) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.events.recv_timeout(within).ok()
     }
 
     /// Ends the process at once, with all that is in it.

@@ -11,6 +11,7 @@ mod eventual;
 mod exos;
 mod frames;
 mod limits;
+mod lockdown;
 mod passing;
 mod semantics;
 mod world;
