@@ -39,6 +39,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("captp", &["passable", "switchboard"]),
     ("store", &["kernel", "passable"]),
     ("vault", &["kernel"]),
+    ("vat", &["passable"]),
 ];
 
 /// The project's own tool stands outside: it knows none of the crates, and none knows it.

@@ -146,6 +146,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/store/src/store.rs", &[Files], "the store owns its files"),
     ("crates/store/src/sweep.rs", &[Files], "the store owns its files"),
     ("crates/store/src/writer.rs", &[Files, Clocks], "commits in groups, and waits only so long for one"),
+    ("crates/vat/src/parent.rs", &[Processes], "starts the process for guest code, and ends it when it is stuck"),
     ("crates/vault/src/file.rs", &[Files], "the vault owns its file"),
     ("crates/vault/src/keyring.rs", &[Processes, Clocks], "asks the keyring's own program"),
     ("crates/worker/src/definition/bundle.rs", &[Files], "reads worker files"),

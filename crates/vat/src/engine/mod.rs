@@ -1,0 +1,11 @@
+//! One vat: a runtime and a context of its own, driven one order at a time.
+
+mod memory;
+mod meter;
+mod shared;
+mod vat;
+
+pub use meter::Clock;
+pub(crate) use meter::Meter;
+pub(crate) use shared::Shared;
+pub use vat::Vat;

@@ -1,0 +1,323 @@
+//! What the realm's natives and the vat's driver both know of one vat.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use passable::{InterfaceGuard, Text, Value as Passable};
+use rquickjs::{Array, Ctx, Exception, Result, Value};
+
+use super::Meter;
+use crate::FaultKind;
+use crate::frame::{Level, Place, Report, Slot, VatId};
+use crate::pass::inward::{distinct, slot_of};
+use crate::pass::kit::{Kit, call};
+use crate::pass::outward::{Naming, Outward};
+use crate::pass::raw;
+use crate::source;
+
+/// What a report costs beside its text, against the vat's memory.
+const REPORT: usize = 256;
+
+/// Things of the host's, each with its count, and questions that the vat is done with.
+#[derive(Default)]
+struct LetGo {
+    imports: Vec<(u32, u32)>,
+    questions: Vec<u32>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) vat: VatId,
+    pub(crate) meter: Rc<Meter>,
+    /// There once the realm is locked, and until the vat ends.
+    kit: RefCell<Option<Rc<Kit>>>,
+    /// What this turn says, and what it costs.
+    outbox: RefCell<Vec<Report>>,
+    outbox_cost: Cell<usize>,
+    asked: Cell<u32>,
+    pub(crate) open_questions: RefCell<BTreeSet<u32>>,
+    pub(crate) answers: RefCell<BTreeSet<u32>>,
+    /// How often things of the host's came in, and things of the vat's went out.
+    imports: RefCell<BTreeMap<u32, u32>>,
+    exports: RefCell<BTreeMap<u32, u32>>,
+    let_go: RefCell<LetGo>,
+    guards: RefCell<Vec<Rc<InterfaceGuard<u32>>>>,
+    console_left: Cell<Option<usize>>,
+    /// The source last evaluated, and how many there were.
+    sources: RefCell<(u32, String)>,
+}
+
+impl Shared {
+    pub(crate) fn new(vat: VatId, meter: Rc<Meter>) -> Shared {
+        Shared {
+            vat,
+            meter,
+            kit: RefCell::default(),
+            outbox: RefCell::default(),
+            outbox_cost: Cell::default(),
+            asked: Cell::default(),
+            open_questions: RefCell::default(),
+            answers: RefCell::default(),
+            imports: RefCell::default(),
+            exports: RefCell::default(),
+            let_go: RefCell::default(),
+            guards: RefCell::default(),
+            console_left: Cell::default(),
+            sources: RefCell::default(),
+        }
+    }
+
+    /// The realm's functions.
+    pub(crate) fn kit(&self, ctx: &Ctx<'_>) -> Result<Rc<Kit>> {
+        let kit = self.kit.borrow().clone();
+        kit.ok_or_else(|| Exception::throw_internal(ctx, "the realm is not there"))
+    }
+
+    pub(crate) fn set_kit(&self, kit: Option<Kit>) {
+        *self.kit.borrow_mut() = kit.map(Rc::new);
+    }
+
+    pub(crate) fn begin(&self) {
+        self.meter.begin();
+        self.console_left.set(Some(self.meter.limits.console));
+    }
+
+    /// Says something, once the turn is over.
+    pub(crate) fn report(&self, report: Report) {
+        self.charge(REPORT);
+        self.outbox.borrow_mut().push(report);
+    }
+
+    fn charge(&self, bytes: usize) {
+        if self.meter.grow(bytes) {
+            self.outbox_cost.set(self.outbox_cost.get().saturating_add(bytes));
+        }
+    }
+
+    /// Takes what the turn said, and what was let go of.
+    pub(crate) fn take_reports(&self) -> Vec<Report> {
+        self.meter.shrink(self.outbox_cost.take());
+        let mut reports = self.outbox.take();
+        let LetGo { mut imports, mut questions } = self.let_go.take();
+        if !imports.is_empty() || !questions.is_empty() {
+            imports.sort_unstable();
+            questions.sort_unstable();
+            reports.push(Report::Dropped { vat: self.vat, imports, questions });
+        }
+        reports
+    }
+
+    /// A line of the console.
+    pub(crate) fn console(&self, level: Level, text: String) {
+        let Some(left) = self.console_left.get() else { return };
+        let cost = text.len().saturating_add(32);
+        let text = match left.checked_sub(cost) {
+            Some(left) => {
+                self.console_left.set(Some(left));
+                text
+            }
+            None => {
+                self.console_left.set(None);
+                "(the rest is left out: the console's limit is reached)".to_owned()
+            }
+        };
+        self.charge(text.len());
+        self.report(Report::Console { vat: self.vat, level, text });
+    }
+
+    /// A number for a new question, if there may be one more.
+    pub(crate) fn new_question(&self) -> Option<u32> {
+        let mut open = self.open_questions.borrow_mut();
+        let number = self.asked.get().checked_add(1).filter(|_| open.len() < self.meter.limits.sends)?;
+        self.asked.set(number);
+        open.insert(number);
+        Some(number)
+    }
+
+    /// Counts the references of a value that came in.
+    pub(crate) fn received(&self, value: &Passable<Slot>) {
+        for slot in distinct(value) {
+            if let Slot::Host(number) = slot {
+                let mut imports = self.imports.borrow_mut();
+                let count = imports.entry(number).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+
+    /// The vat will not mention this any more.
+    pub(crate) fn let_go(&self, slot: Slot) {
+        match slot {
+            Slot::Host(number) => {
+                if let Some(count) = self.imports.borrow_mut().remove(&number) {
+                    self.let_go.borrow_mut().imports.push((number, count));
+                }
+            }
+            Slot::Question(number) => self.let_go.borrow_mut().questions.push(number),
+            Slot::Vat(_) | Slot::Answer(_) => {}
+        }
+    }
+
+    /// The host lets go of an export. Whether nobody has it any more.
+    pub(crate) fn export_dropped(&self, number: u32, count: u32) -> bool {
+        let mut exports = self.exports.borrow_mut();
+        let Some(left) = exports.get_mut(&number) else { return false };
+        *left = left.saturating_sub(count);
+        let is_gone = *left == 0;
+        if is_gone {
+            exports.remove(&number);
+        }
+        is_gone
+    }
+
+    /// Whether the host holds this export.
+    pub(crate) fn is_exported(&self, number: u32) -> bool {
+        self.exports.borrow().contains_key(&number)
+    }
+
+    /// A value on its way out, its references counted.
+    pub(crate) fn outward<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Passable<Slot>> {
+        let kit = self.kit(ctx)?;
+        let mut naming = Slots { touched: Vec::new() };
+        let made = self.walk(ctx, &kit, value, &mut naming);
+        match &made {
+            Ok((made, spent)) => {
+                self.charge(spent.saturating_mul(2));
+                for slot in distinct(made) {
+                    if let Slot::Vat(number) = slot {
+                        let mut exports = self.exports.borrow_mut();
+                        let count = exports.entry(number).or_default();
+                        *count = count.saturating_add(1);
+                    }
+                }
+            }
+            // What was going to be handed out with it has not been.
+            Err(_) => {
+                let thrown = ctx.catch();
+                for number in naming.touched {
+                    if !self.is_exported(number) {
+                        call::<_, ()>(ctx, &kit.release, (number,))?;
+                    }
+                }
+                return Err(ctx.throw(thrown));
+            }
+        }
+        made.map(|(made, _)| made)
+    }
+
+    /// A value to be compared with a pattern: nothing is handed out.
+    pub(crate) fn compared<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Passable<u32>> {
+        let kit = self.kit(ctx)?;
+        Ok(self.walk(ctx, &kit, value, &mut Numbers)?.0)
+    }
+
+    fn walk<'js, C: passable::Reference, N: Naming<C>>(
+        &self,
+        ctx: &Ctx<'js>,
+        kit: &Kit,
+        value: &Value<'js>,
+        naming: &mut N,
+    ) -> Result<(Passable<C>, usize)> {
+        let room = self.meter.limits.message;
+        let mut walk = Outward { ctx, kit, naming, room, too_large: false, reference: PhantomData };
+        let made = walk.value(value, 0);
+        let (left, too_large) = (walk.room, walk.too_large);
+        if too_large {
+            self.meter.fail(FaultKind::Message);
+        }
+        Ok((made?, room.saturating_sub(left)))
+    }
+
+    pub(crate) fn symbol_name<'js>(&self, ctx: &Ctx<'js>, symbol: &Value<'js>) -> Result<Option<String>> {
+        let name: Value<'js> = call(ctx, &self.kit(ctx)?.symbol_name, (symbol.clone(),))?;
+        match name.is_string() {
+            true => Ok(Some(raw::text(ctx, &name)?.to_str_lossy().into_owned())),
+            false => Ok(None),
+        }
+    }
+
+    pub(crate) fn keep_guard(&self, guard: InterfaceGuard<u32>) -> u32 {
+        // It lives outside of the engine's heap, for as long as the vat: its memory counts all the same.
+        self.meter.grow(1024 + 1024 * guard.methods.len());
+        let mut guards = self.guards.borrow_mut();
+        guards.push(Rc::new(guard));
+        u32::try_from(guards.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn guard(&self, number: u32) -> Option<Rc<InterfaceGuard<u32>>> {
+        self.guards.borrow().get((number as usize).checked_sub(1)?).cloned()
+    }
+
+    pub(crate) fn set_source(&self, source: &str) {
+        let mut sources = self.sources.borrow_mut();
+        *sources = (sources.0.saturating_add(1), source.to_owned());
+    }
+
+    /// Where an error arose, from the engine's account of its stack.
+    pub(crate) fn place(&self, stack: &str) -> Option<Place> {
+        let sources = self.sources.borrow();
+        let source = (sources.0 == 1).then_some(sources.1.as_str());
+        source::place(stack, source)
+    }
+}
+
+/// Names things by slots, and remembers which of the vat's own were named.
+struct Slots {
+    touched: Vec<u32>,
+}
+
+impl Slots {
+    fn slot<'js>(&mut self, ctx: &Ctx<'js>, text: &Value<'js>) -> Result<Slot> {
+        let slot = raw::text(ctx, text)?.as_str().and_then(slot_of);
+        if let Some(Slot::Vat(number)) = slot {
+            self.touched.push(number);
+        }
+        slot.ok_or_else(|| Exception::throw_internal(ctx, "a reference without a name"))
+    }
+}
+
+fn iface<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Option<Text>> {
+    value.is_string().then(|| raw::text(ctx, value)).transpose()
+}
+
+impl Naming<Slot> for Slots {
+    fn remotable<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        kit: &Kit,
+        thing: &Value<'js>,
+    ) -> Result<(Slot, Option<Text>)> {
+        let named: Array<'js> = call(ctx, &kit.remotable_slot, (thing.clone(),))?;
+        Ok((self.slot(ctx, &named.get(0)?)?, iface(ctx, &named.get(1)?)?))
+    }
+
+    fn promise<'js>(&mut self, ctx: &Ctx<'js>, kit: &Kit, promise: &Value<'js>) -> Result<Slot> {
+        let named: Value<'js> = call(ctx, &kit.promise_slot, (promise.clone(),))?;
+        self.slot(ctx, &named)
+    }
+}
+
+/// Names things by numbers of the realm's own, for comparing.
+struct Numbers;
+
+fn number(value: &Value<'_>) -> u32 {
+    value.as_number().map_or(0, |number| number as u32)
+}
+
+impl Naming<u32> for Numbers {
+    fn remotable<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        kit: &Kit,
+        thing: &Value<'js>,
+    ) -> Result<(u32, Option<Text>)> {
+        let named: Array<'js> = call(ctx, &kit.remotable_number, (thing.clone(),))?;
+        Ok((number(&named.get(0)?), iface(ctx, &named.get(1)?)?))
+    }
+
+    fn promise<'js>(&mut self, ctx: &Ctx<'js>, kit: &Kit, promise: &Value<'js>) -> Result<u32> {
+        let named: Value<'js> = call(ctx, &kit.identity, (promise.clone(),))?;
+        Ok(number(&named))
+    }
+}

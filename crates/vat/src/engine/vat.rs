@@ -1,0 +1,295 @@
+//! A vat takes orders, one at a time, and says what came of each.
+
+use std::mem::ManuallyDrop;
+use std::rc::Rc;
+
+use passable::Value as Passable;
+use rquickjs::context::intrinsic as has;
+use rquickjs::{Array, Context, Ctx, Result, Runtime, Value};
+
+use super::memory::Bounded;
+use super::{Clock, Meter, Shared};
+use crate::frame::{Order, Outcome, Report, Slot, VatId, Verb};
+use crate::pass::inward::{self, slot_text};
+use crate::pass::kit::call;
+use crate::pass::raw;
+use crate::{FaultKind, Limits, realm, source};
+
+/// What a realm is made of. No dates, no clocks; weak references are for the prelude alone.
+type Intrinsics = (
+    has::Eval,
+    has::RegExpCompiler,
+    has::RegExp,
+    has::Json,
+    has::Proxy,
+    has::MapSet,
+    has::TypedArrays,
+    has::Promise,
+    has::WeakRef,
+);
+
+/// A locked realm with a heap of its own.
+///
+/// It is bound to its thread. An order runs until nothing is left to do in the vat: all promise jobs are part of it.
+pub struct Vat {
+    shared: Rc<Shared>,
+    context: ManuallyDrop<Context>,
+    runtime: ManuallyDrop<Runtime>,
+}
+
+/// Why an order could not be begun.
+enum Trouble {
+    /// The order made no sense.
+    Refused(String),
+    /// The engine threw.
+    Engine,
+}
+
+impl From<rquickjs::Error> for Trouble {
+    fn from(_: rquickjs::Error) -> Self {
+        Trouble::Engine
+    }
+}
+
+impl Vat {
+    /// Makes a vat.
+    ///
+    /// # Errors
+    /// The limit that does not even allow the realm itself.
+    pub fn new(vat: VatId, limits: Limits, clock: Clock) -> std::result::Result<Vat, FaultKind> {
+        let meter = Rc::new(Meter::new(limits.sane(), clock));
+        meter.begin();
+        let fault = |_| meter.fault().unwrap_or(FaultKind::Engine);
+        let runtime = Runtime::new_with_alloc(Bounded(Rc::clone(&meter))).map_err(fault)?;
+        runtime.set_max_stack_size(meter.limits.stack);
+        let handler = Rc::clone(&meter);
+        runtime.set_interrupt_handler(Some(Box::new(move || handler.interrupted())));
+        let context = Context::custom::<Intrinsics>(&runtime).map_err(fault)?;
+        let shared = Rc::new(Shared::new(vat, Rc::clone(&meter)));
+        let made = Vat {
+            shared: Rc::clone(&shared),
+            context: ManuallyDrop::new(context),
+            runtime: ManuallyDrop::new(runtime),
+        };
+        let locked = made.context.with(|ctx| {
+            raw::stack_begins_here(&ctx);
+            let kit = realm::lock(&ctx, &shared);
+            let kit = kit.inspect_err(|_| drop(ctx.catch()))?;
+            shared.set_kit(Some(kit));
+            Ok::<(), rquickjs::Error>(())
+        });
+        match (locked, meter.fault()) {
+            (Ok(()), None) => Ok(made),
+            (_, fault) => Err(fault.unwrap_or(FaultKind::Engine)),
+        }
+    }
+
+    /// The limit that the vat went over. It takes no more orders then.
+    pub fn fault(&self) -> Option<FaultKind> {
+        self.shared.meter.fault()
+    }
+
+    /// Bytes of the heap in use.
+    pub fn memory(&self) -> usize {
+        self.shared.meter.used()
+    }
+
+    /// Carries out an order for this vat; [`Order::Open`], [`Order::Close`] and [`Order::Ping`] are the caller's.
+    /// The last report is [`Report::Idle`], [`Report::Refused`] or [`Report::Fault`].
+    pub fn carry_out(&mut self, order: &Order) -> Vec<Report> {
+        let vat = self.shared.vat;
+        if let Some(kind) = self.fault() {
+            return vec![fault(vat, kind)];
+        }
+        self.shared.begin();
+        let outcome = self.context.with(|ctx| {
+            raw::stack_begins_here(&ctx);
+            let begun = self.begin(&ctx, order);
+            let begun = begun.map_err(|trouble| match trouble {
+                Trouble::Refused(line) => line,
+                Trouble::Engine => thrown(&ctx),
+            });
+            if begun.is_ok() {
+                let mut number = 0;
+                while !self.shared.meter.job(number) && ctx.execute_pending_job() {
+                    number += 1;
+                }
+            }
+            begun
+        });
+        if let Some(kind) = self.fault() {
+            // A turn that went over a limit has said nothing.
+            drop(self.shared.take_reports());
+            return vec![fault(vat, kind)];
+        }
+        let mut reports = self.shared.take_reports();
+        reports.push(match outcome {
+            Ok(()) => Report::Idle { vat, memory: self.memory() as u64 },
+            Err(line) => Report::Refused { line },
+        });
+        reports
+    }
+
+    fn begin(&self, ctx: &Ctx<'_>, order: &Order) -> std::result::Result<(), Trouble> {
+        let kit = self.shared.kit(ctx)?;
+        match order {
+            Order::Evaluate { answer, id, source, names, values, .. } => {
+                self.evaluate(ctx, *answer, id, source, names, values)?;
+            }
+            Order::Deliver { answer, target, verb, args, .. } => {
+                self.deliver(ctx, *answer, *target, verb, args)?;
+            }
+            Order::Settle { promise, outcome, .. } => {
+                if let Slot::Question(number) = promise
+                    && !self.shared.open_questions.borrow_mut().remove(number)
+                {
+                    return Err(Trouble::Refused(format!("question {number} is not open")));
+                }
+                let (good, value) = match outcome {
+                    Outcome::Ok(value) => (true, value),
+                    Outcome::Err(value) => (false, value),
+                };
+                let value = self.inward(ctx, value)?;
+                call::<_, bool>(ctx, &kit.settle, (slot_text(*promise), good, value))?;
+                self.shared.let_go(*promise);
+            }
+            Order::Drop { exports, answers, .. } => {
+                for (number, count) in exports {
+                    if self.shared.export_dropped(*number, *count) {
+                        call::<_, ()>(ctx, &kit.release, (*number,))?;
+                    }
+                }
+                for number in answers {
+                    self.shared.answers.borrow_mut().remove(number);
+                    call::<_, ()>(ctx, &kit.forget, (*number,))?;
+                }
+            }
+            Order::Cancel { reason, .. } => {
+                let reason = self.inward(ctx, reason)?;
+                call::<_, ()>(ctx, &kit.cancel, (reason,))?;
+            }
+            Order::Open { .. } | Order::Close { .. } | Order::Ping { .. } => {
+                return Err(Trouble::Refused("this order is not for a vat that is there".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn inward<'js>(&self, ctx: &Ctx<'js>, value: &Passable<Slot>) -> Result<Value<'js>> {
+        let made = inward::value(ctx, &*self.shared.kit(ctx)?, value)?;
+        self.shared.received(value);
+        Ok(made)
+    }
+
+    fn claim(&self, answer: u32) -> std::result::Result<(), Trouble> {
+        match self.shared.answers.borrow_mut().insert(answer) {
+            true => Ok(()),
+            false => Err(Trouble::Refused(format!("the number of answer {answer} is in use"))),
+        }
+    }
+
+    fn evaluate(
+        &self,
+        ctx: &Ctx<'_>,
+        answer: u32,
+        id: &str,
+        text: &str,
+        names: &[String],
+        values: &Passable<Slot>,
+    ) -> std::result::Result<(), Trouble> {
+        let Some(given) = values.as_array().filter(|given| given.len() == names.len()) else {
+            return Err(Trouble::Refused("there must be one value for each name".to_owned()));
+        };
+        let mut all = names.to_vec();
+        all.extend(["$id".to_owned(), "$cancelled".to_owned()]);
+        source::check_names(&all).map_err(Trouble::Refused)?;
+        self.claim(answer)?;
+        self.shared.set_source(text);
+        if let Err((line, column)) = source::check_source(text) {
+            let message = "HTML-like comments are not available";
+            let outcome = Outcome::Err(Passable::error("SyntaxError", message));
+            let place = source::place(&format!("at <input>:{line}:{column}"), Some(text));
+            self.shared.report(Report::Answer { vat: self.shared.vat, answer, outcome, place });
+            return Ok(());
+        }
+        let kit = self.shared.kit(ctx)?;
+        let endowments = Array::new(ctx.clone())?;
+        for (index, value) in given.iter().enumerate() {
+            endowments.set(index, inward::value(ctx, &kit, value)?)?;
+        }
+        self.shared.received(values);
+        endowments.set(given.len(), id)?;
+        endowments.set(given.len() + 1, kit.cancelled.clone().restore(ctx)?)?;
+        let scope = realm::scope(ctx, &all)?;
+        let text = raw::string(ctx, &text.into())?;
+        Ok(call::<_, ()>(ctx, &kit.evaluate, (answer, scope, text, endowments))?)
+    }
+
+    fn deliver<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        answer: Option<u32>,
+        target: Slot,
+        verb: &Verb,
+        args: &Passable<Slot>,
+    ) -> std::result::Result<(), Trouble> {
+        if args.as_array().is_none() {
+            return Err(Trouble::Refused("arguments must be an array".to_owned()));
+        }
+        let (kind, number) = match target {
+            Slot::Vat(number) => ("v", number),
+            Slot::Answer(number) => ("a", number),
+            Slot::Host(_) | Slot::Question(_) => {
+                return Err(Trouble::Refused("the target lives on the host's side".to_owned()));
+            }
+        };
+        if let Some(answer) = answer {
+            self.claim(answer)?;
+        }
+        let kit = self.shared.kit(ctx)?;
+        let name = |name: &crate::Name| match name {
+            crate::Name::Text(text) => raw::string(ctx, &text.as_str().into()),
+            crate::Name::Symbol(name) => call(ctx, &kit.symbol_of, (name.as_str(),)),
+        };
+        let (verb, name) = match verb {
+            Verb::Call(method) => (0, name(method)?),
+            Verb::Apply => (1, Value::new_undefined(ctx.clone())),
+            Verb::Get(property) => (2, name(property)?),
+        };
+        let args = self.inward(ctx, args)?;
+        // The realm may keep it, and the guest must not see more of it than its elements.
+        let found: bool = call(ctx, &kit.deliver, (answer, kind, number, verb, name, args))?;
+        if let (false, Some(answer)) = (found, answer) {
+            let outcome = Outcome::Err(Passable::error("ReferenceError", "the target is gone"));
+            self.shared.report(Report::Answer { vat: self.shared.vat, answer, outcome, place: None });
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Vat {
+    fn drop(&mut self) {
+        self.shared.set_kit(None);
+        // After a memory fault the engine may have lost track of some of its own objects, and would end the process
+        // when it finds out. What the vat has is left to the process then, which the host replaces after a while.
+        if !matches!(self.fault(), Some(FaultKind::Memory | FaultKind::Engine)) {
+            // SAFETY: both are dropped once, here, and not used afterwards.
+            unsafe {
+                ManuallyDrop::drop(&mut self.context);
+                ManuallyDrop::drop(&mut self.runtime);
+            }
+        }
+    }
+}
+
+fn fault(vat: VatId, kind: FaultKind) -> Report {
+    Report::Fault { vat, kind, line: kind.line().to_owned() }
+}
+
+/// What the engine threw at the host itself, in one line.
+fn thrown(ctx: &Ctx<'_>) -> String {
+    let thrown = ctx.catch();
+    let message = thrown.as_exception().and_then(rquickjs::Exception::message);
+    let message = message.unwrap_or_else(|| "the order could not be carried out".to_owned());
+    passable::visible_line(&message).into_owned()
+}

@@ -1,0 +1,344 @@
+//! What goes between a vat and its host: a length of four bytes, big-endian, and as many bytes of JSON.
+//!
+//! Values travel as they are stored, as smallcaps with slots. Slots say where a thing lives, so they mean the same on
+//! both sides. Whoever receives a value counts each of its slots once; what is let go of is told with that count, so a
+//! reference that is on its way meanwhile is not lost.
+
+use std::io::{self, Read, Write};
+
+use passable::Value;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{FaultKind, Limits};
+
+/// The most bytes of one frame, either way. A vat's own limit on messages is lower.
+pub const MOST_BYTES: usize = 64 << 20;
+
+/// The number by which the host knows a vat.
+pub type VatId = u32;
+
+/// A thing, by where it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Slot {
+    /// An object or promise of the host's side, by the host's number.
+    #[serde(rename = "h")]
+    Host(u32),
+    /// An object or promise of the vat, by the vat's number.
+    #[serde(rename = "v")]
+    Vat(u32),
+    /// What will be the answer to a send of the vat.
+    #[serde(rename = "q")]
+    Question(u32),
+    /// What will be the answer to an order of the host.
+    #[serde(rename = "a")]
+    Answer(u32),
+}
+
+/// A method's name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Name {
+    /// Any text.
+    Text(String),
+    /// A registered or well-known symbol, by its passable name, such as `@@asyncIterator`.
+    Symbol(String),
+}
+
+/// What is asked of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    /// Call a method.
+    Call(Name),
+    /// Call the object itself.
+    Apply,
+    /// Read a property.
+    Get(Name),
+}
+
+/// What came of something: a result, or what was thrown instead.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The result.
+    Ok(Value<Slot>),
+    /// What was thrown.
+    Err(Value<Slot>),
+}
+
+/// Where in the guest's source an error arose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1, in the engine's way of counting.
+    pub column: u32,
+    /// That line of the source, cut to a bounded length, made safe to show. Empty if it is not known which source of
+    /// several it was.
+    pub excerpt: String,
+}
+
+impl Place {
+    /// `eval.js:3:5`.
+    pub fn label(&self) -> String {
+        format!("eval.js:{}:{}", self.line, self.column)
+    }
+}
+
+/// What a host tells a vat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Make a vat of this number.
+    Open {
+        /// Its number; none that is in use.
+        vat: VatId,
+        /// What it may use.
+        limits: Limits,
+    },
+    /// Evaluate source text.
+    Evaluate {
+        /// The vat.
+        vat: VatId,
+        /// The number of the answer; none that is in use. The vat keeps what came of it, for messages to it, until it
+        /// is dropped.
+        answer: u32,
+        /// What the code sees as `$id`.
+        id: String,
+        /// The source.
+        source: String,
+        /// The names of the endowments.
+        names: Vec<String>,
+        /// An array with the endowments.
+        values: Value<Slot>,
+    },
+    /// Deliver a message to one of the vat's objects.
+    Deliver {
+        /// The vat.
+        vat: VatId,
+        /// The number of the answer, if one is wanted.
+        answer: Option<u32>,
+        /// [`Slot::Vat`] or [`Slot::Answer`].
+        target: Slot,
+        /// What is asked.
+        verb: Verb,
+        /// An array with the arguments.
+        args: Value<Slot>,
+    },
+    /// Settle a promise of the host's side: [`Slot::Host`] or [`Slot::Question`]. The vat says with [`Report::Dropped`]
+    /// that nothing more will be sent to it.
+    Settle {
+        /// The vat.
+        vat: VatId,
+        /// The promise.
+        promise: Slot,
+        /// What it is now.
+        outcome: Outcome,
+    },
+    /// Let go of the vat's objects, each with the count of times that it was received, and of answers.
+    Drop {
+        /// The vat.
+        vat: VatId,
+        /// Number and count.
+        exports: Vec<(u32, u32)>,
+        /// Numbers of answers.
+        answers: Vec<u32>,
+    },
+    /// Reject `$cancelled`.
+    Cancel {
+        /// The vat.
+        vat: VatId,
+        /// Why.
+        reason: Value<Slot>,
+    },
+    /// End a vat.
+    Close {
+        /// The vat.
+        vat: VatId,
+    },
+    /// Ask whether the process is alive.
+    Ping {
+        /// Anything; comes back.
+        number: u32,
+    },
+}
+
+/// How loud a line of the console is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// `console.debug`
+    Debug,
+    /// `console.log`
+    Log,
+    /// `console.info`
+    Info,
+    /// `console.warn`
+    Warn,
+    /// `console.error`
+    Error,
+}
+
+/// What a vat tells its host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Report {
+    /// The vat is there.
+    Ready {
+        /// The vat.
+        vat: VatId,
+    },
+    /// The vat sends a message.
+    Send {
+        /// The vat.
+        vat: VatId,
+        /// [`Slot::Host`] or [`Slot::Question`].
+        target: Slot,
+        /// What is asked.
+        verb: Verb,
+        /// An array with the arguments.
+        args: Value<Slot>,
+        /// The number of the answer, if one is wanted.
+        question: Option<u32>,
+    },
+    /// The answer to an order.
+    Answer {
+        /// The vat.
+        vat: VatId,
+        /// The number that the order gave it.
+        answer: u32,
+        /// What came of it.
+        outcome: Outcome,
+        /// For an error: where it arose, if that is known.
+        place: Option<Place>,
+    },
+    /// A promise of the vat that the host holds is settled.
+    Resolve {
+        /// The vat.
+        vat: VatId,
+        /// Its number.
+        promise: u32,
+        /// What it is now.
+        outcome: Outcome,
+    },
+    /// The vat let go of things of the host's side.
+    Dropped {
+        /// The vat.
+        vat: VatId,
+        /// Number and count of times that it was received.
+        imports: Vec<(u32, u32)>,
+        /// Questions that nothing will be sent to any more.
+        questions: Vec<u32>,
+    },
+    /// The vat writes to its console.
+    Console {
+        /// The vat.
+        vat: VatId,
+        /// How loud.
+        level: Level,
+        /// What; foreign text.
+        text: String,
+    },
+    /// The vat is gone.
+    Fault {
+        /// The vat.
+        vat: VatId,
+        /// Why.
+        kind: FaultKind,
+        /// One plain line.
+        line: String,
+    },
+    /// An order is done with: nothing more comes from this vat until the next one.
+    Idle {
+        /// The vat.
+        vat: VatId,
+        /// Bytes of its heap in use.
+        memory: u64,
+    },
+    /// The vat was closed.
+    Closed {
+        /// The vat.
+        vat: VatId,
+    },
+    /// The process is alive.
+    Pong {
+        /// What was asked with.
+        number: u32,
+    },
+    /// An order made no sense; nothing came of it.
+    Refused {
+        /// What was wrong, in one line.
+        line: String,
+    },
+}
+
+/// Why a frame cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    /// The stream failed, or ended inside a frame.
+    #[error("the stream to or from the vat failed")]
+    Stream(#[from] io::Error),
+    /// A frame is larger than any may be.
+    #[error("a frame of {bytes} bytes, but {MOST_BYTES} is the limit")]
+    TooLarge {
+        /// Its length.
+        bytes: u64,
+    },
+    /// A frame does not say what it must.
+    #[error("a frame that cannot be read: {0}")]
+    Malformed(String),
+}
+
+/// The bytes of a frame.
+///
+/// # Errors
+/// [`FrameError::TooLarge`].
+pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
+    let mut bytes = vec![0; 4];
+    serde_json::to_writer(&mut bytes, message).map_err(|error| FrameError::Malformed(error.to_string()))?;
+    let length = bytes.len().saturating_sub(4);
+    let announced = u32::try_from(length).ok().filter(|_| length <= MOST_BYTES);
+    let announced = announced.ok_or(FrameError::TooLarge { bytes: length as u64 })?;
+    for (place, byte) in bytes.iter_mut().zip(announced.to_be_bytes()) {
+        *place = byte;
+    }
+    Ok(bytes)
+}
+
+/// Writes a frame.
+///
+/// # Errors
+/// The stream's, or [`FrameError::TooLarge`].
+pub fn write(stream: &mut impl Write, message: &impl Serialize) -> Result<(), FrameError> {
+    Ok(stream.write_all(&encode(message)?)?)
+}
+
+/// Reads a frame, or `None` where the stream ends between frames.
+///
+/// # Errors
+/// Those of [`FrameError`]; after one of them the stream is of no more use.
+pub fn read<T: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<T>, FrameError> {
+    let mut length = [0; 4];
+    let [first, rest @ ..] = &mut length;
+    loop {
+        match stream.read(std::slice::from_mut(first)) {
+            Ok(0) => return Ok(None),
+            Ok(_) => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    stream.read_exact(rest)?;
+    let length = u32::from_be_bytes(length) as usize;
+    if length > MOST_BYTES {
+        return Err(FrameError::TooLarge { bytes: length as u64 });
+    }
+    // What is announced is not believed until it is there.
+    let mut body = Vec::with_capacity(length.min(64 << 10));
+    let read = stream.take(length as u64).read_to_end(&mut body)?;
+    if read < length {
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+    }
+    let decoded = serde_json::from_slice(&body);
+    decoded.map(Some).map_err(|error| FrameError::Malformed(error.to_string()))
+}

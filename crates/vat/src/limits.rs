@@ -1,0 +1,57 @@
+//! How much one vat may use.
+
+use serde::{Deserialize, Serialize};
+
+/// What a vat may use. Fuel and time are given anew with each order; all else counts for as long as the vat lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Bytes of its heap, at least [`Limits::LEAST_MEMORY`].
+    pub memory: usize,
+    /// Bytes of native stack that its code may use, at most 6 MiB. The thread must have as much and 1 MiB more.
+    pub stack: usize,
+    /// Steps per order: loops, calls and the like are one each. Counted in portions of 10,000.
+    pub fuel: u64,
+    /// Milliseconds per order.
+    pub wall_ms: u64,
+    /// Sends that are not answered yet.
+    pub sends: usize,
+    /// Bytes of one message: a send's arguments, an answer, a settled promise.
+    pub message: usize,
+    /// Bytes that it may write to its console per order; what is more is left out, and said so once.
+    pub console: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            memory: 64 << 20,
+            stack: 512 << 10,
+            fuel: 1_000_000_000,
+            wall_ms: 5_000,
+            sends: 1_000,
+            message: 1 << 20,
+            console: 64 << 10,
+        }
+    }
+}
+
+impl Limits {
+    /// The least heap: the engine does not survive it if there is none for itself.
+    pub const LEAST_MEMORY: usize = 4 << 20;
+    /// The most bytes of one message: it must fit a frame, however it is written there.
+    pub const MOST_MESSAGE: usize = 8 << 20;
+    /// The least stack with which the realm can be made.
+    pub const LEAST_STACK: usize = 192 << 10;
+    /// The most stack that is accepted: threads have rarely more than 8 MiB.
+    pub const MOST_STACK: usize = 6 << 20;
+
+    /// These limits with the stack put between what is needed and what there is.
+    pub(crate) fn sane(self) -> Limits {
+        Limits {
+            memory: self.memory.max(Limits::LEAST_MEMORY),
+            stack: self.stack.clamp(Limits::LEAST_STACK, Limits::MOST_STACK),
+            message: self.message.min(Limits::MOST_MESSAGE),
+            ..self
+        }
+    }
+}

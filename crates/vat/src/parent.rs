@@ -1,0 +1,300 @@
+//! The daemon's side of a process that hosts vats: orders are written, reports are read, and a process that is stuck is
+//! ended.
+//!
+//! The process carries out one order after the other, so it is always known which one it is at. If that one takes longer
+//! than its vat may, and a little more, the process is killed and the vat named as the culprit: its own deadline did not
+//! stop it, so it is in native code that never looks up. The other vats in it are innocent.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io::{BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::frame::{self, FrameError, Order, Report, VatId};
+
+/// How much longer than its vat's own deadline an order may take, in milliseconds.
+pub const GRACE_MS: u64 = 60;
+/// How long making or closing a vat may take, in milliseconds.
+const HOUSEKEEPING_MS: u64 = 5_000;
+/// Reports that may wait to be read. If nobody reads, the process waits with them.
+const WAITING: usize = 4_096;
+
+/// A clock that only goes forward, in milliseconds from anywhere; for more than one thread.
+pub type SharedClock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// What comes from a host process.
+#[derive(Debug)]
+pub enum Event {
+    /// It says something.
+    Report(Report),
+    /// It is gone, and so are all its vats. Nothing more comes.
+    Ended(End),
+}
+
+/// How a host process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The vat at whose order it was killed, because that took too long.
+    pub culprit: Option<VatId>,
+    /// The vat at whose order it was, if it ended by itself.
+    pub suspect: Option<VatId>,
+    /// All vats that were in it.
+    pub vats: Vec<VatId>,
+    /// What was wrong with its last words, if they could not be read.
+    pub broken: Option<String>,
+}
+
+/// Why a host process cannot be started or told anything.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// It did not start.
+    #[error("the process for guest code did not start")]
+    Start(#[source] std::io::Error),
+    /// It is gone.
+    #[error("the process for guest code is gone")]
+    Gone,
+    /// An order that cannot be written.
+    #[error("an order for guest code cannot be written")]
+    Frame(#[from] FrameError),
+}
+
+/// An order that the process has not finished.
+struct Pending {
+    vat: Option<VatId>,
+    patience_ms: u64,
+}
+
+#[derive(Default)]
+struct State {
+    pending: VecDeque<Pending>,
+    /// When the first of them must be done.
+    deadline: Option<u64>,
+    /// The vats that are there, each with its own patience.
+    vats: BTreeMap<VatId, u64>,
+    culprit: Option<VatId>,
+    killed: bool,
+    ended: bool,
+}
+
+struct Inner {
+    state: Mutex<State>,
+    changed: Condvar,
+    child: Mutex<Child>,
+    clock: SharedClock,
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kill(&self) {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that is gone already cannot be killed; that is as well.
+        drop(child.kill());
+    }
+}
+
+/// A process that hosts vats.
+pub struct Host {
+    inner: Arc<Inner>,
+    orders: Option<ChildStdin>,
+    events: Receiver<Event>,
+}
+
+impl Host {
+    /// Starts a process that runs [`crate::serve`] over its standard input and output. What it may do is the caller's
+    /// choice: the command is taken as it is, but for those two streams.
+    ///
+    /// # Errors
+    /// [`HostError::Start`].
+    pub fn start(mut command: Command, clock: SharedClock) -> Result<Host, HostError> {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(HostError::Start)?;
+        let streams = child.stdin.take().zip(child.stdout.take());
+        let inner = Arc::new(Inner {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            child: Mutex::new(child),
+            clock,
+        });
+        let Some((orders, reports)) = streams else {
+            inner.kill();
+            return Err(HostError::Gone);
+        };
+        let (sender, events) = sync_channel(WAITING);
+        let started = Arc::clone(&inner);
+        thread::Builder::new()
+            .name("vat reports".to_owned())
+            .spawn(move || read(&started, &mut BufReader::new(reports), &sender))
+            .map_err(HostError::Start)?;
+        let watched = Arc::clone(&inner);
+        let watch = thread::Builder::new().name("vat watchdog".to_owned()).spawn(move || watch(&watched));
+        if let Err(error) = watch {
+            inner.kill();
+            return Err(HostError::Start(error));
+        }
+        Ok(Host { inner, orders: Some(orders), events })
+    }
+
+    /// Gives an order. Its time begins when all before it are done.
+    ///
+    /// # Errors
+    /// [`HostError::Gone`] and [`HostError::Frame`].
+    pub fn order(&mut self, order: &Order) -> Result<(), HostError> {
+        let bytes = frame::encode(order)?;
+        {
+            let mut state = self.inner.state();
+            if state.ended || state.killed {
+                return Err(HostError::Gone);
+            }
+            let (vat, patience_ms) = match order {
+                Order::Open { vat, limits } => {
+                    state.vats.insert(*vat, limits.wall_ms.saturating_add(GRACE_MS));
+                    (Some(*vat), HOUSEKEEPING_MS)
+                }
+                Order::Close { vat } => (Some(*vat), HOUSEKEEPING_MS),
+                Order::Ping { .. } => (None, HOUSEKEEPING_MS),
+                Order::Evaluate { vat, .. }
+                | Order::Deliver { vat, .. }
+                | Order::Settle { vat, .. }
+                | Order::Drop { vat, .. }
+                | Order::Cancel { vat, .. } => {
+                    (Some(*vat), state.vats.get(vat).copied().unwrap_or(HOUSEKEEPING_MS))
+                }
+            };
+            state.pending.push_back(Pending { vat, patience_ms });
+            if state.pending.len() == 1 {
+                state.deadline = Some((self.inner.clock)().saturating_add(patience_ms));
+                self.inner.changed.notify_all();
+            }
+        }
+        let orders = self.orders.as_mut().ok_or(HostError::Gone)?;
+        orders.write_all(&bytes).and_then(|()| orders.flush()).map_err(|_| HostError::Gone)
+    }
+
+    /// The next event, or `None` if there is none within the time. After [`Event::Ended`] there are none.
+    pub fn next(&self, within: Duration) -> Option<Event> {
+        self.events.recv_timeout(within).ok()
+    }
+
+    /// Ends the process at once, with all that is in it.
+    pub fn kill(&mut self) {
+        self.orders = None;
+        self.inner.state().killed = true;
+        self.inner.kill();
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What a report says of the process' progress.
+enum Progress {
+    /// It is at an order, of this vat.
+    At(VatId),
+    /// It is done with an order; of this vat, where the report says which.
+    Done(Option<VatId>),
+}
+
+fn progress(report: &Report) -> Progress {
+    match report {
+        Report::Ready { vat }
+        | Report::Fault { vat, .. }
+        | Report::Idle { vat, .. }
+        | Report::Closed { vat } => Progress::Done(Some(*vat)),
+        Report::Pong { .. } | Report::Refused { .. } => Progress::Done(None),
+        Report::Send { vat, .. }
+        | Report::Answer { vat, .. }
+        | Report::Resolve { vat, .. }
+        | Report::Dropped { vat, .. }
+        | Report::Console { vat, .. } => Progress::At(*vat),
+    }
+}
+
+fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<Event>) {
+    let broken = loop {
+        match frame::read::<Report>(reports) {
+            Ok(Some(report)) => {
+                if !note(inner, &report) {
+                    break Some("it spoke of what it was not asked".to_owned());
+                }
+                if sender.send(Event::Report(report)).is_err() {
+                    break None;
+                }
+            }
+            Ok(None) => break None,
+            // An end inside of a frame is what a kill looks like.
+            Err(FrameError::Stream(_)) => break None,
+            Err(error) => break Some(error.to_string()),
+        }
+    };
+    // What cannot be understood is not kept.
+    inner.kill();
+    drop(inner.child.lock().unwrap_or_else(PoisonError::into_inner).wait());
+    let end = {
+        let mut state = inner.state();
+        state.ended = true;
+        state.deadline = None;
+        let suspect = state.pending.front().and_then(|pending| pending.vat);
+        let vats: BTreeSet<VatId> = std::mem::take(&mut state.vats).into_keys().collect();
+        let culprit = state.culprit;
+        let suspect = suspect.filter(|_| culprit.is_none() && !state.killed);
+        End { culprit, suspect, vats: vats.into_iter().collect(), broken }
+    };
+    inner.changed.notify_all();
+    // Nobody may be there any more to hear it.
+    drop(sender.send(Event::Ended(end)));
+}
+
+/// Keeps count of what the process is at. False if it cannot be there: a process that is not what it was started as
+/// could speak for a vat of somebody else, or shake off the watchdog.
+fn note(inner: &Inner, report: &Report) -> bool {
+    let mut state = inner.state();
+    let Some(at) = state.pending.front().map(|pending| pending.vat) else { return false };
+    match progress(report) {
+        Progress::At(vat) => return at == Some(vat),
+        Progress::Done(Some(vat)) if at != Some(vat) => return false,
+        Progress::Done(_) => {}
+    }
+    if let Report::Fault { vat, .. } | Report::Closed { vat } = report {
+        state.vats.remove(vat);
+    }
+    state.pending.pop_front();
+    let next = state.pending.front().map(|pending| pending.patience_ms);
+    state.deadline = next.map(|patience| (inner.clock)().saturating_add(patience));
+    drop(state);
+    inner.changed.notify_all();
+    true
+}
+
+fn watch(inner: &Inner) {
+    let mut state = inner.state();
+    while !state.ended {
+        let now = (inner.clock)();
+        match state.deadline {
+            Some(deadline) if deadline <= now => {
+                if !state.killed {
+                    state.culprit = state.pending.front().and_then(|pending| pending.vat);
+                    state.killed = true;
+                }
+                state.deadline = None;
+                drop(state);
+                inner.kill();
+                state = inner.state();
+            }
+            Some(deadline) => {
+                let left = Duration::from_millis(deadline.saturating_sub(now).max(1));
+                let waited = inner.changed.wait_timeout(state, left);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            None => state = inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! From the engine to passable values. Nothing that a guest wrote runs meanwhile: properties are read as they are, a
+//! getter is refused, and so is a proxy, whatever it stands for.
+
+use passable::{MAX_DEPTH, Symbol, Text, Value as Passable};
+use rquickjs::{Ctx, Exception, Object, Result, Value};
+
+use super::kit::{Kit, call};
+use super::raw::{self, Property};
+
+/// How references are named.
+pub(crate) trait Naming<C> {
+    /// An object that is declared to be passed by reference, and what it alleges to be.
+    fn remotable<'js>(&mut self, ctx: &Ctx<'js>, kit: &Kit, thing: &Value<'js>) -> Result<(C, Option<Text>)>;
+    /// A promise.
+    fn promise<'js>(&mut self, ctx: &Ctx<'js>, kit: &Kit, promise: &Value<'js>) -> Result<C>;
+}
+
+/// A walk over one value.
+pub(crate) struct Outward<'a, 'js, C, N: Naming<C>> {
+    pub(crate) ctx: &'a Ctx<'js>,
+    pub(crate) kit: &'a Kit,
+    pub(crate) naming: &'a mut N,
+    /// Bytes that the message may still have, roughly; what is shared counts as often as it is mentioned.
+    pub(crate) room: usize,
+    /// Set where the room did not suffice.
+    pub(crate) too_large: bool,
+    pub(crate) reference: std::marker::PhantomData<C>,
+}
+
+fn refuse<T>(ctx: &Ctx<'_>, message: &str) -> Result<T> {
+    Err(Exception::throw_type(ctx, message))
+}
+
+impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
+    fn spend(&mut self, bytes: usize) -> Result<()> {
+        match self.room.checked_sub(bytes) {
+            Some(room) => {
+                self.room = room;
+                Ok(())
+            }
+            None => {
+                self.too_large = true;
+                refuse(self.ctx, "the message is larger than it may be")
+            }
+        }
+    }
+
+    fn text(&mut self, string: &Value<'js>) -> Result<Text> {
+        let text = raw::text(self.ctx, string)?;
+        self.spend(text.as_bytes().len() + 2)?;
+        Ok(text)
+    }
+
+    /// The value, `depth` levels down.
+    pub(crate) fn value(&mut self, value: &Value<'js>, depth: u32) -> Result<Passable<C>> {
+        self.spend(8)?;
+        if depth > MAX_DEPTH {
+            return refuse(self.ctx, "the value nests too deep to be passed, or holds itself");
+        }
+        if let Some(truth) = value.as_bool() {
+            return Ok(Passable::Bool(truth));
+        }
+        if let Some(number) = value.as_number() {
+            return Ok(Passable::Number(number));
+        }
+        if value.is_undefined() {
+            return Ok(Passable::Undefined);
+        }
+        if value.is_null() {
+            return Ok(Passable::Null);
+        }
+        if value.is_string() {
+            return Ok(Passable::String(self.text(value)?));
+        }
+        if value.is_big_int() {
+            let digits = self.text(value)?;
+            let number = digits.as_str().filter(|digits| digits.len() <= passable::MAX_DIGITS);
+            return match number.and_then(|digits| digits.parse::<num_bigint::BigInt>().ok()) {
+                Some(number) => Ok(Passable::bigint(number)),
+                None => refuse(self.ctx, "the bigint has too many digits to be passed"),
+            };
+        }
+        if value.is_symbol() {
+            let name: Value<'js> = call(self.ctx, &self.kit.symbol_name, (value.clone(),))?;
+            let symbol = match name.is_string() {
+                true => Symbol::from_passable_name(self.text(&name)?).ok(),
+                false => None,
+            };
+            return match symbol {
+                Some(symbol) => Ok(Passable::Symbol(symbol)),
+                None => refuse(self.ctx, "only registered and well-known symbols can be passed"),
+            };
+        }
+        self.thing(value, depth)
+    }
+
+    fn thing(&mut self, value: &Value<'js>, depth: u32) -> Result<Passable<C>> {
+        if value.is_proxy() {
+            return refuse(self.ctx, "a proxy cannot be passed");
+        }
+        if value.is_promise() {
+            self.spend(16)?;
+            return Ok(Passable::promise(self.naming.promise(self.ctx, self.kit, value)?));
+        }
+        if value.is_error() {
+            return self.error(value);
+        }
+        let Some(object) = value.as_object() else {
+            return refuse(self.ctx, "this cannot be passed");
+        };
+        if value.is_array() {
+            return self.array(value, object, depth);
+        }
+        if raw::is_immutable_buffer(value) {
+            let bytes = raw::buffer_bytes(self.ctx, value).unwrap_or_default();
+            self.spend(bytes.len().saturating_mul(4) / 3)?;
+            return Ok(Passable::bytes(bytes));
+        }
+        let prototype = object.get_prototype();
+        if !value.is_function() && self.is(&prototype, &self.kit.object_prototype)? {
+            return self.record(value, depth);
+        }
+        if self.is(&prototype, &self.kit.tagged_prototype)? {
+            let parts: Value<'js> = call(self.ctx, &self.kit.tagged_parts, (value.clone(),))?;
+            if let Some(parts) = parts.as_array() {
+                let tag = self.text(&parts.get(0)?)?;
+                let payload = self.value(&parts.get::<Value<'js>>(1)?, depth + 1)?;
+                return self.made(Passable::try_tagged(tag, payload));
+            }
+        }
+        let (reference, iface) = self.naming.remotable(self.ctx, self.kit, value)?;
+        self.spend(16 + iface.as_ref().map_or(0, |iface| iface.as_bytes().len()))?;
+        Ok(match iface {
+            Some(iface) => Passable::remotable_alleged(reference, iface),
+            None => Passable::remotable(reference),
+        })
+    }
+
+    fn is(
+        &self,
+        prototype: &Option<Object<'js>>,
+        expected: &rquickjs::Persistent<Object<'static>>,
+    ) -> Result<bool> {
+        let expected = expected.clone().restore(self.ctx)?;
+        Ok(prototype.as_ref() == Some(&expected))
+    }
+
+    fn made(&self, value: std::result::Result<Passable<C>, passable::ValueError>) -> Result<Passable<C>> {
+        value.or_else(|error| refuse(self.ctx, &error.to_string()))
+    }
+
+    fn error(&mut self, value: &Value<'js>) -> Result<Passable<C>> {
+        let parts: rquickjs::Array<'js> = call(self.ctx, &self.kit.error_parts, (value.clone(),))?;
+        let (name, message) = (self.text(&parts.get(0)?)?, self.text(&parts.get(1)?)?);
+        Ok(Passable::error(name, message))
+    }
+
+    fn array(&mut self, value: &Value<'js>, object: &Object<'js>, depth: u32) -> Result<Passable<C>> {
+        if !self.is(&object.get_prototype(), &self.kit.array_prototype)? {
+            return refuse(self.ctx, "an array with another prototype cannot be passed");
+        }
+        let length = raw::length(self.ctx, value)?;
+        // A hole at the front refuses an array of any length before anything is set aside for it.
+        let mut elements = Vec::new();
+        for index in 0..length {
+            match raw::element(self.ctx, value, index)? {
+                Property::Data(element, true) => elements.push(self.value(&element, depth + 1)?),
+                Property::Data(..) | Property::Accessor => {
+                    return refuse(self.ctx, "an array with accessors cannot be passed");
+                }
+                Property::Missing => return refuse(self.ctx, "an array with holes cannot be passed"),
+            }
+        }
+        if raw::count(self.ctx, value)? != length.saturating_add(1) {
+            return refuse(self.ctx, "an array with properties of its own cannot be passed");
+        }
+        self.made(Passable::try_array(elements))
+    }
+
+    fn record(&mut self, value: &Value<'js>, depth: u32) -> Result<Passable<C>> {
+        let mut fields = Vec::new();
+        for (key, property) in raw::properties(self.ctx, value)? {
+            if !key.is_string() {
+                return refuse(self.ctx, "a record with symbols as names cannot be passed");
+            }
+            let name = self.text(&key)?;
+            match property {
+                Property::Data(field, true) => {
+                    if field.is_function() && !field.is_proxy() {
+                        let far: Result<_> = self.naming.remotable(self.ctx, self.kit, &field);
+                        if far.is_err() {
+                            self.ctx.catch();
+                            let shown = passable::visible_line(&name.to_str_lossy()).into_owned();
+                            let message = format!(
+                                "Remotables must be explicitly declared: the function `{shown}` makes this no record"
+                            );
+                            return refuse(self.ctx, &message);
+                        }
+                    }
+                    fields.push((name, self.value(&field, depth + 1)?));
+                }
+                Property::Data(..) => {
+                    return refuse(self.ctx, "a record with hidden properties cannot be passed");
+                }
+                Property::Accessor => return refuse(self.ctx, "a record with accessors cannot be passed"),
+                Property::Missing => return refuse(self.ctx, "the record changed while it was read"),
+            }
+        }
+        self.made(Passable::try_record(fields))
+    }
+}

@@ -1,0 +1,76 @@
+//! The locked realm: the prelude in JavaScript, and the few functions of the host that it calls.
+
+mod natives;
+mod url;
+
+use std::ffi::{CStr, CString};
+use std::rc::Rc;
+use std::sync::OnceLock;
+
+use rquickjs::{Ctx, Error, Function, Object, Result, Value};
+
+use crate::engine::Shared;
+use crate::pass::kit::Kit;
+use crate::pass::raw;
+
+/// The prelude: one function, in pieces of one concept each.
+const PIECES: &[&str] = &[
+    include_str!("take.js"),
+    include_str!("harden.js"),
+    include_str!("lock.js"),
+    include_str!("assert.js"),
+    include_str!("pass.js"),
+    include_str!("tables.js"),
+    include_str!("eventual.js"),
+    include_str!("pattern.js"),
+    include_str!("console.js"),
+    include_str!("text.js"),
+    include_str!("url.js"),
+    include_str!("globals.js"),
+];
+
+/// Its name in stack traces; nobody sees those but the host.
+const NAME: &CStr = c"realm";
+
+/// The version of the realm: a digest of the prelude's text is made of this by whoever keeps journals. Raise it when
+/// the same guest code could come to another result.
+pub const REALM_VERSION: u32 = 1;
+
+/// The engine's own version, for the journal.
+pub fn engine_version() -> &'static str {
+    // SAFETY: the engine gives a constant text that ends in zero.
+    let text = unsafe { CStr::from_ptr(rquickjs::qjs::JS_GetVersion()) };
+    text.to_str().unwrap_or("unknown")
+}
+
+fn bytecode(ctx: &Ctx<'_>) -> Result<&'static [u8]> {
+    static COMPILED: OnceLock<Vec<u8>> = OnceLock::new();
+    if let Some(compiled) = COMPILED.get() {
+        return Ok(compiled);
+    }
+    let source = CString::new(PIECES.concat())?;
+    let compiled = raw::compile(ctx, &source, NAME)?;
+    Ok(COMPILED.get_or_init(|| compiled))
+}
+
+/// Locks the realm of a context; gives what the host calls from now on.
+pub(crate) fn lock(ctx: &Ctx<'_>, shared: &Rc<Shared>) -> Result<Kit> {
+    // SAFETY: the bytes were compiled by this process, just above.
+    let start: Function<'_> = unsafe { raw::run(ctx, bytecode(ctx)?)? }.get()?;
+    let host = natives::host(ctx, shared)?;
+    let given: Object<'_> = start.call((host,))?;
+    Kit::take(ctx, &given)
+}
+
+/// The scope in which a source is evaluated: its endowments as constants, and the name `eval`, which the prelude turns
+/// from the real one into the one that refuses just before the source is parsed.
+pub(crate) fn scope<'js>(ctx: &Ctx<'js>, names: &[String]) -> Result<Value<'js>> {
+    let mut text = String::from("(eval => {\n");
+    for (index, name) in names.iter().enumerate() {
+        text.push_str(&format!("const {name} = eval.values[{index}];\n"));
+    }
+    text.push_str("eval.swap = other => { eval = other; };\n");
+    text.push_str("return (() => { 'use strict'; return eval(eval.take()); })();\n})");
+    let text = CString::new(text).map_err(Error::from)?;
+    raw::sloppy(ctx, &text, c"scope")
+}

@@ -1,0 +1,77 @@
+//! The loop of a process that hosts vats: orders in, reports out.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+
+use crate::frame::{self, FrameError, MOST_BYTES, Order, Report, VatId};
+use crate::{Clock, Vat};
+
+/// The most vats that one process has at a time.
+pub const MOST_VATS: usize = 4_096;
+
+/// Carries out orders until the stream of them ends.
+///
+/// All vats share the thread, and an order is carried out before the next is read: what is said about a vat comes in
+/// the order in which it was asked, and the same orders give the same reports, byte for byte. A vat that works keeps the
+/// others waiting, until its deadline at most; one that is stuck in native code is ended by whoever ends the process.
+///
+/// # Errors
+/// A stream that fails, and orders that cannot be read.
+pub fn serve(read: &mut impl Read, write: &mut impl Write, clock: &Clock) -> Result<(), FrameError> {
+    let mut vats = BTreeMap::new();
+    while let Some(order) = frame::read::<Order>(read)? {
+        let mut bytes = Vec::new();
+        for report in carry_out(&mut vats, &order, clock) {
+            bytes.extend(frame::encode(&report)?);
+            if bytes.len() > MOST_BYTES {
+                write.write_all(&bytes)?;
+                bytes.clear();
+            }
+        }
+        write.write_all(&bytes)?;
+        write.flush()?;
+    }
+    Ok(())
+}
+
+/// Carries out one order among several vats.
+fn carry_out(vats: &mut BTreeMap<VatId, Vat>, order: &Order, clock: &Clock) -> Vec<Report> {
+    let refused = |line: String| vec![Report::Refused { line }];
+    let vat = match order {
+        Order::Ping { number } => return vec![Report::Pong { number: *number }],
+        Order::Open { vat, limits } => {
+            if vats.contains_key(vat) {
+                return refused(format!("there is a vat {vat} already"));
+            }
+            if vats.len() >= MOST_VATS {
+                return refused(format!("there are {MOST_VATS} vats in this process already"));
+            }
+            return match Vat::new(*vat, *limits, clock.clone()) {
+                Ok(made) => {
+                    vats.insert(*vat, made);
+                    vec![Report::Ready { vat: *vat }]
+                }
+                Err(kind) => vec![Report::Fault { vat: *vat, kind, line: kind.line().to_owned() }],
+            };
+        }
+        Order::Close { vat } => {
+            return match vats.remove(vat) {
+                Some(_) => vec![Report::Closed { vat: *vat }],
+                None => refused(format!("there is no vat {vat}")),
+            };
+        }
+        Order::Evaluate { vat, .. }
+        | Order::Deliver { vat, .. }
+        | Order::Settle { vat, .. }
+        | Order::Drop { vat, .. }
+        | Order::Cancel { vat, .. } => vat,
+    };
+    let Some(found) = vats.get_mut(vat) else {
+        return refused(format!("there is no vat {vat}"));
+    };
+    let reports = found.carry_out(order);
+    if found.fault().is_some() {
+        vats.remove(vat);
+    }
+    reports
+}

@@ -1,0 +1,383 @@
+//! Source text before and after the engine: what is refused unseen, and where errors arose.
+
+use passable::visible_line;
+
+use crate::frame::Place;
+
+/// The most characters of a line that are shown.
+const EXCERPT: usize = 200;
+
+/// Words that cannot name an endowment.
+const RESERVED: &[&str] = &[
+    "arguments",
+    "await",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "enum",
+    "eval",
+    "export",
+    "extends",
+    "false",
+    "finally",
+    "for",
+    "function",
+    "if",
+    "implements",
+    "import",
+    "in",
+    "instanceof",
+    "interface",
+    "let",
+    "new",
+    "null",
+    "package",
+    "private",
+    "protected",
+    "public",
+    "return",
+    "static",
+    "super",
+    "switch",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typeof",
+    "undefined",
+    "var",
+    "void",
+    "while",
+    "with",
+    "yield",
+    "NaN",
+    "Infinity",
+    "globalThis",
+];
+
+/// Checks that each name can be the name of a constant, and that none comes twice.
+pub(crate) fn check_names(names: &[String]) -> Result<(), String> {
+    for (index, name) in names.iter().enumerate() {
+        let shape = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))
+            && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+            && name.len() <= 128;
+        if !shape || RESERVED.contains(&name.as_str()) {
+            return Err(format!("`{}` cannot be the name of an endowment", visible_line(name)));
+        }
+        if names.iter().skip(index + 1).any(|other| other == name) {
+            return Err(format!("the name `{name}` is given twice"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses comments as they were in HTML, which scripts still may have: to a reader they look like code. Gives the line
+/// and column of the first one.
+pub(crate) fn check_source(source: &str) -> Result<(), (u32, u32)> {
+    Tokens { bytes: source.as_bytes(), at: 0, value_before: false, line_is_empty: true, braces: Vec::new() }
+        .run()
+        .map_err(|at| {
+            let before = source.get(..at).unwrap_or_default();
+            let line = before.split(['\n', '\u{2028}', '\u{2029}']).count();
+            let column =
+                before.rsplit(['\n', '\u{2028}', '\u{2029}']).next().unwrap_or_default().chars().count() + 1;
+            (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
+        })
+}
+
+/// As much of a tokeniser as it takes to tell code from text, comments and regular expressions.
+struct Tokens<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Whether a `/` divides here, and does not begin a regular expression.
+    value_before: bool,
+    /// Whether there was nothing but space and comments on this line.
+    line_is_empty: bool,
+    /// Open braces; `true` for those that are inside of a template.
+    braces: Vec<bool>,
+}
+
+impl Tokens<'_> {
+    fn begins(&self, what: &[u8]) -> bool {
+        self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(what))
+    }
+
+    fn run(mut self) -> Result<(), usize> {
+        while let Some(&byte) = self.bytes.get(self.at) {
+            match byte {
+                b'\n' | b'\r' => {
+                    self.line_is_empty = true;
+                    self.at += 1;
+                }
+                b' ' | b'\t' | 0x0B | 0x0C => self.at += 1,
+                b'/' if self.begins(b"//") => self.line_comment(),
+                b'/' if self.begins(b"/*") => self.block_comment(),
+                _ if self.begins(b"<!--") => return Err(self.at),
+                _ if self.line_is_empty && self.begins(b"-->") => return Err(self.at),
+                // Line and paragraph separators end lines too.
+                0xE2 if self.begins("\u{2028}".as_bytes()) || self.begins("\u{2029}".as_bytes()) => {
+                    self.line_is_empty = true;
+                    self.at += 3;
+                }
+                0xC2 if self.begins("\u{A0}".as_bytes()) => self.at += 2,
+                0xEF if self.begins("\u{FEFF}".as_bytes()) => self.at += 3,
+                b'"' | b'\'' => self.string(byte),
+                b'`' => self.template(),
+                b'/' => self.slash(),
+                b'{' => {
+                    self.braces.push(false);
+                    self.token(1, false);
+                }
+                b'}' => match self.braces.pop() {
+                    Some(true) => {
+                        self.line_is_empty = false;
+                        self.at += 1;
+                        self.template_part();
+                    }
+                    // What follows a block begins anew; what follows an object divides, which is rarer.
+                    _ => self.token(1, false),
+                },
+                b')' | b']' => self.token(1, true),
+                b'+' if self.begins(b"++") => self.token(2, self.value_before),
+                b'-' if self.begins(b"--") => self.token(2, self.value_before),
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'$' | b'#' | b'\\' | 0x80.. => self.word(),
+                b'.' if self.value_before => {
+                    self.token(1, true);
+                    self.after_dot();
+                }
+                _ => self.token(1, false),
+            }
+        }
+        Ok(())
+    }
+
+    fn token(&mut self, length: usize, value: bool) {
+        self.at += length;
+        self.value_before = value;
+        self.line_is_empty = false;
+    }
+
+    /// A property's name is a value, also when it is a keyword.
+    fn after_dot(&mut self) {
+        let start = self.at;
+        while self.bytes.get(self.at).is_some_and(|byte| is_word(*byte)) {
+            self.at += 1;
+        }
+        if self.at > start {
+            self.value_before = true;
+        }
+    }
+
+    fn word(&mut self) {
+        let start = self.at;
+        while self.bytes.get(self.at).is_some_and(|byte| is_word(*byte)) {
+            // Separators are not part of names.
+            if self.begins("\u{2028}".as_bytes()) || self.begins("\u{2029}".as_bytes()) {
+                break;
+            }
+            self.at += 1;
+        }
+        let word = self.bytes.get(start..self.at).unwrap_or_default();
+        const OPERATORS: &[&[u8]] = &[
+            b"return",
+            b"typeof",
+            b"instanceof",
+            b"in",
+            b"of",
+            b"new",
+            b"delete",
+            b"void",
+            b"throw",
+            b"case",
+            b"do",
+            b"else",
+            b"yield",
+            b"await",
+            b"default",
+            b"extends",
+        ];
+        self.value_before = !OPERATORS.contains(&word);
+        self.line_is_empty = false;
+        if self.at == start {
+            self.at += 1;
+        }
+    }
+
+    fn line_comment(&mut self) {
+        while let Some(byte) = self.bytes.get(self.at) {
+            let separator = self.begins("\u{2028}".as_bytes()) || self.begins("\u{2029}".as_bytes());
+            if matches!(byte, b'\n' | b'\r') || separator {
+                break;
+            }
+            self.at += 1;
+        }
+    }
+
+    /// A comment that spans lines ends the line, for what `-->` means after it.
+    fn block_comment(&mut self) {
+        self.at += 2;
+        while self.at < self.bytes.len() && !self.begins(b"*/") {
+            let separator = self.begins("\u{2028}".as_bytes()) || self.begins("\u{2029}".as_bytes());
+            if separator || matches!(self.bytes.get(self.at), Some(b'\n' | b'\r')) {
+                self.line_is_empty = true;
+            }
+            self.at += 1;
+        }
+        self.at += 2;
+    }
+
+    fn string(&mut self, quote: u8) {
+        self.at += 1;
+        while let Some(&byte) = self.bytes.get(self.at) {
+            self.at += match byte {
+                b'\\' => 2,
+                _ => 1,
+            };
+            // An open string is an error that the engine will tell.
+            if byte == quote || matches!(byte, b'\n' | b'\r') {
+                break;
+            }
+        }
+        self.value_before = true;
+        self.line_is_empty = false;
+    }
+
+    fn template(&mut self) {
+        self.at += 1;
+        self.template_part();
+    }
+
+    fn template_part(&mut self) {
+        self.value_before = true;
+        self.line_is_empty = false;
+        while let Some(&byte) = self.bytes.get(self.at) {
+            if self.begins(b"${") {
+                self.at += 2;
+                self.braces.push(true);
+                self.value_before = false;
+                return;
+            }
+            self.at += if byte == b'\\' { 2 } else { 1 };
+            if byte == b'`' {
+                return;
+            }
+        }
+    }
+
+    /// A division, or a regular expression. One that does not end on its line is none.
+    fn slash(&mut self) {
+        let end = if self.value_before { None } else { self.end_of_regexp() };
+        match end {
+            Some(end) => {
+                self.at = end;
+                self.value_before = true;
+                self.line_is_empty = false;
+            }
+            None => self.token(1, false),
+        }
+    }
+
+    fn end_of_regexp(&self) -> Option<usize> {
+        let (mut at, mut in_class) = (self.at + 1, false);
+        loop {
+            match self.bytes.get(at)? {
+                b'\n' | b'\r' => return None,
+                b'\\' => at += 1,
+                b'[' => in_class = true,
+                b']' => in_class = false,
+                b'/' if !in_class => return Some(at + 1),
+                _ => {}
+            }
+            at += 1;
+        }
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'#' | b'\\') || byte >= 0x80
+}
+
+/// Finds the guest's own place in the engine's account of its stack: the first line that is not the realm's.
+pub(crate) fn place(stack: &str, source: Option<&str>) -> Option<Place> {
+    let spot = stack.lines().find_map(|line| line.split_once("<input>:").map(|(_, rest)| rest))?;
+    let mut numbers = spot.split(|char: char| !char.is_ascii_digit()).map(str::parse::<u32>);
+    let (line, column) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    let text = source.and_then(|source| source.lines().nth((line as usize).saturating_sub(1)));
+    let cut: String = text.unwrap_or_default().chars().take(EXCERPT).collect();
+    Some(Place { line, column, excerpt: visible_line(&cut).into_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn html_comments_are_found_and_nothing_else() {
+        for (source, expected) in [
+            ("<!-- x", Some((1, 1))),
+            ("1 <!-- x", Some((1, 3))),
+            ("1\n--> x", Some((2, 1))),
+            ("1\n  /* a */ --> x", Some((2, 11))),
+            ("1 /*\n*/ --> x", Some((2, 4))),
+            ("--> x", Some((1, 1))),
+            ("`${1 <!-- x\n}`", Some((1, 6))),
+            ("a / b <!-- c / 2", Some((1, 7))),
+            ("x\u{2028}--> y", Some((2, 1))),
+            ("(a) / 1 <!-- /", Some((1, 9))),
+            ("a[0] / 1 <!-- /", Some((1, 10))),
+            ("x.return / 1 <!-- /", Some((1, 14))),
+            ("a++ / 1 <!-- /", Some((1, 9))),
+            ("while (x --> 0) {}", None),
+            ("'<!-- x -->'", None),
+            ("\"\\\"<!--\"", None),
+            ("`<!-- ${a} -->`", None),
+            ("// <!-- x", None),
+            ("/* \n --> */", None),
+            ("/<!--/.test(x)", None),
+            ("x = /[/]<!--/", None),
+            ("return /<!--/", None),
+            ("`\n-->`", None),
+            ("a < !b", None),
+            ("é <\u{A0}!--b", None),
+        ] {
+            assert_eq!(check_source(source).err(), expected, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn names_must_be_names() {
+        for (name, good) in [
+            ("counter", true),
+            ("$x_1", true),
+            ("E", true),
+            ("eval", false),
+            ("arguments", false),
+            ("1a", false),
+            ("", false),
+            ("a b", false),
+            ("a;alert", false),
+            ("é", false),
+            ("let", false),
+            ("$id", false),
+        ] {
+            let names = [name.to_owned(), "$id".to_owned()];
+            assert_eq!(check_names(&names).is_ok(), good, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn places_are_the_guests_own() {
+        let stack = "    at fail (realm:1:2)\n    at f (<input>:2:7)\n    at <eval> (<input>:3:1)\n";
+        let place = place(stack, Some("a\nthrow b\nc")).unwrap();
+        assert_eq!((place.label().as_str(), place.excerpt.as_str()), ("eval.js:2:7", "throw b"));
+        assert_eq!(super::place("    at x (native)", None), None);
+    }
+}

@@ -1,0 +1,200 @@
+//! Hostile bytes between a vat and its host, with a fuzzer that runs on the stable toolchain.
+//!
+//! A target runs for half a second in `cargo test`, for 20 seconds in `cargo xtask test`, and for as long as is asked
+//! for in `cargo xtask fuzz SECONDS`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stands where a peer does, and says so by panicking when something is wrong"
+)]
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use vat::{Clock, FrameError, Limits, Order, Report, Vat, frame, serve};
+
+/// Frames that a fuzzer begins with; `N` stands for small numbers that it chooses.
+const ORDERS: &[&str] = &[
+    r#"{"open":{"vat":N,"limits":{"memory":8000000,"stack":300000,"fuel":1000000,"wall_ms":1000,"sends":5,"message":5000,"console":500}}}"#,
+    r##"{"evaluate":{"vat":1,"answer":N,"id":"x","source":"const f = Far('x', { m: v => v, p: () => new Promise(() => 0) }); E(a).m(f); [f, E(a).m()]","names":["a"],"values":{"body":"#[\"$0.Alleged: A\"]","slots":[{"h":N}]}}}"##,
+    r##"{"evaluate":{"vat":1,"answer":N,"id":"x","source":"globalThis.x; E(E(a).m()).m(a)","names":["a"],"values":{"body":"#[\"$0\"]","slots":[{"v":N}]}}}"##,
+    r##"{"deliver":{"vat":1,"answer":N,"target":{"v":N},"verb":{"call":{"text":"m"}},"args":{"body":"#[\"$0\",\"&1\",\"+5\",{\"#tag\":\"x\",\"payload\":1}]","slots":[{"h":N},{"q":N}]}}}"##,
+    r##"{"deliver":{"vat":1,"answer":null,"target":{"a":N},"verb":{"call":{"symbol":"@@asyncIterator"}},"args":{"body":"#[]","slots":[]}}}"##,
+    r##"{"deliver":{"vat":1,"answer":N,"target":{"a":N},"verb":"apply","args":{"body":"#[\"&0\"]","slots":[{"a":N}]}}}"##,
+    r##"{"deliver":{"vat":1,"answer":N,"target":{"v":N},"verb":{"get":{"text":"m"}},"args":{"body":"#[]","slots":[]}}}"##,
+    r##"{"settle":{"vat":1,"promise":{"q":N},"outcome":{"ok":{"body":"#\"$0\"","slots":[{"h":N}]}}}}"##,
+    r##"{"settle":{"vat":1,"promise":{"q":N},"outcome":{"err":{"body":"#{\"#error\":\"m\",\"name\":\"E\"}","slots":[]}}}}"##,
+    r##"{"settle":{"vat":1,"promise":{"h":N},"outcome":{"ok":{"body":"#\"&0\"","slots":[{"q":N}]}}}}"##,
+    r##"{"settle":{"vat":1,"promise":{"v":N},"outcome":{"ok":{"body":"#null","slots":[]}}}}"##,
+    r##"{"drop":{"vat":1,"exports":[[N,N],[N,1]],"answers":[N,N]}}"##,
+    r##"{"cancel":{"vat":1,"reason":{"body":"#\"x\"","slots":[]}}}"##,
+    r##"{"close":{"vat":N}}"##,
+    r##"{"ping":{"number":N}}"##,
+];
+
+/// A frame's body from a few bytes: which seed, its numbers, and edits if `edits` is set.
+fn body(script: &[u8], edits: bool) -> Vec<u8> {
+    let [seed, numbers @ ..] = script else { return vec![] };
+    let seed = ORDERS[usize::from(*seed) % ORDERS.len()];
+    let mut numbers = numbers.iter().cycle();
+    let mut text = String::new();
+    for part in seed.split_inclusive('N') {
+        let digit = numbers.next().copied().unwrap_or(1) % 5 + 1;
+        match part.strip_suffix('N') {
+            Some(before) => text.push_str(&format!("{before}{digit}")),
+            None => text.push_str(part),
+        }
+    }
+    let mut bytes = text.into_bytes();
+    if edits {
+        for edit in script.chunks_exact(3).take(4) {
+            let at = usize::from(edit[0]) * bytes.len() / 256;
+            match edit[1] % 3 {
+                0 => bytes[at] = edit[2],
+                1 => bytes.insert(at, edit[2]),
+                _ => drop(bytes.remove(at)),
+            }
+        }
+    }
+    bytes
+}
+
+fn still() -> Clock {
+    Rc::new(|| 0)
+}
+
+/// Orders that can be read, in any order and with any numbers: each is answered, and the vat says nothing that the host
+/// could not read.
+#[test]
+fn orders_to_a_vat() {
+    bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(
+        |scripts| {
+            let limits =
+                Limits { memory: 8 << 20, fuel: 2_000_000, sends: 20, message: 20_000, ..Limits::default() };
+            let mut vat = Vat::new(1, limits, still()).unwrap();
+            for script in scripts.iter().take(12) {
+                let Ok(order) = serde_json::from_slice::<Order>(&body(script, false)) else { continue };
+                let reports = vat.carry_out(&order);
+                let last = reports.last().expect("something is said of each order");
+                assert!(
+                    matches!(last, Report::Idle { .. } | Report::Refused { .. } | Report::Fault { .. }),
+                    "{order:?}: {last:?}"
+                );
+                for report in &reports {
+                    let bytes = frame::encode(report).unwrap();
+                    let again: Report = frame::read(&mut bytes.as_slice()).unwrap().unwrap();
+                    assert_eq!(&again, report);
+                }
+            }
+        },
+    );
+}
+
+/// A stream with edits in it: the loop ends with an error or with the stream, and all that it wrote can be read.
+#[test]
+fn a_stream_of_orders() {
+    bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(
+        |scripts| {
+            let mut stream = Vec::new();
+            let open = Order::Open {
+                vat: 1,
+                limits: Limits { memory: 8 << 20, fuel: 1_000_000, ..Limits::default() },
+            };
+            stream.extend(frame::encode(&open).unwrap());
+            for (index, script) in scripts.iter().take(6).enumerate() {
+                let body = body(script, index % 2 == 1);
+                stream.extend((body.len() as u32).to_be_bytes());
+                stream.extend(body);
+            }
+            let mut said = Vec::new();
+            let ended = serve(&mut stream.as_slice(), &mut said, &still());
+            assert!(
+                matches!(ended, Ok(()) | Err(FrameError::Malformed(_) | FrameError::Stream(_))),
+                "{ended:?}"
+            );
+            let mut said = said.as_slice();
+            let first: Option<Report> = frame::read(&mut said).unwrap();
+            assert_eq!(first, Some(Report::Ready { vat: 1 }));
+            while frame::read::<Report>(&mut said).unwrap().is_some() {}
+        },
+    );
+}
+
+/// What a hostile host process writes to the daemon: read or refused, never more.
+#[test]
+fn bytes_as_reports() {
+    bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<u8>>().for_each(|bytes| {
+        let mut stream = bytes.as_slice();
+        for _ in 0..100 {
+            match frame::read::<Report>(&mut stream) {
+                Ok(Some(report)) => drop(frame::encode(&report).unwrap()),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        let mut framed = (bytes.len() as u32).to_be_bytes().to_vec();
+        framed.extend(bytes);
+        drop(frame::read::<Report>(&mut framed.as_slice()));
+    });
+}
+
+/// Any text is evaluated, and the engine stands.
+#[test]
+fn sources() {
+    const PIECES: &[&str] = &[
+        "eval",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        "=>",
+        "'",
+        "`",
+        "${",
+        "/",
+        "*",
+        "<!--",
+        "-->",
+        "\n",
+        "a",
+        ".b",
+        "E(x)",
+        ";",
+        "let ",
+        "function ",
+        "async ",
+        "await ",
+        "yield ",
+        "class ",
+        "=",
+        "1n",
+        "...",
+        "?.",
+        "\\u{61}",
+        "\u{2028}",
+        "new ",
+        "import(",
+        "#p",
+        "for(;;)",
+        "try{",
+        "}catch{",
+        "Far('x',{})",
+        "harden(",
+        "M.string()",
+        "throw ",
+        "return ",
+    ];
+    bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<u8>>().for_each(|bytes| {
+        let source: String =
+            bytes.iter().take(60).map(|byte| PIECES[usize::from(*byte) % PIECES.len()]).collect();
+        let limits = Limits { memory: 8 << 20, fuel: 500_000, ..Limits::default() };
+        let mut vat = Vat::new(1, limits, still()).unwrap();
+        let (id, names, values) = (String::new(), Vec::new(), passable::Value::array([]));
+        let order = Order::Evaluate { vat: 1, answer: 1, id, source, names, values };
+        let reports = vat.carry_out(&order);
+        assert!(matches!(reports.last(), Some(Report::Idle { .. } | Report::Fault { .. })), "{reports:?}");
+    });
+}

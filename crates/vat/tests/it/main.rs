@@ -1,0 +1,17 @@
+//! Vats from the outside: orders in, reports out.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stands where a host does, and says so by panicking when something is wrong"
+)]
+
+mod corpus;
+mod eventual;
+mod exos;
+mod frames;
+mod limits;
+mod lockdown;
+mod passing;
+mod semantics;
+mod world;
