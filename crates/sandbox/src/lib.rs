@@ -33,9 +33,9 @@ mod spec;
 pub use linux::{attempt, confine_self, warden};
 pub use loaders::{Loaders, loaders};
 pub use parent::{Helper, SandboxError, run};
-pub use prove::{Proof, Standing, prove};
+pub use prove::{Proof, Standing, prove, prove_host};
 pub use spec::{
-    Confinement, End, Limits, Output, Report, Spec, places_of_the_system, programs_of_the_system,
+    Confinement, End, Limits, Output, Report, Spec, UNLIMITED, places_of_the_system, programs_of_the_system,
 };
 
 #[cfg(not(target_os = "linux"))]

@@ -31,7 +31,8 @@ pub struct Confinement {
     /// Files and directories that may be read, with all that is in them. Here and below: all links followed, since a
     /// path that leads elsewhere than it says is refused.
     pub readable: Vec<PathBuf>,
-    /// Files and directories that may be read and changed, with all that is in them. Nothing in them can be executed.
+    /// Files and directories that may be read and changed, with all that is in them. Nothing in them can be executed:
+    /// a place that also lies in, or holds, something of `executable` or the program itself is refused.
     pub writable: Vec<PathBuf>,
     /// Files and directories of which the program may start others. Empty: it can start none but itself.
     pub executable: Vec<PathBuf>,
@@ -40,6 +41,9 @@ pub struct Confinement {
     /// How much it may use.
     pub limits: Limits,
 }
+
+/// As a limit that the kernel keeps: none.
+pub const UNLIMITED: u64 = u64::MAX;
 
 /// How much a program and all that it starts may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

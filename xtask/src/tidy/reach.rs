@@ -89,6 +89,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/daemon/why.rs", &[Files], "finds the file that a person names"),
     ("crates/almoner/src/daemon/world.rs", &[Clocks], "reads the clock for everything below"),
     ("crates/almoner/src/main.rs", &[Processes], "ends with the exit code that says how it went"),
+    ("crates/almoner/src/model_host.rs", &[Processes], "says how the process of a local model is started"),
     ("crates/almoner/src/place.rs", &[Files, Processes], "makes the user's directories, and looks whose they are"),
     ("crates/almoner/src/policy_file.rs", &[Files], "reads policy files"),
     ("crates/almoner/src/settings/mod.rs", &[Files, Processes, Clocks], "reads settings, and looks whose they are"),

@@ -19,7 +19,7 @@ use super::serve::{Server, bind};
 use super::timekeeper::keep_time;
 use super::vault::{self, Keeper};
 use super::world::{Daemon, environment};
-use crate::control::client::{VARIABLES, brought};
+use crate::control::client::brought;
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::{self, Place};
 
@@ -140,15 +140,8 @@ fn open(
     })?;
     let exe = std::env::current_exe()
         .map_err(|e| Failure::new(Exit::Failure, format!("this program cannot find itself: {e}")))?;
-    let opener = Opener::new(|_| None, place.weights()).with_launch(move |weights| {
-        let mut command = std::process::Command::new(&exe);
-        command.arg("model-host").arg(weights);
-        // It needs no key, and reads what others wrote.
-        for variable in VARIABLES {
-            command.env_remove(variable);
-        }
-        command
-    });
+    let opener = Opener::new(|_| None, place.weights())
+        .with_launch(move |weights| crate::model_host::command(&exe, weights));
     let (keeper, policies) = (Keeper::new(&place.state), PolicyDesk::new(&place.config));
     let daemon = Daemon::new(store, host, opener, keeper, policies, open_while_held);
     vault::begin(&daemon);

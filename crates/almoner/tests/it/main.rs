@@ -27,6 +27,8 @@ mod home;
 mod hosts;
 mod journey;
 mod load;
+#[cfg(feature = "local")]
+mod model_host;
 mod policy;
 mod programs;
 mod races;
@@ -34,5 +36,8 @@ mod starting;
 mod surfaces;
 mod telling;
 mod terminal;
+#[cfg(feature = "local")]
+#[path = "../../../model/tests/it/tiny.rs"]
+mod tiny;
 mod vault;
 mod wire;

@@ -364,20 +364,21 @@ fn doctor_proves_each_restriction() {
     let home = Home::new();
     let report = home.almoner(&["doctor", "--json"]).json();
     let checks = report["checks"].as_array().unwrap();
-    let of_sandbox: Vec<&Value> = checks
-        .iter()
-        .filter(|check| check["id"].as_str().is_some_and(|id| id.starts_with("sandbox/")))
-        .collect();
-    assert!(of_sandbox.len() > 20, "{report}");
-    for check in of_sandbox {
-        let said = check["evidence"].as_str().unwrap();
-        assert!(
-            check["ok"] == true && (said.starts_with("no program ") || said.starts_with("not tried")),
-            "{check}"
-        );
-        // What needs no privileges can be tried by everybody.
-        let id = check["id"].as_str().unwrap();
-        let may_fail = ["sandbox/debug", "sandbox/namespaces", "sandbox/keys", "sandbox/flags"].contains(&id);
-        assert!(may_fail || said.starts_with("no program "), "{check}");
+    for (kind, held, least) in [("sandbox/", "no program ", 25), ("model-host/", "no local model ", 15)] {
+        let of_kind: Vec<(&str, &Value)> = checks
+            .iter()
+            .filter_map(|check| Some((check["id"].as_str()?.strip_prefix(kind)?, check)))
+            .collect();
+        assert!(of_kind.len() > least, "{report}");
+        for (name, check) in of_kind {
+            let said = check["evidence"].as_str().unwrap();
+            assert!(
+                check["ok"] == true && (said.starts_with(held) || said.starts_with("not tried")),
+                "{check}"
+            );
+            // What needs no privileges, and no file system that can do it, can be tried by everybody.
+            let may_fail = ["debug", "namespaces", "keys", "flags", "watch", "lease"].contains(&name);
+            assert!(may_fail || said.starts_with(held), "{check}");
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The system calls that safe Rust has no words for, each behind a function that is safe to call.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, RawFd};
 
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
@@ -133,14 +134,26 @@ pub(super) fn socket(family: libc::c_int) -> io::Result<()> {
 ///
 /// # Errors
 /// What the kernel answers.
-pub(super) fn memory_file() -> io::Result<()> {
-    // SAFETY: the name is a constant that ends in zero. The descriptor is new, and it is closed here.
+pub(super) fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a constant that ends in zero. The descriptor is new, and nobody else knows it.
     unsafe {
         let file = libc::memfd_create(c"x".as_ptr(), libc::MFD_CLOEXEC);
         if file < 0 {
             return Err(io::Error::last_os_error());
         }
-        libc::close(file);
+        Ok(File::from_raw_fd(file))
     }
-    Ok(())
+}
+
+/// Tries a command of `fcntl` that takes a number.
+///
+/// # Errors
+/// What the kernel answers.
+pub(super) fn control(file: &File, command: libc::c_int, number: libc::c_int) -> io::Result<()> {
+    if ![libc::F_SETLEASE, libc::F_NOTIFY].contains(&command) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: these two take numbers and touch no memory.
+    let done = unsafe { libc::fcntl(file.as_raw_fd(), command, number) };
+    if done >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
