@@ -31,7 +31,7 @@ mod spec;
 
 #[cfg(target_os = "linux")]
 pub use linux::{attempt, confine_self, warden};
-pub use loaders::{Loaders, loaders};
+pub use loaders::{Loaders, loaders, search};
 pub use parent::{Helper, SandboxError, run};
 pub use prove::{Proof, Standing, prove, prove_host};
 pub use spec::{

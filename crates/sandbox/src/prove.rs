@@ -57,6 +57,7 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
         Spec {
             program: binary.clone(),
             digest: None,
+            interpreters: Default::default(),
             argv,
             directory: stage.inside.clone().into(),
             environment: BTreeMap::new(),

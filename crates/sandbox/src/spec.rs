@@ -14,6 +14,8 @@ pub struct Spec {
     /// The BLAKE3 digest that the file must have, as hexadecimal digits. It is looked at in the process that becomes
     /// the program, and what is executed is the file that was looked at.
     pub digest: Option<String>,
+    /// If there is a digest, and the program is a script: the digests that the files must have that read it.
+    pub interpreters: BTreeMap<PathBuf, String>,
     /// The argument vector, the program's name first.
     pub argv: Vec<String>,
     /// Where it begins.

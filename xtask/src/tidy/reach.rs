@@ -106,7 +106,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/caps/src/outbox/mod.rs", &[Files], "the mail spool"),
     ("crates/caps/src/place.rs", &[Files], "puts a file into its place in one stroke"),
     ("crates/caps/src/program/endow.rs", &[Files], "looks at the programs that a person names"),
-    ("crates/caps/src/program/scratch.rs", &[Files], "makes a directory for each call, and removes it"),
+    ("crates/caps/src/program/scratch.rs", &[Files, Processes], "makes a directory for each call, removes it, and looks whose others are"),
     ("crates/caps/src/walk.rs", &[Files], "walks beneath one open directory"),
     ("crates/model/src/compat/http.rs", &[Network], "talks to a model's server"),
     ("crates/model/src/compat/mod.rs", &[Clocks], "says how long a model took"),

@@ -62,6 +62,8 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
             }
         }
     });
+    // What a daemon that was killed has left of its programs. Those of others that are at work are locked.
+    std::thread::spawn(caps::sweep_calls);
     server.desk.engine.recover()?;
     let notifier = super::notify::start(&server.desk.daemon, place);
     let (alarms, timed) = (Arc::clone(&server.desk.daemon.alarms), server.desk.daemon.shared());

@@ -115,14 +115,9 @@ fn control(path: &str, command: libc::c_int, number: libc::c_int) -> io::Result<
     raw::control(&fs::File::open(path)?, command, number)
 }
 
-#[expect(clippy::exit, reason = "a forked process must not go on with what its parent was doing")]
 fn fork() -> io::Result<()> {
-    match raw::fork()? {
-        raw::Side::Child => std::process::exit(0),
-        raw::Side::Parent(child) => {
-            Ok(rustix::process::waitpid(Some(child), WaitOptions::empty()).map(drop)?)
-        }
-    }
+    let child = raw::fork_for_nothing()?;
+    Ok(rustix::process::waitpid(Some(child), WaitOptions::empty()).map(drop)?)
 }
 
 fn processes(count: u64) -> io::Result<()> {

@@ -34,6 +34,22 @@ pub(super) fn fork() -> io::Result<Side> {
     }
 }
 
+/// Tries to make a second process, which ends at once.
+///
+/// # Errors
+/// What the kernel answers.
+pub(super) fn fork_for_nothing() -> io::Result<Pid> {
+    // SAFETY: all that the new process does is end, by a call that may be made in any state.
+    let pid = unsafe {
+        let pid = libc::fork();
+        if pid == 0 {
+            libc::_exit(0);
+        }
+        pid
+    };
+    Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(io::Error::last_os_error)
+}
+
 /// Leaves namespaces. `FILES` is not taken.
 ///
 /// # Errors
