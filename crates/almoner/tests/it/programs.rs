@@ -388,6 +388,49 @@ fn what_only_sounds_like_a_launcher_starts_nothing() {
 }
 
 #[test]
+fn git_starts_nothing_that_a_repository_names_and_asks_where_that_could_be_written() {
+    let home = Home::new();
+    home.write("repo/a.txt", "one\n");
+    home.write("repo/.gitattributes", "*.txt diff=shout\n");
+    let git = |words: &[&str]| {
+        let mut command = Command::new("git");
+        command.args([
+            "-C",
+            home.path("repo").to_str().unwrap(),
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b.example",
+        ]);
+        let output = command.args(words).stdin(Stdio::null()).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "first"]);
+    git(&["config", "diff.shout.textconv", "echo it was started; cat"]);
+    git(&["config", "alias.shout", "!echo it was started"]);
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    for (argv, control) in [(&["log", "-p"][..], true), (&["show"], true), (&["status"], false)] {
+        assert_eq!(git(argv).contains("it was started"), control, "the control: {argv:?}");
+        programs(&home, &[[&["git"][..], argv].concat()].map(|argv| words(&argv)));
+        // What could be written is asked about, whatever was allowed.
+        run(&home, "git?dir=repo:rw", &["--allow", "tools.run"]).expect(7);
+        let said = run(&home, "git?dir=repo", &["--allow", "tools.run", "--json"]).expect(0).json();
+        let run = said["run"].as_str().unwrap_or_default().to_owned();
+        let did = outcomes(&home, &run)[0]["done"]["value"]["body"].as_str().unwrap().to_owned();
+        let did: Value = serde_json::from_str(did.trim_start_matches('#')).unwrap();
+        let did = did["stdout"].as_str().unwrap().to_owned();
+        assert!(!did.contains("it was started"), "{argv:?}: {did}");
+        assert!(argv[0] != "status" || did.contains("nothing to commit"), "{did}");
+    }
+    // What is none of its reading commands may be any alias.
+    programs(&home, &[words(&["git", "shout"])]);
+    run(&home, "git?dir=repo", &["--allow", "tools.run"]).expect(7);
+    assert!(git(&["shout"]).contains("it was started"), "the control");
+}
+
+#[test]
 fn what_a_killed_daemon_left_of_a_program_is_removed_by_the_next() {
     let home = Home::new();
     let place = home.path("tmp");

@@ -132,13 +132,13 @@ mod tests {
     fn nothing_may_be_both_changed_and_started() {
         let paths = |all: &[&str]| all.iter().map(PathBuf::from).collect::<Vec<_>>();
         for (writable, executable, starts, expected) in [
-            (&["/work"][..], &["/usr"][..], &["/usr/bin/git"][..], None),
+            (&["/mine"][..], &["/usr"][..], &["/usr/bin/git"][..], None),
             (&["/usr2"], &["/usr"], &[], None),
             (&[], &["/usr"], &["/usr/bin/git"], None),
             (&["/usr/local/src"], &["/usr"], &[], Some(("/usr/local/src", "/usr"))),
             (&["/"], &["/usr"], &[], Some(("/", "/usr"))),
             (&["/usr"], &["/usr"], &[], Some(("/usr", "/usr"))),
-            (&["/tmp/x", "/work"], &[], &["/work/venv/bin/python"], Some(("/work", "/work/venv/bin/python"))),
+            (&["/tmp/x", "/mine"], &[], &["/mine/venv/bin/python"], Some(("/mine", "/mine/venv/bin/python"))),
         ] {
             let within = Confinement {
                 readable: vec![],
