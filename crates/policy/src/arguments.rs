@@ -9,6 +9,9 @@ use crate::protected::{Why, protected};
 /// The most parts of words that are looked at. Whoever writes more than these has them all seen.
 const MOST_PARTS: usize = 2048;
 
+/// The longest path that any system call takes, in bytes.
+const LONGEST_PATH: usize = 4096;
+
 /// What stands between the parts of a word.
 const BETWEEN: &[char] = &['=', ':', ',', '@', ';', '|', '&', '<', '>', '(', ')', '"', '\'', '`'];
 
@@ -51,6 +54,9 @@ pub fn names(
             if parts > MOST_PARTS {
                 found.beyond = Some(at);
                 return found;
+            }
+            if part.len() > LONGEST_PATH {
+                continue;
             }
             if let Some((path, why)) = about(part, directories, writes, look) {
                 found.protected.push(Named { at, path, why });
@@ -202,6 +208,9 @@ mod tests {
         check(&["/w"], false, "cat .env", &[(1, ".env")]);
         check(&[], false, "cat .env", &[(1, ".env")]);
         check(&[], true, "cat config", &[]);
+        // What nothing can open.
+        check(&["/w"], true, &format!("cat {}.env", "a/".repeat(LONGEST_PATH / 2)), &[]);
+        check(&["/w"], true, &format!("cat {}.env", "./".repeat(100)), &[(1, ".env")]);
     }
 
     #[test]

@@ -27,11 +27,14 @@ pub(super) fn fork() -> io::Result<Side> {
     // be held by a thread that the new process does not have, and it may go on like any other process.
     match unsafe { libc::fork() } {
         0 => Ok(Side::Child),
-        pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
-            Some(pid) => Ok(Side::Parent(pid)),
-            None => Err(io::Error::last_os_error()),
-        },
+        pid => made(pid).map(Side::Parent),
     }
+}
+
+/// What `fork` answered. To be asked before anything else is.
+fn made(pid: libc::pid_t) -> io::Result<Pid> {
+    let error = io::Error::last_os_error();
+    (pid > 0).then_some(pid).and_then(Pid::from_raw).ok_or(error)
 }
 
 /// Tries to make a second process, which ends at once.
@@ -47,7 +50,7 @@ pub(super) fn fork_for_nothing() -> io::Result<Pid> {
         }
         pid
     };
-    Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(io::Error::last_os_error)
+    made(pid)
 }
 
 /// Leaves namespaces. `FILES` is not taken.
