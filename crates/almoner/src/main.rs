@@ -14,11 +14,13 @@ mod commands;
 mod control;
 mod daemon;
 mod exit;
+mod model_host;
 mod place;
 mod policy_file;
 mod quota;
 mod settings;
 mod show;
+mod vat_host;
 
 use std::process::ExitCode;
 
@@ -60,7 +62,8 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Ended {
     match &cli.verb {
-        Verb::ModelHost { weights } => return host_model(weights),
+        Verb::ModelHost { weights } => return model_host::live(weights),
+        Verb::VatHost => return vat_host::live(),
         Verb::Sandbox { words } => return confine(words),
         _ => {}
     }
@@ -115,13 +118,19 @@ fn run(cli: &Cli) -> Ended {
     }
 }
 
-/// The warden of one program; or, as a program, one of the things that a confined one must not be able to do.
+/// The warden of one program; or, as a program or confined like the host of a local model, one of the things that neither
+/// must be able to do.
 fn confine(words: &[String]) -> Ended {
     let failed = |what: String| {
         Failure::new(Exit::Failure, what).help("`almoner doctor` says what can be confined here")
     };
     match words {
         [] => sandbox::warden().map_err(|error| failed(error.to_string()))?,
+        [first, weights, name, arguments @ ..] if first == "host" => {
+            model_host::confine(std::path::Path::new(weights))?;
+            let happened = sandbox::attempt(name, arguments).map_err(failed)?;
+            commands::output::result(&happened)?;
+        }
         [first, name, arguments @ ..] if first == "try" => {
             let happened = sandbox::attempt(name, arguments).map_err(failed)?;
             commands::output::result(&happened)?;
@@ -131,12 +140,5 @@ fn confine(words: &[String]) -> Ended {
                 .help("see `almoner --help`"));
         }
     }
-    Ok(Exit::Ok)
-}
-
-fn host_model(weights: &std::path::Path) -> Ended {
-    let options = model::local::HostOptions::new(weights);
-    model::local::serve(&options, std::io::stdin(), std::io::stdout().lock())
-        .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help(e.help()))?;
     Ok(Exit::Ok)
 }

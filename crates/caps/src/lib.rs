@@ -30,7 +30,7 @@ use passable::{Limit, Limits};
 use policy::{Facts, Subject};
 
 pub use http::{NoSecret, Nobody, Outside};
-pub use program::{ProgramError, endow_program};
+pub use program::{ProgramError, endow_program, sweep as sweep_calls};
 
 /// What a grant can lead to.
 pub trait Capability: Send + Sync {

@@ -33,6 +33,19 @@ pub struct EndowedProgram {
     pub path: String,
     /// The digest of its file. Another one is another program.
     pub digest: BlobHash,
+    /// If it is a script: what reads it, in the order in which the one leads to the next. Other ones make another
+    /// program of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interpreters: Vec<Interpreter>,
+}
+
+/// What reads a script.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interpreter {
+    /// Where it lies, all links followed.
+    pub path: String,
+    /// The digest of its file.
+    pub digest: BlobHash,
 }
 
 /// A directory that programs reach.
@@ -75,6 +88,7 @@ mod tests {
             name: name.into(),
             path: format!("/usr/bin/{name}"),
             digest: BlobHash([1; 32]),
+            interpreters: vec![],
         };
         let directory = |path: &str, write| ProgramDirectory { path: path.into(), write };
         let mut programs = Programs {

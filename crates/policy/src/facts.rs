@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use kernel::Interface;
 use kernel::grant::Grant;
 use kernel::id::{BlobHash, FormulaId};
+use kernel::programs::Interpreter;
 use kernel::proposal::{Effect, Finding, Pin, Proposal};
 use kernel::run::{Limits, Usage};
 
+use crate::arguments::Names;
 use crate::egress::Allowed;
 use crate::rules::Rules;
 
@@ -82,8 +84,16 @@ pub struct ProgramFact {
     pub digest: BlobHash,
     /// The digest that it had when it was endowed; `None` if it is none of the endowed programs.
     pub endowed: Option<BlobHash>,
+    /// If it is a script: what reads it now.
+    pub interpreters: Vec<Interpreter>,
+    /// What read it when it was endowed.
+    pub endowed_interpreters: Vec<Interpreter>,
     /// The names of the programs that were endowed.
     pub allowed: Vec<String>,
+    /// The protected files that its words name.
+    pub names: Names,
+    /// Whether it may change any directory that outlasts the call.
+    pub writes: bool,
     /// Whether it could reach the network.
     pub network: bool,
     /// Whether it could start any program of this machine.

@@ -142,9 +142,11 @@ const LAUNCHERS: &[&str] = &[
     "gem",
     "go",
     "gradle",
+    "hg",
     "hyperfine",
     "ionice",
     "java",
+    "jj",
     "just",
     "kubectl",
     "less",
@@ -204,6 +206,7 @@ const LAUNCHERS: &[&str] = &[
     "su",
     "sudo",
     "sudoedit",
+    "svn",
     "systemctl",
     "systemd-run",
     "taskset",
@@ -319,10 +322,31 @@ const GIT_READS: &[&str] = &[
 /// Everything in a call that decides what else runs; nothing for a program that only does what it is there for. The
 /// program is known by its file and by the name it is called by: some do one thing by one name and another by another.
 pub fn launches(path: &str, argv: &[String]) -> Vec<Launch> {
+    found(&guessed(names(path, argv)), argv)
+}
+
+/// Whether a program that was endowed without a word about it must be able to start others, to do what it is there for:
+/// an interpreter, a launcher, or a program with an option that names one. Only whole names count here: what merely
+/// sounds like a launcher is asked about, and starts nothing.
+pub fn widens(path: &str, argv: &[String]) -> bool {
+    !found(&names(path, argv), argv).is_empty()
+}
+
+/// Whether the call is one of a program that does what the settings of a repository say.
+pub fn obeys_repository(path: &str, argv: &[String]) -> bool {
+    guessed(names(path, argv)).iter().any(|name| name == "git")
+}
+
+/// What a program is called: by its file, and by the name it is called by.
+fn names(path: &str, argv: &[String]) -> Vec<String> {
     let mut names: Vec<String> = vec![plain(path)];
     let called = argv.first().map(|name| plain(name));
     names.extend(called.filter(|called| !names.contains(called)));
-    // `bash-static`, `x86_64-linux-gnu-gcc`: what counts stands first or last.
+    names
+}
+
+/// The same, and what it may be a kind of. `bash-static`, `x86_64-linux-gnu-gcc`: what counts stands first or last.
+fn guessed(mut names: Vec<String>) -> Vec<String> {
     let words: Vec<String> = names
         .iter()
         .flat_map(|name| [name.split('-').next(), name.rsplit('-').next()])
@@ -330,6 +354,10 @@ pub fn launches(path: &str, argv: &[String]) -> Vec<Launch> {
         .map(str::to_owned)
         .collect();
     names.extend(words);
+    names
+}
+
+fn found(names: &[String], argv: &[String]) -> Vec<Launch> {
     let is = |list: &[&str]| names.iter().find(|name| list.contains(&name.as_str()));
     let mut found = Vec::new();
     if let Some(name) = is(INTERPRETERS) {
@@ -504,6 +532,29 @@ mod tests {
             ("/usr/bin/sort", "sort --compress-prog=sh a", &[1]),
         ] {
             check(path, line, expected);
+        }
+    }
+
+    #[test]
+    fn what_only_sounds_like_a_launcher_is_asked_about_and_starts_nothing() {
+        for (path, line, asks, starts) in [
+            ("/bin/sh", "sh -c x", true, true),
+            ("/usr/bin/python3.11", "python3 a.py", true, true),
+            ("/opt/bin/tool", "bash", true, true),
+            ("/usr/bin/gcc-12", "cc a.c", true, true),
+            ("/usr/bin/rg", "rg --pre x y", true, true),
+            ("/usr/bin/git", "git push", true, true),
+            ("/usr/bin/git", "git log", false, false),
+            ("/opt/bin/time-tracker", "time-tracker", true, false),
+            ("/opt/bin/my-sh", "my-sh -c x", true, false),
+            ("/opt/bin/ssh-keygen", "ssh-keygen -t rsa", true, false),
+            ("/opt/bin/docker-credential-x", "docker-credential-x get", true, false),
+            ("/opt/bin/git-lfs", "git-lfs push", true, false),
+            ("/opt/bin/my-rg", "my-rg --pre x y", true, false),
+            ("/usr/bin/wc", "wc a", false, false),
+        ] {
+            let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!((!launches(path, &argv).is_empty(), widens(path, &argv)), (asks, starts), "{line}");
         }
     }
 

@@ -6,6 +6,7 @@
 //! verdict.
 #![forbid(unsafe_code)]
 
+pub mod arguments;
 pub mod egress;
 pub mod facts;
 #[cfg(test)]

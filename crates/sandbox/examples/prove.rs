@@ -49,6 +49,7 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
     let spec = Spec {
         program: real,
         digest: None,
+        interpreters: Default::default(),
         argv: std::iter::once(program).chain(arguments.iter().copied()).map(str::to_owned).collect(),
         directory: here.clone(),
         environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),

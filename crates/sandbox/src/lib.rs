@@ -2,7 +2,8 @@
 //!
 //! [`run`] starts a *warden*: this very binary again, as `almoner sandbox`. The warden gets the [`Spec`], starts the
 //! program as its own descendant with every restriction in force, looks on, ends whatever outlives the program or
-//! breaks a limit, and reports. The daemon itself is never confined.
+//! breaks a limit, and reports. The daemon itself is never confined. A child of ours that runs no program but holds what
+//! strangers made, the host of a local model, shuts itself in with [`confine_self`].
 //!
 //! Everything fails closed: what the kernel cannot hold is an error before anything runs, never a program that runs
 //! with less protection than was asked for. Only Linux can hold anything so far; elsewhere every call is refused.
@@ -13,10 +14,11 @@
 //! | --- | --- |
 //! | files: read, write, make, remove, rename, truncate, execute | Landlock |
 //! | modes, owners, times, extended attributes of files | seccomp: they stay as they are |
+//! | no leases, no news of what others change, no files of memory | seccomp |
 //! | no network, no sockets of this machine; no debugging, mounting, loading, keys, other namespaces | seccomp |
 //! | signals to others, abstract sockets | Landlock, and a PID namespace where there is one |
 //! | processor time, address space, file size, open files, processes | rlimits; the warden counts all together |
-//! | wall time, memory of all, bytes written by all, what outlives its parent | the warden |
+//! | wall time, memory of all, what grows where files lie in memory, bytes written by all, what outlives its parent | the warden |
 //! | environment, descriptors, terminal, privileges | cleared before the program begins |
 #![allow(clippy::disallowed_methods, reason = "the sandbox starts, confines and ends processes")]
 #![deny(unsafe_code)]
@@ -31,11 +33,11 @@ mod spec;
 
 #[cfg(target_os = "linux")]
 pub use linux::{attempt, confine_self, warden};
-pub use loaders::{Loaders, loaders};
+pub use loaders::{Loaders, loaders, search};
 pub use parent::{Helper, SandboxError, run};
-pub use prove::{Proof, Standing, prove};
+pub use prove::{Proof, Standing, prove, prove_host};
 pub use spec::{
-    Confinement, End, Limits, Output, Report, Spec, places_of_the_system, programs_of_the_system,
+    Confinement, End, Limits, Output, Report, Spec, UNLIMITED, places_of_the_system, programs_of_the_system,
 };
 
 #[cfg(not(target_os = "linux"))]

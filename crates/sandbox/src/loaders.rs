@@ -9,6 +9,11 @@ const DEEPEST: u32 = 5;
 /// The longest name of an interpreter or linker.
 const LONGEST: u64 = 4096;
 
+/// Where `env` in the first line of a script looks for what interprets it.
+pub fn search() -> [&'static Path; 4] {
+    ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"].map(Path::new)
+}
+
 /// How a file is started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaders {

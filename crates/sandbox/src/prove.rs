@@ -57,6 +57,7 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
         Spec {
             program: binary.clone(),
             digest: None,
+            interpreters: Default::default(),
             argv,
             directory: stage.inside.clone().into(),
             environment: BTreeMap::new(),
@@ -98,6 +99,54 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
             Ok(Proof { name: trial.name, what: trial.what, standing })
         })
         .collect()
+}
+
+/// Proves in the same way what holds the host of a local model, which confines itself. The program is started as
+/// `sandbox host WEIGHTS NAME ARGUMENT…`: it must confine itself as a host does, with these weights, and make the attempt.
+///
+/// # Errors
+/// When a host cannot confine itself at all, or could not work so; or the place cannot be used.
+pub fn prove_host(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> {
+    let failed = |e: io::Error| SandboxError::Warden(e.to_string());
+    let stage = Stage::new(place).map_err(failed)?;
+    let binary = fs::canonicalize(helper.program()).map_err(failed)?;
+    let weights = format!("{}/weights", stage.inside);
+    let set = || stage.set().and_then(|()| fs::write(&weights, "weights")).map_err(failed);
+    let confined = |attempt: &[String]| -> Result<(), String> {
+        let output = Command::new(&binary)
+            .args(["sandbox", "host", &weights])
+            .args(attempt)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| e.to_string())?;
+        match output.status.success() {
+            true => Ok(()),
+            false if output.status.code().is_none() => Err(output.status.to_string()),
+            false => Err(first_line(&output.stderr)),
+        }
+    };
+    // What a host lives by, works: otherwise every refusal would look like a proof.
+    for needs in [vec!["read".to_owned(), weights.clone()], vec!["thread".to_owned()]] {
+        set()?;
+        confined(&needs).map_err(SandboxError::Refused)?;
+    }
+    let trials = stage.trials_of_host().into_iter().map(|trial| {
+        set()?;
+        let standing = match control(&binary, &trial.attempt) {
+            Err(why) => Standing::Untried(why),
+            Ok(()) => {
+                set()?;
+                match confined(&trial.attempt) {
+                    Ok(()) => Standing::Open("it happened".to_owned()),
+                    Err(why) => Standing::Held(why),
+                }
+            }
+        };
+        Ok(Proof { name: trial.name, what: trial.what, standing })
+    });
+    trials.collect()
 }
 
 /// Tries the same without any protection.
@@ -167,7 +216,6 @@ impl Stage {
     }
 
     fn trials(&self) -> Vec<Trial> {
-        let (inside, outside) = (&self.inside, &self.outside);
         let me = std::process::id();
         let usual = Limits::default();
         let trial = |name, what, attempt: String, limits| Trial {
@@ -204,6 +252,9 @@ impl Stage {
             trial("limit", "changes limits of the daemon", format!("limit-other {me}"), usual),
             trial("start", "starts another program", "start /bin/sh -c :".into(), usual),
             trial("namespaces", "makes a namespace", "call unshare".into(), usual),
+            trial("watch", "has itself told what others do in a directory", "watch IN".into(), usual),
+            trial("lease", "holds up whoever opens a file", "hold-up IN/held".into(), usual),
+            trial("memory-file", "makes a file that no limit counts", "call memory-file".into(), usual),
             trial("keys", "reaches the keys of the user", "call keyctl".into(), usual),
             trial("environment", "reads the environment of the daemon", "environment".into(), usual),
             trial(
@@ -236,6 +287,46 @@ impl Stage {
             let attempt = format!("abstract {}", self.abstract_name);
             all.push(trial("abstract", "connects to an abstract socket", attempt, usual));
         }
+        self.fill(&mut all);
+        all
+    }
+
+    /// What a process of ours that has confined itself must not be able to do.
+    fn trials_of_host(&self) -> Vec<Trial> {
+        let (me, usual) = (std::process::id(), Limits::default());
+        let all = [
+            ("read", "reads another file than its weights", "read OUT/secret".to_owned()),
+            ("list", "lists a directory", "list OUT".to_owned()),
+            ("write", "writes a file", "write OUT/new".to_owned()),
+            ("cut", "cuts a file to nothing", "cut OUT/kept".to_owned()),
+            ("write-weights", "changes its weights", "write IN/weights".to_owned()),
+            ("remove", "removes a file", "remove OUT/kept".to_owned()),
+            ("connect", "connects over the network", format!("connect {}", self.address)),
+            ("send", "sends a datagram", format!("send {}", self.address)),
+            ("socket", "connects to a socket of this machine", "unix OUT/socket".to_owned()),
+            ("start", "starts a program", "start /bin/sh -c :".to_owned()),
+            ("process", "makes a process", "fork".to_owned()),
+            ("signal", "signals the daemon", format!("signal {me}")),
+            ("debug", "debugs the daemon", format!("debug {me}")),
+            ("limit", "changes limits of the daemon", format!("limit-other {me}")),
+            ("namespaces", "makes a namespace", "call unshare".to_owned()),
+            ("keys", "reaches the keys of the user", "call keyctl".to_owned()),
+            ("memory-file", "makes a file that no limit counts", "call memory-file".to_owned()),
+        ];
+        let trial = |(name, what, attempt): (_, _, String)| Trial {
+            name,
+            what,
+            attempt: attempt.split(' ').map(str::to_owned).collect(),
+            limits: usual,
+        };
+        let mut all: Vec<Trial> = all.into_iter().map(trial).collect();
+        self.fill(&mut all);
+        all
+    }
+
+    /// Puts the paths in, which may hold blanks.
+    fn fill(&self, all: &mut [Trial]) {
+        let (inside, outside) = (&self.inside, &self.outside);
         for word in all.iter_mut().flat_map(|trial| &mut trial.attempt) {
             for (short, long) in [("OUT", outside), ("IN", inside)] {
                 if let Some(rest) =
@@ -246,7 +337,6 @@ impl Stage {
                 }
             }
         }
-        all
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Spec {
     /// The BLAKE3 digest that the file must have, as hexadecimal digits. It is looked at in the process that becomes
     /// the program, and what is executed is the file that was looked at.
     pub digest: Option<String>,
+    /// If there is a digest, and the program is a script: the digests that the files must have that read it.
+    pub interpreters: BTreeMap<PathBuf, String>,
     /// The argument vector, the program's name first.
     pub argv: Vec<String>,
     /// Where it begins.
@@ -31,7 +33,8 @@ pub struct Confinement {
     /// Files and directories that may be read, with all that is in them. Here and below: all links followed, since a
     /// path that leads elsewhere than it says is refused.
     pub readable: Vec<PathBuf>,
-    /// Files and directories that may be read and changed, with all that is in them. Nothing in them can be executed.
+    /// Files and directories that may be read and changed, with all that is in them. Nothing in them can be executed:
+    /// a place that also lies in, or holds, something of `executable` or the program itself is refused.
     pub writable: Vec<PathBuf>,
     /// Files and directories of which the program may start others. Empty: it can start none but itself.
     pub executable: Vec<PathBuf>,
@@ -40,6 +43,9 @@ pub struct Confinement {
     /// How much it may use.
     pub limits: Limits,
 }
+
+/// As a limit that the kernel keeps: none.
+pub const UNLIMITED: u64 = u64::MAX;
 
 /// How much a program and all that it starts may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

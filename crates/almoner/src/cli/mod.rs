@@ -96,6 +96,9 @@ pub enum Verb {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// The process in which guest code runs.
+    #[command(hide = true)]
+    VatHost,
     /// The process that holds a local model.
     #[command(hide = true)]
     ModelHost {

@@ -115,7 +115,10 @@ fn settings(place: &Place) -> Check {
     Check { id: "settings".to_owned(), ok, evidence, remedy }
 }
 
-/// What programs are held within on this kernel: each restriction is tried, confined and not.
+/// How a kind of restrictions is proved.
+type Prove = fn(&sandbox::Helper, &std::path::Path) -> Result<Vec<sandbox::Proof>, sandbox::SandboxError>;
+
+/// What programs, and the host of a local model, are held within on this kernel: each restriction is tried, confined and not.
 fn confinement() -> Vec<Check> {
     let check = |id: &str, ok: bool, evidence: String, remedy: &str| Check {
         id: id.to_owned(),
@@ -128,26 +131,39 @@ fn confinement() -> Vec<Check> {
                         of a local model is not confined";
         return vec![check("sandbox", true, evidence.to_owned(), "")];
     }
-    let proofs = tempfile::Builder::new()
-        .prefix("almoner-doctor-")
-        .tempdir()
-        .map_err(|e| sandbox::SandboxError::Warden(e.to_string()))
-        .and_then(|place| sandbox::prove(&sandbox::Helper::own(), place.path()));
-    let proofs = match proofs {
-        Ok(proofs) => proofs,
-        Err(error) => {
-            let remedy =
-                "programs are refused until this is mended; it takes Linux 6.2 or later with Landlock";
-            return vec![check("sandbox", false, error.to_string(), remedy)];
-        }
-    };
-    let remedy = "do not endow programs on this machine, and report this";
-    proofs
-        .into_iter()
-        .map(|proof| {
-            let id = format!("sandbox/{}", proof.name);
+    let mut checks = Vec::new();
+    for (kind, who, prove, missing, remedy) in [
+        (
+            "sandbox",
+            "program",
+            sandbox::prove as Prove,
+            "programs are refused until this is mended; it takes Linux 6.2 or later with Landlock",
+            "do not endow programs on this machine, and report this",
+        ),
+        (
+            "model-host",
+            "local model",
+            sandbox::prove_host,
+            "there is no local model until this is mended; it takes Linux 5.13 or later with Landlock",
+            "use a model on a server, and report this",
+        ),
+    ] {
+        let proofs = tempfile::Builder::new()
+            .prefix("almoner-doctor-")
+            .tempdir()
+            .map_err(|e| sandbox::SandboxError::Warden(e.to_string()))
+            .and_then(|place| prove(&sandbox::Helper::own(), place.path()));
+        let proofs = match proofs {
+            Ok(proofs) => proofs,
+            Err(error) => {
+                checks.push(check(kind, false, error.to_string(), missing));
+                continue;
+            }
+        };
+        checks.extend(proofs.into_iter().map(|proof| {
+            let id = format!("{kind}/{}", proof.name);
             match proof.standing {
-                Standing::Held(how) => check(&id, true, format!("no program {}: {how}", proof.what), ""),
+                Standing::Held(how) => check(&id, true, format!("no {who} {}: {how}", proof.what), ""),
                 Standing::Untried(why) => check(
                     &id,
                     true,
@@ -155,11 +171,12 @@ fn confinement() -> Vec<Check> {
                     "",
                 ),
                 Standing::Open(how) => {
-                    check(&id, false, format!("a confined program {}: {how}", proof.what), remedy)
+                    check(&id, false, format!("a confined {who} {}: {how}", proof.what), remedy)
                 }
             }
-        })
-        .collect()
+        }));
+    }
+    checks
 }
 
 fn space(place: &Place) -> Check {

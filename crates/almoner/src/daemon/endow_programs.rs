@@ -39,9 +39,20 @@ pub fn target(desk: &Desk, slot: &str, given: &ProgramFill) -> Result<Target, Fa
             let what = format!("the program {}: {error}", visible_line(path));
             wrong(Exit::NotFound, what, "name a program by its name or by its path")
         })?;
-        let own = directories.iter().find(|d| d.write && Path::new(&program.path).starts_with(&d.path));
-        if let Some(directory) = own {
-            let what = format!("`{name}` lies in {}, which it could change", visible_line(&directory.path));
+        let files = std::iter::once(&program.path).chain(program.interpreters.iter().map(|it| &it.path));
+        for file in files {
+            let own = directories.iter().find(|d| d.write && Path::new(file).starts_with(&d.path));
+            let Some(directory) = own else { continue };
+            let directory = visible_line(&directory.path);
+            let what = match *file == program.path {
+                true => format!("`{name}` lies in {directory}, which it could change"),
+                false => {
+                    format!(
+                        "`{name}` is read by {}, which lies in {directory}, which it could change",
+                        visible_line(file)
+                    )
+                }
+            };
             return Err(wrong(Exit::Usage, what, "leave out `:rw`, or keep the program elsewhere"));
         }
         programs.push(program);

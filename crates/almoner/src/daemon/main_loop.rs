@@ -19,7 +19,7 @@ use super::serve::{Server, bind};
 use super::timekeeper::keep_time;
 use super::vault::{self, Keeper};
 use super::world::{Daemon, environment};
-use crate::control::client::{VARIABLES, brought};
+use crate::control::client::brought;
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::{self, Place};
 
@@ -62,8 +62,11 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
             }
         }
     });
+    // What a daemon that was killed has left of its programs. Those of others that are at work are locked.
+    std::thread::spawn(caps::sweep_calls);
     server.desk.engine.recover()?;
     let notifier = super::notify::start(&server.desk.daemon, place);
+    let vats = super::vats::start(&server.desk.daemon, own_program()?);
     let (alarms, timed) = (Arc::clone(&server.desk.daemon.alarms), server.desk.daemon.shared());
     std::thread::spawn(move || keep_time(&alarms, &timed));
     let endo = super::endo::start(&server, place).map_err(|failure| told(manner, failure))?;
@@ -94,8 +97,15 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     let _ = std::fs::remove_file(place.socket());
     drop(endo);
     notifier.end();
+    vats.end();
     close(server, &closed);
     Ok(Exit::Ok)
+}
+
+/// This program, which the daemon starts again for what it does not do itself.
+fn own_program() -> Result<std::path::PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|e| Failure::new(Exit::Failure, format!("this program cannot find itself: {e}")))
 }
 
 /// Why it cannot start, told to the client that started it if there is one.
@@ -138,17 +148,9 @@ fn open(
     let host = store.write(move |txn| kernel::genesis(txn, &env)).map_err(|e| {
         Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor` examines the store")
     })?;
-    let exe = std::env::current_exe()
-        .map_err(|e| Failure::new(Exit::Failure, format!("this program cannot find itself: {e}")))?;
-    let opener = Opener::new(|_| None, place.weights()).with_launch(move |weights| {
-        let mut command = std::process::Command::new(&exe);
-        command.arg("model-host").arg(weights);
-        // It needs no key, and reads what others wrote.
-        for variable in VARIABLES {
-            command.env_remove(variable);
-        }
-        command
-    });
+    let exe = own_program()?;
+    let opener = Opener::new(|_| None, place.weights())
+        .with_launch(move |weights| crate::model_host::command(&exe, weights));
     let (keeper, policies) = (Keeper::new(&place.state), PolicyDesk::new(&place.config));
     let daemon = Daemon::new(store, host, opener, keeper, policies, open_while_held);
     vault::begin(&daemon);

@@ -30,6 +30,7 @@ pub mod stats;
 pub mod sweeper;
 pub mod timekeeper;
 pub mod tree;
+pub mod vats;
 pub mod vault;
 pub mod why;
 pub mod world;

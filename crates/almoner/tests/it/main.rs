@@ -28,6 +28,8 @@ mod home;
 mod hosts;
 mod journey;
 mod load;
+#[cfg(feature = "local")]
+mod model_host;
 mod origin;
 mod policy;
 mod programs;
@@ -36,5 +38,8 @@ mod starting;
 mod surfaces;
 mod telling;
 mod terminal;
+#[cfg(feature = "local")]
+#[path = "../../../model/tests/it/tiny.rs"]
+mod tiny;
 mod vault;
 mod wire;

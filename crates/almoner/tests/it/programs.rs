@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::agents::newest;
 use crate::home::{Home, Said};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_almoner");
@@ -299,9 +300,175 @@ fn a_program_that_was_changed_after_the_yes_is_refused() {
     home.almoner(&["resume"]);
     let said = home.trace("r1").to_string();
     assert!(said.contains("is not the program that was endowed") && !said.contains("second"), "{said}");
-    // Endowed anew it is the program that it is now.
-    run(&home, "bin/tool", &["--allow", "tools.run"]).expect(0);
+    // Endowed anew it is the program that it is now. What a script does is what is in it, so it is asked about whatever
+    // was allowed.
+    run(&home, "bin/tool", &["--allow", "tools.run"]).expect(7);
+    home.almoner(&["approve", &newest(&home, None, "approval")]).expect(0);
+    home.almoner(&["resume"]);
     assert!(outcomes(&home, "r2")[0]["done"].to_string().contains("second"));
+}
+
+#[test]
+fn what_reads_a_script_is_part_of_what_was_approved() {
+    let home = Home::new();
+    let shell = std::fs::canonicalize("/bin/sh").unwrap();
+    let reader = home.path("readers/sh");
+    std::fs::create_dir_all(reader.parent().unwrap()).unwrap();
+    std::fs::copy(&shell, &reader).unwrap();
+    home.write("bin/tool", format!("#!{}\necho it ran\n", reader.display()));
+    std::fs::set_permissions(home.path("bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::create_dir_all(home.path("work")).unwrap();
+    programs(&home, &[vec!["tool".to_owned()]]);
+    // What could change its reader gets neither.
+    let said = run(&home, "bin/tool?dir=readers:rw", &[]);
+    assert!(said.code != 0 && said.err.contains("is read by") && said.err.contains("which it could change"));
+    // The control: approved and left alone, it runs, and the card says what reads it.
+    run(&home, "bin/tool?dir=work:rw", &["--allow", "tools.run"]).expect(7);
+    let card = home.almoner(&["inbox", "1", "--json"]).expect(0).json().to_string();
+    assert!(card.contains("is a script") && card.contains(reader.to_str().unwrap()), "{card}");
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]);
+    assert!(outcomes(&home, "r1")[0]["done"].to_string().contains("it ran"), "{:?}", outcomes(&home, "r1"));
+    // Changed after the yes, it does not.
+    run(&home, "bin/tool?dir=work:rw", &["--allow", "tools.run"]).expect(7);
+    let mut other = std::fs::read(&shell).unwrap();
+    other.push(0);
+    std::fs::remove_file(&reader).unwrap();
+    std::fs::write(&reader, other).unwrap();
+    std::fs::set_permissions(&reader, std::fs::Permissions::from_mode(0o755)).unwrap();
+    home.almoner(&["approve", &newest(&home, None, "approval")]).expect(0);
+    home.almoner(&["resume"]);
+    let said = home.trace("r2").to_string();
+    assert!(said.contains("what reads it is not what it was") && !said.contains("it ran"), "{said}");
+}
+
+#[test]
+fn a_call_that_names_a_protected_file_asks_whatever_was_allowed() {
+    let home = Home::new();
+    home.write("in/.env", "KEY=1");
+    home.write("in/a.txt", "one");
+    std::os::unix::fs::symlink(".env", home.path("in/harmless")).unwrap();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    for (argv, code) in [
+        (words(&["cat", "a.txt"]), 0),
+        (words(&["cat", ".env"]), 7),
+        (words(&["cat", "harmless"]), 7),
+        (words(&["grep", "--file=.env", "a.txt"]), 7),
+        (words(&["cat", home.path("in/.env").to_str().unwrap()]), 7),
+    ] {
+        programs(&home, std::slice::from_ref(&argv));
+        let said = run(&home, "cat,grep?dir=in", &["--allow", "tools.run"]);
+        assert_eq!(said.code, code, "{argv:?}: {said:?}");
+    }
+    let card = newest(&home, None, "approval");
+    let card = home.almoner(&["inbox", &card, "--json"]).expect(0).json().to_string();
+    assert!(card.contains("holds keys or passwords") && card.contains(".env"), "{card}");
+}
+
+#[test]
+fn what_only_sounds_like_a_launcher_starts_nothing() {
+    let home = Home::new();
+    let there =
+        |name: &str| ["/usr/bin", "/bin"].iter().map(|dir| Path::new(dir).join(name)).find(|it| it.exists());
+    let env = std::fs::canonicalize(there("env").unwrap()).unwrap();
+    std::fs::create_dir_all(home.path("bin")).unwrap();
+    // The same program by three names.
+    for name in ["env", "env-tool", "tool"] {
+        std::fs::copy(&env, home.path("bin").join(name)).unwrap();
+    }
+    let words = |name: &str| [name, "/bin/echo", "it started"].map(str::to_owned).to_vec();
+    programs(&home, &[words("env"), words("env-tool"), words("tool")]);
+    run(&home, "bin/env,bin/env-tool,bin/tool", &[]).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]);
+    let all = outcomes(&home, "r1");
+    let started = |at: usize| all[at]["done"]["value"]["body"].as_str().unwrap().contains("it started");
+    assert!(started(0), "the control: {all:?}");
+    assert!(!started(1) && !started(2), "{all:?}");
+}
+
+#[test]
+fn git_starts_nothing_that_a_repository_names_and_asks_where_that_could_be_written() {
+    let home = Home::new();
+    home.write("repo/a.txt", "one\n");
+    home.write("repo/.gitattributes", "*.txt diff=shout\n");
+    let git = |words: &[&str]| {
+        let mut command = Command::new("git");
+        command.args([
+            "-C",
+            home.path("repo").to_str().unwrap(),
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b.example",
+        ]);
+        let output = command.args(words).stdin(Stdio::null()).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "first"]);
+    git(&["config", "diff.shout.textconv", "echo it was started; cat"]);
+    git(&["config", "alias.shout", "!echo it was started"]);
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    for (argv, control) in [(&["log", "-p"][..], true), (&["show"], true), (&["status"], false)] {
+        assert_eq!(git(argv).contains("it was started"), control, "the control: {argv:?}");
+        programs(&home, &[[&["git"][..], argv].concat()].map(|argv| words(&argv)));
+        // What could be written is asked about, whatever was allowed.
+        run(&home, "git?dir=repo:rw", &["--allow", "tools.run"]).expect(7);
+        let said = run(&home, "git?dir=repo", &["--allow", "tools.run", "--json"]).expect(0).json();
+        let run = said["run"].as_str().unwrap_or_default().to_owned();
+        let did = outcomes(&home, &run)[0]["done"]["value"]["body"].as_str().unwrap().to_owned();
+        let did: Value = serde_json::from_str(did.trim_start_matches('#')).unwrap();
+        let did = did["stdout"].as_str().unwrap().to_owned();
+        assert!(!did.contains("it was started"), "{argv:?}: {did}");
+        assert!(argv[0] != "status" || did.contains("nothing to commit"), "{did}");
+    }
+    // What is none of its reading commands may be any alias.
+    programs(&home, &[words(&["git", "shout"])]);
+    run(&home, "git?dir=repo", &["--allow", "tools.run"]).expect(7);
+    assert!(git(&["shout"]).contains("it was started"), "the control");
+}
+
+#[test]
+fn what_a_killed_daemon_left_of_a_program_is_removed_by_the_next() {
+    let home = Home::new();
+    let place = home.path("tmp");
+    std::fs::create_dir_all(&place).unwrap();
+    let with = |args: &[&str]| {
+        let mut command = home.command(args);
+        command.env("TMPDIR", &place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let there = || std::fs::read_dir(&place).unwrap().count();
+    let becomes = |count: usize| {
+        let patience = (0..600).find(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            there() == count
+        });
+        assert!(patience.is_some(), "{count} directories were expected, there are {}", there());
+    };
+    programs(&home, &[vec!["sleep".to_owned(), "300".to_owned()]]);
+    let mut daemon = with(&["daemon", "--idle", "120"]);
+    // A client that finds none starts one itself.
+    while !home.root().join("run/control.sock").exists() {
+        assert!(daemon.try_wait().unwrap().is_none(), "the daemon has ended");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (endow, model) = ("tools=program:sleep?time=300s", "scripted:calls.json");
+    let mut client = with(&["run", "w.worker", "-e", endow, "-m", model, "--allow", "tools.run"]);
+    becomes(1);
+    for child in [&mut client, &mut daemon] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    // The control: nobody else removes it.
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(there(), 1);
+    let mut next = with(&["daemon", "--idle", "120"]);
+    becomes(0);
+    home.almoner(&["stop"]).expect(0);
+    next.wait().unwrap();
 }
 
 #[test]
@@ -364,20 +531,22 @@ fn doctor_proves_each_restriction() {
     let home = Home::new();
     let report = home.almoner(&["doctor", "--json"]).json();
     let checks = report["checks"].as_array().unwrap();
-    let of_sandbox: Vec<&Value> = checks
-        .iter()
-        .filter(|check| check["id"].as_str().is_some_and(|id| id.starts_with("sandbox/")))
-        .collect();
-    assert!(of_sandbox.len() > 20, "{report}");
-    for check in of_sandbox {
-        let said = check["evidence"].as_str().unwrap();
-        assert!(
-            check["ok"] == true && (said.starts_with("no program ") || said.starts_with("not tried")),
-            "{check}"
-        );
-        // What needs no privileges can be tried by everybody.
-        let id = check["id"].as_str().unwrap();
-        let may_fail = ["sandbox/debug", "sandbox/namespaces", "sandbox/keys", "sandbox/flags"].contains(&id);
-        assert!(may_fail || said.starts_with("no program "), "{check}");
+    for (kind, held, least) in [("sandbox/", "no program ", 25), ("model-host/", "no local model ", 15)] {
+        let of_kind: Vec<(&str, &Value)> = checks
+            .iter()
+            .filter_map(|check| Some((check["id"].as_str()?.strip_prefix(kind)?, check)))
+            .collect();
+        assert!(of_kind.len() > least, "{report}");
+        for (name, check) in of_kind {
+            let said = check["evidence"].as_str().unwrap();
+            assert!(
+                check["ok"] == true && (said.starts_with(held) || said.starts_with("not tried")),
+                "{check}"
+            );
+            // What needs no privileges, and no file system that can do it, can be tried by everybody.
+            let may_fail = ["debug", "namespaces", "keys", "flags", "watch", "lease"].contains(&name);
+            assert!(may_fail || said.starts_with(held), "{check}");
+            assert!(!said.trim_end().ends_with(':'), "how it was held is not known: {check}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use kernel::BlobHash;
-use kernel::programs::EndowedProgram;
+use kernel::programs::{EndowedProgram, Interpreter};
 
 /// The largest file that is taken for a program.
 const LARGEST: u64 = 2 << 30;
@@ -19,6 +19,9 @@ pub enum ProgramError {
     /// It is a directory, a pipe, or too large.
     #[error("it is not a file that can be run")]
     NoFile,
+    /// It is a script, and nothing could read it.
+    #[error("it is a script, and {0}")]
+    Script(std::io::Error),
     /// Its path is not text.
     #[error("its path is not text")]
     Path,
@@ -31,8 +34,27 @@ pub enum ProgramError {
 pub fn endow_program(name: &str, path: &str) -> Result<EndowedProgram, ProgramError> {
     let real = std::fs::canonicalize(path)?;
     let digest = digest(&real)?;
+    let interpreters = interpreters(&real)?;
     let path = real.into_os_string().into_string().map_err(|_| ProgramError::Path)?;
-    Ok(EndowedProgram { name: name.to_owned(), path, digest })
+    Ok(EndowedProgram { name: name.to_owned(), path, digest, interpreters })
+}
+
+/// What reads a script, as it is now; nothing for what is no script.
+///
+/// # Errors
+/// When its first line leads to nothing that can be run.
+pub(super) fn interpreters(program: &Path) -> Result<Vec<Interpreter>, ProgramError> {
+    let mut head = [0; 2];
+    let is_script = File::open(program)?.read_exact(&mut head).is_ok() && &head == b"#!";
+    if !is_script {
+        return Ok(Vec::new());
+    }
+    let loaders = sandbox::loaders(program, &sandbox::search()).map_err(ProgramError::Script)?;
+    let each = loaders.interpreters.into_iter().map(|path| {
+        let digest = digest(&path)?;
+        Ok(Interpreter { path: path.into_os_string().into_string().map_err(|_| ProgramError::Path)?, digest })
+    });
+    each.collect()
 }
 
 /// The digest of a program's file.

@@ -21,6 +21,7 @@ use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
 
 pub use endow::{ProgramError, endow_program};
 pub(crate) use interface::interface;
+pub use scratch::sweep;
 
 use crate::{Capability, Probe, foreign};
 use call::Call;
@@ -53,6 +54,10 @@ impl ProgramCapability {
         let called = call.argv.first().map_or("", String::as_str);
         let program = self.find(called);
         let nothing = || BlobHash::of(b"");
+        let directories: Vec<String> =
+            self.programs.directories.iter().map(|directory| directory.path.clone()).collect();
+        let writes = self.programs.directories.iter().any(|directory| directory.write);
+        let look = |path: &str| Some(Path::new(path).canonicalize().ok()?.to_string_lossy().into_owned());
         ProgramFact {
             argv: call.argv.clone(),
             path: program.map_or_else(|| called.to_owned(), |program| program.path.clone()),
@@ -60,6 +65,12 @@ impl ProgramCapability {
                 endow::digest(Path::new(&program.path)).unwrap_or_else(|_| nothing())
             }),
             endowed: program.map(|program| program.digest),
+            interpreters: program
+                .map(|program| endow::interpreters(Path::new(&program.path)).unwrap_or_default())
+                .unwrap_or_default(),
+            endowed_interpreters: program.map(|program| program.interpreters.clone()).unwrap_or_default(),
+            names: policy::arguments::names(&call.argv, &directories, writes, &look),
+            writes,
             allowed: self.programs.programs.iter().map(|program| program.name.clone()).collect(),
             network: self.programs.network,
             starts_others: self.programs.starts_others,
@@ -80,7 +91,6 @@ impl ProgramCapability {
     }
 
     fn spec(&self, call: &Call, program: &EndowedProgram, scratch: &Path) -> Spec {
-        let fact = ProgramFact { path: program.path.clone(), ..self.fact(call) };
         let directories = |write: bool| {
             let chosen = self.programs.directories.iter().filter(move |directory| directory.write == write);
             chosen.map(|directory| PathBuf::from(&directory.path))
@@ -91,7 +101,7 @@ impl ProgramCapability {
         let mut writable = vec![scratch.to_owned()];
         writable.extend(directories(true));
         // What only does what it is there for starts nothing.
-        let starts = fact.starts_others || !policy::launchers::launches(&program.path, &call.argv).is_empty();
+        let starts = self.programs.starts_others || policy::launchers::widens(&program.path, &call.argv);
         let mut executable = Vec::new();
         if starts {
             executable = sandbox::programs_of_the_system();
@@ -117,6 +127,11 @@ impl ProgramCapability {
         Spec {
             program: PathBuf::from(&program.path),
             digest: Some(program.digest.to_string()),
+            interpreters: program
+                .interpreters
+                .iter()
+                .map(|it| (PathBuf::from(&it.path), it.digest.to_string()))
+                .collect(),
             argv: call.argv.clone(),
             directory: self
                 .programs
@@ -154,6 +169,10 @@ impl ProgramCapability {
         };
         if fact.digest != program.digest {
             let message = format!("`{called}` is not the program that was endowed: its file has changed");
+            return refused("programs/changed", message, "nothing, until the user endows it anew".to_owned());
+        }
+        if fact.interpreters != program.interpreters {
+            let message = format!("`{called}` is a script, and what reads it is not what it was");
             return refused("programs/changed", message, "nothing, until the user endows it anew".to_owned());
         }
         let problems = self.problems();
@@ -195,6 +214,14 @@ impl ProgramCapability {
     }
 }
 
+/// The program as it is now, and what reads it if it is a script.
+fn pins(program: &ProgramFact) -> BTreeSet<Pin> {
+    let readers = program.interpreters.iter().map(|it| (&it.path, it.digest));
+    let all = std::iter::once((&program.path, program.digest)).chain(readers);
+    all.map(|(path, digest)| Pin { kind: PROGRAM.to_owned(), name: path.clone(), digest: Some(digest) })
+        .collect()
+}
+
 /// A stream as text, with a word on what was cut.
 fn text(output: &Output) -> String {
     let mut text = String::from_utf8_lossy(&output.bytes).into_owned();
@@ -224,11 +251,7 @@ impl Capability for ProgramCapability {
         let program = self.fact(&call);
         let line: String = call.argv.join(" ").chars().take(LONGEST_LINE).collect();
         Facts {
-            pins: BTreeSet::from([Pin {
-                kind: PROGRAM.to_owned(),
-                name: program.path.clone(),
-                digest: Some(program.digest),
-            }]),
+            pins: pins(&program),
             bytes: Some(call.stdin.len() as u64),
             line: format!("runs {} in `{slot}`", visible_line(&line)),
             raises: program.commits().then_some(Effect::Commit),

@@ -1,26 +1,48 @@
 //! The directory of one call. It goes with the call, whatever the program has made of it.
+//!
+//! Whoever has such a directory holds a lock on it, which goes with the process. So those that a killed daemon left are
+//! known by that nobody holds them, and [`sweep`] removes them.
 
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 /// How many names are held at a time.
 const PAGE: usize = 1024;
 
+/// What the names of these directories begin with, among the temporary files.
+const PREFIX: &str = "almoner-call-";
+/// Tries at making one that nobody sweeps away in the moment before it is locked.
+const TRIES: usize = 8;
+
 /// An empty directory of its own, as long as this lives.
 pub(super) struct Scratch {
     path: PathBuf,
+    /// Held until it is gone.
+    _lock: OwnedFd,
 }
 
 impl Scratch {
     /// Makes one among the temporary files of this user.
     pub(super) fn new() -> io::Result<Scratch> {
-        let made = tempfile::Builder::new().prefix("almoner-").tempdir()?;
-        Ok(Scratch { path: made.keep() })
+        Scratch::within(&std::env::temp_dir())
+    }
+
+    fn within(place: &Path) -> io::Result<Scratch> {
+        for _ in 0..TRIES {
+            // Nobody else's business, whatever the usual mode of new directories is.
+            let mode = std::fs::Permissions::from_mode(0o700);
+            let path = tempfile::Builder::new().prefix(PREFIX).permissions(mode).tempdir_in(place)?.keep();
+            if let Some(lock) = hold(&path)? {
+                return Ok(Scratch { path, _lock: lock });
+            }
+        }
+        Err(io::Error::other("it is removed as soon as it is made"))
     }
 
     /// Where it is.
@@ -34,6 +56,46 @@ impl Drop for Scratch {
         // What cannot be removed stays: the call is over all the same.
         let _ = remove(&self.path);
     }
+}
+
+/// Removes the directories of calls whose process is gone. How many there were. What cannot be removed, and what another
+/// user has made, stays.
+pub fn sweep() -> usize {
+    sweep_in(&std::env::temp_dir())
+}
+
+fn sweep_in(place: &Path) -> usize {
+    let Ok(entries) = std::fs::read_dir(place) else { return 0 };
+    let ours = entries.filter_map(|entry| {
+        let entry = entry.ok()?;
+        entry.file_name().to_str()?.starts_with(PREFIX).then(|| entry.path())
+    });
+    let mut removed = 0;
+    for path in ours {
+        // One that somebody holds is at work.
+        let Ok(Some(_lock)) = hold(&path) else { continue };
+        removed += usize::from(remove(&path).is_ok());
+    }
+    removed
+}
+
+/// The lock on a directory of this user's, if nobody else has it and the directory is still there.
+fn hold(path: &Path) -> io::Result<Option<OwnedFd>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let directory = match rustix::fs::open(path, flags, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(None),
+        opened => opened?,
+    };
+    let meta = rustix::fs::fstat(&directory)?;
+    if meta.st_uid != rustix::process::geteuid().as_raw() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => return Ok(None),
+        locked => locked?,
+    }
+    // It may have been removed between the two.
+    Ok((rustix::fs::fstat(&directory)?.st_nlink > 0 && path.exists()).then_some(directory))
 }
 
 /// Removes a directory with all that is in it. Nobody else is at work there any more.
@@ -123,6 +185,31 @@ mod tests {
             rustix::fs::mkdirat(&at, "1", Mode::RWXU).unwrap();
             at = rustix::fs::openat(&at, "1", flags, Mode::empty()).unwrap();
         }
+    }
+
+    #[test]
+    fn what_nobody_holds_any_more_is_swept_away() {
+        let place = tempfile::tempdir().unwrap();
+        let held = Scratch::within(place.path()).unwrap();
+        let left = Scratch::within(place.path()).unwrap();
+        assert_eq!(std::fs::metadata(held.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        // As a process does that is killed: the lock goes, the directory stays.
+        let Scratch { path, _lock } = &left;
+        let path = path.clone();
+        rustix::fs::flock(_lock, FlockOperation::Unlock).unwrap();
+        std::mem::forget(left);
+        dig(&path, 50);
+        std::fs::write(path.join("file"), "x").unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("kept"), "kept").unwrap();
+        std::os::unix::fs::symlink(outside.path(), place.path().join(format!("{PREFIX}link"))).unwrap();
+        std::fs::write(place.path().join(format!("{PREFIX}file")), "x").unwrap();
+        std::fs::create_dir(place.path().join("almoner-other")).unwrap();
+        assert_eq!(sweep_in(place.path()), 1);
+        assert!(!path.exists() && held.path().exists());
+        assert!(outside.path().join("kept").exists() && place.path().join("almoner-other").exists());
+        drop(held);
+        assert_eq!(sweep_in(place.path()), 0);
     }
 
     #[test]

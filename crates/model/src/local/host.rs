@@ -38,8 +38,23 @@ impl HostOptions {
     }
 }
 
+/// What a host reads beside its weights: how much memory and how many processors there are.
+pub const READS: &[&str] = &[
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup/memory.current",
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory.stat",
+];
+
+/// The variables that a host heeds, all of them about threads. It needs no others.
+pub const VARIABLES: &[&str] =
+    &["RAYON_NUM_THREADS", "CANDLE_NUM_THREADS", "CANDLE_CPU_MASK", "CANDLE_CPU_AFFINITY"];
+
 /// Answers requests that come as frames on `input` with frames on `output`, one at a time, until the input ends or
-/// the idle time is over. The weights are loaded at the first request, and kept. Sets a limit on the memory of the
+/// the idle time is over, or the weights could not be loaded: the next host finds those that are there by then. The
+/// weights are loaded at the first request, and kept. Sets a limit on the memory of the
 /// *whole process*: call it from a process that does nothing else.
 ///
 /// # Errors
@@ -146,6 +161,9 @@ mod imp {
                 None => frame::write(&mut output, &FromHost::Done { id, result }),
             };
             sent.map_err(|e| ModelError::HostDied { reason: e.to_string() })?;
+            if engine.is_none() && !request.cancel.is_canceled() {
+                return Ok(());
+            }
         }
     }
 

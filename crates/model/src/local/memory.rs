@@ -40,13 +40,13 @@ pub(super) fn check(needed: u64, available: Option<u64>) -> Result<(), ModelErro
 }
 
 #[cfg(feature = "local")]
-/// Limits this process's writable memory to `bytes`. Allocations beyond it fail, which ends the process instead of
-/// taking the machine down with it.
+/// Limits this process's writable memory to `bytes`, for good. Allocations beyond it fail, which ends the process
+/// instead of taking the machine down with it.
 pub(super) fn limit(bytes: u64) -> Result<(), String> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let maximum = getrlimit(Resource::Data).maximum;
     let wanted = maximum.map_or(bytes, |maximum| maximum.min(bytes));
-    setrlimit(Resource::Data, Rlimit { current: Some(wanted), maximum })
+    setrlimit(Resource::Data, Rlimit { current: Some(wanted), maximum: Some(wanted) })
         .map_err(|e| format!("cannot limit memory: {e}"))
 }
 

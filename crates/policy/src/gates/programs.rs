@@ -1,16 +1,17 @@
 //! Which programs may be started, and with which arguments a person must have seen.
 
+use kernel::programs::Interpreter;
 use kernel::proposal::Finding;
 use passable::visible_line;
 
 use super::Gate;
 use crate::facts::{Context, ProgramFact};
-use crate::launchers::launches;
+use crate::launchers::{Launch, launches, obeys_repository};
 use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate = Gate {
     name: "programs",
-    version: 1,
+    version: 2,
     about: "only endowed programs run, and none that starts others without being seen in full",
     judge,
 };
@@ -47,6 +48,20 @@ fn judge(context: &Context<'_>) -> Ruling {
                     )),
             );
         }
+        Some(_) if program.interpreters != program.endowed_interpreters => {
+            let shown = |all: &[Interpreter]| {
+                let each = all.iter().map(|it| format!("{} {}", visible_line(&it.path), it.digest.short()));
+                let all = each.collect::<Vec<_>>().join(", ");
+                if all.is_empty() { "nothing".to_owned() } else { all }
+            };
+            let message = format!("{} is a script, and what reads it is not what it was", called(program));
+            return Ruling::deny(
+                Finding::new("programs/changed", message)
+                    .at("argv[0]")
+                    .counter_example(shown(&program.interpreters))
+                    .allowed(format!("{}; the user can endow it anew", shown(&program.endowed_interpreters))),
+            );
+        }
         Some(_) => {}
     }
     let seen = "a person's approval of exactly this call; nothing else lifts this";
@@ -54,13 +69,21 @@ fn judge(context: &Context<'_>) -> Ruling {
         Finding::new(rule, message).at(at).counter_example(argv.clone()).allowed(seen)
     };
     let mut findings = Vec::new();
-    for launch in launches(&program.path, &program.argv).into_iter().take(MOST) {
+    for launch in launched(program).into_iter().take(MOST) {
         let rule = if launch.at == 0 { "programs/launcher" } else { "programs/names-program" };
         findings.push(ask(rule, format!("argv[{}]", launch.at), launch.what));
     }
     if program.starts_others && findings.is_empty() {
         let message = format!("{} was endowed to start any program of this machine", called(program));
         findings.push(ask("programs/starts-others", "argv[0]".to_owned(), message));
+    }
+    for named in program.names.protected.iter().take(MOST) {
+        let message = format!("`{}` is named, and {}", visible_line(&named.path), named.why.words());
+        findings.push(ask("programs/protected", format!("argv[{}]", named.at), message));
+    }
+    if let Some(at) = program.names.beyond {
+        let message = "there is more than can be searched for the names of protected files".to_owned();
+        findings.push(ask("programs/protected", format!("argv[{at}]"), message));
     }
     if program.network {
         let message = format!("{} can reach the network, and send what it reads anywhere", called(program));
@@ -75,7 +98,28 @@ fn judge(context: &Context<'_>) -> Ruling {
 
 /// Whether a call of this program does more than change what it was given: then it counts as seen outside.
 pub(crate) fn commits(program: &ProgramFact) -> bool {
-    program.network || program.starts_others || !launches(&program.path, &program.argv).is_empty()
+    program.network || program.starts_others || !launched(program).is_empty()
+}
+
+/// Everything in a call that decides what else runs.
+fn launched(program: &ProgramFact) -> Vec<Launch> {
+    let mut found = launches(&program.path, &program.argv);
+    if let Some(reader) = program.interpreters.last() {
+        let what = format!(
+            "{} is a script, and `{}` does what it says",
+            called(program),
+            visible_line(&reader.path)
+        );
+        found.insert(0, Launch { at: 0, what });
+    }
+    if found.is_empty() && program.writes && obeys_repository(&program.path, &program.argv) {
+        let what = format!(
+            "{} does what the settings of a repository say, and those can be written",
+            called(program)
+        );
+        found.push(Launch { at: 0, what });
+    }
+    found
 }
 
 fn called(program: &ProgramFact) -> String {
@@ -94,7 +138,9 @@ mod tests {
     use kernel::proposal::Decision::{Allow, Ask, Deny};
 
     use super::*;
+    use crate::arguments::{Named, Names};
     use crate::fixture::{Call, check};
+    use crate::protected::Why;
 
     fn program(line: &str) -> ProgramFact {
         let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
@@ -103,7 +149,11 @@ mod tests {
             argv,
             digest: BlobHash([1; 32]),
             endowed: Some(BlobHash([1; 32])),
+            interpreters: vec![],
+            endowed_interpreters: vec![],
             allowed: vec!["rg".into(), "git".into()],
+            names: Names::default(),
+            writes: false,
             network: false,
             starts_others: false,
         }
@@ -139,6 +189,56 @@ mod tests {
             assert_eq!(commits, decisions.0 == Ask, "{rules:?}");
         }
         check(&GATE, &Call::new("change").by_model(), (Allow, Allow), &[]);
+    }
+
+    #[test]
+    fn a_script_is_what_reads_it_as_well() {
+        let reader =
+            |digest| vec![Interpreter { path: "/usr/bin/dash".into(), digest: BlobHash([digest; 32]) }];
+        for (now, endowed, decisions, rules) in [
+            (vec![], vec![], (Allow, Allow), &[][..]),
+            (reader(1), reader(1), (Ask, Ask), &["programs/launcher"]),
+            (reader(2), reader(1), (Deny, Deny), &["programs/changed"]),
+            (reader(1), vec![], (Deny, Deny), &["programs/changed"]),
+            (vec![], reader(1), (Deny, Deny), &["programs/changed"]),
+        ] {
+            let program =
+                ProgramFact { interpreters: now, endowed_interpreters: endowed, ..program("tool x") };
+            let script = !program.interpreters.is_empty();
+            assert_eq!(commits(&program), script);
+            check(&GATE, &call(program), decisions, rules);
+        }
+    }
+
+    #[test]
+    fn a_protected_file_that_is_named_asks() {
+        let named = Named { at: 1, path: ".env".into(), why: Why::Keys };
+        let asks = &["programs/protected"][..];
+        for (names, decisions, rules) in [
+            (Names { protected: vec![named.clone()], beyond: None }, (Ask, Ask), asks),
+            (Names { protected: vec![], beyond: Some(3) }, (Ask, Ask), asks),
+            (Names::default(), (Allow, Allow), &[]),
+        ] {
+            check(&GATE, &call(ProgramFact { names, ..program("cat .env") }), decisions, rules);
+        }
+        let fact =
+            ProgramFact { names: Names { protected: vec![named], beyond: None }, ..program("cat .env") };
+        assert_eq!(call(fact).allowed().verdict().decision, Ask, "no endowment lifts it");
+    }
+
+    #[test]
+    fn git_asks_where_a_run_could_write_what_it_obeys() {
+        for (line, writes, decision, rules) in [
+            ("git log", false, Allow, &[][..]),
+            ("git log", true, Ask, &["programs/launcher"]),
+            ("git -C sub diff", true, Ask, &["programs/launcher"]),
+            ("git push", false, Ask, &["programs/names-program"]),
+            ("rg x", true, Allow, &[]),
+        ] {
+            let program = ProgramFact { writes, ..program(line) };
+            assert_eq!(commits(&program), decision == Ask, "{line}");
+            check(&GATE, &call(program), (decision, decision), rules);
+        }
     }
 
     #[test]

@@ -5,12 +5,13 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::net::{TcpStream, UdpSocket};
+use std::os::fd::AsRawFd as _;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 
 use super::raw;
 
@@ -61,6 +62,12 @@ pub fn attempt(name: &str, arguments: &[String]) -> Result<String, String> {
         "flags" => flags(first),
         "terminal" => raw::type_into(0),
         "call" => call(first),
+        "hold-up" => control(first, libc::F_SETLEASE, libc::F_RDLCK),
+        // Whenever something in the directory is changed.
+        "watch" => control(first, libc::F_NOTIFY, 2),
+        "start-from-memory" => start_from_memory(first, &arguments[1.min(arguments.len())..]),
+        "thread" => std::thread::Builder::new().spawn(|| ()).map(|thread| drop(thread.join())),
+        "fork" => fork(),
         _ => return Err(format!("there is no attempt `{name}`")),
     };
     done.map(|()| format!("{name} happened")).map_err(|e| e.to_string())
@@ -91,6 +98,26 @@ fn flags(path: &str) -> io::Result<()> {
 fn start(program: &str, arguments: &[String]) -> io::Result<()> {
     let status = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
+}
+
+/// Starts a program out of a file that has no name and lies nowhere.
+fn start_from_memory(program: &str, arguments: &[String]) -> io::Result<()> {
+    let mut file = raw::memory_file()?;
+    io::copy(&mut fs::File::open(program)?, &mut file)?;
+    start(&format!("/proc/self/fd/{}", file.as_raw_fd()), arguments)
+}
+
+/// Asks something of `fcntl` about a file or directory of its own.
+fn control(path: &str, command: libc::c_int, number: libc::c_int) -> io::Result<()> {
+    if command != libc::F_NOTIFY {
+        fs::write(path, "x")?;
+    }
+    raw::control(&fs::File::open(path)?, command, number)
+}
+
+fn fork() -> io::Result<()> {
+    let child = raw::fork_for_nothing()?;
+    Ok(rustix::process::waitpid(Some(child), WaitOptions::empty()).map(drop)?)
 }
 
 fn processes(count: u64) -> io::Result<()> {
@@ -168,7 +195,7 @@ fn call(name: &str) -> io::Result<()> {
         "unshare" => raw::call(libc::SYS_unshare, libc::CLONE_NEWUSER.into(), 0),
         // Looks up the number of the key ring of the user.
         "keyctl" => raw::call(libc::SYS_keyctl, 0, USER_KEYRING),
-        "memory-file" => raw::memory_file(),
+        "memory-file" => raw::memory_file().map(drop),
         _ => Err(io::Error::other("there is no such call to try")),
     }
 }

@@ -13,14 +13,15 @@ use seccompiler::{
 };
 
 use super::calls_table::{
-    ALLOWED, FORBIDDEN, IOCTLS, IOCTLS_OF_INTERFACES, NETWORK, OTHER_PROGRAMS, PRETENDED,
+    ALLOWED, FCNTLS, FORBIDDEN, IOCTLS, IOCTLS_OF_INTERFACES, NETWORK, NOT_FOR_HOSTS, OTHER_PROGRAMS,
+    PRETENDED,
 };
 use crate::Confinement;
 
 /// What the process may still start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Starts {
-    /// Nothing: it is where it should be.
+    /// Nothing, and no process either: it is where it should be. It opens nothing for writing, and signals nobody.
     Nothing,
     /// The program itself.
     Itself,
@@ -84,8 +85,20 @@ fn forbidding(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccom
     if !within.network {
         rules.extend(NETWORK.iter().chain(&[libc::SYS_socket]).map(|call| (*call, vec![])));
     }
+    let each = FCNTLS.iter().map(|request| rule(&[(1, Op::Eq, u64::from(request.unsigned_abs()))]));
+    rules.insert(libc::SYS_fcntl, each.collect::<Result<_, _>>()?);
     if starts == Starts::Nothing {
-        rules.insert(libc::SYS_execve, vec![]);
+        rules.extend(NOT_FOR_HOSTS.iter().chain(&[libc::SYS_execve]).map(|call| (*call, vec![])));
+        // Threads, and no processes.
+        rules.insert(libc::SYS_clone, vec![rule(&[(0, Op::MaskedEq(libc::CLONE_THREAD as u64), 0)])?]);
+        let writing =
+            [libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC].map(libc::c_int::unsigned_abs);
+        let each = writing.map(|bit| rule(&[(2, Op::MaskedEq(bit.into()), bit.into())]));
+        rules.insert(libc::SYS_openat, each.into_iter().collect::<Result<_, _>>()?);
+        let me = u64::from(std::process::id());
+        for call in [libc::SYS_kill, libc::SYS_tgkill] {
+            rules.insert(call, vec![rule(&[(0, Op::Ne, me)])?]);
+        }
     }
     if starts != Starts::Others {
         rules.extend(OTHER_PROGRAMS.iter().map(|call| (*call, vec![])));
@@ -176,6 +189,7 @@ mod tests {
             libc::SYS_clone3,
             libc::SYS_open_by_handle_at,
             libc::SYS_shmget,
+            libc::SYS_memfd_create,
         ] {
             assert!(
                 !ALLOWED.contains(&call) && !NETWORK.contains(&call) && !OTHER_PROGRAMS.contains(&call),

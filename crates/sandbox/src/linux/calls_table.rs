@@ -84,8 +84,39 @@ pub(super) const ALLOWED: &[i64] = &[
 pub(super) const NETWORK: &[i64] =
     &[libc::SYS_connect, libc::SYS_bind, libc::SYS_sendmmsg, libc::SYS_recvmmsg];
 
-/// Calls that start programs which have no name in the file system.
-pub(super) const OTHER_PROGRAMS: &[i64] = &[libc::SYS_execveat, libc::SYS_memfd_create];
+/// Calls that start programs by a descriptor. What `memfd_create` makes is on no list: it would be a program of one's
+/// own making, which Landlock has no say in, and memory that nobody counts.
+pub(super) const OTHER_PROGRAMS: &[i64] = &[libc::SYS_execveat];
+
+/// What a process of ours that has confined itself has no use for: making processes, opening for writing by calls of
+/// which seccomp cannot see how, signals to others.
+#[rustfmt::skip]
+pub(super) const NOT_FOR_HOSTS: &[i64] = &[
+    libc::SYS_openat2, libc::SYS_truncate, libc::SYS_mkdirat, libc::SYS_unlinkat, libc::SYS_renameat2,
+    libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_mknodat, libc::SYS_tkill, libc::SYS_pidfd_open,
+    libc::SYS_pidfd_send_signal, libc::SYS_socketpair,
+    #[cfg(target_arch = "x86_64")] libc::SYS_open,
+    #[cfg(target_arch = "x86_64")] libc::SYS_creat,
+    #[cfg(target_arch = "x86_64")] libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")] libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")] libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")] libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")] libc::SYS_renameat,
+    #[cfg(target_arch = "x86_64")] libc::SYS_link,
+    #[cfg(target_arch = "x86_64")] libc::SYS_symlink,
+    #[cfg(target_arch = "x86_64")] libc::SYS_fork,
+    #[cfg(target_arch = "x86_64")] libc::SYS_vfork,
+];
+
+/// What `fcntl` is not asked: to tell of what others do with a file, to hold them up, to signal others.
+#[rustfmt::skip]
+pub(super) const FCNTLS: &[i32] = &[
+    libc::F_SETLEASE,
+    libc::F_NOTIFY,
+    libc::F_SETOWN,
+    // F_SETSIG and F_SETOWN_EX.
+    10, 15,
+];
 
 /// Calls that are answered as if they had been done, and do nothing. Landlock has no say in modes, owners and times, and
 /// these calls could change those of files outside. Programs that keep them only as an ornament (`cp`, `tar`, `git`) go

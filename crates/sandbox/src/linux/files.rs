@@ -14,6 +14,9 @@ use crate::Confinement;
 /// Without the rights of this version, what is only to be read can be cut to nothing: Linux 6.2.
 const LEAST: ABI = ABI::V3;
 
+/// Enough for who opens nothing for writing: Linux 5.13. Cutting to nothing is seccomp's business there.
+const LEAST_FOR_READERS: ABI = ABI::V1;
+
 /// Where programs throw things away and find chance.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
@@ -24,6 +27,8 @@ pub(super) enum Signals {
     Apart,
     /// Landlock must.
     Held,
+    /// Seccomp does: the process signals itself at most. Then it opens nothing for writing either.
+    Itself,
 }
 
 /// Holds the calling thread, and all that comes of it, to the files that it was given. `starts` is what it executes
@@ -32,10 +37,20 @@ pub(super) enum Signals {
 /// # Errors
 /// When the kernel cannot hold all of it, or a path is not there.
 pub(super) fn confine(within: &Confinement, starts: &[PathBuf], signals: Signals) -> io::Result<()> {
-    let failed = |e: landlock::RulesetError| io::Error::other(format!("Landlock (Linux 6.2 or later): {e}"));
+    let least = if signals == Signals::Itself { LEAST_FOR_READERS } else { LEAST };
+    let needed = if signals == Signals::Itself { "5.13" } else { "6.2" };
+    if let Some((changed, started)) = changed_and_started(within, starts) {
+        return Err(io::Error::other(format!(
+            "{} may be changed and {} may be started: one of them lies in the other",
+            changed.display(),
+            started.display()
+        )));
+    }
+    let failed =
+        |e: landlock::RulesetError| io::Error::other(format!("Landlock (Linux {needed} or later): {e}"));
     let rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(LEAST))
+        .handle_access(AccessFs::from_all(least))
         .map_err(failed)?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI::V7))
@@ -69,8 +84,8 @@ pub(super) fn confine(within: &Confinement, starts: &[PathBuf], signals: Signals
     let LandlockStatus::Available { effective_abi, .. } = status.landlock else {
         return Err(io::Error::other("this kernel has no Landlock, or it is turned off"));
     };
-    if !status.no_new_privs || effective_abi < LEAST {
-        return Err(io::Error::other("Landlock does not hold (Linux 6.2 or later)"));
+    if !status.no_new_privs || effective_abi < least {
+        return Err(io::Error::other(format!("Landlock does not hold (Linux {needed} or later)")));
     }
     if signals == Signals::Held && effective_abi < ABI::V6 {
         return Err(io::Error::other(
@@ -78,6 +93,15 @@ pub(super) fn confine(within: &Confinement, starts: &[PathBuf], signals: Signals
         ));
     }
     Ok(())
+}
+
+/// A place that may be changed and one that may be started of which one lies in the other. Landlock adds up what its
+/// rules allow along a path, so that what was written there could be started.
+fn changed_and_started<'a>(within: &'a Confinement, starts: &'a [PathBuf]) -> Option<(&'a Path, &'a Path)> {
+    let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
+    let started = || within.executable.iter().chain(starts);
+    let pairs = within.writable.iter().flat_map(|changed| started().map(move |it| (changed, it)));
+    pairs.map(|(a, b)| (a.as_path(), b.as_path())).find(|(changed, started)| overlap(changed, started))
 }
 
 fn allow(rules: RulesetCreated, paths: &[PathBuf], rights: BitFlags<AccessFs>) -> io::Result<RulesetCreated> {
@@ -98,4 +122,33 @@ fn allow(rules: RulesetCreated, paths: &[PathBuf], rights: BitFlags<AccessFs>) -
         let rights = if is_dir { rights } else { rights & of_files };
         rules.add_rule(PathBeneath::new(opened, rights)).map_err(|e| wrong(e.to_string()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_may_be_both_changed_and_started() {
+        let paths = |all: &[&str]| all.iter().map(PathBuf::from).collect::<Vec<_>>();
+        for (writable, executable, starts, expected) in [
+            (&["/mine"][..], &["/usr"][..], &["/usr/bin/git"][..], None),
+            (&["/usr2"], &["/usr"], &[], None),
+            (&[], &["/usr"], &["/usr/bin/git"], None),
+            (&["/usr/local/src"], &["/usr"], &[], Some(("/usr/local/src", "/usr"))),
+            (&["/"], &["/usr"], &[], Some(("/", "/usr"))),
+            (&["/usr"], &["/usr"], &[], Some(("/usr", "/usr"))),
+            (&["/tmp/x", "/mine"], &[], &["/mine/venv/bin/python"], Some(("/mine", "/mine/venv/bin/python"))),
+        ] {
+            let within = Confinement {
+                readable: vec![],
+                writable: paths(writable),
+                executable: paths(executable),
+                network: false,
+                limits: crate::Limits::default(),
+            };
+            let expected = expected.map(|(a, b)| (Path::new(a), Path::new(b)));
+            assert_eq!(changed_and_started(&within, &paths(starts)), expected, "{writable:?}");
+        }
+    }
 }

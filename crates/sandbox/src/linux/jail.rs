@@ -5,16 +5,12 @@ use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
 use std::process::Command;
 
 use super::files::Signals;
 use super::{calls, doing, files, privileges, raw};
 use crate::Spec;
-use crate::loaders::loaders;
-
-/// Where `env` in the first line of a script looks for what interprets it.
-const SEARCH: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"];
+use crate::loaders::{loaders, search};
 
 /// What the program begins with.
 pub(super) struct Ends {
@@ -43,12 +39,18 @@ pub(super) fn enter(spec: &Spec, ends: Ends, setting: &Setting) -> io::Result<In
     raw::close_at_exec(3).map_err(|e| at("close what was inherited", &e))?;
     std::env::set_current_dir(&spec.directory)
         .map_err(|e| at(&format!("begin in {}", spec.directory.display()), &e))?;
-    let search: Vec<&Path> = SEARCH.iter().map(Path::new).collect();
     let shown = spec.program.display();
-    let needs = loaders(&spec.program, &search).map_err(|e| at(&format!("start {shown}"), &e))?;
+    let needs = loaders(&spec.program, &search()).map_err(|e| at(&format!("start {shown}"), &e))?;
     let mut program = File::open(&spec.program).map_err(|e| at(&format!("open {shown}"), &e))?;
     if let Some(expected) = &spec.digest {
         verify(&mut program, expected).map_err(|e| at(&format!("trust {shown}"), &e))?;
+        for interpreter in &needs.interpreters {
+            let name = interpreter.display();
+            let expected = spec.interpreters.get(interpreter).map_or("", String::as_str);
+            File::open(interpreter)
+                .and_then(|mut file| verify(&mut file, expected))
+                .map_err(|e| at(&format!("trust {name}, which reads {shown}"), &e))?;
+        }
     }
     if !needs.interpreters.is_empty() {
         // The interpreter reads the script from the descriptor that was looked at.

@@ -9,7 +9,7 @@ use rustix::thread::{
 };
 
 use super::doing;
-use crate::Limits;
+use crate::{Limits, UNLIMITED};
 
 /// Sets the limits that the kernel keeps for each process. `processes` is for the whole user, or the whole user
 /// namespace; `None` leaves it.
@@ -28,7 +28,7 @@ pub(super) fn limit(limits: &Limits, processes: Option<u64>) -> io::Result<()> {
         (Resource::Msgqueue, Some(0), "message queues"),
     ];
     for (resource, most, name) in all {
-        let Some(most) = most else { continue };
+        let Some(most) = most.filter(|most| *most != UNLIMITED) else { continue };
         // What is already set lower stays.
         let least = rustix::process::getrlimit(resource).maximum.map_or(most, |now| now.min(most));
         // A second between the signal that says what is wrong and the one that ends it.

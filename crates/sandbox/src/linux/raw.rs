@@ -1,7 +1,8 @@
 //! The system calls that safe Rust has no words for, each behind a function that is safe to call.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, RawFd};
 
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
@@ -26,11 +27,30 @@ pub(super) fn fork() -> io::Result<Side> {
     // be held by a thread that the new process does not have, and it may go on like any other process.
     match unsafe { libc::fork() } {
         0 => Ok(Side::Child),
-        pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
-            Some(pid) => Ok(Side::Parent(pid)),
-            None => Err(io::Error::last_os_error()),
-        },
+        pid => made(pid).map(Side::Parent),
     }
+}
+
+/// What `fork` answered. To be asked before anything else is.
+fn made(pid: libc::pid_t) -> io::Result<Pid> {
+    let error = io::Error::last_os_error();
+    (pid > 0).then_some(pid).and_then(Pid::from_raw).ok_or(error)
+}
+
+/// Tries to make a second process, which ends at once.
+///
+/// # Errors
+/// What the kernel answers.
+pub(super) fn fork_for_nothing() -> io::Result<Pid> {
+    // SAFETY: all that the new process does is end, by a call that may be made in any state.
+    let pid = unsafe {
+        let pid = libc::fork();
+        if pid == 0 {
+            libc::_exit(0);
+        }
+        pid
+    };
+    made(pid)
 }
 
 /// Leaves namespaces. `FILES` is not taken.
@@ -133,14 +153,26 @@ pub(super) fn socket(family: libc::c_int) -> io::Result<()> {
 ///
 /// # Errors
 /// What the kernel answers.
-pub(super) fn memory_file() -> io::Result<()> {
-    // SAFETY: the name is a constant that ends in zero. The descriptor is new, and it is closed here.
+pub(super) fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a constant that ends in zero. The descriptor is new, and nobody else knows it.
     unsafe {
         let file = libc::memfd_create(c"x".as_ptr(), libc::MFD_CLOEXEC);
         if file < 0 {
             return Err(io::Error::last_os_error());
         }
-        libc::close(file);
+        Ok(File::from_raw_fd(file))
     }
-    Ok(())
+}
+
+/// Tries a command of `fcntl` that takes a number.
+///
+/// # Errors
+/// What the kernel answers.
+pub(super) fn control(file: &File, command: libc::c_int, number: libc::c_int) -> io::Result<()> {
+    if ![libc::F_SETLEASE, libc::F_NOTIFY].contains(&command) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: these two take numbers and touch no memory.
+    let done = unsafe { libc::fcntl(file.as_raw_fd(), command, number) };
+    if done >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

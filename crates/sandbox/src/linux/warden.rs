@@ -203,7 +203,7 @@ fn look_on(
     let limits = &spec.within.limits;
     let descriptor = pidfd_open(first, PidfdFlags::empty());
     let wall = Duration::from_millis(limits.wall_ms);
-    let room = free(spec);
+    let room = rooms(spec);
     loop {
         let pause = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
         let told = streams.attend(descriptor.as_ref().ok().map(AsFd::as_fd), &pause);
@@ -226,17 +226,49 @@ fn look_on(
         if let Some(why) = over(&tree::measure(first), limits) {
             return Some(why);
         }
-        let short = free(spec).into_iter().zip(&room).find(|(now, before)| *now < SPARE && now < before);
-        if short.is_some() {
-            return Some(format!("a disk that it writes to has less than {} MiB left", SPARE >> 20));
+        if let Some(why) = cramped(&room, &rooms(spec), limits) {
+            return Some(why);
         }
     }
 }
 
-/// The bytes that are free where the program may write.
-fn free(spec: &Spec) -> Vec<u64> {
-    let of = |path| rustix::fs::statvfs(path).map_or(u64::MAX, |s| s.f_bavail.saturating_mul(s.f_frsize));
+/// A place where the program may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Room {
+    /// Bytes that are free.
+    free: u64,
+    /// Whether what lies there lies in memory.
+    in_memory: bool,
+}
+
+fn rooms(spec: &Spec) -> Vec<Room> {
+    // What `statfs` says of tmpfs and ramfs.
+    const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+    let of = |path| match rustix::fs::statfs(path) {
+        Ok(found) => Room {
+            free: found.f_bavail.saturating_mul(u64::try_from(found.f_bsize).unwrap_or(0)),
+            in_memory: u64::try_from(found.f_type)
+                .is_ok_and(|kind| IN_MEMORY.contains(&(kind & 0xffff_ffff))),
+        },
+        Err(_) => Room { free: u64::MAX, in_memory: false },
+    };
     spec.within.writable.iter().map(of).collect()
+}
+
+/// What became too little where the program may write, if something did. Files that lie in memory belong to no process
+/// that could be measured, so what such a place loses counts as the program's.
+fn cramped(before: &[Room], now: &[Room], limits: &Limits) -> Option<String> {
+    before.iter().zip(now).find_map(|(before, now)| {
+        let lost = before.free.saturating_sub(now.free);
+        if now.in_memory && lost > limits.memory {
+            return Some(format!(
+                "a place in memory that it writes to grew by more than {} MiB",
+                limits.memory >> 20
+            ));
+        }
+        (now.free < SPARE && lost > 0)
+            .then(|| format!("a disk that it writes to has less than {} MiB left", SPARE >> 20))
+    })
 }
 
 /// Which limit was broken, if one was.
@@ -266,6 +298,26 @@ mod tests {
             assert_eq!(told(words), end, "{words:?}");
         }
         assert!(matches!(told(b""), End::Refused { .. }));
+    }
+
+    #[test]
+    fn places_that_fill_up_are_noticed_and_those_in_memory_count_as_memory() {
+        let limits = Limits { memory: 100 << 20, ..Limits::default() };
+        let room = |mib: u64, in_memory| Room { free: mib << 20, in_memory };
+        for (before, now, word) in [
+            (room(1000, false), room(500, false), None),
+            (room(1000, false), room(20, false), Some("disk")),
+            // It was as full before.
+            (room(20, false), room(20, false), None),
+            (room(20, false), room(30, false), None),
+            (room(1000, true), room(950, true), None),
+            (room(1000, true), room(800, true), Some("in memory")),
+            (room(70, true), room(20, true), Some("disk")),
+        ] {
+            let found = cramped(&[room(9000, false), before], &[room(9000, false), now], &limits);
+            assert_eq!(found.is_some(), word.is_some(), "{before:?} {now:?}");
+            assert!(found.unwrap_or_default().contains(word.unwrap_or_default()), "{before:?} {now:?}");
+        }
     }
 
     #[test]

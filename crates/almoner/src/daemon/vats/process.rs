@@ -1,0 +1,199 @@
+//! A process for guest code, and what it says put into the store's words.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use kernel::run::{RunOutcome, Trouble};
+use passable::{Untrusted, Value};
+use vat::{Event, FaultKind, Host, Limits, Order, Outcome, Place, Report, Slot};
+
+use super::parcel::Parcel;
+use crate::vat_host;
+
+/// How long the process may be silent at a time before the daemon looks whether it is to end.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// The number of the answer to the one order that wants one.
+const ANSWER: u32 = 0;
+
+/// The daemon ends.
+#[derive(Debug)]
+pub struct Stopped;
+
+/// Starts processes, and keeps one that has nothing of anybody's in it.
+pub struct Reserve {
+    program: PathBuf,
+    blank: Mutex<Option<Process>>,
+}
+
+impl Reserve {
+    /// An empty reserve of this program.
+    pub fn new(program: PathBuf) -> Reserve {
+        Reserve { program, blank: Mutex::new(None) }
+    }
+
+    /// A process that nobody has used.
+    ///
+    /// # Errors
+    /// When none can be started.
+    pub fn take(&self) -> Result<Process, Trouble> {
+        let blank = self.blank.lock().unwrap_or_else(PoisonError::into_inner).take();
+        blank.map_or_else(|| self.start(), Ok)
+    }
+
+    /// Sees that there is one.
+    pub fn fill(&self) {
+        let mut blank = self.blank.lock().unwrap_or_else(PoisonError::into_inner);
+        if blank.is_none() {
+            // Whoever needs one will say why there is none.
+            *blank = self.start().ok();
+        }
+    }
+
+    fn start(&self) -> Result<Process, Trouble> {
+        let begun = Instant::now();
+        let clock: vat::SharedClock =
+            Arc::new(move || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+        match Host::start(vat_host::command(&self.program), clock) {
+            Ok(host) => Ok(Process { host, next: 0, gone: false }),
+            Err(e) => Err(trouble("vat/start", e.to_string(), "`almoner doctor`, then try again")),
+        }
+    }
+}
+
+/// A process for the code of one agent.
+pub struct Process {
+    host: Host,
+    /// The number of the next vat.
+    next: u32,
+    /// Whether it is not to be used again.
+    gone: bool,
+}
+
+fn trouble(code: &str, message: impl Into<String>, help: &str) -> Trouble {
+    Trouble { code: code.to_owned(), message: Untrusted::new(message), help: help.to_owned() }
+}
+
+impl Process {
+    /// Whether more code can run in it.
+    pub fn is_well(&self) -> bool {
+        !self.gone
+    }
+
+    /// Runs code in a vat of its own, to its result.
+    ///
+    /// # Errors
+    /// When the daemon ends meanwhile.
+    pub fn evaluate(&mut self, parcel: &Parcel, stops: &dyn Fn() -> bool) -> Result<RunOutcome, Stopped> {
+        let vat = self.next;
+        self.next = self.next.wrapping_add(1);
+        let orders = [
+            Order::Open { vat, limits: Limits::default() },
+            Order::Evaluate {
+                vat,
+                answer: ANSWER,
+                id: parcel.eval.to_string(),
+                source: parcel.source.clone(),
+                names: parcel.names.clone(),
+                values: Value::array(parcel.values.iter().cloned()),
+            },
+        ];
+        for order in &orders {
+            if let Err(e) = self.host.order(order) {
+                self.gone = true;
+                let help = "`almoner doctor` says whether guest code can be confined here";
+                return Ok(RunOutcome::Failed(trouble("vat/gone", e.to_string(), help)));
+            }
+        }
+        let outcome = self.outcome(vat, stops)?;
+        if !self.gone && self.host.order(&Order::Close { vat }).is_err() {
+            self.gone = true;
+        }
+        Ok(outcome)
+    }
+
+    /// Listens until it is known what came of the code.
+    fn outcome(&mut self, vat: u32, stops: &dyn Fn() -> bool) -> Result<RunOutcome, Stopped> {
+        let mut came: Option<RunOutcome> = None;
+        loop {
+            let Some(event) = self.host.next(MOMENT) else {
+                if stops() {
+                    self.host.kill();
+                    return Err(Stopped);
+                }
+                continue;
+            };
+            let report = match event {
+                Event::Report(report) => report,
+                Event::Ended(end) => {
+                    self.gone = true;
+                    let (code, message) = match (end.culprit, end.broken) {
+                        (Some(_), _) => ("vat/stuck", "it was ended: it took too long in one piece".to_owned()),
+                        (None, Some(what)) => ("vat/broken", format!("its process was ended: {what}")),
+                        (None, None) => ("vat/crashed", "its process ended by itself".to_owned()),
+                    };
+                    let help = "`almoner doctor` says whether guest code can be confined here";
+                    return Ok(RunOutcome::Failed(trouble(code, message, help)));
+                }
+            };
+            match report {
+                Report::Answer { vat: of, answer: ANSWER, outcome, place } if of == vat => {
+                    came = Some(result(outcome, place.as_ref()));
+                }
+                Report::Fault { vat: of, kind, line } if of == vat => {
+                    return Ok(RunOutcome::Failed(fault(kind, &line)));
+                }
+                // All of its turns are over.
+                Report::Idle { vat: of, .. } if of == vat => {
+                    return Ok(came.unwrap_or_else(|| {
+                        let what = "it waits for something that never comes";
+                        RunOutcome::Failed(trouble("vat/waits", what, "nothing can settle what it waits for"))
+                    }));
+                }
+                // It holds nothing that a message could go to.
+                Report::Send { .. } | Report::Resolve { .. } | Report::Refused { .. } => {
+                    self.gone = true;
+                    self.host.kill();
+                    let what = "its process did what it cannot do, and was ended";
+                    return Ok(RunOutcome::Failed(trouble("vat/broken", what, "please report it")));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn fault(kind: FaultKind, line: &str) -> Trouble {
+    let name = format!("{kind:?}").to_lowercase();
+    trouble(&format!("vat/{name}"), line, "it ends where its limits are")
+}
+
+/// What came of the code, as the store keeps it.
+fn result(outcome: Outcome, place: Option<&Place>) -> RunOutcome {
+    let data = |value: &Value<Slot>| value.try_map_references(&mut |_| Err::<kernel::FormulaId, ()>(()));
+    match outcome {
+        Outcome::Ok(value) => match data(&value) {
+            Ok(value) => RunOutcome::Done(value),
+            Err(()) => {
+                let what = "its result has objects of its own in it, and they end with it";
+                RunOutcome::Failed(trouble("vat/not-durable", what, "let it return data"))
+            }
+        },
+        Outcome::Err(value) => {
+            let thrown = match &value {
+                Value::Error(error) => error.to_string(),
+                other => match other.as_str() {
+                    Some(text) => text.to_owned(),
+                    None => format!("it threw a {}", other.kind()),
+                },
+            };
+            let at = place.map(|place| match place.excerpt.is_empty() {
+                true => format!(" ({})", place.label()),
+                false => format!(" ({}: {})", place.label(), place.excerpt),
+            });
+            let message = format!("{thrown}{}", at.unwrap_or_default());
+            RunOutcome::Failed(trouble("vat/threw", message, "mend the code"))
+        }
+    }
+}

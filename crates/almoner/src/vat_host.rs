@@ -1,0 +1,53 @@
+//! The process in which guest code runs. It is handed programs that strangers or models have written, so it shuts itself
+//! in before it has read a byte.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::time::Instant;
+
+use sandbox::{Confinement, Limits, SandboxError, UNLIMITED};
+
+use crate::exit::{Ended, Exit, Failure};
+
+/// Descriptors that are open at one time: the streams, and some to spare.
+const OPEN_FILES: u64 = 16;
+
+/// The command that starts one: with nothing in its environment, and nowhere to complain to.
+pub fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.arg("vat-host").env_clear().current_dir("/").stderr(Stdio::null());
+    command
+}
+
+/// Its whole life.
+///
+/// # Errors
+/// When it cannot be confined, or its streams break.
+pub fn live() -> Ended {
+    confine()?;
+    let begun = Instant::now();
+    // Only how long something takes is asked of it, and guest code cannot ask.
+    let clock: vat::Clock = Rc::new(move || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+    vat::serve(&mut std::io::stdin().lock(), &mut std::io::stdout().lock(), &clock)
+        .map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
+    Ok(Exit::Ok)
+}
+
+/// Shuts this process in for good: no file, no network, no other process, no program, no core dump.
+///
+/// # Errors
+/// What cannot be held: then no guest code runs, on this machine not and elsewhere than on Linux not.
+fn confine() -> Result<(), Failure> {
+    let within = Confinement {
+        readable: Vec::new(),
+        writable: Vec::new(),
+        executable: Vec::new(),
+        network: false,
+        limits: Limits { cpu_s: UNLIMITED, file_size: 0, open_files: OPEN_FILES, ..Limits::default() },
+    };
+    sandbox::confine_self(&within).map_err(|error: SandboxError| {
+        Failure::new(Exit::Failure, format!("guest code cannot be confined on this machine: {error}"))
+            .help("`almoner doctor` says what is missing")
+    })
+}

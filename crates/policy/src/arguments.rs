@@ -1,0 +1,222 @@
+//! Files that the words of a program's call name, as far as their names say that they are protected.
+//!
+//! A program does with its words what it likes, so every part of a word that could be a path counts: `.env` is named by
+//! `.env`, `--file=.env`, `@.env`, `-f.env`, `if=.env` and `.env:/there`. It decides who is asked; what can be reached
+//! is the sandbox's business. A program that looks through a whole directory names none of the files in it.
+
+use crate::protected::{Why, protected};
+
+/// The most parts of words that are looked at. Whoever writes more than these has them all seen.
+const MOST_PARTS: usize = 2048;
+
+/// The longest path that any system call takes, in bytes.
+const LONGEST_PATH: usize = 4096;
+
+/// What stands between the parts of a word.
+const BETWEEN: &[char] = &['=', ':', ',', '@', ';', '|', '&', '<', '>', '(', ')', '"', '\'', '`'];
+
+/// A protected file that a call names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Where it stands in the argument vector.
+    pub at: usize,
+    /// The file, as it was found: as it is written, or where that leads.
+    pub path: String,
+    /// Why it is protected.
+    pub why: Why,
+}
+
+/// What the words of a call name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// The protected files, at most one for each word, in the order of the words.
+    pub protected: Vec<Named>,
+    /// The first word that was not looked at, since there were too many parts.
+    pub beyond: Option<usize>,
+}
+
+/// The protected files that the words behind the program's name are about. `directories` are what the program reaches,
+/// where it begins first; `writes` says whether it may change any of them; `look` gives where a path leads, all links
+/// followed, if something is there.
+///
+/// What holds keys counts in any case; what is obeyed, where something can be written.
+pub fn names(
+    argv: &[String],
+    directories: &[String],
+    writes: bool,
+    look: &dyn Fn(&str) -> Option<String>,
+) -> Names {
+    let mut found = Names::default();
+    let mut parts = 0;
+    for (at, word) in argv.iter().enumerate().skip(1) {
+        for part in parts_of(word) {
+            parts += 1;
+            if parts > MOST_PARTS {
+                found.beyond = Some(at);
+                return found;
+            }
+            if part.len() > LONGEST_PATH {
+                continue;
+            }
+            if let Some((path, why)) = about(part, directories, writes, look) {
+                found.protected.push(Named { at, path, why });
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Every part of a word that could be a path.
+fn parts_of(word: &str) -> impl Iterator<Item = &str> {
+    let is_between = |c: char| c.is_whitespace() || BETWEEN.contains(&c);
+    // The smallest first: they say best what is meant.
+    word.split(is_between).chain(std::iter::once(word)).filter(|part| !part.is_empty()).flat_map(|part| {
+        // `-f.env`, `-xzf.env`, `-fid_rsa`: a value may follow a letter, or several, at once.
+        let letters = part.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        let value = letters.map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()));
+        let second =
+            letters.and_then(|rest| rest.char_indices().nth(1)).and_then(|(at, _)| part.get(at + 1..));
+        [value, second, Some(part)].into_iter().flatten().filter(|part| !part.is_empty())
+    })
+}
+
+/// The protected file that a part of a word is about.
+fn about(
+    part: &str,
+    directories: &[String],
+    writes: bool,
+    look: &dyn Fn(&str) -> Option<String>,
+) -> Option<(String, Why)> {
+    let counts = |path: &str| protected(path).filter(|why| writes || *why == Why::Keys);
+    let written = plain(part);
+    let own = counts(&written);
+    // A word without dot and slash may just be a word: `grep secrets`. It counts if there is such a file.
+    let is_word = !part.contains(['/', '.']);
+    if let Some(why) = own.filter(|why| !is_word || *why == Why::Obeyed) {
+        return Some((written, why));
+    }
+    for directory in directories {
+        let full = if part.starts_with('/') { part.to_owned() } else { format!("{directory}/{part}") };
+        let plainly = plain(&full);
+        if !lies_in(&plainly, directories) {
+            continue;
+        }
+        let Some(real) = look(&full) else { continue };
+        if let Some(found) = [plainly, real].into_iter().find_map(|path| counts(&path).map(|why| (path, why)))
+        {
+            return Some(found);
+        }
+    }
+    None
+}
+
+fn lies_in(path: &str, directories: &[String]) -> bool {
+    directories.iter().any(|directory| {
+        path.strip_prefix(directory.trim_end_matches('/'))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+/// A path without `.`, `..` and doubled slashes, as it reads.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is there: two directories, and where links in them lead.
+    fn look(path: &str) -> Option<String> {
+        let path = plain(path);
+        let there =
+            ["/w", "/w/notes.md", "/w/secrets", "/w/src", "/g/.git", "/g/.git/config", "/g/.git/index"];
+        let links = [("/w/harmless", "/w/src/.env"), ("/w/out", "/home/me/.ssh/id_rsa")];
+        let link = links.iter().find(|(from, _)| *from == path).map(|(_, to)| (*to).to_owned());
+        link.or_else(|| there.contains(&path.as_str()).then_some(path))
+    }
+
+    fn check(directories: &[&str], writes: bool, line: &str, expected: &[(usize, &str)]) {
+        let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let directories: Vec<String> = directories.iter().map(|dir| (*dir).to_owned()).collect();
+        let found = names(&argv, &directories, writes, &look);
+        let found: Vec<(usize, &str)> =
+            found.protected.iter().map(|named| (named.at, named.path.as_str())).collect();
+        assert_eq!(found, expected, "{line}");
+    }
+
+    #[test]
+    fn a_protected_file_is_found_however_it_is_written() {
+        for (line, expected) in [
+            ("cat .env", &[(1, ".env")][..]),
+            ("cat ./a/../.env", &[(1, ".env")]),
+            ("cat a//.ENV", &[(1, "a/.ENV")]),
+            ("cp a.txt .git/hooks/pre-commit", &[(2, ".git/hooks/pre-commit")]),
+            ("cp a.txt .git/x/../config", &[(2, ".git/config")]),
+            ("cat ~/.ssh/id_rsa", &[(1, "~/.ssh/id_rsa")]),
+            ("cat /home/me/.aws/config", &[(1, "/home/me/.aws/config")]),
+            ("tool --file=.env", &[(1, ".env")]),
+            ("tool --file .env", &[(2, ".env")]),
+            ("tool @.env", &[(1, ".env")]),
+            ("tool -f.env", &[(1, ".env")]),
+            ("tool -xzf.env", &[(1, ".env")]),
+            ("tool -o.git/config", &[(1, ".git/config")]),
+            ("tool -osub/.git/config", &[(1, "/.git/config")]),
+            ("tool -fid_rsa.", &[(1, "id_rsa.")]),
+            ("dd if=.env of=x", &[(1, ".env")]),
+            ("tool -v .env:/there", &[(2, ".env")]),
+            ("tool a,b,policy.cedar", &[(1, "policy.cedar")]),
+            ("curl file:///home/me/.netrc", &[(1, "/home/me/.netrc")]),
+            ("scp me@host:.ssh/config x", &[(1, ".ssh/config")]),
+            ("tool a.md .env .npmrc", &[(2, ".env"), (3, ".npmrc")]),
+            // Behind a link, and where a directory lies.
+            ("cat harmless", &[(1, "/w/src/.env")]),
+            ("cat ./out", &[(1, "/home/me/.ssh/id_rsa")]),
+            ("cat secrets", &[(1, "/w/secrets")]),
+            ("tool config", &[(1, "/g/.git/config")]),
+            ("tool --file=config", &[(1, "/g/.git/config")]),
+            // And what is none.
+            ("cat notes.md", &[]),
+            ("grep credentials notes.md", &[]),
+            ("grep -rn token src", &[]),
+            ("wc -l .gitignore", &[]),
+            ("tool index", &[]),
+            ("tool id_rsa.pub .env.example", &[]),
+            ("tool -n -- -", &[]),
+            ("tool", &[]),
+        ] {
+            check(&["/w", "/g/.git"], true, line, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_obeyed_counts_where_it_can_be_written() {
+        check(&["/w"], false, "cat .git/config", &[]);
+        check(&["/w"], true, "cat .git/config", &[(1, ".git/config")]);
+        check(&["/w"], false, "cat .env", &[(1, ".env")]);
+        check(&[], false, "cat .env", &[(1, ".env")]);
+        check(&[], true, "cat config", &[]);
+        // What nothing can open.
+        check(&["/w"], true, &format!("cat {}.env", "a/".repeat(LONGEST_PATH / 2)), &[]);
+        check(&["/w"], true, &format!("cat {}.env", "./".repeat(100)), &[(1, ".env")]);
+    }
+
+    #[test]
+    fn nobody_hides_a_file_behind_a_crowd() {
+        let crowd = ",".repeat(100) + &"x,".repeat(MOST_PARTS);
+        let argv = ["tool".to_owned(), "a".to_owned(), crowd, ".env".to_owned()];
+        assert_eq!(names(&argv, &[], true, &look), Names { protected: vec![], beyond: Some(2) });
+    }
+}
