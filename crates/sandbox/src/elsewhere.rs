@@ -21,6 +21,14 @@ pub fn confine_self(_: &Confinement) -> Result<(), SandboxError> {
 /// Always refuses.
 ///
 /// # Errors
+/// [`SandboxError::Unsupported`].
+pub fn hand_nothing_on() -> Result<(), SandboxError> {
+    Err(SandboxError::Unsupported)
+}
+
+/// Always refuses.
+///
+/// # Errors
 /// What it says.
 pub fn attempt(_: &str, _: &[String]) -> Result<String, String> {
     Err("there is nothing to try on this system".to_owned())

@@ -32,7 +32,7 @@ mod prove;
 mod spec;
 
 #[cfg(target_os = "linux")]
-pub use linux::{attempt, confine_self, warden};
+pub use linux::{attempt, confine_self, hand_nothing_on, warden};
 pub use loaders::{Loaders, loaders, search};
 pub use parent::{Helper, SandboxError, run};
 pub use prove::{Proof, Standing, prove, prove_host};
@@ -43,4 +43,4 @@ pub use spec::{
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{attempt, confine_self, warden};
+pub use elsewhere::{attempt, confine_self, hand_nothing_on, warden};

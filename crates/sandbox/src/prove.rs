@@ -251,6 +251,12 @@ impl Stage {
             trial("signal", "signals the daemon", format!("signal {me}"), usual),
             trial("limit", "changes limits of the daemon", format!("limit-other {me}"), usual),
             trial("start", "starts another program", "start /bin/sh -c :".into(), usual),
+            trial(
+                "start-written",
+                "starts what it has written itself",
+                "start-written IN/mine /bin/true".into(),
+                usual,
+            ),
             trial("namespaces", "makes a namespace", "call unshare".into(), usual),
             trial("watch", "has itself told what others do in a directory", "watch IN".into(), usual),
             trial("lease", "holds up whoever opens a file", "hold-up IN/held".into(), usual),

@@ -44,6 +44,9 @@ pub struct Manner {
 /// When the store cannot be opened or the socket not be made.
 pub fn run(place: &Place, manner: Manner) -> Ended {
     vault::keep_to_itself();
+    // Whoever started it may have had files open that are not for the model's process or for a command of the user's.
+    // Where it cannot be done they are handed on, as everywhere.
+    let _ = sandbox::hand_nothing_on();
     // From here on a signal is an orderly end, also while the store is being opened.
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Failure::new(Exit::Failure, format!("signals: {e}")))?;

@@ -81,6 +81,41 @@ fn a_command_of_the_users_tells_that_something_waits() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_daemon_has_inherited_is_handed_to_nobody() {
+    use std::process::{Command, Stdio};
+    let home = with_fae();
+    home.almoner(&["stop"]).expect(0);
+    let file = home.path("open");
+    let lists = format!("ls /proc/self/fd > {0}.new; mv {0}.new {0}", file.display());
+    // The control: the descriptor is one that programs do get.
+    let open = "exec 9</dev/null; ";
+    let control = Command::new("sh").args(["-c", &format!("{open}{lists}")]).status().unwrap();
+    let listed = || std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(control.success() && listed().lines().any(|line| line == "9"), "{}", listed());
+    std::fs::remove_file(&file).unwrap();
+    notify(&home, &format!(r#"["sh", "-c", "{lists}"]"#));
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!(r#"{open}exec "$0" daemon --idle 120"#), env!("CARGO_BIN_EXE_almoner")]);
+    command.env("ALMONER_HOME", home.root()).env("ALMONER_KEYRING", "none");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut daemon = command.spawn().unwrap();
+    let begun = Instant::now();
+    while !home.root().join("run/control.sock").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60) && daemon.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    asks(&home);
+    while listed().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody was told");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!listed().lines().any(|line| line == "9"), "{}", listed());
+    home.almoner(&["stop"]).expect(0);
+    daemon.wait().unwrap();
+}
+
 #[test]
 fn a_command_that_fails_is_told_of_and_stops_nothing() {
     for (command, says) in [

@@ -66,6 +66,7 @@ pub fn attempt(name: &str, arguments: &[String]) -> Result<String, String> {
         // Whenever something in the directory is changed.
         "watch" => control(first, libc::F_NOTIFY, 2),
         "start-from-memory" => start_from_memory(first, &arguments[1.min(arguments.len())..]),
+        "start-written" => start_written(first, argument(1)),
         "thread" => std::thread::Builder::new().spawn(|| ()).map(|thread| drop(thread.join())),
         "fork" => fork(),
         _ => return Err(format!("there is no attempt `{name}`")),
@@ -105,6 +106,15 @@ fn start_from_memory(program: &str, arguments: &[String]) -> io::Result<()> {
     let mut file = raw::memory_file()?;
     io::copy(&mut fs::File::open(program)?, &mut file)?;
     start(&format!("/proc/self/fd/{}", file.as_raw_fd()), arguments)
+}
+
+/// Writes a program into a file that can be started by its mode, and starts it.
+fn start_written(path: &str, program: &str) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o755).open(path)?;
+    io::copy(&mut fs::File::open(program)?, &mut file)?;
+    drop(file);
+    start(path, &[])
 }
 
 /// Asks something of `fcntl` about a file or directory of its own.

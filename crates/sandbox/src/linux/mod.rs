@@ -44,6 +44,15 @@ pub fn confine_self(within: &Confinement) -> Result<(), SandboxError> {
     confine().map_err(|e| SandboxError::Refused(e.to_string()))
 }
 
+/// Hands no descriptor on that this process has inherited itself, to whatever it starts from now on: only the three usual
+/// ones. Nothing is closed.
+///
+/// # Errors
+/// When the kernel has no such call (before 5.11).
+pub fn hand_nothing_on() -> Result<(), SandboxError> {
+    raw::close_at_exec(3).map_err(|e| SandboxError::Refused(e.to_string()))
+}
+
 /// An error with what was being done.
 fn doing(what: &str) -> impl Fn(rustix::io::Errno) -> io::Error + '_ {
     move |errno| {
