@@ -112,7 +112,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Backup(args) => commands::backup::backup(&place, args),
         Verb::Gateway(args) => commands::gateway::gateway(&acting, *args),
         Verb::Stop => commands::daemon::stop(&place),
-        Verb::ModelHost { .. } | Verb::Sandbox { .. } => Ok(Exit::Ok),
+        Verb::ModelHost { .. } | Verb::VatHost | Verb::Sandbox { .. } => Ok(Exit::Ok),
         Verb::Secret(args) => commands::secret::secret(&place, args),
         Verb::Unlock => commands::secret::unlock(&place),
     }

@@ -12,6 +12,7 @@ Agents, names and mail (each has its own --help; all take --as AGENT, which acts
   agents    mkguest  mkhost  share  accept  grants  revoke  cancel  timer
   mail      send  reply  adopt  dismiss  request  resolve  reject
   asking    form  submit  define  edit  endow  request-evaluation
+  code      eval
 
 A run that waits for you holds no memory and never times out: see `almoner inbox`.";
 
@@ -108,6 +109,9 @@ pub enum AgentVerb {
     /// Ask that code be run over things that you hold
     #[command(hide = true)]
     RequestEvaluation(RequestEvaluationArgs),
+    /// Run code over data of yours, confined, and print its result
+    #[command(hide = true)]
+    Eval(EvalArgs),
 }
 
 /// `almoner list`.
@@ -497,6 +501,25 @@ pub struct EndowArgs {
     /// How to follow the run.
     #[command(flatten)]
     pub follow: FollowArgs,
+}
+
+/// `almoner eval`.
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// The code, `@FILE`, or `-` for standard input
+    pub source: String,
+    /// What a name in the code stands for, by a name of yours: NAME or IN-THE-CODE=NAME
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Keep the promise for the result under this name
+    #[arg(long = "name", value_name = "NAME")]
+    pub result: Option<String>,
+    /// Do not wait for the result
+    #[arg(long)]
+    pub detach: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
 }
 
 /// `almoner request-evaluation`.

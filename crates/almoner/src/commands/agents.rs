@@ -5,7 +5,7 @@ use kernel::command::{AgentKind, ProvideAgent};
 use passable::visible_line;
 
 use super::acting::{self, Acting, done};
-use super::{cancel, define, form, grants, mail, names, output};
+use super::{cancel, define, eval, form, grants, mail, names, output};
 use crate::cli;
 use crate::cli::agents::{AcceptArgs, AgentVerb, MakeArgs, ShareArgs};
 use crate::control::client::unexpected;
@@ -48,6 +48,7 @@ pub fn run(acting: &Acting<'_>, verb: &AgentVerb) -> Ended {
         AgentVerb::Edit(args) => define::edit(acting, args),
         AgentVerb::Endow(args) => super::endow::endow(acting, args),
         AgentVerb::RequestEvaluation(args) => define::request_evaluation(acting, args),
+        AgentVerb::Eval(args) => eval::eval(acting, args),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use kernel::NamePath;
 use kernel::command::MailAct;
 use passable::Untrusted;
 
@@ -102,19 +103,8 @@ fn read(file: &str, slots: &[String]) -> Result<Program, Failure> {
 /// # Errors
 /// When it cannot be asked, or, if it is waited for, when it is refused.
 pub fn request_evaluation(acting: &Acting<'_>, args: &RequestEvaluationArgs) -> Ended {
-    let source = match args.source.as_str() {
-        "-" => cli::stdin()?,
-        text => match text.strip_prefix('@') {
-            Some(file) => cli::read_text(file)?,
-            None => text.to_owned(),
-        },
-    };
-    let (mut names, mut paths) = (Vec::new(), Vec::new());
-    for text in &args.names {
-        let (name, path) = text.split_once('=').unwrap_or((text, text));
-        names.push(name.to_owned());
-        paths.push(acting::path(path)?);
-    }
+    let source = code(&args.source)?;
+    let (names, paths) = stands_for(&args.names)?;
     let act = MailAct::RequestEvaluation {
         source: Untrusted::new(source),
         names,
@@ -122,4 +112,32 @@ pub fn request_evaluation(acting: &Acting<'_>, args: &RequestEvaluationArgs) -> 
         result_name: acting::maybe_path(args.ask.result.as_deref())?,
     };
     asked(acting, &acting.mail("request-evaluation", act)?, &args.ask)
+}
+
+/// Code as it is given on the command line: itself, `@FILE`, or `-`.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn code(given: &str) -> Result<String, Failure> {
+    match given {
+        "-" => cli::stdin(),
+        text => match text.strip_prefix('@') {
+            Some(file) => cli::read_text(file),
+            None => Ok(text.to_owned()),
+        },
+    }
+}
+
+/// Names in code, and what they stand for: `NAME` or `IN-THE-CODE=NAME`.
+///
+/// # Errors
+/// When one is no name.
+pub fn stands_for(given: &[String]) -> Result<(Vec<String>, Vec<NamePath>), Failure> {
+    let (mut names, mut paths) = (Vec::new(), Vec::new());
+    for text in given {
+        let (name, path) = text.split_once('=').unwrap_or((text, text));
+        names.push(name.to_owned());
+        paths.push(acting::path(path)?);
+    }
+    Ok((names, paths))
 }

@@ -14,6 +14,7 @@ pub mod define;
 pub mod demo;
 pub mod doctor;
 pub mod endow;
+pub mod eval;
 pub mod form;
 pub mod gateway;
 pub mod grants;

@@ -44,6 +44,7 @@ fn shows_it_itself(verb: &Verb) -> bool {
             | Verb::Demo(_)
             | Verb::Stop
             | Verb::ModelHost { .. }
+            | Verb::VatHost
     )
 }
 

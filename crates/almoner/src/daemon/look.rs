@@ -157,7 +157,10 @@ fn promise(desk: &Desk, agent: FormulaId, promise: &FormulaId, wait: bool) -> Re
     let mut tick = daemon.news.tick();
     loop {
         let state = daemon.look(|txn| {
-            if !query::holds(txn, &agent, promise)? {
+            // Whoever asked may look, also when the promise was given no name.
+            let row = table::formula(txn, promise)?.map(|row| row.formula);
+            let asked = matches!(row, Some(Formula::Promise { asker, .. }) if asker.0 == agent.number);
+            if !asked && !query::holds(txn, &agent, promise)? {
                 return Err(Fault::NotHeld(*promise));
             }
             Ok(table::promise(txn, promise)?.map(state_of))

@@ -53,8 +53,7 @@ fn is_stopping(shared: &Weak<Shared>) -> bool {
 
 /// Records what came of it. What cannot be kept is a failure that says so.
 fn settle(shared: &Shared, parcel: &Parcel, outcome: RunOutcome) {
-    let record =
-        |outcome| shared.apply_as(shared.root, None, Act::Evaluated { eval: parcel.eval, outcome });
+    let record = |outcome| shared.apply_as(shared.root, None, Act::Evaluated { eval: parcel.eval, outcome });
     let was_done = matches!(outcome, RunOutcome::Done(_));
     if let Err(failure) = record(outcome) {
         let said = failure.message.raw().to_owned();

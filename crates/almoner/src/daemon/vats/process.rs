@@ -129,7 +129,9 @@ impl Process {
                 Event::Ended(end) => {
                     self.gone = true;
                     let (code, message) = match (end.culprit, end.broken) {
-                        (Some(_), _) => ("vat/stuck", "it was ended: it took too long in one piece".to_owned()),
+                        (Some(_), _) => {
+                            ("vat/stuck", "it was ended: it took too long in one piece".to_owned())
+                        }
                         (None, Some(what)) => ("vat/broken", format!("its process was ended: {what}")),
                         (None, None) => ("vat/crashed", "its process ended by itself".to_owned()),
                     };
@@ -182,7 +184,9 @@ fn result(outcome: Outcome, place: Option<&Place>) -> RunOutcome {
         },
         Outcome::Err(value) => {
             let thrown = match &value {
-                Value::Error(error) => error.to_string(),
+                Value::Error(error) => {
+                    format!("{}: {}", error.name.to_str_lossy(), error.message.to_str_lossy())
+                }
                 other => match other.as_str() {
                     Some(text) => text.to_owned(),
                     None => format!("it threw a {}", other.kind()),
