@@ -135,3 +135,9 @@ fn the_smallest_limits_do_not_hurt() {
     }
     assert_eq!(told("1"), "1");
 }
+
+#[test]
+fn an_empty_vat_is_small() {
+    let world = World::new(Limits::default());
+    assert!(world.vat.memory() < 2 << 20, "{}", world.vat.memory());
+}

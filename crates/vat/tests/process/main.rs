@@ -104,6 +104,9 @@ fn answered(host: &Host, vat: u32, answer: u32) -> Result<Outcome, End> {
             {
                 return Ok(outcome);
             }
+            Event::Report(Report::Fault { vat: own, kind, .. }) if own == vat => {
+                return Ok(Outcome::Err(Value::string(kind.line())));
+            }
             Event::Report(_) => {}
             Event::Ended(end) => return Err(end),
         }
