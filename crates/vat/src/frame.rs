@@ -318,6 +318,13 @@ pub fn write(stream: &mut impl Write, message: &impl Serialize) -> Result<(), Fr
 /// # Errors
 /// Those of [`FrameError`]; after one of them the stream is of no more use.
 pub fn read<T: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<T>, FrameError> {
+    Ok(read_sized(stream)?.map(|(message, _)| message))
+}
+
+/// Reads a frame; gives its length as well.
+pub(crate) fn read_sized<T: DeserializeOwned>(
+    stream: &mut impl Read,
+) -> Result<Option<(T, usize)>, FrameError> {
     let mut length = [0; 4];
     let [first, rest @ ..] = &mut length;
     loop {
@@ -340,5 +347,5 @@ pub fn read<T: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<T>, Fr
         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
     }
     let decoded = serde_json::from_slice(&body);
-    decoded.map(Some).map_err(|error| FrameError::Malformed(error.to_string()))
+    decoded.map(|message| Some((message, length))).map_err(|error| FrameError::Malformed(error.to_string()))
 }

@@ -11,6 +11,9 @@
 //! - The same orders give the same reports, byte for byte. Only time is not the vat's own: it decides when a vat is
 //!   ended, never what it says.
 //!
+//! A stack that runs out is a fault, but for one that runs out within a single native function (JSON that nests too
+//! deep): that is an ordinary `RangeError`, since no code of the realm was cut short by it.
+//!
 //! What does not hold inside one process: native loops of the engine that never look up (reversing an array-like of
 //! 2^53 elements) are ended by killing the process; and vats that share a process wait for each other.
 //!

@@ -19,8 +19,9 @@ use crate::frame::{self, FrameError, Order, Report, VatId};
 pub const GRACE_MS: u64 = 60;
 /// How long making or closing a vat may take, in milliseconds.
 const HOUSEKEEPING_MS: u64 = 5_000;
-/// Reports that may wait to be read. If nobody reads, the process waits with them.
+/// Reports that may wait to be read, and their bytes. If nobody reads, the process waits with them.
 const WAITING: usize = 4_096;
+const WAITING_BYTES: usize = 32 << 20;
 
 /// A clock that only goes forward, in milliseconds from anywhere; for more than one thread.
 pub type SharedClock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -77,6 +78,8 @@ struct State {
     culprit: Option<VatId>,
     killed: bool,
     ended: bool,
+    /// Bytes of the reports that wait to be read.
+    waiting: usize,
 }
 
 struct Inner {
@@ -102,7 +105,7 @@ impl Inner {
 pub struct Host {
     inner: Arc<Inner>,
     orders: Option<ChildStdin>,
-    events: Receiver<Event>,
+    events: Receiver<(Event, usize)>,
 }
 
 impl Host {
@@ -177,14 +180,24 @@ impl Host {
     }
 
     /// The next event, or `None` if there is none within the time. After [`Event::Ended`] there are none.
+    ///
+    /// Somebody must ask: a process that cannot get rid of what it says is taken for one that is stuck.
     pub fn next(&self, within: Duration) -> Option<Event> {
-        self.events.recv_timeout(within).ok()
+        let (event, bytes) = self.events.recv_timeout(within).ok()?;
+        if bytes > 0 {
+            let mut state = self.inner.state();
+            state.waiting = state.waiting.saturating_sub(bytes);
+            drop(state);
+            self.inner.changed.notify_all();
+        }
+        Some(event)
     }
 
     /// Ends the process at once, with all that is in it.
     pub fn kill(&mut self) {
         self.orders = None;
         self.inner.state().killed = true;
+        self.inner.changed.notify_all();
         self.inner.kill();
     }
 }
@@ -218,14 +231,14 @@ fn progress(report: &Report) -> Progress {
     }
 }
 
-fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<Event>) {
+fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Event, usize)>) {
     let broken = loop {
-        match frame::read::<Report>(reports) {
-            Ok(Some(report)) => {
+        match frame::read_sized::<Report>(reports) {
+            Ok(Some((report, bytes))) => {
                 if !note(inner, &report) {
                     break Some("it spoke of what it was not asked".to_owned());
                 }
-                if sender.send(Event::Report(report)).is_err() {
+                if !room(inner, bytes) || sender.send((Event::Report(report), bytes)).is_err() {
                     break None;
                 }
             }
@@ -250,7 +263,17 @@ fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<Eve
     };
     inner.changed.notify_all();
     // Nobody may be there any more to hear it.
-    drop(sender.send(Event::Ended(end)));
+    drop(sender.send((Event::Ended(end), 0)));
+}
+
+/// Waits until so many bytes more may wait to be read. False if the process was killed meanwhile.
+fn room(inner: &Inner, bytes: usize) -> bool {
+    let mut state = inner.state();
+    while state.waiting > WAITING_BYTES && !state.killed {
+        state = inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+    state.waiting = state.waiting.saturating_add(bytes);
+    !state.killed
 }
 
 /// Keeps count of what the process is at. False if it cannot be there: a process that is not what it was started as

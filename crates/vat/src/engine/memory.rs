@@ -1,5 +1,7 @@
 //! The allocator of one vat: counts exactly, refuses above the limit, and remembers that it did.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rquickjs::allocator::{Allocator, RustAllocator};
@@ -9,7 +11,39 @@ use super::meter::Meter;
 /// What a block costs beside its size.
 const HEADER: usize = 16;
 
-pub(crate) struct Bounded(pub(crate) Rc<Meter>);
+/// The blocks that one vat has. There are not many: the engine asks for small ones by the page.
+#[derive(Default)]
+pub(crate) struct Blocks(RefCell<BTreeSet<usize>>);
+
+impl Blocks {
+    fn came(&self, block: *mut u8) -> *mut u8 {
+        if !block.is_null() {
+            self.0.borrow_mut().insert(block.expose_provenance());
+        }
+        block
+    }
+
+    fn went(&self, block: *mut u8) {
+        self.0.borrow_mut().remove(&block.addr());
+    }
+
+    /// Takes back all that the vat has, without asking the engine.
+    ///
+    /// # Safety
+    /// Nothing may ever look at the vat's runtime, its contexts or its values again, not even to drop them.
+    pub(crate) unsafe fn take_back(&self) {
+        for block in self.0.take() {
+            // SAFETY: the block came from this allocator and has not gone back to it; by the caller's word nobody
+            // will do that, or look at it.
+            unsafe { RustAllocator.dealloc(std::ptr::with_exposed_provenance_mut(block)) };
+        }
+    }
+}
+
+pub(crate) struct Bounded {
+    pub(crate) meter: Rc<Meter>,
+    pub(crate) blocks: Rc<Blocks>,
+}
 
 impl Bounded {
     /// What a block of this size is counted as, or `None` if there can be no such block.
@@ -20,8 +54,8 @@ impl Bounded {
 
     fn admit(&self, size: usize) -> bool {
         match Bounded::cost(size) {
-            Some(cost) => self.0.grow(cost),
-            None => self.0.grow(usize::MAX),
+            Some(cost) => self.meter.grow(cost),
+            None => self.meter.grow(usize::MAX),
         }
     }
 }
@@ -35,14 +69,14 @@ unsafe impl Allocator for Bounded {
         }
         let block = RustAllocator.alloc(size);
         if block.is_null() {
-            self.0.shrink(Bounded::cost(size).unwrap_or(0));
+            self.meter.shrink(Bounded::cost(size).unwrap_or(0));
         }
-        block
+        self.blocks.came(block)
     }
 
     fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
         let Some(whole) = count.checked_mul(size) else {
-            self.0.grow(usize::MAX);
+            self.meter.grow(usize::MAX);
             return std::ptr::null_mut();
         };
         if whole == 0 || !self.admit(whole) {
@@ -50,15 +84,16 @@ unsafe impl Allocator for Bounded {
         }
         let block = RustAllocator.calloc(count, size);
         if block.is_null() {
-            self.0.shrink(Bounded::cost(whole).unwrap_or(0));
+            self.meter.shrink(Bounded::cost(whole).unwrap_or(0));
         }
-        block
+        self.blocks.came(block)
     }
 
     unsafe fn dealloc(&mut self, block: *mut u8) {
+        self.blocks.went(block);
         // SAFETY: the caller vouches that the block is one of ours, so it is one of `RustAllocator`.
         unsafe {
-            self.0.shrink(RustAllocator::usable_size(block) + HEADER);
+            self.meter.shrink(RustAllocator::usable_size(block) + HEADER);
             RustAllocator.dealloc(block);
         }
     }
@@ -75,19 +110,22 @@ unsafe impl Allocator for Bounded {
         // SAFETY: as above.
         let before = unsafe { RustAllocator::usable_size(block) } + HEADER;
         let Some(after) = Bounded::cost(size) else {
-            self.0.grow(usize::MAX);
+            self.meter.grow(usize::MAX);
             return std::ptr::null_mut();
         };
-        if after > before && !self.0.grow(after - before) {
+        if after > before && !self.meter.grow(after - before) {
             return std::ptr::null_mut();
         }
         // SAFETY: as above; the new size was checked.
         let moved = unsafe { RustAllocator.realloc(block, size) };
         match moved.is_null() {
-            true => self.0.shrink(after.saturating_sub(before)),
-            false => self.0.shrink(before.saturating_sub(after)),
+            true => self.meter.shrink(after.saturating_sub(before)),
+            false => {
+                self.meter.shrink(before.saturating_sub(after));
+                self.blocks.went(block);
+            }
         }
-        moved
+        self.blocks.came(moved)
     }
 
     unsafe fn usable_size(block: *mut u8) -> usize {

@@ -78,6 +78,11 @@ impl Shared {
         *self.kit.borrow_mut() = kit.map(Rc::new);
     }
 
+    /// Leaves the realm's functions where they are: the engine must not be asked to let go of them.
+    pub(crate) fn forget_kit(&self) {
+        std::mem::forget(self.kit.borrow_mut().take());
+    }
+
     pub(crate) fn begin(&self) {
         self.meter.begin();
         self.console_left.set(Some(self.meter.limits.console));

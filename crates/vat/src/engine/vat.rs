@@ -7,7 +7,7 @@ use passable::Value as Passable;
 use rquickjs::context::intrinsic as has;
 use rquickjs::{Array, Context, Ctx, Result, Runtime, Value};
 
-use super::memory::Bounded;
+use super::memory::{Blocks, Bounded};
 use super::{Clock, Meter, Shared};
 use crate::frame::{Order, Outcome, Report, Slot, VatId, Verb};
 use crate::pass::inward::{self, slot_text};
@@ -35,6 +35,7 @@ pub struct Vat {
     shared: Rc<Shared>,
     context: ManuallyDrop<Context>,
     runtime: ManuallyDrop<Runtime>,
+    blocks: Rc<Blocks>,
 }
 
 /// Why an order could not be begun.
@@ -60,7 +61,9 @@ impl Vat {
         let meter = Rc::new(Meter::new(limits.sane(), clock));
         meter.begin();
         let fault = |_| meter.fault().unwrap_or(FaultKind::Engine);
-        let runtime = Runtime::new_with_alloc(Bounded(Rc::clone(&meter))).map_err(fault)?;
+        let blocks = Rc::new(Blocks::default());
+        let allocator = Bounded { meter: Rc::clone(&meter), blocks: Rc::clone(&blocks) };
+        let runtime = Runtime::new_with_alloc(allocator).map_err(fault)?;
         runtime.set_max_stack_size(meter.limits.stack);
         let handler = Rc::clone(&meter);
         runtime.set_interrupt_handler(Some(Box::new(move || handler.interrupted())));
@@ -70,6 +73,7 @@ impl Vat {
             shared: Rc::clone(&shared),
             context: ManuallyDrop::new(context),
             runtime: ManuallyDrop::new(runtime),
+            blocks,
         };
         let locked = made.context.with(|ctx| {
             raw::stack_begins_here(&ctx);
@@ -269,15 +273,19 @@ impl Vat {
 
 impl Drop for Vat {
     fn drop(&mut self) {
+        // After a memory fault the engine may have lost track of some of its own objects, and would end the process when
+        // it finds out. So it is not asked: its memory is taken from under it.
+        if matches!(self.fault(), Some(FaultKind::Memory | FaultKind::Engine)) {
+            self.shared.forget_kit();
+            // SAFETY: the runtime, its context and the kit's values are never dropped, and nothing else has any.
+            unsafe { self.blocks.take_back() };
+            return;
+        }
         self.shared.set_kit(None);
-        // After a memory fault the engine may have lost track of some of its own objects, and would end the process
-        // when it finds out. What the vat has is left to the process then, which the host replaces after a while.
-        if !matches!(self.fault(), Some(FaultKind::Memory | FaultKind::Engine)) {
-            // SAFETY: both are dropped once, here, and not used afterwards.
-            unsafe {
-                ManuallyDrop::drop(&mut self.context);
-                ManuallyDrop::drop(&mut self.runtime);
-            }
+        // SAFETY: both are dropped once, here, and not used afterwards.
+        unsafe {
+            ManuallyDrop::drop(&mut self.context);
+            ManuallyDrop::drop(&mut self.runtime);
         }
     }
 }

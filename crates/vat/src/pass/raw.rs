@@ -216,7 +216,9 @@ pub(crate) fn compile(ctx: &Ctx<'_>, source: &CStr, name: &CStr) -> Result<Vec<u
         let length = source.count_bytes() as _;
         let script = own(ctx, qjs::JS_Eval(raw, source.as_ptr(), length, name.as_ptr(), flags as i32))?;
         let mut length = 0;
-        let bytes = qjs::JS_WriteObject(raw, &mut length, script.as_raw(), qjs::JS_WRITE_OBJ_BYTECODE as i32);
+        // Without the source: the realm is no secret, but there is one copy of it for each vat.
+        let flags = qjs::JS_WRITE_OBJ_BYTECODE | qjs::JS_WRITE_OBJ_STRIP_SOURCE;
+        let bytes = qjs::JS_WriteObject(raw, &mut length, script.as_raw(), flags as i32);
         if bytes.is_null() {
             return Err(Error::Exception);
         }

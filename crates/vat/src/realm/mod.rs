@@ -32,8 +32,7 @@ const PIECES: &[&str] = &[
 /// Its name in stack traces; nobody sees those but the host.
 const NAME: &CStr = c"realm";
 
-/// The version of the realm: a digest of the prelude's text is made of this by whoever keeps journals. Raise it when
-/// the same guest code could come to another result.
+/// The version of the realm, for journals. Raise it when the same guest code could come to another result.
 pub const REALM_VERSION: u32 = 1;
 
 /// The engine's own version, for the journal.

@@ -135,3 +135,31 @@ fn the_smallest_limits_do_not_hurt() {
     }
     assert_eq!(told("1"), "1");
 }
+
+#[test]
+fn an_empty_vat_is_small() {
+    let world = World::new(Limits::default());
+    assert!(world.vat.memory() < 2 << 20, "{}", world.vat.memory());
+}
+
+/// What a vat had is given back also when its engine cannot be trusted to do that.
+#[test]
+fn memory_bombs_leave_nothing_behind() {
+    let resident = || -> usize {
+        #[allow(clippy::disallowed_methods, reason = "a test stands outside")]
+        let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+        status.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0) * 4096
+    };
+    let bomb = || {
+        let mut world = World::new(Limits { memory: 32 << 20, ..Limits::default() });
+        let answer =
+            world.evaluate("const a = []; for (;;) a.push({ a, text: 'x'.repeat(1000) + a.length })");
+        assert_eq!(world.told(answer), "fault memory");
+    };
+    (0..5).for_each(|_| bomb());
+    let before = resident();
+    (0..20).for_each(|_| bomb());
+    let grown = resident().saturating_sub(before);
+    // Twenty times 32 MiB would be 640; the other tests have theirs meanwhile.
+    assert!(grown < 320 << 20, "{} MiB", grown >> 20);
+}

@@ -78,6 +78,7 @@ fn liar() {
 type Test = (&'static str, fn());
 const TESTS: &[Test] = &[
     ("orders_are_carried_out_in_another_process", orders_are_carried_out_in_another_process),
+    ("two_processes_say_the_same_byte_for_byte", two_processes_say_the_same_byte_for_byte),
     ("a_process_that_is_stuck_in_native_code_is_killed", a_process_that_is_stuck_in_native_code_is_killed),
     ("a_process_that_dies_is_told_of_with_its_vats", a_process_that_dies_is_told_of_with_its_vats),
     ("a_process_that_lies_is_ended", a_process_that_lies_is_ended),
@@ -103,6 +104,9 @@ fn answered(host: &Host, vat: u32, answer: u32) -> Result<Outcome, End> {
                 if (own, number) == (vat, answer) =>
             {
                 return Ok(outcome);
+            }
+            Event::Report(Report::Fault { vat: own, kind, .. }) if own == vat => {
+                return Ok(Outcome::Err(Value::string(kind.line())));
             }
             Event::Report(_) => {}
             Event::Ended(end) => return Err(end),
@@ -132,6 +136,51 @@ fn orders_are_carried_out_in_another_process() {
     host.order(&evaluate(20, 1, "for (;;) {}")).unwrap();
     host.order(&evaluate(3, 2, "'still here'")).unwrap();
     assert_eq!(answered(&host, 3, 2).unwrap(), Outcome::Ok(Value::string("still here")));
+}
+
+/// Addresses, seeds and times of day differ from process to process; what a vat says does not, nor when it goes over a
+/// limit, nor how much memory it has.
+fn two_processes_say_the_same_byte_for_byte() {
+    let sources = [
+        "const m = new Map(); for (let i = 0; i < 1000; i++) m.set({ i }, `k${i * 7919 % 1000}`); [...m.values()].slice(0, 5)",
+        "const o = {}; for (let i = 0; i < 300; i++) o[`p${i * 31 % 300}`] = i; JSON.stringify(o)",
+        "[...new Set(['b', 'a', Symbol.iterator, 1, NaN, -0].map(String))]",
+        "Object.groupBy(['x', 'yy', 'z'], t => t.length)",
+        "[Math.sin(1e6), Math.exp(0.1), Math.pow(2, 0.5), Math.atan2(1, 3), 0.1 * 3, 1e21 + 1].map(String)",
+        "[5, 3, 9, 1, 7].toSorted(() => 0)",
+        "let made = []; for (let i = 0; i < 2000; i++) { const a = { i }; a.a = a; made = [a]; E.sendOnly(host).m(i % 97 === 0 ? Far('x', {}) : i); } made.length",
+        "const keep = []; for (let i = 0; ; i++) { keep.push({ i }); if (i % 1000 === 0) console.log(i); }",
+    ];
+    let mut stream = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let vat = index as u32;
+        let limits = Limits { memory: 8 << 20, wall_ms: 60_000, ..Limits::default() };
+        let values = Value::array([Value::remotable(vat::Slot::Host(1))]);
+        let (id, names, source) = ("id".to_owned(), vec!["host".to_owned()], (*source).to_owned());
+        stream.extend(frame::encode(&Order::Open { vat, limits }).unwrap());
+        stream.extend(frame::encode(&Order::Evaluate { vat, answer: 1, id, source, names, values }).unwrap());
+    }
+    let said = || {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let command =
+            command.arg("host").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut orders = child.stdin.take().unwrap();
+        let stream = stream.clone();
+        let writer = std::thread::spawn(move || drop(orders.write_all(&stream)));
+        let said = child.wait_with_output().unwrap().stdout;
+        writer.join().unwrap();
+        said
+    };
+    let first = said();
+    assert!(first.len() > 100_000, "{}", first.len());
+    for _ in 0..3 {
+        assert_eq!(said(), first);
+    }
+    let mut rest = first.as_slice();
+    let reports = std::iter::from_fn(|| frame::read::<Report>(&mut rest).unwrap());
+    let faults = reports.filter(|report| matches!(report, Report::Fault { .. }));
+    assert_eq!(faults.count(), 1);
 }
 
 fn a_process_that_is_stuck_in_native_code_is_killed() {
