@@ -62,6 +62,14 @@ impl Reserve {
     }
 }
 
+/// How code has ended.
+enum Came {
+    /// To an end of its own; its vat is still there.
+    Out(RunOutcome),
+    /// With its vat, or with the whole process.
+    Down(RunOutcome),
+}
+
 /// A process for the code of one agent.
 pub struct Process {
     host: Host,
@@ -106,15 +114,18 @@ impl Process {
                 return Ok(RunOutcome::Failed(trouble("vat/gone", e.to_string(), help)));
             }
         }
-        let outcome = self.outcome(vat, stops)?;
-        if !self.gone && self.host.order(&Order::Close { vat }).is_err() {
-            self.gone = true;
+        match self.outcome(vat, stops)? {
+            Came::Out(outcome) => {
+                self.gone |= self.host.order(&Order::Close { vat }).is_err();
+                Ok(outcome)
+            }
+            // Of a vat that passed a limit nothing is left to close.
+            Came::Down(outcome) => Ok(outcome),
         }
-        Ok(outcome)
     }
 
     /// Listens until it is known what came of the code.
-    fn outcome(&mut self, vat: u32, stops: &dyn Fn() -> bool) -> Result<RunOutcome, Stopped> {
+    fn outcome(&mut self, vat: u32, stops: &dyn Fn() -> bool) -> Result<Came, Stopped> {
         let mut came: Option<RunOutcome> = None;
         loop {
             let Some(event) = self.host.next(MOMENT) else {
@@ -136,7 +147,7 @@ impl Process {
                         (None, None) => ("vat/crashed", "its process ended by itself".to_owned()),
                     };
                     let help = "`almoner doctor` says whether guest code can be confined here";
-                    return Ok(RunOutcome::Failed(trouble(code, message, help)));
+                    return Ok(Came::Down(RunOutcome::Failed(trouble(code, message, help))));
                 }
             };
             match report {
@@ -144,21 +155,25 @@ impl Process {
                     came = Some(result(outcome, place.as_ref()));
                 }
                 Report::Fault { vat: of, kind, line } if of == vat => {
-                    return Ok(RunOutcome::Failed(fault(kind, &line)));
+                    return Ok(Came::Down(RunOutcome::Failed(fault(kind, &line))));
                 }
                 // All of its turns are over.
                 Report::Idle { vat: of, .. } if of == vat => {
-                    return Ok(came.unwrap_or_else(|| {
+                    return Ok(Came::Out(came.unwrap_or_else(|| {
                         let what = "it waits for something that never comes";
                         RunOutcome::Failed(trouble("vat/waits", what, "nothing can settle what it waits for"))
-                    }));
+                    })));
                 }
                 // It holds nothing that a message could go to.
                 Report::Send { .. } | Report::Resolve { .. } | Report::Refused { .. } => {
                     self.gone = true;
                     self.host.kill();
                     let what = "its process did what it cannot do, and was ended";
-                    return Ok(RunOutcome::Failed(trouble("vat/broken", what, "please report it")));
+                    return Ok(Came::Down(RunOutcome::Failed(trouble(
+                        "vat/broken",
+                        what,
+                        "please report it",
+                    ))));
                 }
                 _ => {}
             }
