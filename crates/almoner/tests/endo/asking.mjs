@@ -267,14 +267,31 @@ test('define: a slot bound to what does not fit', async client => {
   await fails(E(host).endow((await lastMessage(E, host)).number, { d: 'no-number' }), '');
 });
 
-test('evaluate: waits for a place to run', async client => {
+test('evaluate: code over data runs, and what comes of it is kept', async client => {
   const { host } = await client();
   await E(host).storeValue(20, 'twenty');
-  const result = E(host).evaluate(undefined, 'n + 1', ['n'], ['twenty'], 'sum');
-  ok(await isPending(result), 'it ran');
-  ok(await isPending(E(host).lookup('sum')), 'it ran');
+  equal(await E(host).evaluate(undefined, 'n + 1', ['n'], ['twenty'], 'sum'), 21);
+  equal(await E(host).lookup('sum'), 21);
+  equal(await E(host).evaluate(undefined, '({ twice: m * 2, text: `${m}` })', ['m'], ['sum']), { twice: 42, text: '21' });
+  await fails(E(host).evaluate(undefined, 'throw TypeError("not so")', [], []), 'not so');
+  await fails(E(host).evaluate(undefined, 'process.exit()', [], []), 'process is not defined');
+  await fails(E(host).evaluate(undefined, 'Far("x", {})', [], []), 'objects of its own');
+  const { guest } = await newGuest(E, host);
+  await E(guest).storeValue([1, 2, 3], 'list');
+  equal(await E(guest).evaluate(undefined, 'list.map(n => n * n)', ['list'], ['list'], 'squares'), [1, 4, 9]);
+  equal(await E(guest).lookup('squares'), [1, 4, 9]);
   await fails(E(host).evaluate('twenty', '1', [], []), 'Cannot evaluate using non-worker');
   await fails(E(host).evaluate(undefined, 'n', ['n'], ['nobody']), 'Unknown pet name: "nobody"');
+});
+
+test('evaluate: what can act is waited for', async client => {
+  const { host } = await client();
+  const result = E(host).evaluate(undefined, 'E(me).list()', ['me'], ['@agent'], 'waits');
+  result.catch(() => {});
+  ok(await isPending(result), 'it ran');
+  ok(await isPending(E(host).lookup('waits')), 'it ran');
+  await E(host).cancel('waits');
+  await fails(result, 'cancelled');
 });
 
 test('evaluate: cancelled', async client => {
@@ -298,7 +315,7 @@ test('an evaluation is asked for and refused', async client => {
   ok(place.socket, 'a socket');
 });
 
-test('an evaluation is asked for and agreed to: it waits for a place to run', async client => {
+test('an evaluation is asked for, agreed to, and run', async client => {
   const { host } = await client();
   const { guest } = await newGuest(E, host);
   await E(guest).storeValue(1, 'one');
@@ -308,8 +325,8 @@ test('an evaluation is asked for and agreed to: it waits for a place to run', as
   equal([message.type, message.source, message.codeNames], ['eval-request', 'n', ['n']]);
   await fails(E(host).grantEvaluate(message.number, { resultGoesTo: 'anywhere' }), '');
   const agreed = E(host).grantEvaluate(message.number, { resultGoesTo: 'guest-data' });
-  ok(await isPending(agreed), 'it ran');
-  ok(await isPending(result), 'it ran');
+  equal(await agreed, 1);
+  equal(await result, 1);
   equal(await E(host).grantEvaluate(message.number), undefined, 'agreed to twice');
   await fails(E(guest).grantEvaluate(message.number), 'has no method');
   const other = await (async () => {

@@ -20,6 +20,7 @@ mod crash_again;
 mod crash_asked;
 mod doubt;
 mod endo;
+mod eval;
 mod findings;
 mod gateway;
 mod holding;

@@ -11,10 +11,13 @@ use passable::Untrusted;
 use super::super::log;
 use super::super::world::Shared;
 use super::parcel::Parcel;
-use super::process::{Process, Reserve, Stopped};
+use super::process::{Process, Reserve, Undone};
 
 /// After how long without work the process goes.
 const IDLE: Duration = Duration::from_secs(30);
+
+/// How often code is begun whose process goes under it.
+const ATTEMPTS: u32 = 4;
 
 /// Works until there is nothing to do, or the daemon ends.
 pub fn work(shared: &Weak<Shared>, reserve: &Reserve, parcels: &Receiver<Parcel>) {
@@ -24,27 +27,48 @@ pub fn work(shared: &Weak<Shared>, reserve: &Reserve, parcels: &Receiver<Parcel>
             Ok(parcel) => parcel,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
         };
-        let taken = match process.take() {
-            Some(process) => Ok(process),
-            None => reserve.take(),
-        };
-        let outcome = match taken {
-            Ok(mut running) => match running.evaluate(&parcel, &|| is_stopping(shared)) {
-                Ok(outcome) => {
-                    process = running.is_well().then_some(running);
-                    outcome
-                }
-                // It stays parked, and is taken up when the daemon is there again.
-                Err(Stopped) => return,
-            },
-            Err(trouble) => RunOutcome::Failed(trouble),
-        };
+        let Some(outcome) = run(&mut process, shared, reserve, &parcel) else { return };
         let Some(shared) = shared.upgrade() else { return };
         settle(&shared, &parcel, outcome);
         drop(shared);
         // The next agent need not wait for a process.
         reserve.fill();
     }
+}
+
+/// Runs code to its end, in the process that there is, in one of the reserve, or in new ones. `None` if the daemon ends:
+/// it stays parked, and is taken up when the daemon is there again.
+fn run(
+    process: &mut Option<Process>,
+    shared: &Weak<Shared>,
+    reserve: &Reserve,
+    parcel: &Parcel,
+) -> Option<RunOutcome> {
+    for attempt in 0..ATTEMPTS {
+        let taken = match process.take() {
+            Some(process) => Ok(process),
+            None if attempt == 0 => reserve.take(),
+            None => reserve.start(),
+        };
+        let mut running = match taken {
+            Ok(running) => running,
+            Err(trouble) => return Some(RunOutcome::Failed(trouble)),
+        };
+        match running.evaluate(parcel, &|| is_stopping(shared)) {
+            Ok(outcome) => {
+                *process = running.is_well().then_some(running);
+                return Some(outcome);
+            }
+            Err(Undone::Stopped) => return None,
+            // It has done nothing but compute, so it can begin again.
+            Err(Undone::Lost) => {}
+        }
+    }
+    Some(RunOutcome::Failed(Trouble {
+        code: "vat/crashed".to_owned(),
+        message: Untrusted::new(format!("its process ended by itself, {ATTEMPTS} times")),
+        help: "`almoner doctor` says whether guest code can be confined here".to_owned(),
+    }))
 }
 
 fn is_stopping(shared: &Weak<Shared>) -> bool {

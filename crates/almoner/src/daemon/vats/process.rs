@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use kernel::run::{RunOutcome, Trouble};
 use passable::{Untrusted, Value};
-use vat::{Event, FaultKind, Host, Limits, Order, Outcome, Place, Report, Slot};
+use vat::{Event, FaultKind, Host, HostError, Limits, Order, Outcome, Place, Report, Slot};
 
 use super::parcel::Parcel;
 use crate::vat_host;
@@ -17,9 +17,14 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// The number of the answer to the one order that wants one.
 const ANSWER: u32 = 0;
 
-/// The daemon ends.
+/// Why nothing came of code.
 #[derive(Debug)]
-pub struct Stopped;
+pub enum Undone {
+    /// The daemon ends.
+    Stopped,
+    /// The process went, and not because of what it was told to do: it was killed, or its engine broke down.
+    Lost,
+}
 
 /// Starts processes, and keeps one that has nothing of anybody's in it.
 pub struct Reserve {
@@ -51,7 +56,11 @@ impl Reserve {
         }
     }
 
-    fn start(&self) -> Result<Process, Trouble> {
+    /// A new process.
+    ///
+    /// # Errors
+    /// When none can be started.
+    pub fn start(&self) -> Result<Process, Trouble> {
         let begun = Instant::now();
         let clock: vat::SharedClock =
             Arc::new(move || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -92,8 +101,8 @@ impl Process {
     /// Runs code in a vat of its own, to its result.
     ///
     /// # Errors
-    /// When the daemon ends meanwhile.
-    pub fn evaluate(&mut self, parcel: &Parcel, stops: &dyn Fn() -> bool) -> Result<RunOutcome, Stopped> {
+    /// When the daemon ends meanwhile, or the process goes.
+    pub fn evaluate(&mut self, parcel: &Parcel, stops: &dyn Fn() -> bool) -> Result<RunOutcome, Undone> {
         let vat = self.next;
         self.next = self.next.wrapping_add(1);
         let orders = [
@@ -108,10 +117,17 @@ impl Process {
             },
         ];
         for order in &orders {
-            if let Err(e) = self.host.order(order) {
-                self.gone = true;
-                let help = "`almoner doctor` says whether guest code can be confined here";
-                return Ok(RunOutcome::Failed(trouble("vat/gone", e.to_string(), help)));
+            match self.host.order(order) {
+                Ok(()) => {}
+                Err(HostError::Frame(e)) => {
+                    self.gone = true;
+                    let what = format!("it cannot be told what to do: {e}");
+                    return Ok(RunOutcome::Failed(trouble("vat/large", what, "let it be given less")));
+                }
+                Err(HostError::Gone | HostError::Start(_)) => {
+                    self.gone = true;
+                    return Err(Undone::Lost);
+                }
             }
         }
         match self.outcome(vat, stops)? {
@@ -125,13 +141,13 @@ impl Process {
     }
 
     /// Listens until it is known what came of the code.
-    fn outcome(&mut self, vat: u32, stops: &dyn Fn() -> bool) -> Result<Came, Stopped> {
+    fn outcome(&mut self, vat: u32, stops: &dyn Fn() -> bool) -> Result<Came, Undone> {
         let mut came: Option<RunOutcome> = None;
         loop {
             let Some(event) = self.host.next(MOMENT) else {
                 if stops() {
                     self.host.kill();
-                    return Err(Stopped);
+                    return Err(Undone::Stopped);
                 }
                 continue;
             };
@@ -144,9 +160,9 @@ impl Process {
                             ("vat/stuck", "it was ended: it took too long in one piece".to_owned())
                         }
                         (None, Some(what)) => ("vat/broken", format!("its process was ended: {what}")),
-                        (None, None) => ("vat/crashed", "its process ended by itself".to_owned()),
+                        (None, None) => return Err(Undone::Lost),
                     };
-                    let help = "`almoner doctor` says whether guest code can be confined here";
+                    let help = "let it do less at a time";
                     return Ok(Came::Down(RunOutcome::Failed(trouble(code, message, help))));
                 }
             };

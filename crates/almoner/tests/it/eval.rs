@@ -1,0 +1,145 @@
+//! `almoner eval`: code over data runs in a process of its own, and what it does to itself it does to nobody else.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::home::Home;
+
+/// The processes for guest code that the daemon has started.
+fn vat_hosts(home: &Home) -> Vec<i32> {
+    let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].to_string();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let read = |file: &str| std::fs::read_to_string(entry.path().join(file)).unwrap_or_default();
+        let is_child = read("stat")
+            .rsplit_once(')')
+            .is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(daemon.as_str()));
+        if is_child && read("cmdline").contains("vat-host") {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+fn kill(pid: i32) {
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+}
+
+#[test]
+fn code_comes_to_a_result_or_says_why_not() {
+    let home = Home::new();
+    home.almoner(&["store", "n:=41", "words=hello"]).expect(0);
+    home.almoner(&["mkguest", "fae"]).expect(0);
+    home.write("code.js", "const twice = x => x * 2;\ntwice(n);\n");
+    home.write("bad.js", "const a = 1;\n\nnull.x;\n");
+    let check = |args: &[&str], code: i32, expected: &str| {
+        let said = home.almoner(&[&["eval"], args].concat()).expect(code);
+        assert!(said.out.contains(expected) || said.err.contains(expected), "{args:?}: {said:?}");
+    };
+    check(&["1 + 1"], 0, "2");
+    check(&["n + 1", "n"], 0, "42");
+    check(&["w.toUpperCase()", "w=words"], 0, "HELLO");
+    check(&["@code.js", "n"], 0, "82");
+    check(&["Promise.resolve([n, undefined, -0])", "n", "--json"], 0, "41");
+    check(&["n + 2", "n", "--name", "more"], 0, "43");
+    check(&["more * 2", "more"], 0, "86");
+    check(&["throw Error('no way')"], 1, "no way");
+    check(&["@bad.js"], 1, "eval.js:3");
+    check(&["1 +"], 1, "SyntaxError");
+    check(&["Date.now()"], 1, "Date is not defined");
+    check(&["[typeof process, typeof require, typeof fetch].join()"], 0, "undefined,undefined,undefined");
+    check(&["new Promise(() => {})"], 1, "never comes");
+    check(&["Far('x', {})"], 1, "objects of its own");
+    check(&["x", "x=fae"], 6, "can act");
+    check(&["x", "x=nobody"], 4, "Unknown pet name");
+    check(&["@no-such-file.js"], 4, "no-such-file.js");
+    check(&["why not"], 1, "SyntaxError");
+}
+
+#[test]
+fn code_that_uses_up_what_it_has_ends_and_the_next_one_runs() {
+    let home = Home::new();
+    // What is evaluated, and what is said of it. The last is ended with its process, from outside.
+    for (source, says) in [
+        ("while (true) {}", "more steps"),
+        ("const a = []; for (;;) a.push(new Array(100000).fill(1))", "more memory"),
+        ("const f = () => f(); f()", "nested too deep"),
+        ("const p = () => Promise.resolve().then(p); p()", "than it may"),
+        ("/(a+)+$/.test('a'.repeat(40) + 'b')", "longer than it may"),
+        ("Array.prototype.reverse.call({ length: 2 ** 53 - 1 })", "too long in one piece"),
+    ] {
+        let said = home.almoner(&["eval", source]).expect(1);
+        assert!(said.err.contains(says), "{source}: {said:?}");
+        assert_eq!(home.almoner(&["eval", "6 * 7"]).expect(0).out.trim(), "42", "after {source}");
+    }
+}
+
+#[test]
+fn code_of_others_runs_while_one_is_stuck() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let stuck = "Array.prototype.reverse.call({ length: 2 ** 53 - 1 })";
+    home.almoner(&["--as", "agent-fae", "eval", stuck, "--name", "stuck", "--detach"]).expect(0);
+    assert_eq!(home.almoner(&["eval", "6 * 7"]).expect(0).out.trim(), "42");
+    let open = home.almoner(&["--as", "agent-fae", "show", "stuck"]);
+    assert!(open.err.contains("still open"), "it was not stuck meanwhile: {open:?}");
+    let ended = home.almoner(&["--as", "agent-fae", "show", "stuck", "--wait"]);
+    assert!(ended.code != 0 && format!("{ended:?}").contains("too long in one piece"), "{ended:?}");
+}
+
+#[test]
+fn what_a_crash_cuts_off_runs_again_and_what_is_recorded_does_not() {
+    let home = Home::new();
+    assert_eq!(home.almoner(&["eval", "1", "--name", "first"]).expect(0).out.trim(), "1");
+    // Some seconds of work, if it is let.
+    let long = "let n = 0; for (let i = 0; i < 3e7; i += 1) n += i % 7; n";
+    home.almoner(&["eval", long, "--name", "long", "--detach"]).expect(0);
+    std::thread::sleep(Duration::from_millis(300));
+    let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
+    kill(daemon.try_into().unwrap());
+    assert_eq!(home.almoner(&["show", "long", "--wait"]).expect(0).out.trim(), "89999995");
+    assert_eq!(home.almoner(&["show", "first"]).expect(0).out.trim(), "1");
+    // The processes are killed, also those that wait for work: the code gets others.
+    home.almoner(&["eval", long, "--name", "cut", "--detach"]).expect(0);
+    let begun = Instant::now();
+    while vat_hosts(&home).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no process for guest code");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    vat_hosts(&home).into_iter().for_each(kill);
+    assert_eq!(home.almoner(&["show", "cut", "--wait"]).expect(0).out.trim(), "89999995");
+    vat_hosts(&home).into_iter().for_each(kill);
+    assert_eq!(home.almoner(&["eval", "6 * 7"]).expect(0).out.trim(), "42");
+}
+
+#[test]
+fn the_process_of_guest_code_is_shut_in_and_goes_with_the_daemon() {
+    let home = Home::new();
+    home.almoner(&["eval", "1"]).expect(0);
+    let all = vat_hosts(&home);
+    assert!(!all.is_empty());
+    let begun = Instant::now();
+    for pid in &all {
+        // One that has just been started shuts itself in before it reads anything.
+        loop {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+            if ["NoNewPrivs:\t1", "Seccomp:\t2"].iter().all(|expected| status.contains(expected)) {
+                break;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "it is not shut in:\n{status}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        assert_eq!(environment, b"", "an empty environment");
+    }
+    home.almoner(&["stop"]).expect(0);
+    let begun = Instant::now();
+    while all.iter().any(|pid| {
+        std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("vat-host"))
+    }) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it outlives the daemon");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
