@@ -57,6 +57,33 @@ fn a_run_that_asks_ends_and_its_card_is_closed() {
 }
 
 #[test]
+fn a_card_that_is_closed_keeps_its_answers_and_says_of_the_rest_that_it_was_withdrawn() {
+    let mut w = World::new();
+    let run = w.start();
+    let proposals = (0..3).map(|_| w.judgement(run, "out", "write", Decision::Ask)).collect();
+    w.advance(run, vec![Move::Propose { proposals }]);
+    let card = w.open_mail()[0];
+    w.answer_some(card, Some(vec![1]), Choice::Deny { reason: text("no") }).unwrap();
+    w.apply(cancel(run));
+    let host = w.host;
+    let letter = query::message(&mut w.store, &host, card).unwrap().unwrap();
+    let said: Vec<_> = letter
+        .mail
+        .answers
+        .iter()
+        .map(|(entry, answer)| match answer {
+            Answer::Denied { .. } => (*entry, "denied"),
+            Answer::Withdrawn { reason, .. } if reason.raw() == "the run was cancelled" => {
+                (*entry, "withdrawn")
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(said, [(0, "withdrawn"), (1, "denied"), (2, "withdrawn")]);
+    assert!(!letter.mail.needs_you);
+}
+
+#[test]
 fn an_approved_call_does_not_begin_and_its_permission_goes() {
     let mut w = World::new();
     let run = w.start();
