@@ -128,6 +128,11 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
 fn tried(workspace: &Workspace, part: &Part) -> Result<Outcomes> {
     let folder = workspace.target.join("mutants").join(part.package);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let path = folder.join("mutants.out/outcomes.json");
+    // Should it not even begin, what it wrote down the last time must not be taken for an answer.
+    if path.exists() {
+        fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+    }
     let output = folder.to_str().context("the target directory has a name that is no UTF-8")?;
     let mut command = process::cargo(&workspace.root, &part.arguments(output));
     // It builds in its copy; what it built there must not be taken for ours.
@@ -135,7 +140,6 @@ fn tried(workspace: &Workspace, part: &Part) -> Result<Outcomes> {
     println!("{}", process::shown(&command));
     // It also fails when something survives: what it wrote down says how it went.
     process::run(&mut command)?;
-    let path = folder.join("mutants.out/outcomes.json");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     outcome::read(&text, |file| fs::read_to_string(workspace.root.join(file)).ok())
 }

@@ -161,6 +161,42 @@ fn cancelling_twice_or_late_changes_nothing() {
     w.apply(cancel(run));
     assert_eq!((w.run(run), w.steps(run)), after);
     assert!(matches!(w.try_apply(cancel(RunNumber(99))), Err(Fault::NoRun(_))));
+    // One that ended by itself has ended as it did.
+    let done = w.start();
+    w.advance(done, vec![Move::Finish { outcome: RunOutcome::Done(string("kept")) }]);
+    let after = (w.run(done), w.steps(done));
+    w.apply(cancel(done));
+    assert_eq!((w.run(done), w.steps(done)), after);
+}
+
+#[test]
+fn a_run_that_waits_for_a_child_with_an_effect_goes_on_until_that_has_ended() {
+    let mut w = World::new();
+    let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a")]);
+    w.advance(each, vec![Move::Spawn { index: 0 }]);
+    let child = w.run(each).children[&0];
+    let (step, _) = w.propose(child, "out", "write", Decision::Allow);
+    let seen = w.run(each).next_step;
+    w.advance(each, vec![Move::Suspend { seen, why: "for its child".to_owned() }]);
+    assert_eq!(w.run(each).state, State::Waiting);
+    let ready = w.apply(cancel(each)).ready;
+    assert_eq!(w.run(each).state, State::Ready, "a restart takes it up");
+    // The child was at work and is not told again.
+    assert_eq!(ready, [w.mine(each)]);
+    w.advance(child, vec![Move::Complete { proposal: step, completion: done() }]);
+    assert!(is_over(&mut w, child) && is_over(&mut w, each));
+}
+
+#[test]
+fn what_somebody_else_asked_for_is_not_the_hosts_to_withdraw() {
+    let (mut w, host, fae) = with_fae();
+    let promise = w.ask(fae, request("@host", "x", None));
+    let number = w.last(host).number;
+    w.as_agent(host, cancel_name(&format!("@mail/{number}/@promise")));
+    assert_eq!(w.promise(promise), PromiseRow::Pending, "it is answered or refused");
+    assert!(!is_withdrawn(&mut w, host, number.0));
+    w.as_agent(host, crate::agents::resolve(number.0, "five"));
+    assert_eq!(w.promise(promise), PromiseRow::Fulfilled { value: string("five") });
 }
 
 #[test]
