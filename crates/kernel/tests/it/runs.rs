@@ -271,6 +271,31 @@ fn workers_called_in_one_turn_share_what_is_left() {
 }
 
 #[test]
+fn a_call_that_is_no_workers_takes_no_share() {
+    // Beside the worker's call: an effect that begins, one that is asked about, and one that was approved.
+    for (slots, asked) in [
+        (&[("reader", Decision::Allow), ("out", Decision::Allow)][..], false),
+        (&[("reader", Decision::Allow), ("out", Decision::Ask)], false),
+        (&[("reader", Decision::Ask), ("out", Decision::Ask)], true),
+    ] {
+        let mut w = World::new();
+        let run = w.start();
+        let method = |slot: &str| if slot == "reader" { "call" } else { "write" };
+        let judged = slots.iter().map(|(slot, decision)| w.judgement(run, slot, method(slot), *decision));
+        let judged = judged.collect();
+        let step = w.run(run).next_step;
+        w.advance(run, vec![Move::Propose { proposals: judged }]);
+        if asked {
+            let message = w.open_mail()[0];
+            w.answer(message, kernel::command::Choice::Approve { for_run: false });
+            w.advance(run, vec![Move::Begin { proposal: step }]);
+        }
+        let child = w.run(run).open_children().next().unwrap();
+        assert_eq!(w.run(child).limits.tokens, w.run(run).limits.tokens, "{slots:?}");
+    }
+}
+
+#[test]
 fn what_a_run_reads_taints_what_it_proposes_later() {
     let mut w = World::new();
     let run = w.start();
