@@ -188,6 +188,22 @@ fn a_run_that_waits_for_a_child_with_an_effect_goes_on_until_that_has_ended() {
 }
 
 #[test]
+fn a_name_ends_the_run_that_it_stands_for_and_no_other_of_its_number() {
+    let mut w = World::new();
+    let host = w.host;
+    let (first, second) = (w.start(), w.start());
+    let id = w.run(first).id;
+    w.give_name(host, "it", id);
+    // Damaged: the formula of the first says the number of the second.
+    let mut row = kernel::table::formula(&mut w.store, &id).unwrap().unwrap();
+    let kernel::formula::Formula::Run { run, .. } = &mut row.formula else { panic!("{row:?}") };
+    *run = second;
+    kernel::table::save(&mut w.store, Table::Formula, &kernel::txn::NOBODY, &id.number, &row, None).unwrap();
+    w.as_agent(host, cancel_name("it"));
+    assert!(!is_over(&mut w, first) && !is_over(&mut w, second));
+}
+
+#[test]
 fn what_somebody_else_asked_for_is_not_the_hosts_to_withdraw() {
     let (mut w, host, fae) = with_fae();
     let promise = w.ask(fae, request("@host", "x", None));
