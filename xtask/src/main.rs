@@ -38,7 +38,7 @@ Usage: cargo xtask COMMAND
   tidy                 the rules that the compiler does not know (also part of `cargo test -p xtask`)
   bench WHAT [N]       one table of measurements; WHAT is run, kernel, captp, or the name of a crate that has benches
   mutants [CRATE]      change the code that decides in one place at a time, and see whether a test notices: takes an
-                       hour, needs cargo-mutants
+                       hour or two, needs cargo-mutants
   deny                 licences, advisories and sources, if cargo-deny is installed
 ";
 

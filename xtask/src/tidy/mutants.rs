@@ -1,7 +1,7 @@
 //! Every change of the code that no test can see has its reason, and is of code that is there.
 //!
-//! `docs/mutants.md` holds one table, which `cargo xtask mutants` holds against what tests notice. That takes an hour; what
-//! can be seen without it is seen here: each row is whole, names a file that is tried, a function of that file, and code
+//! `docs/mutants.md` holds one table, which `cargo xtask mutants` holds against what tests notice. That takes an hour or
+//! two; what can be seen without it is seen here: each row is whole, names a file that is tried, a function of that file, and code
 //! that stands in it.
 
 use super::Problem;
