@@ -15,6 +15,7 @@ mod bench;
 mod demo;
 mod deny;
 mod fuzz;
+mod mutants;
 mod process;
 mod setup;
 mod test;
@@ -36,6 +37,8 @@ Usage: cargo xtask COMMAND
   demo [ARGS…]         build almoner for release and run `almoner demo ARGS…`
   tidy                 the rules that the compiler does not know (also part of `cargo test -p xtask`)
   bench WHAT [N]       one table of measurements; WHAT is run, kernel, captp, or the name of a crate that has benches
+  mutants [CRATE]      change the code that decides in one place at a time, and see whether a test notices: takes an
+                       hour or two, needs cargo-mutants
   deny                 licences, advisories and sources, if cargo-deny is installed
 ";
 
@@ -77,6 +80,7 @@ fn dispatch(arguments: &[String]) -> Result<End> {
         "fuzz" => fuzz::main(rest),
         "tidy" => tidy::main(rest),
         "bench" => bench::main(rest),
+        "mutants" => mutants::main(rest),
         "deny" => deny::main(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

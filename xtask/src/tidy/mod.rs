@@ -8,6 +8,7 @@ mod holes;
 mod layers;
 mod lints;
 mod manners;
+mod mutants;
 mod purity;
 mod reach;
 mod source;
@@ -88,6 +89,7 @@ const RULES: &[Rule] = &[
     ("text", words::text),
     ("claims", claims::check),
     ("holes", holes::check),
+    ("mutants", mutants::check),
     ("lints", lints::check),
 ];
 

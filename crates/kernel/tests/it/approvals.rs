@@ -74,6 +74,11 @@ fn entries_of_one_step_are_one_card_answered_singly_or_together() {
     assert_eq!(mail.len(), 1);
     let some = w.answer_some(mail[0], Some(vec![1]), YES).unwrap().reply;
     assert_eq!(some, Reply::Answered { run, entries: vec![1], needs_you: true });
+    // What was answered stays answered while the rest of the card waits, and nothing is recorded of it.
+    let before = w.store.clone();
+    let again = w.answer_some(mail[0], Some(vec![1]), Choice::Deny { reason: text("no") }).unwrap().reply;
+    assert_eq!(again, Reply::AlreadyAnswered { run });
+    assert!(w.store == before);
     let beyond = w.answer_some(mail[0], Some(vec![3]), YES);
     assert!(matches!(beyond, Err(Fault::NoEntry { entry: 3, count: 3, .. })));
     let none = w.answer_some(mail[0], Some(vec![]), YES);
@@ -114,6 +119,22 @@ fn permissions_for_a_run_end_with_it() {
     assert_eq!(w.store.count(Table::Permission), 1);
     w.advance(run, vec![Move::Finish { outcome: RunOutcome::Done(Value::null()) }]);
     assert_eq!(w.store.count(Table::Permission), 0);
+}
+
+#[test]
+fn permissions_of_another_run_stay_when_a_run_ends() {
+    let mut w = World::new();
+    let runs = [w.start(), w.start()];
+    for run in runs {
+        let (step, _) = w.propose(run, "out", "write", Decision::Ask);
+        let message = w.open_mail()[0];
+        w.answer(message, Choice::Approve { for_run: true });
+        w.advance(run, vec![Move::Begin { proposal: step }]);
+        w.advance(run, vec![Move::Complete { proposal: step, completion: done() }]);
+    }
+    w.advance(runs[0], vec![Move::Finish { outcome: RunOutcome::Done(Value::null()) }]);
+    let (_, same) = w.propose(runs[1], "out", "write", Decision::Ask);
+    assert_eq!(same.begun.len(), 1, "the yes for the other run still holds");
 }
 
 #[test]

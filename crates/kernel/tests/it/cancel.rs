@@ -57,6 +57,33 @@ fn a_run_that_asks_ends_and_its_card_is_closed() {
 }
 
 #[test]
+fn a_card_that_is_closed_keeps_its_answers_and_says_of_the_rest_that_it_was_withdrawn() {
+    let mut w = World::new();
+    let run = w.start();
+    let proposals = (0..3).map(|_| w.judgement(run, "out", "write", Decision::Ask)).collect();
+    w.advance(run, vec![Move::Propose { proposals }]);
+    let card = w.open_mail()[0];
+    w.answer_some(card, Some(vec![1]), Choice::Deny { reason: text("no") }).unwrap();
+    w.apply(cancel(run));
+    let host = w.host;
+    let letter = query::message(&mut w.store, &host, card).unwrap().unwrap();
+    let said: Vec<_> = letter
+        .mail
+        .answers
+        .iter()
+        .map(|(entry, answer)| match answer {
+            Answer::Denied { .. } => (*entry, "denied"),
+            Answer::Withdrawn { reason, .. } if reason.raw() == "the run was cancelled" => {
+                (*entry, "withdrawn")
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(said, [(0, "withdrawn"), (1, "denied"), (2, "withdrawn")]);
+    assert!(!letter.mail.needs_you);
+}
+
+#[test]
 fn an_approved_call_does_not_begin_and_its_permission_goes() {
     let mut w = World::new();
     let run = w.start();
@@ -134,6 +161,58 @@ fn cancelling_twice_or_late_changes_nothing() {
     w.apply(cancel(run));
     assert_eq!((w.run(run), w.steps(run)), after);
     assert!(matches!(w.try_apply(cancel(RunNumber(99))), Err(Fault::NoRun(_))));
+    // One that ended by itself has ended as it did.
+    let done = w.start();
+    w.advance(done, vec![Move::Finish { outcome: RunOutcome::Done(string("kept")) }]);
+    let after = (w.run(done), w.steps(done));
+    w.apply(cancel(done));
+    assert_eq!((w.run(done), w.steps(done)), after);
+}
+
+#[test]
+fn a_run_that_waits_for_a_child_with_an_effect_goes_on_until_that_has_ended() {
+    let mut w = World::new();
+    let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a")]);
+    w.advance(each, vec![Move::Spawn { index: 0 }]);
+    let child = w.run(each).children[&0];
+    let (step, _) = w.propose(child, "out", "write", Decision::Allow);
+    let seen = w.run(each).next_step;
+    w.advance(each, vec![Move::Suspend { seen, why: "for its child".to_owned() }]);
+    assert_eq!(w.run(each).state, State::Waiting);
+    let ready = w.apply(cancel(each)).ready;
+    assert_eq!(w.run(each).state, State::Ready, "a restart takes it up");
+    // The child was at work and is not told again.
+    assert_eq!(ready, [w.mine(each)]);
+    w.advance(child, vec![Move::Complete { proposal: step, completion: done() }]);
+    assert!(is_over(&mut w, child) && is_over(&mut w, each));
+}
+
+#[test]
+fn a_name_ends_the_run_that_it_stands_for_and_no_other_of_its_number() {
+    let mut w = World::new();
+    let host = w.host;
+    let (first, second) = (w.start(), w.start());
+    let id = w.run(first).id;
+    w.give_name(host, "it", id);
+    // Damaged: the formula of the first says the number of the second.
+    let mut row = kernel::table::formula(&mut w.store, &id).unwrap().unwrap();
+    let kernel::formula::Formula::Run { run, .. } = &mut row.formula else { panic!("{row:?}") };
+    *run = second;
+    kernel::table::save(&mut w.store, Table::Formula, &kernel::txn::NOBODY, &id.number, &row, None).unwrap();
+    w.as_agent(host, cancel_name("it"));
+    assert!(!is_over(&mut w, first) && !is_over(&mut w, second));
+}
+
+#[test]
+fn what_somebody_else_asked_for_is_not_the_hosts_to_withdraw() {
+    let (mut w, host, fae) = with_fae();
+    let promise = w.ask(fae, request("@host", "x", None));
+    let number = w.last(host).number;
+    w.as_agent(host, cancel_name(&format!("@mail/{number}/@promise")));
+    assert_eq!(w.promise(promise), PromiseRow::Pending, "it is answered or refused");
+    assert!(!is_withdrawn(&mut w, host, number.0));
+    w.as_agent(host, crate::agents::resolve(number.0, "five"));
+    assert_eq!(w.promise(promise), PromiseRow::Fulfilled { value: string("five") });
 }
 
 #[test]

@@ -6,7 +6,7 @@ use kernel::begun::Begun;
 use kernel::command::{Act, Cancel, Choice, Fault, Judgement, Move, Reply};
 use kernel::message::Body;
 use kernel::proposal::{Decision, Pin};
-use kernel::run::{Completion, Entry, Phase};
+use kernel::run::{CallSite, Completion, Entry, Phase};
 use kernel::txn::Table;
 use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, Value};
 
@@ -138,10 +138,20 @@ fn nothing_but_what_a_call_depends_on_can_be_stated_anew() {
     assert!(w.try_advance(run, restate(&now)).is_err(), "nobody has approved it yet");
     let message = w.open_mail()[0];
     w.answer(message, YES);
-    let mut other = now.clone();
-    other.proposal.args[1] = Value::string("other text");
-    for wrong in [judged, other] {
-        assert!(matches!(w.try_advance(run, restate(&wrong)), Err(Fault::OutOfOrder { .. })));
+    let another = |change: fn(&mut Judgement)| {
+        let mut other = now.clone();
+        change(&mut other);
+        other
+    };
+    let others: [fn(&mut Judgement); 5] = [
+        |j| j.site = CallSite::Write { index: 1 },
+        |j| j.proposal.grant.number[0] ^= 1,
+        |j| j.proposal.slot = "in".to_owned(),
+        |j| j.proposal.method = "read".to_owned(),
+        |j| j.proposal.args[1] = Value::string("other text"),
+    ];
+    for wrong in others.map(another).into_iter().chain([judged]) {
+        assert!(matches!(w.try_advance(run, restate(&wrong)), Err(Fault::OutOfOrder { .. })), "{wrong:?}");
     }
     w.advance(run, restate(&now));
 }

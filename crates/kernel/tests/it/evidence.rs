@@ -5,7 +5,7 @@ use kernel::proposal::{Caller, Decision};
 use kernel::run::{Entry, Phase};
 use kernel::table::{self, PermissionRow, Task};
 use kernel::txn::{Table, Txn as _};
-use kernel::{RunNumber, StepRef, Value};
+use kernel::{MessageNumber, RunNumber, StepRef, Value};
 
 use crate::world::World;
 
@@ -165,8 +165,153 @@ fn an_effect_in_doubt_is_taken_up_again_only_on_a_persons_word() {
         let of = |entry: &Entry| matches!(entry, Entry::Answered { proposal, .. } if *proposal == at.step);
         let again = journal.iter().rev().find(|step| of(&step.entry)).unwrap().number;
         let owner = w.host.number;
+        let before = w.store.clone();
         w.store.delete(Table::Journal, &owner, &table::step_key(at.run, again)).unwrap();
         refused(&mut w, at, "nobody has permitted this effect");
+        // Nor does the step that began it before.
+        w.store = before;
+        let of = |entry: &Entry| matches!(entry, Entry::Begun { proposal, .. } if *proposal == at.step);
+        let began = journal.iter().rev().find(|step| of(&step.entry)).unwrap().number;
+        w.store.delete(Table::Journal, &owner, &table::step_key(at.run, began)).unwrap();
+        refused(&mut w, at, "this effect was never begun");
+    }
+}
+
+/// What the journal has of another call of the same run is no evidence for this one, nor against it.
+#[test]
+fn a_call_stands_on_its_own_evidence() {
+    use Decision::{Allow, Ask, Deny};
+    // What becomes of a second call, proposed after the first had begun.
+    type Then = fn(&mut World, StepRef, MessageNumber);
+    let nothing: Then = |_, _, _| ();
+    let no: Then = |w, _, card| drop(w.answer(card, Choice::Deny { reason: crate::world::text("no") }));
+    let begins: Then = |w, at, card| {
+        w.answer(card, Choice::Approve { for_run: false });
+        w.advance(at.run, vec![Move::Begin { proposal: at.step }]);
+    };
+    let doubted: Then = |w, at, _| drop(w.advance(at.run, vec![Move::Doubt { proposal: at.step }]));
+    let other = |w: &mut World, run: RunNumber, decision: Decision, then: Then| {
+        let mut judgement = w.judgement(run, "out", "write", decision);
+        judgement.proposal.args[0] = Value::string("b.md");
+        let step = w.run(run).next_step;
+        w.advance(run, vec![Move::Propose { proposals: vec![judgement] }]);
+        let card = w.open_mail().last().copied().unwrap_or(MessageNumber(0));
+        then(w, StepRef { run, step }, card);
+    };
+    for (way, decision, then, without_its, says) in [
+        // Nothing against it.
+        (Way::Allowed, Ask, nothing, None, None),
+        (Way::Allowed, Deny, nothing, None, None),
+        (Way::Approved, Ask, no, None, None),
+        (Way::Allowed, Allow, doubted, None, None),
+        // Nothing for it.
+        (Way::Allowed, Allow, nothing, Some("judged"), Some("this proposal was not judged")),
+        (Way::Approved, Ask, begins, Some("answered"), Some("nobody has permitted this effect")),
+        (Way::Approved, Ask, begins, Some("begun"), Some("this effect was never begun")),
+    ] {
+        let (mut w, at) = begun(way);
+        other(&mut w, at.run, decision, then);
+        if let Some(name) = without_its {
+            rewrite(&mut w, at, without(at, name));
+        }
+        match says {
+            Some(says) => refused(&mut w, at, says),
+            None => {
+                let host = w.host;
+                let again = kernel::reopen(&mut w.store, &host, at).unwrap();
+                assert!(again.is_some_and(|begun| begun.step() == at), "{way:?}, then {decision:?}");
+            }
+        }
+    }
+}
+
+/// A person's answer to something that does not wait for one changes nothing, whatever the card says.
+#[test]
+fn an_answer_to_what_does_not_wait_is_refused() {
+    for phase in [None, Some(Phase::Approved), Some(Phase::Begun { outbox: 1 })] {
+        for choice in [Choice::Approve { for_run: false }, Choice::Deny { reason: crate::world::text("no") }]
+        {
+            let mut w = World::new();
+            let run = w.start();
+            let (step, _) = w.propose(run, "out", "write", Decision::Ask);
+            let card = w.open_mail()[0];
+            let mut row = w.run(run);
+            match phase {
+                Some(phase) => drop(row.open.insert(step, phase)),
+                None => drop(row.open.remove(&step)),
+            }
+            put_run(&mut w, &row);
+            let before = w.store.clone();
+            let answered = w.answer_some(card, None, choice);
+            let what = "this proposal does not wait for an answer";
+            assert!(
+                matches!(answered, Err(Fault::OutOfOrder { what: told, .. }) if told == what),
+                "{answered:?}"
+            );
+            assert!(w.store == before, "{phase:?}");
+        }
+    }
+    // The same of the question whether something happened.
+    for choice in [Choice::Happened, Choice::Repeat] {
+        let (mut w, at) = begun(Way::Allowed);
+        w.advance(at.run, vec![Move::Doubt { proposal: at.step }]);
+        let card = w.open_mail()[0];
+        let mut row = w.run(at.run);
+        row.open.remove(&at.step);
+        put_run(&mut w, &row);
+        assert!(matches!(w.answer_some(card, None, choice), Err(Fault::OutOfOrder { .. })));
+    }
+}
+
+fn put_run(w: &mut World, row: &kernel::run::Run) {
+    let (owner, key) = (w.host.number, table::number_key(row.number.0));
+    table::save(&mut w.store, Table::Run, &owner, &key, row, None).unwrap();
+}
+
+/// A run holds a grant when its worker does and the run says so: either alone is not enough.
+#[test]
+fn a_grant_is_held_by_the_worker_and_listed_in_the_run() {
+    type Forge = fn(&mut World, &mut kernel::run::Run);
+    let held: Forge = |_, _| ();
+    let unlisted: Forge = |_, run| run.grants.retain(|slot, _| slot != "out");
+    let listed_elsewhere: Forge = |_, run| {
+        let grant = run.grants.remove("out").unwrap();
+        run.grants.insert("in".to_owned(), grant);
+    };
+    let held_by_another: Forge = |w, run| {
+        let other = w.start();
+        run.worker = w.run(other).worker;
+    };
+    for (forge, begins) in [(held, 1), (unlisted, 0), (listed_elsewhere, 0), (held_by_another, 0)] {
+        for decision in [Decision::Allow, Decision::Ask] {
+            let mut w = World::new();
+            let run = w.start();
+            let judgement = w.judgement(run, "out", "write", decision);
+            let at = StepRef { run, step: w.run(run).next_step };
+            // Before it is proposed, or between the yes and the effect.
+            let propose = vec![Move::Propose { proposals: vec![judgement] }];
+            let mut begun = Vec::new();
+            if decision == Decision::Ask {
+                w.advance(run, propose.clone());
+                let card = w.open_mail()[0];
+                w.answer(card, Choice::Approve { for_run: false });
+            }
+            let mut row = w.run(run);
+            forge(&mut w, &mut row);
+            put_run(&mut w, &row);
+            let moves = match decision {
+                Decision::Ask => vec![Move::Begin { proposal: at.step }],
+                _ => propose,
+            };
+            begun.extend(w.advance(run, moves).begun);
+            assert_eq!(begun.len(), begins, "{decision:?}");
+            if begins == 0 {
+                let refused = crate::world::completion(&w.journal(run), at.step);
+                let Some(kernel::run::Completion::Refused(findings)) = refused else { panic!("{refused:?}") };
+                assert_eq!(findings[0].rule, "grant/held");
+            }
+            assert_eq!(w.store.count(Table::Permission), 0, "the yes is spent");
+        }
     }
 }
 

@@ -267,3 +267,26 @@ fn all_grants_are_listed_whatever_their_identifiers_begin_with() {
     assert_eq!(all.len(), before + 3);
     assert_eq!(all.iter().filter(|grant| grant.id.number[0] == b'n').count(), 3);
 }
+
+#[test]
+fn a_grant_that_was_revoked_since_stands_in_the_log_as_it_was_given() {
+    use kernel::audit::{Kept, kept};
+    use kernel::event::Change;
+    let mut w = World::new();
+    let host = w.host;
+    w.mount("cap");
+    w.guest("fae");
+    w.as_agent(host, send("fae", &[("cap", "cap")]));
+    let grant = w.last_grant(host);
+    w.revoke(grant.number.0);
+    let mut told = Vec::new();
+    for event in w.events() {
+        let what = match &event.change {
+            Change::Granted { grant: id, .. } if *id == grant.id => "granted",
+            Change::Revoked { number } if *number == grant.number => "revoked",
+            _ => continue,
+        };
+        told.push((what, kept(&mut w.store, &host, &event).unwrap()));
+    }
+    assert_eq!(told, [("granted", Kept::Whole), ("revoked", Kept::Whole)]);
+}

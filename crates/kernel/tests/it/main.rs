@@ -27,5 +27,6 @@ mod names;
 mod retention;
 mod runs;
 mod timers;
+mod vats;
 mod who_may;
 mod world;

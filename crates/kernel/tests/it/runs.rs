@@ -84,6 +84,46 @@ fn calling_a_worker_is_a_child_run_with_nothing_inherited() {
 }
 
 #[test]
+fn a_call_hands_on_documents_of_its_own_run_by_name_and_no_others() {
+    let list = |names: &[&str]| Value::array(names.iter().map(|name| Value::string(*name)));
+    let none: [&str; 0] = [];
+    for (handed, expected) in [
+        (None, Ok(none.to_vec())),
+        (Some(list(&[])), Ok(none.to_vec())),
+        (Some(list(&["b"])), Ok(vec!["b"])),
+        (Some(list(&["b", "a"])), Ok(vec!["b", "a"])),
+        (Some(list(&["c"])), Err("a, b")),
+        (Some(list(&["a", "c"])), Err("a, b")),
+        (Some(Value::array([Value::number(1.0)])), Err("a, b")),
+    ] {
+        let mut w = World::new();
+        let run = w.start();
+        let mut row = w.run(run);
+        row.input.attachments = vec![document("a"), document("b")];
+        let (owner, key) = (w.host.number, kernel::table::number_key(run.0));
+        kernel::table::save(&mut w.store, kernel::txn::Table::Run, &owner, &key, &row, None).unwrap();
+        let mut judgement = w.judgement(run, "reader", "call", Decision::Allow);
+        judgement.proposal.args.extend(handed.clone());
+        let step = row.next_step;
+        w.advance(run, vec![Move::Propose { proposals: vec![judgement] }]);
+        match (w.run(run).open.get(&step).copied(), expected) {
+            (Some(Phase::Called { child }), Ok(names)) => {
+                let documents: Vec<Attachment> = names.into_iter().map(document).collect();
+                assert_eq!(w.run(child).input.attachments, documents);
+            }
+            (None, Err(allowed)) => {
+                let refused = completion(&w.journal(run), step);
+                let Some(Completion::Refused(findings)) = refused else { panic!("{refused:?}") };
+                assert_eq!(findings[0].rule, "call/attachment");
+                assert_eq!(findings[0].allowed.as_deref(), Some(allowed));
+                assert_eq!(w.run(run).open_children().count(), 0);
+            }
+            (phase, expected) => panic!("{handed:?}: {phase:?}, not {expected:?}"),
+        }
+    }
+}
+
+#[test]
 fn a_failed_child_is_a_failed_call() {
     let mut w = World::new();
     let run = w.start();
@@ -228,6 +268,31 @@ fn workers_called_in_one_turn_share_what_is_left() {
     // A child that lends on does so out of its own.
     spend(&mut w, children[0], 5_000);
     assert_eq!(within_limit(&mut w, run), limit);
+}
+
+#[test]
+fn a_call_that_is_no_workers_takes_no_share() {
+    // Beside the worker's call: an effect that begins, one that is asked about, and one that was approved.
+    for (slots, asked) in [
+        (&[("reader", Decision::Allow), ("out", Decision::Allow)][..], false),
+        (&[("reader", Decision::Allow), ("out", Decision::Ask)], false),
+        (&[("reader", Decision::Ask), ("out", Decision::Ask)], true),
+    ] {
+        let mut w = World::new();
+        let run = w.start();
+        let method = |slot: &str| if slot == "reader" { "call" } else { "write" };
+        let judged = slots.iter().map(|(slot, decision)| w.judgement(run, slot, method(slot), *decision));
+        let judged = judged.collect();
+        let step = w.run(run).next_step;
+        w.advance(run, vec![Move::Propose { proposals: judged }]);
+        if asked {
+            let message = w.open_mail()[0];
+            w.answer(message, kernel::command::Choice::Approve { for_run: false });
+            w.advance(run, vec![Move::Begin { proposal: step }]);
+        }
+        let child = w.run(run).open_children().next().unwrap();
+        assert_eq!(w.run(child).limits.tokens, w.run(run).limits.tokens, "{slots:?}");
+    }
 }
 
 #[test]

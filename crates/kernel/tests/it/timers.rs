@@ -1,6 +1,6 @@
 //! Timers: ticks that follow from the clock, and who is told of them.
 
-use kernel::command::{Act, Cancel, GrantAct, Reply, TimerAct};
+use kernel::command::{Act, AgentKind, Cancel, GrantAct, Reply, TimerAct};
 use kernel::message::Body;
 use kernel::timer::{self, LONGEST_LABEL, LONGEST_MS, MOST};
 use kernel::txn::{NOBODY, ReadTxn as _, Table};
@@ -129,6 +129,33 @@ fn it_ends_when_the_grant_is_revoked_or_the_timer_cancelled_and_says_so_once() {
     };
     check(&revoke, "revoked");
     check(&cancel, "cancelled");
+}
+
+#[test]
+fn a_timer_is_its_makers_to_end_and_the_stores_own_hosts() {
+    // Who made it, and who ends it by a name that leads to the timer itself.
+    for (maker, actor, ended) in
+        [("root", "root", true), ("bob", "bob", true), ("bob", "root", true), ("root", "bob", false)]
+    {
+        let mut w = World::new();
+        let (root, bob) = (w.host, w.agent(AgentKind::Host, "bob"));
+        let agent = |name: &str| if name == "root" { root } else { bob };
+        w.as_agent(agent(maker), make("clock", 1_000));
+        let clock = w.id(agent(maker), "clock");
+        if maker != actor {
+            w.give_name(agent(actor), "theirs", clock);
+        }
+        let what = Cancel::Name { path: path(if maker == actor { "clock" } else { "theirs" }) };
+        w.as_agent(agent(actor), Act::Cancel { what, reason: text("") });
+        let tried = w.try_as(agent(maker), subscribe(clock)).map(|outcome| outcome.reply);
+        let said = tried.as_ref().err().map(ToString::to_string);
+        assert_eq!(
+            said.is_some_and(|said| said.contains("was cancelled")),
+            ended,
+            "{maker} {actor}: {tried:?}"
+        );
+        assert_eq!(tried.is_ok(), !ended);
+    }
 }
 
 #[test]

@@ -85,14 +85,14 @@ fn describe(source: &Source) -> String {
     }
 }
 
+/// The first few by name, and how many more there are.
 fn enumerate(items: &[String]) -> String {
-    match items {
-        [] => "nowhere".to_owned(),
-        [all @ .., last] if items.len() <= NAMED => match all {
-            [] => last.clone(),
-            _ => format!("{} and {last}", all.join(", ")),
-        },
-        _ => format!("{} and {} more", items[..NAMED].join(", "), items.len() - NAMED),
+    let named = &items[..items.len().min(NAMED)];
+    let more = items.len() - named.len();
+    match named {
+        _ if more > 0 => format!("{} and {more} more", named.join(", ")),
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        _ => named.concat(),
     }
 }
 
@@ -144,5 +144,37 @@ mod tests {
                 "`x@y.example` in `to` stands in mail/5.eml (base64) and mail/2.txt (as written)",
             ]
         );
+    }
+
+    #[test]
+    fn whoever_may_have_had_a_say_is_named_and_of_many_only_the_first() {
+        let document = |name: &str| Source::Document { name: name.into(), hash: kernel::BlobHash([7; 32]) };
+        let model = || Source::Model("m\u{1b}[2K".into());
+        let (run, agent) = (|| Source::Run(kernel::RunNumber(9)), || Source::Agent(kernel::Number([1; 32])));
+        for (sources, said, all) in [
+            (vec![run()], "run r9", "run r9"),
+            (vec![agent(), Source::Host], "another agent", "another agent"),
+            (
+                vec![model(), document("a"), run()],
+                "the model m\\u{1B}[2K, a and run r9",
+                "the model m\\u{1B}[2K, a, run r9",
+            ),
+            (
+                vec![document("a"), document("b"), document("c"), document("d")],
+                "a, b, c and 1 more",
+                "a, b, c, d",
+            ),
+            (
+                vec![document("a"), document("b"), document("c"), run(), agent()],
+                "a, b, c and 2 more",
+                "a, b, c, run r9, another agent",
+            ),
+        ] {
+            let call = Call::new("send").but(|c| c.proposal.provenance.sources.extend(sources));
+            let ruling = call.ruling(&GATE);
+            let [finding] = ruling.findings() else { panic!("{ruling:?}") };
+            assert!(finding.message.ends_with(&format!("may come from {said}")), "{}", finding.message);
+            assert_eq!(finding.counter_example.as_deref(), Some(all));
+        }
     }
 }
