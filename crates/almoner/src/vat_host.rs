@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::Instant;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use sandbox::{Confinement, Limits, SandboxError, UNLIMITED};
 
 use crate::exit::{Ended, Exit, Failure};
@@ -26,12 +27,32 @@ pub fn command(program: &Path) -> Command {
 /// When it cannot be confined, or its streams break.
 pub fn live() -> Ended {
     confine()?;
+    std::thread::Builder::new()
+        .name("end".to_owned())
+        .stack_size(64 << 10)
+        .spawn(go_with_the_daemon)
+        .map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
     let begun = Instant::now();
     // Only how long something takes is asked of it, and guest code cannot ask.
     let clock: vat::Clock = Rc::new(move || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
     vat::serve(&mut std::io::stdin().lock(), &mut std::io::stdout().lock(), &clock)
         .map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
     Ok(Exit::Ok)
+}
+
+/// Ends this process when nobody gives orders any more, whatever it is at: code that is stuck in the engine reads none.
+fn go_with_the_daemon() {
+    let orders = std::io::stdin();
+    loop {
+        let mut ends = [PollFd::new(&orders, PollFlags::empty())];
+        match poll(&mut ends, None) {
+            Ok(_) if ends.iter().any(|end| end.revents().intersects(PollFlags::HUP | PollFlags::ERR)) => {
+                std::process::exit(Exit::Ok as i32);
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => std::process::exit(Exit::Failure as i32),
+        }
+    }
 }
 
 /// Shuts this process in for good: no file, no network, no other process, no program, no core dump.

@@ -336,6 +336,16 @@ pub fn mail_number(
     load(txn, Table::Mailbox, owner, &inner_key(mailbox, &message.0))
 }
 
+/// Under which the row of endowed code lies until it has an outcome.
+pub(crate) fn eval_key(eval: &FormulaId) -> Vec<u8> {
+    [b"eval ", &eval.number[..]].concat()
+}
+
+/// The row of endowed code that has no outcome yet.
+pub fn eval(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<EvalRow>, StoreFault> {
+    load(txn, Table::Meta, &NOBODY, &eval_key(eval))
+}
+
 /// What is known of a blob.
 pub fn blob(txn: &mut dyn ReadTxn, hash: BlobHash) -> Result<Option<BlobRow>, StoreFault> {
     load(txn, Table::Blob, &NOBODY, &hash.0)

@@ -4,7 +4,7 @@
 //! `.env`, `--file=.env`, `@.env`, `-f.env`, `if=.env` and `.env:/there`. It decides who is asked; what can be reached
 //! is the sandbox's business. A program that looks through a whole directory names none of the files in it.
 
-use crate::protected::{Why, protected};
+use crate::protected::{Why, may_hold, protected};
 
 /// The most parts of words that are looked at. Whoever writes more than these has them all seen.
 const MOST_PARTS: usize = 2048;
@@ -13,7 +13,11 @@ const MOST_PARTS: usize = 2048;
 const LONGEST_PATH: usize = 4096;
 
 /// What stands between the parts of a word.
-const BETWEEN: &[char] = &['=', ':', ',', '@', ';', '|', '&', '<', '>', '(', ')', '"', '\'', '`'];
+const BETWEEN: &[char] =
+    &['=', ':', ',', '@', ';', '|', '&', '<', '>', '(', ')', '"', '\'', '`', '?', '#', '{', '}', '[', ']'];
+
+/// Places that are another one for each process that looks.
+const HIDDEN: [&str; 2] = ["/proc", "/dev/fd"];
 
 /// A protected file that a call names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,11 +93,17 @@ fn about(
     look: &dyn Fn(&str) -> Option<String>,
 ) -> Option<(String, Why)> {
     let counts = |path: &str| protected(path).filter(|why| writes || *why == Why::Keys);
+    // A directory can be filled elsewhere and put in its place as a whole.
+    let holds = |path: &str| may_hold(path).filter(|_| writes);
     let written = plain(part);
+    if HIDDEN.iter().any(|place| lies_in(&written, &[(*place).to_owned()])) {
+        return Some((written, Why::Hidden));
+    }
     let own = counts(&written);
     // A word without dot and slash may just be a word: `grep secrets`. It counts if there is such a file.
     let is_word = !part.contains(['/', '.']);
-    if let Some(why) = own.filter(|why| !is_word || *why == Why::Obeyed) {
+    let own = own.filter(|why| !is_word || *why == Why::Obeyed);
+    if let Some(why) = own.or_else(|| holds(&written).filter(|_| !is_word)) {
         return Some((written, why));
     }
     for directory in directories {
@@ -102,11 +112,31 @@ fn about(
         if !lies_in(&plainly, directories) {
             continue;
         }
-        let Some(real) = look(&full) else { continue };
-        if let Some(found) = [plainly, real].into_iter().find_map(|path| counts(&path).map(|why| (path, why)))
+        let Some((real, is_there)) = leads(&full, look) else { continue };
+        // What is not there yet is only a word, but for the link on the way to it.
+        let paths = if is_there { vec![plainly, real] } else { vec![real] };
+        let found = |path: String| counts(&path).or_else(|| holds(&path)).map(|why| (path, why));
+        if let Some(found) =
+            paths.into_iter().filter(|path| is_there || *path != plain(&full)).find_map(found)
         {
             return Some(found);
         }
+    }
+    None
+}
+
+/// Where a path leads, and whether something is there. Of what is not there, where its directories lead.
+fn leads(path: &str, look: &dyn Fn(&str) -> Option<String>) -> Option<(String, bool)> {
+    if let Some(real) = look(path) {
+        return Some((real, true));
+    }
+    let mut rest = path.trim_end_matches('/');
+    while let Some((above, _)) = rest.rsplit_once('/').filter(|(above, _)| !above.is_empty()) {
+        if let Some(real) = look(above) {
+            let missing = path.get(above.len()..).unwrap_or_default();
+            return Some((plain(&format!("{real}{missing}")), false));
+        }
+        rest = above;
     }
     None
 }
@@ -143,7 +173,7 @@ mod tests {
         let path = plain(path);
         let there =
             ["/w", "/w/notes.md", "/w/secrets", "/w/src", "/g/.git", "/g/.git/config", "/g/.git/index"];
-        let links = [("/w/harmless", "/w/src/.env"), ("/w/out", "/home/me/.ssh/id_rsa")];
+        let links = [("/w/harmless", "/w/src/.env"), ("/w/out", "/home/me/.ssh/id_rsa"), ("/w/h", "/g/.git")];
         let link = links.iter().find(|(from, _)| *from == path).map(|(_, to)| (*to).to_owned());
         link.or_else(|| there.contains(&path.as_str()).then_some(path))
     }
@@ -181,6 +211,15 @@ mod tests {
             ("curl file:///home/me/.netrc", &[(1, "/home/me/.netrc")]),
             ("scp me@host:.ssh/config x", &[(1, ".ssh/config")]),
             ("tool a.md .env .npmrc", &[(2, ".env"), (3, ".npmrc")]),
+            ("cat .env?mode=ro", &[(1, ".env")]),
+            ("cat {.env,x}", &[(1, ".env")]),
+            // What each process sees for itself.
+            ("cat /proc/self/cwd/harmless", &[(1, "/proc/self/cwd/harmless")]),
+            ("cat /dev/fd/3", &[(1, "/dev/fd/3")]),
+            // What is not there yet, behind a link; and what is put in its place as a whole.
+            ("cp a.txt h/hooks/pre-commit", &[(2, "/g/.git/hooks/pre-commit")]),
+            ("cp -r x .git", &[(3, ".git")]),
+            ("mv x sub/.config", &[(2, "sub/.config")]),
             // Behind a link, and where a directory lies.
             ("cat harmless", &[(1, "/w/src/.env")]),
             ("cat ./out", &[(1, "/home/me/.ssh/id_rsa")]),

@@ -10,6 +10,8 @@ pub enum Why {
     Keys,
     /// A program does what it says, now or when somebody logs in: writing it asks.
     Obeyed,
+    /// Where it leads is known only to the program that goes there.
+    Hidden,
 }
 
 impl Why {
@@ -18,6 +20,7 @@ impl Why {
         match self {
             Why::Keys => "a file of this name holds keys or passwords",
             Why::Obeyed => "a program does what a file of this name says",
+            Why::Hidden => "where that leads cannot be told beforehand",
         }
     }
 }
@@ -149,11 +152,24 @@ pub fn protected(path: &str) -> Option<Why> {
         if matches && (*below || !is_sample) {
             match why {
                 Keys => return Some(Keys),
-                Obeyed => found = Some(Obeyed),
+                Obeyed | Why::Hidden => found = Some(*why),
             }
         }
     }
     found
+}
+
+/// Why what lies in a directory of this path may be protected, if it may: `.git` may hold `.git/hooks`. Whoever moves or
+/// copies such a directory as a whole names none of the files in it.
+pub fn may_hold(path: &str) -> Option<Why> {
+    let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(plain).collect();
+    PROTECTED.iter().find_map(|(row, _, why)| {
+        let begins = (1..row.len()).any(|length| {
+            let start = parts.len().checked_sub(length);
+            start.is_some_and(|start| parts[start..].iter().zip(*row).all(|(part, row)| row.fits(part)))
+        });
+        begins.then_some(*why)
+    })
 }
 
 impl Part {

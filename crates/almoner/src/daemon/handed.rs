@@ -71,7 +71,7 @@ impl Gates {
     }
 
     /// Judges a call that is made at `place`, with the bytes that it brings. `leads` says where names lead, links
-    /// followed.
+    /// followed, and `is_directory` what is there.
     ///
     /// # Errors
     /// When a gate refuses, or would ask.
@@ -81,13 +81,20 @@ impl Gates {
         op: &FileOp,
         bytes: Option<&[u8]>,
         leads: &dyn Fn(&[String]) -> Option<Vec<String>>,
+        is_directory: &dyn Fn(&[String]) -> bool,
     ) -> Result<(), Failure> {
         let at = |way: &[String]| -> String {
             let all: Vec<&str> = place.iter().chain(way).map(String::as_str).collect();
             all.join("/")
         };
         match op {
-            FileOp::Has(way) | FileOp::List(way) | FileOp::Lookup(way) => self.judge("list", at(way), None),
+            FileOp::Has(way) | FileOp::List(way) | FileOp::Lookup(way) => {
+                self.judge("list", at(way), None)?;
+                match leads(way).filter(|real| real != way) {
+                    Some(real) => self.judge("list", at(&real), None),
+                    None => Ok(()),
+                }
+            }
             FileOp::Read { way, .. } | FileOp::ReadJson(way) | FileOp::Stream(way) | FileOp::Digest(way) => {
                 self.judge("read", at(way), None)?;
                 // A harmless name may be a link to something else.
@@ -101,6 +108,12 @@ impl Gates {
                 self.judge("write", at(way), Some(&String::from_utf8_lossy(bytes.unwrap_or_default())))
             }
             FileOp::Remove(way) | FileOp::MakeDirectory(way) => self.judge("write", at(way), Some("")),
+            // Whatever lies in it would have another name there, and be judged by that.
+            FileOp::Move { from, .. } if is_directory(from) => Err(Failure::new(
+                Exit::Denied,
+                "a directory that was handed over is moved by its owner alone",
+            )
+            .help("move the files in it one by one")),
             FileOp::Move { from, to } => {
                 self.judge("read", at(from), None)?;
                 self.judge("write", at(from), Some(""))?;

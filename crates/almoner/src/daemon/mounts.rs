@@ -115,7 +115,11 @@ pub fn carry_out(
             // What leads out of the place was refused when the place was entered.
             Some(real.strip_prefix(&spot.place[..]).map_or(real.clone(), <[String]>::to_vec))
         };
-        gates.pass(&spot.place, &op, bytes, &leads)?;
+        let is_directory = |way: &[String]| {
+            let all: Vec<String> = spot.place.iter().chain(way).cloned().collect();
+            mount.look_up(&all).is_ok_and(|looked| looked.is_directory)
+        };
+        gates.pass(&spot.place, &op, bytes, &leads, &is_directory)?;
     }
     let mount = if spot.read_only { mount.read_only() } else { mount };
     // A file is reached from the directory that it lies in.
@@ -230,7 +234,17 @@ fn snapshot(
 ///
 /// # Errors
 /// When it cannot be done.
-pub fn in_tree(blobs: &Blobs, tree: &Tree, spot: &Spot, op: FileOp) -> Result<Came, Failure> {
+pub fn in_tree(
+    blobs: &Blobs,
+    tree: &Tree,
+    spot: &Spot,
+    op: FileOp,
+    gates: Option<&Gates>,
+) -> Result<Came, Failure> {
+    if let Some(gates) = gates {
+        // There are no links in a tree, and nothing in it is moved.
+        gates.pass(&spot.place, &op, None, &|_| None, &|_| false)?;
+    }
     let value = |value| Ok(Came::Value(value));
     let at = |way: &[String]| -> Vec<String> { spot.place.iter().chain(way).cloned().collect() };
     let bytes = |way: &[String]| {

@@ -133,7 +133,7 @@ fn naming(
                 let letter = query::message(txn, host, number)?;
                 // Another transaction may have the same time: what the command says must be about the name.
                 let is_it = letter.is_some_and(|letter| {
-                    matches!(letter.body(), Some(Body::Command { text, .. }) if text.raw().contains(name.as_str()))
+                    matches!(letter.body(), Some(Body::Command { text, .. }) if says(text.raw(), name))
                 });
                 by = is_it.then_some(number);
                 break;
@@ -159,6 +159,11 @@ fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, formula: &Formula) ->
         format!("grant {}", grant.number),
         format!("{by} to {}: {}{may}{ended}", visible_line(&to), visible_line(&what)),
     ))
+}
+
+/// Whether a command speaks of a name.
+fn says(command: &str, name: &str) -> bool {
+    command.split(|c: char| c.is_whitespace() || matches!(c, '=' | '/' | ':')).any(|word| word == name)
 }
 
 type Brought = Option<(MessageNumber, String)>;

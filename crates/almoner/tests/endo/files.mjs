@@ -231,12 +231,17 @@ test('mounts: what was handed to a guest is used under the gates', async client 
   fs.writeFileSync(path.join(root, '.env'), 'KEY=words\n');
   fs.mkdirSync(path.join(root, '.git'));
   fs.symlinkSync('.env', path.join(root, 'harmless.txt'));
+  fs.mkdirSync(path.join(root, '.ssh'));
+  fs.symlinkSync('.ssh', path.join(root, 'keys'));
   const own = await E(host).provideMount(root, 'gated');
   const { name, guest } = await newGuest(E, host);
-  await E(host).send(name, ['', ''], ['files'], ['gated']);
+  await E(host).storeTree(own, 'gated-tree');
+  await E(host).send(name, ['', '', ''], ['files', 'tree'], ['gated', 'gated-tree']);
   const { number } = await lastMessage(E, guest);
   await E(guest).adopt(number, 'files', 'files');
+  await E(guest).adopt(number, 'tree', 'tree');
   const files = await E(guest).lookup('files');
+  const tree = await E(guest).lookup('tree');
   const sub = await E(files).lookup('sub');
   const key = ['AKIA', 'Z7QXW3TN', '5VJR2KLM'].join('');
   const refused = [
@@ -250,6 +255,9 @@ test('mounts: what was handed to a guest is used under the gates', async client 
     [() => E(files).move('.env', 'b.txt'), 'holds keys'],
     [() => E(files).makeDirectory(['.git', 'hooks', 'pre-commit']), 'a program does what'],
     [() => E(files).snapshot(), 'holds keys'],
+    [() => E(files).list('keys'), 'holds keys'],
+    [() => E(files).move('.git', 'g'), 'moved by its owner'],
+    [() => E(files).move('sub', '.git'), 'moved by its owner'],
     [() => E(sub).writeText('note.md', `the key is ${key}`), 'key'],
   ];
   for (const [call, says] of refused) {
@@ -262,6 +270,9 @@ test('mounts: what was handed to a guest is used under the gates', async client 
   // What no gate has anything against is done, names are shown, and the host's own hand is free.
   await E(files).writeText('note.md', 'fine');
   equal(await E(files).readText('note.md'), 'fine');
+  await E(files).move('note.md', ['sub', 'moved.md']);
+  // A tree is data: whoever was given it has what is in it.
+  equal(await E(await E(tree).lookup('.env')).text(), 'KEY=words\n');
   ok((await E(files).list()).includes('.env'), 'a name is no key');
   equal(await E(await E(sub).snapshot()).has('b.md'), true);
   equal(await E(own).readText('.env'), 'KEY=words\n');

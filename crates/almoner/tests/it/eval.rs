@@ -143,3 +143,41 @@ fn the_process_of_guest_code_is_shut_in_and_goes_with_the_daemon() {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+#[test]
+fn code_that_is_stuck_goes_with_a_daemon_that_is_killed() {
+    let home = Home::new();
+    let stuck = "Array.prototype.reverse.call({ length: 2 ** 53 - 1 })";
+    home.almoner(&["eval", stuck, "--detach"]).expect(0);
+    let begun = Instant::now();
+    let is_busy = |pid: &i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
+    };
+    while !vat_hosts(&home).iter().any(is_busy) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it is not at work");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let all = vat_hosts(&home);
+    let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
+    kill(daemon.try_into().unwrap());
+    let begun = Instant::now();
+    while all.iter().any(|pid| {
+        std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("vat-host"))
+    }) {
+        assert!(begun.elapsed() < Duration::from_secs(4), "it goes on without its daemon");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn the_daemon_ends_at_once_however_much_code_waits() {
+    let home = Home::new();
+    let long = "let n = 0; for (let i = 0; i < 1e7; i += 1) n += i % 7; n";
+    for at in 0..30 {
+        home.almoner(&["eval", long, "--name", &format!("n{at}"), "--detach"]).expect(0);
+    }
+    home.almoner(&["stop"]).expect(0);
+    // What was not done is done when the daemon is there again.
+    assert_eq!(home.almoner(&["show", "n29", "--wait"]).expect(0).out.trim(), "29999994");
+}

@@ -29,7 +29,7 @@ fn a_name_goes_back_to_the_command_that_gave_it_and_the_hands_it_came_through() 
     let check = |args: &[&str], expected: &[&str]| {
         let said = host(&[&["why"], args].concat());
         let lines: Vec<&str> = said.lines().collect();
-        assert!(lines.len() <= 10, "{said}");
+        assert!(lines.len() <= 10 || args.contains(&"--kept"), "{said}");
         let mut rest = lines.iter();
         for wanted in expected {
             assert!(
@@ -40,10 +40,7 @@ fn a_name_goes_back_to_the_command_that_gave_it_and_the_hands_it_came_through() 
     };
     check(&["answer"], &["is a value (string)", "gave it the name", "you said: almoner store answer=42"]);
     check(&["fae"], &["is a mail address", "you said: almoner mkguest fae agent-fae"]);
-    check(
-        &["mine"],
-        &["is a value", "fae sent it in a package", "fae", "you said: almoner adopt 4 note mine"],
-    );
+    check(&["mine"], &["is a value", "fae sent it in a package", "you said: almoner adopt 4 note mine"]);
     check(&["stuff/a"], &["is a value", "you said: almoner copy answer stuff/a"]);
     check(&["answer", "--kept"], &["the root of this store", "name answer"]);
     let id = home.almoner(&["list", "-l", "--json"]).expect(0).json();

@@ -39,12 +39,14 @@ fn carry_out(
     };
     // The daemon may end while a disk is asked.
     let state = outside.server()?.desk.state.clone();
+    let gates = outside.gates(&call, &ground, part.root.agent)?;
     match tree {
-        Some(tree) => mounts::in_tree(outside.server()?.desk.daemon.store.blobs(), &tree, &spot, call.op),
-        None => {
-            let gates = outside.gates(&call, &ground, part.root.agent)?;
-            mounts::carry_out(&state, outside, &ground, &spot, call.op, bytes, gates.as_ref())
+        Some(tree) => {
+            let server = outside.server()?;
+            let blobs = server.desk.daemon.store.blobs();
+            mounts::in_tree(blobs, &tree, &spot, call.op, gates.as_ref())
         }
+        None => mounts::carry_out(&state, outside, &ground, &spot, call.op, bytes, gates.as_ref()),
     }
 }
 

@@ -14,16 +14,20 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use kernel::table::Task;
+use kernel::table::{self, PromiseRow, Task};
 use kernel::{FormulaId, Number, query};
 
 use super::log;
 use super::world::{Daemon, Shared};
-use parcel::Parcel;
+use crate::exit::Failure;
+use parcel::Parked;
 use process::Reserve;
 
 /// How often somebody looks, if nothing wakes them.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// How many agents' code runs at one time; that of others waits.
+const MOST_LANES: usize = 32;
 
 /// Whoever takes up parked code, until the daemon ends.
 #[must_use]
@@ -44,7 +48,7 @@ pub fn start(daemon: &Daemon, program: PathBuf) -> Vats {
     let (shared, root) = (daemon.shared(), daemon.host);
     let reserve = Arc::new(Reserve::new(program));
     let take = move || {
-        Taker { shared, root, reserve, commits: None, known: BTreeSet::new(), lanes: BTreeMap::new() }.go();
+        Taker { shared, root, reserve, commits: None, known: BTreeMap::new(), lanes: BTreeMap::new() }.go();
     };
     match std::thread::Builder::new().name("vats".to_owned()).spawn(take) {
         Ok(thread) => Vats(Some(thread)),
@@ -55,16 +59,30 @@ pub fn start(daemon: &Daemon, program: PathBuf) -> Vats {
     }
 }
 
+/// What is known of parked code.
+enum Known {
+    /// It was handed to the lane of this agent.
+    At(Number),
+    /// It can run when this promise is settled.
+    Waits(FormulaId),
+    /// It cannot run.
+    Never,
+}
+
+/// Where one agent's code goes, one after the other.
+struct Lane {
+    evals: Sender<FormulaId>,
+    thread: JoinHandle<()>,
+}
+
 struct Taker {
     shared: Weak<Shared>,
     root: FormulaId,
     reserve: Arc<Reserve>,
-    /// How many commits the store had when it was last looked at.
+    /// How many commits the store had when it was last looked at. `None`: it is looked at anyway.
     commits: Option<u64>,
-    /// Parked code that somebody works on, or that cannot run yet.
-    known: BTreeSet<FormulaId>,
-    /// One for each agent whose code runs.
-    lanes: BTreeMap<Number, (Sender<Parcel>, JoinHandle<()>)>,
+    known: BTreeMap<FormulaId, Known>,
+    lanes: BTreeMap<Number, Lane>,
 }
 
 impl Taker {
@@ -72,64 +90,98 @@ impl Taker {
         let mut tick = 0;
         // Nothing is held while nothing is done: the daemon may end.
         while let Some(shared) = self.shared.upgrade().filter(|shared| !shared.is_stopping()) {
-            self.look(&shared);
+            // A store that cannot be read is told of by all that need it; it is tried again.
+            if self.look(&shared).is_err() {
+                self.commits = None;
+            }
             tick = shared.news.wait(&self.root, tick, PAUSE).tick;
         }
-        for (_, (parcels, thread)) in self.lanes {
-            drop(parcels);
-            let _ = thread.join();
+        for (_, lane) in self.lanes {
+            drop(lane.evals);
+            let _ = lane.thread.join();
         }
     }
 
-    fn look(&mut self, shared: &Shared) {
+    fn look(&mut self, shared: &Shared) -> Result<(), Failure> {
+        self.see_who_is_gone();
         let commits = shared.store.stats().commits;
         if self.commits.replace(commits) == Some(commits) {
-            return;
+            return Ok(());
         }
-        // A store that cannot be read is told of by all that need it.
-        let Ok(tasks) = shared.read(|txn| query::outbox(txn, &self.root.number)) else { return };
+        let tasks = shared.read(|txn| query::outbox(txn, &self.root.number))?;
         let parked = tasks.into_iter().filter_map(|task| match task {
             Task::Eval { eval } => Some(eval),
             _ => None,
         });
         let parked: BTreeSet<FormulaId> = parked.collect();
-        self.known.retain(|eval| parked.contains(eval));
+        self.known.retain(|eval, _| parked.contains(eval));
         for eval in parked {
-            if !self.known.insert(eval) {
-                continue;
+            match self.known.get(&eval) {
+                Some(Known::At(_) | Known::Never) => continue,
+                Some(Known::Waits(promise)) => {
+                    let row = shared.read(|txn| table::promise(txn, promise))?;
+                    if matches!(row, Some(PromiseRow::Pending)) {
+                        continue;
+                    }
+                }
+                None => {}
             }
-            match shared.read(|txn| parcel::of(txn, &eval)) {
-                Ok(Some(parcel)) => self.hand_over(parcel),
-                // Later it may be data: a promise settles.
-                Ok(None) => drop(self.known.remove(&eval)),
-                Err(_) => {}
-            }
+            let known = match shared.read(|txn| parcel::of(txn, &eval))? {
+                Parked::Ready(parcel) => match self.hand_over(parcel.agent, eval) {
+                    Some(known) => known,
+                    // Later, when somebody has gone home.
+                    None => continue,
+                },
+                Parked::Waits(promise) => Known::Waits(promise),
+                Parked::Never => Known::Never,
+            };
+            self.known.insert(eval, known);
         }
-        self.lanes.retain(|_, (_, thread)| !thread.is_finished());
+        Ok(())
     }
 
-    fn hand_over(&mut self, parcel: Parcel) {
-        let mut parcel = parcel;
-        let agent = parcel.agent;
-        if let Some((lane, _)) = self.lanes.get(&agent) {
-            match lane.send(parcel) {
-                Ok(()) => return,
-                // It has just gone home.
-                Err(back) => parcel = back.0,
-            }
+    /// What a lane has left undone, or what it was handed when it had already closed, is taken up again.
+    fn see_who_is_gone(&mut self) {
+        let gone: Vec<Number> = self
+            .lanes
+            .iter()
+            .filter(|(_, lane)| lane.thread.is_finished())
+            .map(|(agent, _)| *agent)
+            .collect();
+        for agent in gone {
+            self.lanes.remove(&agent);
+            self.known.retain(|_, known| !matches!(known, Known::At(at) if *at == agent));
+            self.commits = None;
         }
-        let (sender, parcels) = channel();
-        let (shared, reserve, eval) = (self.shared.clone(), Arc::clone(&self.reserve), parcel.eval);
+    }
+
+    /// Hands code to the lane of its agent. `None` if there are too many of them just now.
+    fn hand_over(&mut self, agent: Number, eval: FormulaId) -> Option<Known> {
+        // One that closes just now is seen to be gone the next time.
+        if let Some(lane) = self.lanes.get(&agent) {
+            let _ = lane.evals.send(eval);
+            return Some(Known::At(agent));
+        }
+        if self.lanes.len() >= MOST_LANES {
+            self.commits = None;
+            return None;
+        }
+        let (evals, taken) = channel();
         // The receiver is here, so there is somebody to send to.
-        let _ = sender.send(parcel);
+        let _ = evals.send(eval);
+        let (shared, reserve) = (self.shared.clone(), Arc::clone(&self.reserve));
         let lane = std::thread::Builder::new()
             .name("vat lane".to_owned())
-            .spawn(move || lane::work(&shared, &reserve, &parcels));
+            .spawn(move || lane::work(&shared, &reserve, &taken));
         match lane {
-            Ok(thread) => drop(self.lanes.insert(agent, (sender, thread))),
+            Ok(thread) => {
+                self.lanes.insert(agent, Lane { evals, thread });
+                Some(Known::At(agent))
+            }
             Err(e) => {
                 log::line(&format!("guest code waits: {e}"));
-                self.known.remove(&eval);
+                self.commits = None;
+                None
             }
         }
     }

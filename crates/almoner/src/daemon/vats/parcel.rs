@@ -14,7 +14,7 @@ const DEEPEST: usize = 16;
 pub struct Parcel {
     /// The code's formula.
     pub eval: FormulaId,
-    /// Whose code it is.
+    /// Who wrote it: it runs beside that agent's code, and no other.
     pub agent: Number,
     /// The code.
     pub source: String,
@@ -24,45 +24,74 @@ pub struct Parcel {
     pub values: Vec<passable::Value<Slot>>,
 }
 
-/// What is needed to run it. `None` if it cannot run yet: what it was endowed with is not all data, or has gone.
+/// Whether parked code can run.
+#[derive(Debug)]
+pub enum Parked {
+    /// With this.
+    Ready(Box<Parcel>),
+    /// Not before this promise is settled.
+    Waits(FormulaId),
+    /// Not in this version: it holds what can act. Or it is gone.
+    Never,
+}
+
+/// Whether parked code can run, and with what.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<Parcel>, StoreFault> {
+pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault> {
     let row = table::formula(txn, eval)?.map(|row| row.formula);
-    let Some(Formula::Eval { source, endowments, result, .. }) = row else { return Ok(None) };
+    let Some(Formula::Eval { source, endowments, result, .. }) = row else { return Ok(Parked::Never) };
+    let Some(delivery) = table::eval(txn, eval)?.map(|row| row.delivery) else { return Ok(Parked::Never) };
     let asker = table::formula(txn, &result)?.map(|row| row.formula);
-    let Some(Formula::Promise { asker: agent, .. }) = asker else { return Ok(None) };
+    let Some(Formula::Promise { asker, .. }) = asker else { return Ok(Parked::Never) };
+    let agent = delivery.map_or(asker, |delivery| Number(delivery.guest.number));
     let (mut names, mut values) = (Vec::new(), Vec::new());
     for (name, id) in endowments {
-        let Some(value) = data(txn, &id)? else { return Ok(None) };
-        let Ok(value) = value.try_map_references(&mut |_: &FormulaId| Err::<Slot, ()>(())) else {
-            return Ok(None);
-        };
-        names.push(name);
-        values.push(value);
+        match data(txn, &id)? {
+            Stands::For(value) => {
+                let Ok(value) = value.try_map_references(&mut |_: &FormulaId| Err::<Slot, ()>(())) else {
+                    return Ok(Parked::Never);
+                };
+                names.push(name);
+                values.push(value);
+            }
+            Stands::Open(promise) => return Ok(Parked::Waits(promise)),
+            Stands::Otherwise => return Ok(Parked::Never),
+        }
     }
-    Ok(Some(Parcel { eval: *eval, agent, source: source.raw().to_owned(), names, values }))
+    let source = source.raw().to_owned();
+    Ok(Parked::Ready(Box::new(Parcel { eval: *eval, agent, source, names, values })))
 }
 
-/// The data that a reference leads to, if that is what it leads to.
-fn data(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Value>, StoreFault> {
+/// What a name in code stands for.
+enum Stands {
+    /// For data.
+    For(Value),
+    /// For whatever this promise comes to.
+    Open(FormulaId),
+    /// For something that can act, or for nothing any more.
+    Otherwise,
+}
+
+fn data(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Stands, StoreFault> {
     let mut id = *id;
     for _ in 0..DEEPEST {
-        let Some(reached) = table::reach(txn, &id)? else { return Ok(None) };
+        let Some(reached) = table::reach(txn, &id)? else { break };
         let value = match reached.formula {
             Formula::Marshal { value } => value,
             Formula::Promise { .. } => match table::promise(txn, &reached.id)? {
                 Some(PromiseRow::Fulfilled { value }) => value,
-                _ => return Ok(None),
+                Some(PromiseRow::Pending) => return Ok(Stands::Open(reached.id)),
+                _ => break,
             },
-            _ => return Ok(None),
+            _ => break,
         };
         match value.as_reference() {
-            None if value.references().is_empty() => return Ok(Some(value)),
-            None => return Ok(None),
+            None if value.references().is_empty() => return Ok(Stands::For(value)),
+            None => break,
             Some(next) => id = *next,
         }
     }
-    Ok(None)
+    Ok(Stands::Otherwise)
 }

@@ -42,7 +42,7 @@ impl Reserve {
     ///
     /// # Errors
     /// When none can be started.
-    pub fn take(&self) -> Result<Process, Trouble> {
+    pub fn take(&self) -> Result<Process, String> {
         let blank = self.blank.lock().unwrap_or_else(PoisonError::into_inner).take();
         blank.map_or_else(|| self.start(), Ok)
     }
@@ -60,13 +60,15 @@ impl Reserve {
     ///
     /// # Errors
     /// When none can be started.
-    pub fn start(&self) -> Result<Process, Trouble> {
+    pub fn start(&self) -> Result<Process, String> {
         let begun = Instant::now();
         let clock: vat::SharedClock =
             Arc::new(move || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
         match Host::start(vat_host::command(&self.program), clock) {
             Ok(host) => Ok(Process { host, next: 0, gone: false }),
-            Err(e) => Err(trouble("vat/start", e.to_string(), "`almoner doctor`, then try again")),
+            Err(e) => {
+                Err(std::error::Error::source(&e).map_or_else(|| e.to_string(), |why| format!("{e}: {why}")))
+            }
         }
     }
 }
@@ -142,7 +144,7 @@ impl Process {
 
     /// Listens until it is known what came of the code.
     fn outcome(&mut self, vat: u32, stops: &dyn Fn() -> bool) -> Result<Came, Undone> {
-        let mut came: Option<RunOutcome> = None;
+        let (mut came, mut is_open): (Option<RunOutcome>, bool) = (None, false);
         loop {
             let Some(event) = self.host.next(MOMENT) else {
                 if stops() {
@@ -156,6 +158,8 @@ impl Process {
                 Event::Ended(end) => {
                     self.gone = true;
                     let (code, message) = match (end.culprit, end.broken) {
+                        // It took too long to make the vat, in which none of the code had run.
+                        (Some(_), _) if !is_open => return Err(Undone::Lost),
                         (Some(_), _) => {
                             ("vat/stuck", "it was ended: it took too long in one piece".to_owned())
                         }
@@ -167,6 +171,7 @@ impl Process {
                 }
             };
             match report {
+                Report::Ready { vat: of } if of == vat => is_open = true,
                 Report::Answer { vat: of, answer: ANSWER, outcome, place } if of == vat => {
                     came = Some(result(outcome, place.as_ref()));
                 }

@@ -51,7 +51,7 @@ pub(super) fn park(
     state.put_formula(eval, formula, said)?;
     let outbox = state.post_for_root(Task::Eval { eval })?;
     let row = EvalRow { outbox, delivery };
-    table::save(state.txn, Table::Meta, &NOBODY, &eval_key(&eval), &row, None)?;
+    table::save(state.txn, Table::Meta, &NOBODY, &table::eval_key(&eval), &row, None)?;
     let root = state.endo();
     state.tie(&root, "eval", &eval)?;
     let actor = state.actor;
@@ -156,14 +156,9 @@ pub(super) fn grant(
     Ok(reply)
 }
 
-/// Under which the row of endowed code lies until it has an outcome.
-fn eval_key(eval: &FormulaId) -> Vec<u8> {
-    [b"eval ", &eval.number[..]].concat()
-}
-
 /// The row of endowed code that has no outcome yet.
 fn eval_row(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<EvalRow>, Fault> {
-    Ok(table::load(state.txn, Table::Meta, &NOBODY, &eval_key(eval))?)
+    Ok(table::eval(state.txn, eval)?)
 }
 
 /// Endowed code has come to its end. A second outcome changes nothing.
@@ -192,7 +187,7 @@ fn end(
     row: EvalRow,
     outcome: &RunOutcome,
 ) -> Result<Reply, Fault> {
-    state.txn.delete(Table::Meta, &NOBODY, &eval_key(eval))?;
+    state.txn.delete(Table::Meta, &NOBODY, &table::eval_key(eval))?;
     state.unpost_for_root(row.outbox)?;
     let root = state.endo();
     state.untie(&root, "eval", eval)?;
