@@ -41,6 +41,7 @@ pub fn live() -> Ended {
 }
 
 /// Ends this process when nobody gives orders any more, whatever it is at: code that is stuck in the engine reads none.
+#[expect(clippy::exit, reason = "the thread that is at work may be stuck, and nobody can be told to end")]
 fn go_with_the_daemon() {
     let orders = std::io::stdin();
     loop {
