@@ -340,7 +340,7 @@ fn work_is_cancelled() {
 }
 
 #[test]
-fn code_is_proposed_edited_parked_and_asked_for() {
+fn code_is_proposed_edited_run_and_asked_for() {
     let home = with_fae();
     home.write("sum.js", "a + b\n");
     home.write("more.js", "a + b + 1\n");
@@ -362,8 +362,9 @@ fn code_is_proposed_edited_parked_and_asked_for() {
     let letter = home.almoner(&["inbox", &edited]).expect(0).out;
     assert!(letter.contains("│ Another") && !letter.contains("│ The first"), "{letter}");
     home.almoner(&["store", "x:=1", "y:=2"]).expect(0);
-    let parked = home.almoner(&["endow", &edited, "a=x", "b=y"]).expect(0);
-    assert!(parked.err.contains("vat"), "{}", parked.err);
+    let endowed = home.almoner(&["endow", &edited, "a=x", "b=y"]).expect(0);
+    assert!(endowed.err.contains("code runs"), "{}", endowed.err);
+    assert_eq!(fae(&home, &["show", "sum", "--wait"]).expect(0).out.trim(), "4");
 
     home.almoner(&["send", "fae", "@x"]).expect(0);
     let package = newest(&home, Some("fae"), "package");
@@ -374,6 +375,7 @@ fn code_is_proposed_edited_parked_and_asked_for() {
     assert!(letter.out.contains("asks to run code") && letter.out.contains("uses x = "), "{}", letter.out);
     home.almoner(&["approve", &number, "--only", "1"]).expect(2);
     home.almoner(&["approve", &number]).expect(0);
+    assert_eq!(fae(&home, &["show", "more", "--wait"]).expect(0).out.trim(), "2");
 }
 
 #[test]
