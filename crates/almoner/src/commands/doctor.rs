@@ -144,7 +144,7 @@ fn confinement() -> Vec<Check> {
             "model-host",
             "local model",
             sandbox::prove_host,
-            "there is no local model until this is mended; it takes Linux 5.13 or later with Landlock",
+            "there is no local model, and no guest code runs, until this is mended; it takes Linux 5.13 or later with Landlock",
             "use a model on a server, and report this",
         ),
     ] {

@@ -178,7 +178,11 @@ fn references(
     let own = table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
     let (mut run, mut brought): (Option<Run>, Brought) = (None, None);
     for id in ids {
-        for (from, _) in query::references_to(txn, id, REFERENCES)? {
+        for (from, label) in query::references_to(txn, id, REFERENCES)? {
+            // Whoever writes or gets a message was there before it.
+            if matches!(label.as_str(), "from" | "to") {
+                continue;
+            }
             match table::formula(txn, &from)?.map(|row| row.formula) {
                 // What the host has run is nobody else's business.
                 Some(Formula::Run { run: number, result, .. })

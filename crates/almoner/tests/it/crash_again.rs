@@ -7,9 +7,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 
+use crate::doubt::cut_off;
 use crate::home::Home;
 
 /// How long all of it may take before the test gives up.
@@ -143,29 +143,6 @@ fn killed_just_before_every_commit_where_an_approval_has_become_stale() {
 #[test]
 fn killed_just_after_every_commit_where_an_approval_has_become_stale() {
     kill_at_every(STALE, "store.after_commit", 8);
-}
-
-/// Writes a line, and then takes its time, but only the first time.
-const SLOW: &str = "echo line >> log; [ $(wc -l < log) -gt 1 ] || sleep 120";
-
-/// A program that somebody approved was at work when the daemon was killed.
-fn cut_off() -> Home {
-    let home = Home::new();
-    home.write("w.worker", "---\nslots:\n  tools: program\n---\nUse the tools.\n");
-    let call = json!({ "name": "tools_run", "arguments": { "argv": ["sh", "-c", SLOW] } });
-    home.write("calls.json", json!([{ "turns": [{ "calls": [call] }, { "text": "done" }] }]).to_string());
-    std::fs::create_dir_all(home.path("in")).unwrap();
-    let endow = "tools=program:sh?dir=in:rw&exec=yes";
-    home.almoner(&["run", "w.worker", "-e", endow, "-m", "scripted:calls.json"]).expect(7);
-    home.almoner(&["approve", "1"]).expect(0);
-    let begun = Instant::now();
-    while !home.path("in/log").exists() {
-        assert!(begun.elapsed() < PATIENCE, "the program never began: {}", home.trace("r1"));
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
-    kill_process(Pid::from_raw(daemon.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
-    home
 }
 
 fn doubted(home: &Home, when: &str, lines: std::ops::RangeInclusive<usize>) {

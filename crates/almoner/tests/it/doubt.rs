@@ -11,7 +11,7 @@ use crate::home::Home;
 const SLOW: &str = "echo line >> log; [ $(wc -l < log) -gt 1 ] || sleep 120";
 
 /// A home in which the daemon was killed while a program that somebody had approved was at work.
-fn cut_off() -> Home {
+pub(crate) fn cut_off() -> Home {
     let home = Home::new();
     home.write("w.worker", "---\nslots:\n  tools: program\n---\nUse the tools.\n");
     let call = json!({ "name": "tools_run", "arguments": { "argv": ["sh", "-c", SLOW] } });

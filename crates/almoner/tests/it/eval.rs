@@ -56,6 +56,11 @@ fn code_comes_to_a_result_or_says_why_not() {
     check(&["x", "x=nobody"], 4, "Unknown pet name");
     check(&["@no-such-file.js"], 4, "no-such-file.js");
     check(&["why not"], 1, "SyntaxError");
+    // Names that the code could not use.
+    check(&["1", "a b=n"], 1, "a b");
+    check(&["1", "let=n"], 1, "let");
+    check(&["throw Error('\\u001b[2J')"], 1, "\\u{1B}[2J");
+    check(&["1 + 1"], 0, "2");
 }
 
 #[test]

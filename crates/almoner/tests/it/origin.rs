@@ -42,6 +42,8 @@ fn a_name_goes_back_to_the_command_that_gave_it_and_the_hands_it_came_through() 
     check(&["fae"], &["is a mail address", "you said: almoner mkguest fae agent-fae"]);
     check(&["mine"], &["is a value", "fae sent it in a package", "you said: almoner adopt 4 note mine"]);
     check(&["stuff/a"], &["is a value", "you said: almoner copy answer stuff/a"]);
+    let said = host(&["why", "@self"]);
+    assert!(said.contains("is a mail address") && !said.contains("message"), "nothing brought it: {said}");
     check(&["answer", "--kept"], &["the root of this store", "name answer"]);
     let id = home.almoner(&["list", "-l", "--json"]).expect(0).json();
     let id = id.as_array().unwrap().iter().find(|row| row["name"] == "answer").unwrap()["id"].clone();

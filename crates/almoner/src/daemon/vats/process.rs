@@ -185,8 +185,13 @@ impl Process {
                         RunOutcome::Failed(trouble("vat/waits", what, "nothing can settle what it waits for"))
                     })));
                 }
+                // A name that is none in the language, say. Nothing of the code has run.
+                Report::Refused { line } => {
+                    let help = "a name in code is a word of letters, digits, `_` and `$`";
+                    return Ok(Came::Out(RunOutcome::Failed(trouble("vat/refused", line, help))));
+                }
                 // It holds nothing that a message could go to.
-                Report::Send { .. } | Report::Resolve { .. } | Report::Refused { .. } => {
+                Report::Send { .. } | Report::Resolve { .. } => {
                     self.gone = true;
                     self.host.kill();
                     let what = "its process did what it cannot do, and was ended";
