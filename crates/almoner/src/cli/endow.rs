@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::endow_web;
-use crate::control::protocol::{Endowment, Fill, PathFill};
+use crate::control::endowment::{Endowment, Fill, PathFill};
 use crate::exit::{Exit, Failure};
 
 /// Reads an endowment; a relative path is taken from the current directory.

@@ -17,7 +17,7 @@ pub use text::{Pieces, parse_text};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::control::protocol::Anchor;
+use crate::control::audited::Anchor;
 
 /// Run LLM workers with exactly the authority that you hand them.
 #[derive(Debug, Parser)]

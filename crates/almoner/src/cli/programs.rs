@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::absolute;
-use crate::control::protocol::ProgramFill;
+use crate::control::endowment::ProgramFill;
 use crate::exit::{Exit, Failure};
 
 /// What stands before the names of programs.

@@ -9,7 +9,8 @@ use passable::Untrusted;
 use super::acting::{self, Acting};
 use super::{inbox, output};
 use crate::cli::{ApproveArgs, DenyArgs, HappenedArgs, YesOrNo};
-use crate::control::protocol::{AgentAct, LetterView, Request, Response};
+use crate::control::protocol::{AgentAct, Request, Response};
+use crate::control::view::LetterView;
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::letter;
 

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use super::acting::Acting;
 use super::{models, run};
 use crate::cli::{self, AskArgs};
-use crate::control::protocol::{Document, Fill, RunRequest};
+use crate::control::endowment::Fill;
+use crate::control::protocol::{Document, RunRequest};
 use crate::exit::{Ended, Exit, Failure};
 
 /// The worker that every question runs. The question itself is data for it, never part of its text.

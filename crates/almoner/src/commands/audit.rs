@@ -7,8 +7,9 @@ use kernel::event::Event;
 use super::acting::Acting;
 use super::output;
 use crate::cli::{AuditArgs, AuditVerb};
+use crate::control::audited::{Audited, Broken};
 use crate::control::client::unexpected;
-use crate::control::protocol::{Audited, Broken, Request, Response};
+use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::event;
 

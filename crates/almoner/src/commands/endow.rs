@@ -14,7 +14,9 @@ use super::prompt::{self, Typed};
 use super::{attend, models, output, run};
 use crate::cli::agents::EndowArgs;
 use crate::cli::{self, Given};
-use crate::control::protocol::{AgentAct, Endowment, Fill, Hole, LetterView, Response, RunRequest};
+use crate::control::endowment::{Endowment, Fill};
+use crate::control::protocol::{AgentAct, Response, RunRequest};
+use crate::control::view::{Hole, LetterView};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::letter;
 

@@ -13,7 +13,8 @@ use super::prompt::{self, Typed};
 use super::{output, run};
 use crate::cli::agents::{FormArgs, SubmitArgs};
 use crate::cli::{self, Given};
-use crate::control::protocol::{AgentAct, Hole, Written};
+use crate::control::protocol::{AgentAct, Written};
+use crate::control::view::Hole;
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::letter;
 

@@ -7,7 +7,8 @@ use super::output;
 use crate::cli::JsonArg;
 use crate::cli::agents::RevokeArgs;
 use crate::control::client::unexpected;
-use crate::control::protocol::{AgentAct, GrantRow, Look, Response};
+use crate::control::protocol::{AgentAct, Look, Response};
+use crate::control::view::GrantRow;
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::thing;
 

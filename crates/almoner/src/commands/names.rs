@@ -12,7 +12,8 @@ use super::output;
 use crate::cli::agents::{CatArgs, FromToArgs, ListArgs, NameArgs, NamesArgs, ShowArgs, StoreArgs};
 use crate::cli::{self, Given};
 use crate::control::client::unexpected;
-use crate::control::protocol::{AgentAct, Look, PromiseState, Response};
+use crate::control::protocol::{AgentAct, Look, Response};
+use crate::control::view::PromiseState;
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::thing;
 

@@ -1,6 +1,9 @@
 //! The one way in: commands, queries and events over `control.sock`.
 
+pub mod audited;
 pub mod client;
+pub mod endowment;
 pub mod frame;
 pub mod protocol;
 pub mod secret;
+pub mod view;

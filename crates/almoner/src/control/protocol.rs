@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use kernel::command::{Cancel, MailAct, NameAct, ProvideAgent, Reply, Said};
 use kernel::event::Event;
-use kernel::grant::Grant;
 use kernel::query::Letter;
 use kernel::run::{ResultGoesTo, Run, Step};
-use kernel::web::Web;
-use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, NamePath, RunNumber, Value};
+use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, NamePath, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
+use super::audited::{Anchor, Audited};
+use super::endowment::Endowment;
 use super::secret::{SecretAct, VaultView};
+use super::view::{GrantRow, LetterView, NameRow, PromiseState, Thing};
 use crate::exit::Failure;
 use crate::show::card::Card;
 use crate::show::reason::Reason;
@@ -382,102 +383,6 @@ pub struct Pass {
     pub seconds: u64,
 }
 
-/// A grant, as whoever gave it sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GrantRow {
-    /// The grant.
-    #[serde(flatten)]
-    pub grant: Grant,
-    /// Who holds it: the giver's own name for it, or what it is.
-    pub held_by: Untrusted,
-}
-
-/// A name in a directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NameRow {
-    /// The name.
-    pub name: String,
-    /// The type of what it stands for.
-    pub kind: String,
-    /// What it stands for, in words.
-    pub words: Untrusted,
-    /// Its formula, if it is one.
-    pub id: Option<FormulaId>,
-}
-
-/// What a name stands for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Thing {
-    /// Its formula, if it is one.
-    pub id: Option<FormulaId>,
-    /// Its type.
-    pub kind: String,
-    /// What it is, in words.
-    pub words: Untrusted,
-    /// Its value, if it is one, or what a promise was kept with.
-    pub value: Option<Value>,
-    /// Its bytes as text, if it is bytes.
-    pub text: Option<Untrusted>,
-    /// For a promise: how it stands.
-    pub promise: Option<PromiseState>,
-}
-
-/// How a promise stands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "promise", rename_all = "snake_case")]
-pub enum PromiseState {
-    /// Nothing has come of it yet.
-    Pending,
-    /// It has its value.
-    Fulfilled {
-        /// The value.
-        value: Value,
-    },
-    /// It will never have one.
-    Rejected {
-        /// Why.
-        reason: Untrusted,
-    },
-}
-
-/// A message in full, as its reader sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LetterView {
-    /// The message.
-    pub letter: Letter,
-    /// The reader's name for whoever sent it.
-    pub from: String,
-    /// The reader's name for whoever got it.
-    pub to: String,
-    /// For a definition: its text.
-    pub source: Option<Untrusted>,
-    /// For a definition: its slots; for a form, its fields.
-    pub holes: Vec<Hole>,
-    /// For a request to evaluate: the reader's own names for what it would use.
-    pub uses: Vec<(String, String)>,
-    /// For a definition: whether it is a worker.
-    pub is_worker: bool,
-}
-
-/// A slot or a field, as a person reads it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hole {
-    /// Its name.
-    pub name: String,
-    /// What its author says about it. Foreign text.
-    pub label: Untrusted,
-    /// What may fill it, in one plain line.
-    pub wants: String,
-    /// Whether it takes a capability, by one of the reader's names.
-    pub capability: bool,
-    /// Whether what is written there is sealed.
-    pub secret: bool,
-    /// What stands there unless something else is said.
-    pub default: Option<String>,
-    /// What may be chosen from, if it is a choice.
-    pub choices: Vec<String>,
-}
-
 /// A run that a person wants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {
@@ -525,129 +430,6 @@ pub enum Document {
         name: String,
         /// The text.
         text: String,
-    },
-}
-
-/// What a person binds to a slot: `-e SLOT=…`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Endowment {
-    /// The slot.
-    pub slot: String,
-    /// What fills it.
-    pub fill: Fill,
-}
-
-/// What a person binds to a slot without having a name for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "fill", rename_all = "snake_case")]
-pub enum Fill {
-    /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB]`.
-    Path(PathFill),
-    /// Programs of this machine: `program:NAME,PATH[?dir=PATH[:rw]&net=yes&…]`.
-    Program(ProgramFill),
-    /// A part of the web: `https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&…]`.
-    Web(WebFill),
-}
-
-/// Programs of this machine, and what they reach.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProgramFill {
-    /// Each program's name, and where its file lies.
-    pub programs: Vec<(String, String)>,
-    /// Each directory by absolute path, and whether it may be written. The first is where they begin.
-    pub directories: Vec<(String, bool)>,
-    /// Whether they may open connections.
-    pub network: bool,
-    /// Whether each may start other programs.
-    pub starts_others: bool,
-    /// How long one call may take, in milliseconds.
-    pub wall_ms: Option<u64>,
-    /// How much memory a call may use, in bytes.
-    pub memory: Option<u64>,
-    /// How many bytes of output are handed back.
-    pub output: Option<u64>,
-}
-
-/// A part of the web, and what of it is handed over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WebFill {
-    /// What is handed over.
-    pub web: Web,
-    /// No body larger than this many bytes, either way.
-    pub max_bytes: Option<u64>,
-}
-
-/// A path of this machine, and what of it is handed over.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PathFill {
-    /// The absolute path.
-    pub path: String,
-    /// Whether it may be written.
-    pub write: bool,
-    /// Only names that end in one of these.
-    pub suffixes: Vec<String>,
-    /// No file larger than this many bytes.
-    pub max_bytes: Option<u64>,
-}
-
-/// What a log of events had come to: whoever keeps this elsewhere can tell later whether anything before it was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Anchor {
-    /// The number of the last event.
-    pub seq: u64,
-    /// Its hash.
-    pub hash: BlobHash,
-}
-
-impl std::fmt::Display for Anchor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.seq, self.hash)
-    }
-}
-
-impl std::str::FromStr for Anchor {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Anchor, String> {
-        let parsed =
-            text.split_once(':').and_then(|(seq, hash)| Some((seq.parse().ok()?, hash.parse().ok()?)));
-        let (seq, hash) = parsed.ok_or("it is written as `almoner audit verify` shows it: NUMBER:HASH")?;
-        Ok(Anchor { seq, hash })
-    }
-}
-
-/// What was found in a log of events.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Audited {
-    /// How many events were looked at: all, unless something is broken.
-    pub events: u64,
-    /// Of how many the step, the message or the grant that they tell of is as it was recorded.
-    pub covered: u64,
-    /// Of how many it has been removed since, as messages that were dismissed are.
-    pub gone: u64,
-    /// What the log comes to.
-    pub end: Option<Anchor>,
-    /// The first thing that is wrong.
-    pub broken: Option<Broken>,
-    /// Whether what was asked for is in the log.
-    pub contains: Option<bool>,
-    /// The last events, if they were asked for.
-    pub last: Vec<Event>,
-}
-
-/// What is wrong with a log of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "broken", rename_all = "snake_case")]
-pub enum Broken {
-    /// An event does not follow the one before.
-    Chain {
-        /// Which.
-        seq: u64,
-    },
-    /// What an event tells of is not what was recorded.
-    Record {
-        /// Which event.
-        seq: u64,
     },
 }
 

@@ -4,7 +4,7 @@ use kernel::audit::{Kept, kept};
 use kernel::{BlobHash, table};
 
 use super::world::Daemon;
-use crate::control::protocol::{Anchor, Audited, Broken};
+use crate::control::audited::{Anchor, Audited, Broken};
 use crate::exit::Failure;
 
 /// How many events are looked at in one go.

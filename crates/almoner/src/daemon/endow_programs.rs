@@ -8,7 +8,7 @@ use passable::visible_line;
 
 use super::desk::Desk;
 use super::mounts;
-use crate::control::protocol::ProgramFill;
+use crate::control::endowment::ProgramFill;
 use crate::exit::{Exit, Failure};
 
 /// How long one call may take if nobody says.

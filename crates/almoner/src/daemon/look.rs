@@ -17,7 +17,8 @@ use worker::World as _;
 use super::agents;
 use super::desk::Desk;
 use super::origin;
-use crate::control::protocol::{GrantRow, Hole, LetterView, Look, NameRow, PromiseState, Response, Thing};
+use crate::control::protocol::{Look, Response};
+use crate::control::view::{GrantRow, Hole, LetterView, NameRow, PromiseState, Thing};
 use crate::exit::{Exit, Failure};
 
 /// How many letters one answer has at most.

@@ -12,7 +12,8 @@ use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
 use super::desk::Desk;
 use super::endow_programs;
-use crate::control::protocol::{Document, Endowment, Fill, PathFill, Plan, Response, RunRequest};
+use crate::control::endowment::{Endowment, Fill, PathFill};
+use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
 use crate::policy_file::{self, NAME};
 

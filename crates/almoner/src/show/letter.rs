@@ -6,7 +6,7 @@ use kernel::message::{Answer, Body};
 use passable::visible_line;
 
 use super::lines::{self, Marks, ON};
-use crate::control::protocol::{Hole, LetterView};
+use crate::control::view::{Hole, LetterView};
 use crate::exit::{Exit, Failure};
 
 /// A message in full, for a screen of so many columns. Every line with words of its sender begins with a mark of

@@ -14,7 +14,8 @@ use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{daemon, look, output};
 use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Endowment, Fill, PathFill, Request, Response, RunRequest};
+use crate::control::endowment::{Endowment, Fill, PathFill};
+use crate::control::protocol::{Request, Response, RunRequest};
 use crate::exit::{Exit, Failure};
 use crate::place::Place;
 

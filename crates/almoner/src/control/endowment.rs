@@ -1,0 +1,66 @@
+//! What a client hands to the slots of a run.
+
+use kernel::web::Web;
+use serde::{Deserialize, Serialize};
+
+/// What a person binds to a slot: `-e SLOT=…`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endowment {
+    /// The slot.
+    pub slot: String,
+    /// What fills it.
+    pub fill: Fill,
+}
+
+/// What a person binds to a slot without having a name for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fill", rename_all = "snake_case")]
+pub enum Fill {
+    /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB]`.
+    Path(PathFill),
+    /// Programs of this machine: `program:NAME,PATH[?dir=PATH[:rw]&net=yes&…]`.
+    Program(ProgramFill),
+    /// A part of the web: `https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&…]`.
+    Web(WebFill),
+}
+
+/// Programs of this machine, and what they reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramFill {
+    /// Each program's name, and where its file lies.
+    pub programs: Vec<(String, String)>,
+    /// Each directory by absolute path, and whether it may be written. The first is where they begin.
+    pub directories: Vec<(String, bool)>,
+    /// Whether they may open connections.
+    pub network: bool,
+    /// Whether each may start other programs.
+    pub starts_others: bool,
+    /// How long one call may take, in milliseconds.
+    pub wall_ms: Option<u64>,
+    /// How much memory a call may use, in bytes.
+    pub memory: Option<u64>,
+    /// How many bytes of output are handed back.
+    pub output: Option<u64>,
+}
+
+/// A part of the web, and what of it is handed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebFill {
+    /// What is handed over.
+    pub web: Web,
+    /// No body larger than this many bytes, either way.
+    pub max_bytes: Option<u64>,
+}
+
+/// A path of this machine, and what of it is handed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathFill {
+    /// The absolute path.
+    pub path: String,
+    /// Whether it may be written.
+    pub write: bool,
+    /// Only names that end in one of these.
+    pub suffixes: Vec<String>,
+    /// No file larger than this many bytes.
+    pub max_bytes: Option<u64>,
+}
