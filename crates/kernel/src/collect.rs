@@ -339,6 +339,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
             state.unhold(&Number(holder.number), id, b"g", b"")?;
             Ok(true)
         }
+        Formula::Eval { .. } => crate::commands::strip_code(state, id, ROWS),
         Formula::Scratch { .. } => {
             // Whoever has the directory reads this after a crash as well.
             state.txn.put(Table::Meta, &NOBODY, &gone_key(id), MARK, None)?;

@@ -134,6 +134,18 @@ pub enum Formula {
         vat: FormulaId,
         /// The promise for its result.
         result: FormulaId,
+        /// The agent who wrote it, beside whose other code it runs. Code of earlier stores does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        author: Option<Number>,
+    },
+    /// An object that endowed code has made and that others may hold. Whoever begins the code anew finds it again.
+    Export {
+        /// The code.
+        eval: FormulaId,
+        /// The number by which the code's heap knows it.
+        number: u32,
+        /// What it says its interface is called.
+        interface: String,
     },
     /// An isolated heap in which endowed code runs.
     Vat {
@@ -283,6 +295,7 @@ impl Formula {
             Formula::Lookup { .. } => "lookup",
             Formula::Definition { .. } => "definition",
             Formula::Eval { .. } => "eval",
+            Formula::Export { .. } => "export",
             // Endo's clients call a vat a worker; here a worker is a prompt program.
             Formula::Vat { .. } => "vat",
             Formula::Worker { .. } => "worker",
@@ -378,6 +391,7 @@ impl Formula {
                 let named = endowments.iter().map(|(name, id)| (format!("endowment {name}"), *id));
                 named.chain([one("vat", vat), one("result", result)]).collect()
             }
+            Formula::Export { eval, .. } => vec![one("code", eval)],
             Formula::Worker { grants, .. } => grants.iter().map(|grant| one("grant", grant)).collect(),
             Formula::Run { worker, result, documents, .. } => {
                 let documents = documents.iter().map(|document| one("document", document));

@@ -35,6 +35,6 @@ pub use engine::{Clock, Vat};
 pub use fault::FaultKind;
 pub use frame::{FrameError, Level, Name, Order, Outcome, Place, Report, Slot, VatId, Verb};
 pub use limits::Limits;
-pub use parent::{End, Event, GRACE_MS, Host, HostError, SharedClock};
+pub use parent::{End, Event, GRACE_MS, Host, HostError, SharedClock, Waker};
 pub use realm::{REALM_VERSION, engine_version};
 pub use serve::{MOST_VATS, serve};

@@ -31,8 +31,28 @@ pub type SharedClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 pub enum Event {
     /// It says something.
     Report(Report),
+    /// It could make nothing of an order of this vat; nothing came of it.
+    Refused {
+        /// The vat.
+        vat: Option<VatId>,
+        /// What was wrong, in one line.
+        line: String,
+    },
+    /// Somebody wants whoever listens to look around.
+    Woken,
     /// It is gone, and so are all its vats. Nothing more comes.
     Ended(End),
+}
+
+/// Ends somebody's wait for what a process says.
+#[derive(Clone)]
+pub struct Waker(SyncSender<(Event, usize)>);
+
+impl Waker {
+    /// Lets [`Host::next`] give [`Event::Woken`]; nothing if it has enough to give already.
+    pub fn wake(&self) {
+        drop(self.0.try_send((Event::Woken, 0)));
+    }
 }
 
 /// How a host process ended.
@@ -106,6 +126,7 @@ pub struct Host {
     inner: Arc<Inner>,
     orders: Option<ChildStdin>,
     events: Receiver<(Event, usize)>,
+    waker: Waker,
 }
 
 impl Host {
@@ -129,6 +150,7 @@ impl Host {
             return Err(HostError::Gone);
         };
         let (sender, events) = sync_channel(WAITING);
+        let waker = Waker(sender.clone());
         let started = Arc::clone(&inner);
         thread::Builder::new()
             .name("vat reports".to_owned())
@@ -140,7 +162,7 @@ impl Host {
             inner.kill();
             return Err(HostError::Start(error));
         }
-        Ok(Host { inner, orders: Some(orders), events })
+        Ok(Host { inner, orders: Some(orders), events, waker })
     }
 
     /// Gives an order. Its time begins when all before it are done.
@@ -177,6 +199,11 @@ impl Host {
         }
         let orders = self.orders.as_mut().ok_or(HostError::Gone)?;
         orders.write_all(&bytes).and_then(|()| orders.flush()).map_err(|_| HostError::Gone)
+    }
+
+    /// Ends the wait for the next event, from any thread.
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
     }
 
     /// The next event, or `None` if there is none within the time. After [`Event::Ended`] there are none.
@@ -235,10 +262,15 @@ fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Ev
     let broken = loop {
         match frame::read_sized::<Report>(reports) {
             Ok(Some((report, bytes))) => {
+                let at = inner.state().pending.front().and_then(|pending| pending.vat);
                 if !note(inner, &report) {
                     break Some("it spoke of what it was not asked".to_owned());
                 }
-                if !room(inner, bytes) || sender.send((Event::Report(report), bytes)).is_err() {
+                let event = match report {
+                    Report::Refused { line } => Event::Refused { vat: at, line },
+                    report => Event::Report(report),
+                };
+                if !room(inner, bytes) || sender.send((event, bytes)).is_err() {
                     break None;
                 }
             }

@@ -1,37 +1,23 @@
 //! `almoner eval`.
 
 use kernel::command::{MailAct, Reply};
-use passable::{Untrusted, visible_line};
+use passable::Untrusted;
 
 use super::acting::{self, Acting};
 use super::define::{code, stands_for};
 use super::output;
 use crate::cli::agents::EvalArgs;
 use crate::control::client::unexpected;
-use crate::control::protocol::{Look, Response};
-use crate::exit::{Ended, Exit, Failure};
-
-/// What code can be handed in this version.
-const DATA: [&str; 3] = ["data", "marshal", "promise"];
+use crate::control::protocol::Response;
+use crate::exit::{Ended, Exit};
 
 /// `almoner eval`.
 ///
 /// # Errors
-/// When a name stands for nothing, or for something that can act; when the code throws, or passes a limit.
+/// When a name stands for nothing; when the code throws, or passes a limit.
 pub fn eval(acting: &Acting<'_>, args: &EvalArgs) -> Ended {
     let source = code(&args.source)?;
     let (names, paths) = stands_for(&args.names)?;
-    for (name, path) in names.iter().zip(&paths) {
-        let Response::Thing(thing) = acting.look(Look::Thing { path: path.clone() })? else { continue };
-        if !DATA.contains(&thing.kind.as_str()) {
-            let what = format!(
-                "`{}` is {}: code that holds what can act does not run in this version",
-                visible_line(name),
-                thing.words.visible_line()
-            );
-            return Err(Failure::new(Exit::Invalid, what).help("hand it data: values and results"));
-        }
-    }
     let act = MailAct::Evaluate {
         vat: None,
         source: Untrusted::new(source),

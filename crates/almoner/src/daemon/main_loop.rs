@@ -69,7 +69,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     std::thread::spawn(caps::sweep_calls);
     server.desk.engine.recover()?;
     let notifier = super::notify::start(&server.desk.daemon, place);
-    let vats = super::vats::start(&server.desk.daemon, own_program()?);
+    let vats = super::vats::start(&server, own_program()?);
     let (alarms, timed) = (Arc::clone(&server.desk.daemon.alarms), server.desk.daemon.shared());
     std::thread::spawn(move || keep_time(&alarms, &timed));
     let endo = super::endo::start(&server, place).map_err(|failure| told(manner, failure))?;
@@ -89,7 +89,11 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         }
         gardener.look_around(
             &server.desk,
-            &|| endo.as_ref().map(super::endo::Endo::pins).unwrap_or_default(),
+            &|| {
+                let mut pins = endo.as_ref().map(super::endo::Endo::pins).unwrap_or_default();
+                pins.extend(daemon.vats().map(super::vats::Office::pins).unwrap_or_default());
+                pins
+            },
             &|| endo.as_ref().map(super::endo::Endo::trees).unwrap_or_default(),
         );
         if manner.idle.is_some_and(|idle| busy.elapsed() >= idle) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kernel::begun::Begun;
@@ -28,6 +28,7 @@ use super::notify::Notices;
 use super::passes::Passes;
 use super::policies::PolicyDesk;
 use super::timekeeper::Alarms;
+use super::vats::Office;
 use super::vault::{Keeper, Withheld};
 use crate::exit::{Exit, Failure};
 
@@ -55,6 +56,8 @@ pub struct Shared {
     rules: RwLock<Arc<Rules>>,
     /// The operator's policies.
     pub policies: PolicyDesk,
+    /// Where code goes, once there is anybody who takes it.
+    vats: OnceLock<Arc<Office>>,
     /// Stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
@@ -118,6 +121,17 @@ impl Shared {
         }
     }
 
+    /// Says where code goes, once.
+    pub fn open_vats(&self, office: Arc<Office>) {
+        // Whoever came first stays.
+        let _ = self.vats.set(office);
+    }
+
+    /// Where code goes, and messages to the objects that it has made.
+    pub fn vats(&self) -> Option<&Office> {
+        self.vats.get().map(|office| &**office)
+    }
+
     /// What proposals are judged by beside the gates' own code, as it is now.
     pub fn rules(&self) -> Arc<Rules> {
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
@@ -172,6 +186,7 @@ impl Daemon {
             vault,
             rules: RwLock::default(),
             policies,
+            vats: OnceLock::new(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
             stuck: Mutex::default(),

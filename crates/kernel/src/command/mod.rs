@@ -1,5 +1,6 @@
 //! Commands: every durable change is one of these, applied in one transaction.
 
+mod code;
 mod fault;
 mod mail;
 mod names;
@@ -20,6 +21,7 @@ pub use crate::run::Program;
 use crate::run::{CallSite, Completion, Input, RunOutcome, Shape, Trouble, Usage};
 use crate::web::Web;
 
+pub use code::{CodeAct, Exported};
 pub use fault::Fault;
 pub use mail::{Define, Filled, Form, MailAct, Send, Text};
 pub use names::{AgentKind, GrantAct, NameAct, ProvideAgent, Provided};
@@ -80,6 +82,8 @@ pub enum Act {
         /// Why.
         reason: Untrusted,
     },
+    /// Something happens to endowed code.
+    Code(CodeAct),
     /// Endowed code has come to its end.
     Evaluated {
         /// The code.

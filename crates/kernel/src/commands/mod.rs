@@ -4,6 +4,7 @@ mod advance;
 mod answer;
 mod begin;
 mod cancel;
+mod code;
 mod evidence;
 mod genesis;
 mod grants;
@@ -22,8 +23,9 @@ pub use genesis::genesis;
 
 pub(crate) use begin::complete_call;
 pub(crate) use cancel::finish_if_still;
+pub(crate) use code::strip_code;
 
-use crate::command::{Act, Command, Fault, Outcome};
+use crate::command::{Act, Command, Fault, Outcome, Reply};
 use crate::env::Env;
 use crate::message::Body;
 use crate::state::State;
@@ -33,41 +35,7 @@ use crate::txn::Txn;
 pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, Fault> {
     let mut state = State::new(txn, env, &command)?;
     let said = command.said;
-    state.outcome.reply = match command.act {
-        Act::Start(start) => start::start(&mut state, *start)?,
-        // Those who have no runs have nothing to say about them.
-        Act::Advance(advance) => {
-            state.hosts_only("have runs")?;
-            advance::advance(&mut state, advance)?
-        }
-        Act::Answer(answer) => {
-            state.hosts_only("approve")?;
-            answer::answer(&mut state, answer)?
-        }
-        Act::Resume { run } => {
-            state.hosts_only("resume runs")?;
-            resume::resume(&mut state, run)?
-        }
-        Act::Recover => {
-            state.hosts_only("take up the outbox")?;
-            recover::recover(&mut state)?
-        }
-        Act::Name(act) => names::name(&mut state, act)?,
-        Act::Provide(act) => provide::provide(&mut state, act)?,
-        Act::Grant(act) => grants::grant(&mut state, act)?,
-        Act::Mail(act) => mail::mail(&mut state, *act)?,
-        Act::Timer(act) => timer::timer(&mut state, act)?,
-        Act::Cancel { what, reason } => cancel::cancel(&mut state, &what, &reason)?,
-        // What code came to and what is kept concerns everybody.
-        Act::Evaluated { eval, outcome } => {
-            state.daemon_only("say what code came to")?;
-            mail::evaluated(&mut state, &eval, &outcome)?
-        }
-        Act::Collect { budget, pinned } => {
-            state.daemon_only("collect")?;
-            crate::collect::collect(&mut state, budget, &pinned)?
-        }
-    };
+    state.outcome.reply = run(&mut state, command.act)?;
     if let Some(said) = said {
         let body = Body::Command { verb: said.verb, text: said.text, run: None, made: None };
         let provenance = state.said()?;
@@ -75,4 +43,44 @@ pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, 
     }
     state.conclude()?;
     Ok(state.outcome)
+}
+
+/// Does one thing on behalf of the actor.
+fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
+    Ok(match act {
+        Act::Start(start) => start::start(state, *start)?,
+        // Those who have no runs have nothing to say about them.
+        Act::Advance(advance) => {
+            state.hosts_only("have runs")?;
+            advance::advance(state, advance)?
+        }
+        Act::Answer(answer) => {
+            state.hosts_only("approve")?;
+            answer::answer(state, answer)?
+        }
+        Act::Resume { run } => {
+            state.hosts_only("resume runs")?;
+            resume::resume(state, run)?
+        }
+        Act::Recover => {
+            state.hosts_only("take up the outbox")?;
+            recover::recover(state)?
+        }
+        Act::Name(act) => names::name(state, act)?,
+        Act::Provide(act) => provide::provide(state, act)?,
+        Act::Grant(act) => grants::grant(state, act)?,
+        Act::Mail(act) => mail::mail(state, *act)?,
+        Act::Timer(act) => timer::timer(state, act)?,
+        Act::Cancel { what, reason } => cancel::cancel(state, &what, &reason)?,
+        Act::Code(act) => code::code(state, act)?,
+        // What code came to and what is kept concerns everybody.
+        Act::Evaluated { eval, outcome } => {
+            state.daemon_only("say what code came to")?;
+            mail::evaluated(state, &eval, &outcome)?
+        }
+        Act::Collect { budget, pinned } => {
+            state.daemon_only("collect")?;
+            crate::collect::collect(state, budget, &pinned)?
+        }
+    })
 }

@@ -132,7 +132,7 @@ fn provide(agent: FormulaId, kind: AgentKind, args: Args<'_>) -> Result<Plan, Re
         AgentKind::Guest => "EndoGuest",
         AgentKind::Host => "EndoHost",
     };
-    Ok(Plan::act(agent, Act::Provide(act), Then::Agent { interface }))
+    Ok(Plan::act(agent, Act::Provide(act), Then::Agent { interface: interface.into() }))
 }
 
 /// What comes of a call to the root of the store; `None` if it is another call.

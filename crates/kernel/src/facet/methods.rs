@@ -34,6 +34,7 @@ pub(super) const FACETS: &[(&str, Make)] = &[
     ("readable-tree", || Facet::new("EndoReadableTree", "Files and directories that never change.", &[HELP, TREE])),
     ("timer", || Facet::new("EndoTimer", "Counts intervals of the clock, also while nobody looks.", &[HELP, TIMER])),
     ("resolver", || Facet::new("EndoResponder", "The right to settle a promise, once.", &[HELP, RESOLVER])),
+    ("eval", || Facet::new("State", "What code keeps for itself: data under names of its own.", &[HELP, STATE])),
     ("vat", || Facet::new("EndoWorker", "An isolated heap in which endowed code runs.", &[HELP, VAT])),
 ];
 
@@ -441,5 +442,13 @@ const TIMER: &[Method] = &[
 
 const RESOLVER: &[Method] =
     &[sends("resolveWithId", &[req("id", Text)], "Settles the promise with what the identifier stands for.")];
+
+const STATE: &[Method] = &[
+    reads("get", &[req("name", Text)], "What is kept under the name; `undefined` if nothing is."),
+    reads("has", &[req("name", Text)], "Whether anything is kept under the name."),
+    reads("list", &[], "The names, in order."),
+    changes("set", &[req("name", Text), req("value", Any)], "Keeps data under the name."),
+    changes("delete", &[req("name", Text)], "Keeps nothing under the name any more."),
+];
 
 const VAT: &[Method] = &[sends("terminate", &[], "Ends all that runs in it.")];

@@ -22,6 +22,7 @@ mod plan;
 mod present;
 mod programs;
 mod refusal;
+mod state;
 mod timers;
 
 use passable::Untrusted;
@@ -40,7 +41,7 @@ pub use interface::{Facet, Method, Param, Presence, Shape, Support, facet};
 pub use live::Live;
 pub use locator::{BadLocator, Locator};
 pub use plan::{
-    Action, BindDirectory, DrawToken, KeepTree, Need, ParseWorker, Plan, ReadAs, Seal, StageTree,
+    Action, BindDirectory, Delivery, DrawToken, KeepTree, Need, ParseWorker, Plan, ReadAs, Seal, StageTree,
     StartWorker, TakeBytes, Then, result,
 };
 pub use refusal::Refusal;
@@ -61,6 +62,14 @@ pub fn plan(
     args: &[Value],
 ) -> Result<Plan, Refusal> {
     let reached = table::reach(txn, target)?.ok_or(Fault::Dangling(*target))?;
+    // An object that code has made answers for itself, whatever it is asked.
+    if let Formula::Export { eval, number, .. } = reached.formula {
+        if let Some(finding) = reached.refusal(method, view.now_ms) {
+            return Err(Fault::Revoked(finding.message).into());
+        }
+        let through = reached.grants.iter().map(|grant| grant.id).collect();
+        return Ok(Plan::need(Need::Deliver(Delivery { eval, number, through })));
+    }
     let facet = facet(reached.formula.kind());
     match method {
         "__getMethodNames__" => {
@@ -115,6 +124,7 @@ pub fn plan(
             op.map(|op| Plan::need(Need::Files(FileCall { target: *target, through: vec![], op })))
         }
         Formula::Timer { .. } => timers::plan(txn, view, target, &reached.formula, method, args)?,
+        Formula::Eval { .. } => state::plan(txn, view, &reached.id, method, args)?,
         Formula::Vat { .. } => {
             let act = Act::Cancel { what: Cancel::Vat { vat: *target }, reason: Untrusted::new("") };
             Some(Plan::act(view.agent, act, Then::Nothing))

@@ -174,7 +174,7 @@ impl Place<'_> {
                 NameAct::Copy { from: behind(&before, &args.path(0)?)?, to: behind(&before, &args.path(1)?)? }
             }
             "makeDirectory" => {
-                then = Then::Object { interface: "EndoDirectory" };
+                then = Then::Object { interface: "EndoDirectory".into() };
                 NameAct::MakeDirectory { path: behind(&before, &args.path(0)?)? }
             }
             _ => {

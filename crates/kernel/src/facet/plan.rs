@@ -1,8 +1,10 @@
 //! What comes of a call: a value at once, a command, or something that must be prepared first.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use passable::Untrusted;
+use serde::{Deserialize, Serialize};
 
 use super::files::FileCall;
 use super::follow::Follow;
@@ -65,19 +67,20 @@ pub struct Action {
 }
 
 /// What the reply to a command means to whoever called.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Then {
     /// `undefined`.
     Nothing,
     /// The agent that was made or found.
     Agent {
         /// The name of its interface.
-        interface: &'static str,
+        interface: Cow<'static, str>,
     },
     /// The object that was made.
     Object {
         /// The name of its interface.
-        interface: &'static str,
+        interface: Cow<'static, str>,
     },
     /// The promise of what was asked for.
     Promise,
@@ -137,6 +140,8 @@ pub enum Need {
     Take(TakeBytes),
     /// Something must be done with files.
     Files(FileCall),
+    /// A message must be delivered to an object that code has made.
+    Deliver(Delivery),
     /// A directory of this machine must be looked for before it is bound.
     Directory(BindDirectory),
     /// A tree of files must be kept beside the store.
@@ -157,6 +162,17 @@ pub enum Need {
     StartWorker(StartWorker),
     /// The daemon must end, after it has answered `undefined`.
     Terminate,
+}
+
+/// A message to an object that code has made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The code.
+    pub eval: FormulaId,
+    /// The number by which its heap knows the object.
+    pub number: u32,
+    /// The grants that were passed on the way to it.
+    pub through: Vec<FormulaId>,
 }
 
 /// What bytes are read as.
@@ -205,7 +221,7 @@ impl TakeBytes {
             Some(base) => NameAct::Within { base, act: Box::new(act) },
             None => act,
         };
-        Action { actor: self.actor, act: Act::Name(act), then: Then::Object { interface: "EndoBlob" } }
+        Action { actor: self.actor, act: Act::Name(act), then: Then::Object { interface: "EndoBlob".into() } }
     }
 }
 
@@ -253,7 +269,11 @@ pub struct StageTree {
 }
 
 pub(super) fn provide(actor: FormulaId, thing: Provided, path: NamePath, interface: &'static str) -> Action {
-    Action { actor, act: Act::Name(NameAct::Provide { thing, path }), then: Then::Object { interface } }
+    Action {
+        actor,
+        act: Act::Name(NameAct::Provide { thing, path }),
+        then: Then::Object { interface: interface.into() },
+    }
 }
 
 /// A form that is filled in with secrets.

@@ -48,7 +48,10 @@ fn present(txn: &mut dyn ReadTxn, view: View, id: &FormulaId, depth: usize) -> R
 
 /// A reference to an object, with the name of its interface.
 pub(super) fn object(id: &FormulaId, formula: &Formula) -> Value {
-    Value::remotable_alleged(*id, format!("Alleged: {}", facet(formula.kind()).name))
+    match formula {
+        Formula::Export { interface, .. } => Value::remotable_alleged(*id, interface.clone()),
+        _ => Value::remotable_alleged(*id, format!("Alleged: {}", facet(formula.kind()).name)),
+    }
 }
 
 fn settled(txn: &mut dyn ReadTxn, promise: &FormulaId) -> Result<Value, Refusal> {

@@ -37,7 +37,7 @@ pub(super) fn make(actor: FormulaId, args: Args<'_>) -> Result<Plan, Refusal> {
         None => passable::Untrusted::new(name.clone()),
     };
     let act = TimerAct::Make { path: NamePath::new([name])?, interval_ms: asked as u64, label };
-    Ok(Plan::act(actor, Act::Timer(act), Then::Object { interface: "EndoTimer" }))
+    Ok(Plan::act(actor, Act::Timer(act), Then::Object { interface: "EndoTimer".into() }))
 }
 
 /// What comes of a call of a timer; `None` if it is another call.

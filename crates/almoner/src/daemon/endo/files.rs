@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use kernel::code::Reference;
 use kernel::facet::{Action, FileCall, Ground};
 use kernel::formula::Tree;
 use kernel::{BlobHash, FormulaId, Value, table};
@@ -44,6 +45,36 @@ pub struct Task {
     pub hold: Option<Arc<Hold>>,
 }
 
+/// A task that was done.
+pub struct DoneTask {
+    /// What it settles.
+    pub answer: Ref,
+    /// As whom, and through which grants, it was asked for.
+    pub reach: Object,
+    /// What came of it.
+    pub came: Result<Came, Failure>,
+    /// What keeps bytes that were put for it, until they are named.
+    pub hold: Option<Arc<Hold>>,
+}
+
+impl Task {
+    /// Does it, where nothing is locked.
+    pub fn carry_out(self, server: Weak<Server>) -> DoneTask {
+        // What is put stays until its command has named it, however long the work takes.
+        let mut outside = Outside { server, hold: self.hold };
+        if outside.hold.is_none() {
+            let blobs = |server: Arc<Server>| server.desk.daemon.store.blobs().hold_within(PATIENCE);
+            outside.hold = outside.server().ok().map(blobs).map(Arc::new);
+        }
+        let mut came = (self.work)(&outside);
+        // What is not kept any more must not be named.
+        if came.as_ref().is_ok_and(Came::names) && outside.hold.as_ref().is_some_and(|hold| !hold.moves()) {
+            came = Err(lapsed());
+        }
+        DoneTask { answer: self.answer, reach: self.reach, came, hold: outside.hold }
+    }
+}
+
 /// What is done, where nothing is locked.
 pub type Work = Box<dyn FnOnce(&Outside) -> Result<Came, Failure> + Send>;
 
@@ -55,6 +86,8 @@ pub enum Came {
     Part(Part),
     /// Bytes that are handed out piece by piece.
     Bytes(Vec<u8>),
+    /// What an object has answered that code has made.
+    Told(Result<passable::Value<Reference>, passable::Value<Reference>>),
     /// A part of a client's tree was kept: which, and what it is.
     Kept(u64, Kept),
     /// A command must be applied, and its reply is the answer.
@@ -74,14 +107,14 @@ impl Came {
         match self {
             Came::Kept(..) | Came::Act(_) | Came::Stage { .. } => true,
             Came::Part(part) => part.taken.is_some(),
-            Came::Value(_) | Came::Bytes(_) => false,
+            Came::Value(_) | Came::Bytes(_) | Came::Told(_) => false,
         }
     }
 }
 
 /// The daemon, as it is reached from where nothing is locked. It is not kept: it may end meanwhile.
 pub struct Outside {
-    shared: Weak<Shared>,
+    server: Weak<Server>,
     /// What is put stays until the command of the task has named it.
     hold: Option<Arc<Hold>>,
 }
@@ -103,8 +136,7 @@ impl Outside {
     /// # Errors
     /// When it ends.
     pub fn server(&self) -> Result<Arc<Server>, Failure> {
-        let server = self.shared.upgrade().and_then(|shared| shared.server.upgrade());
-        server.ok_or_else(|| Failure::new(Exit::NoDaemon, "the daemon ends"))
+        self.server.upgrade().ok_or_else(|| Failure::new(Exit::NoDaemon, "the daemon ends"))
     }
 
     /// Where a call is made, if it may be made now.
@@ -212,21 +244,10 @@ impl Link {
                 // Nothing more is read for a client that does not take what it asked for.
                 link.out.wait_for_room();
                 // What is put stays until its command has named it, however long the work takes.
-                let mut outside = Outside { shared: Weak::clone(&weak), hold: task.hold };
-                if outside.hold.is_none() {
-                    let blobs = |server: Arc<Server>| server.desk.daemon.store.blobs().hold_within(PATIENCE);
-                    outside.hold = outside.server().ok().map(blobs).map(Arc::new);
-                }
-                let mut came = (task.work)(&outside);
+                let Some(server) = weak.upgrade().map(|shared| Weak::clone(&shared.server)) else { return };
+                let done = task.carry_out(server);
                 let Some(shared) = weak.upgrade() else { return };
-                // What is not kept any more must not be named.
-                if came.as_ref().is_ok_and(Came::names)
-                    && outside.hold.as_ref().is_some_and(|hold| !hold.moves())
-                {
-                    came = Err(lapsed());
-                }
-                link.came(&shared, task.reach, task.answer, came, outside.hold.as_ref());
-                drop(outside);
+                link.came(&shared, done.reach, done.answer, done.came, done.hold.as_ref());
             }
         };
         waiting.is_working = thread.spawn(work).is_ok();

@@ -1,9 +1,10 @@
 //! What one client sees: the store's objects, promises that settle when the store says so, and iterators.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use kernel::code::Origin;
 use kernel::facet::Live;
 use kernel::txn::Owner;
 use kernel::{BlobHash, FormulaId};
@@ -11,15 +12,18 @@ use passable::{Remote, Value};
 use switchboard::{Action, Call, Full, Key, Name, Party, Ref, Side, Switchboard, To};
 
 use super::convert::{self, Interfaces};
-use super::files::Task;
+use super::files::{Came, Task};
 use super::follow::Feed;
 use super::gateway::Entrance;
 use super::gather::Gather;
+use super::letters;
 use super::thing::{Cause, Object, Part, Thing};
 use super::ticks::Ticker;
 use super::upload::Upload;
 use super::writes::Underway;
 use crate::daemon::desk::Desk;
+use crate::daemon::vats;
+use crate::exit::Failure;
 
 /// What doing something needs.
 pub struct Context<'a> {
@@ -29,7 +33,12 @@ pub struct Context<'a> {
     pub board: &'a Mutex<Switchboard>,
     /// Has something done where it holds up nobody; `false` if too much waits already.
     pub later: &'a dyn Fn(Task) -> bool,
+    /// Brings an answer back that comes from elsewhere.
+    pub courier: &'a dyn Fn() -> Courier,
 }
+
+/// Brings an answer back, from any thread: as whom it was asked for, what it settles, and what came of it.
+pub type Courier = Arc<dyn Fn(Object, Ref, Result<Came, Failure>) + Send + Sync>;
 
 impl Context<'_> {
     /// The table of live references. Never kept while the store is asked.
@@ -61,6 +70,10 @@ pub struct Home {
     pub(super) armed_ms: Option<i64>,
     pub(super) last_upload: u64,
     pub(super) ends_daemon: bool,
+    /// The code whose home it is, if it is no client's.
+    pub(super) code: Option<FormulaId>,
+    /// Which sends of that code are under way, by what they settle. What others made it do is not among them.
+    pub(super) origins: HashMap<Ref, Origin>,
     /// How far a client of the gateway has come.
     pub(super) entrance: Option<Entrance>,
     /// When so many references are known, those that nobody uses are looked for.
@@ -96,6 +109,11 @@ impl Home {
         Ok((home, Value::remotable_alleged(reference, "Alleged: Gateway")))
     }
 
+    /// A home for code, which sees what it is given and nothing else.
+    pub fn of_code(board: &mut Switchboard, eval: FormulaId) -> Home {
+        Home { code: Some(eval), ..Home::empty(board) }
+    }
+
     fn empty(board: &mut Switchboard) -> Home {
         Home {
             side: board.add(Party::default()),
@@ -114,6 +132,8 @@ impl Home {
             armed_ms: None,
             last_upload: 0,
             ends_daemon: false,
+            code: None,
+            origins: HashMap::new(),
             entrance: None,
             sweep_at: SWEEP,
         }
@@ -158,7 +178,8 @@ impl Home {
                     pins.insert(part.root.id);
                     pins.extend(&part.root.through);
                 }
-                Thing::Dismissed { .. } | Thing::Iterator | Thing::Entrance => {}
+                Thing::Live(object) => drop(pins.insert(object.eval)),
+                Thing::Dismissed { .. } | Thing::Iterator | Thing::Entrance | Thing::Ended => {}
             }
         }
         pins.extend(self.tickers.values().flat_map(Ticker::pins));
@@ -187,7 +208,7 @@ impl Home {
     }
 
     /// The live reference of a thing: the same as long as the client has it.
-    fn intern(&mut self, board: &mut Switchboard, thing: Thing) -> Result<Ref, Full> {
+    pub(super) fn intern(&mut self, board: &mut Switchboard, thing: Thing) -> Result<Ref, Full> {
         if let Some((_, known)) = self.keys.get(&thing).and_then(|key| self.things.get(key))
             && board.knows(*known)
         {
@@ -344,6 +365,14 @@ impl Home {
             To::Promise(_) => None,
         };
         let outcome = match (thing, call) {
+            (Some((_, Thing::Live(object))), call) => {
+                let (verb, args) = letters::verb(call);
+                self.send_live(context, object, verb, args, answer)
+            }
+            (Some((_, Thing::Ended)), _) => Some(Err(vats::restarted())),
+            (Some((_, Thing::Object(object))), Call::Apply(args)) => {
+                self.apply(context, &object, args, answer)
+            }
             (_, Call::Apply(_)) => Some(Err(type_error(
                 "Cannot invoke target as a function; typeof target is \"object\"".to_owned(),
             ))),
@@ -366,6 +395,7 @@ impl Home {
             }
         };
         if let Some(outcome) = outcome {
+            self.origins.remove(&answer);
             context.board().resolve(self.side, answer, outcome);
         }
         self.look_at_promises(context);

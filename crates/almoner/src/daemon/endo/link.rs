@@ -16,7 +16,7 @@ use switchboard::{Full, Ref, Switchboard};
 
 use super::Shared;
 use super::files::{Came, PATIENCE, Queue};
-use super::home::{Context, Home};
+use super::home::{Context, Courier, Home};
 use super::out::Out;
 use super::thing::Object;
 use crate::daemon::serve::Server;
@@ -115,7 +115,8 @@ impl Link {
             return;
         }
         let later = |task| self.later(shared, task);
-        let context = Context { desk: &server.desk, board: &shared.board, later: &later };
+        let courier = || self.courier(shared);
+        let context = Context { desk: &server.desk, board: &shared.board, later: &later, courier: &courier };
         home.give_up_late(&context, patience());
         self.flush(shared, session);
     }
@@ -177,7 +178,9 @@ impl Link {
             let mut state = self.lock();
             let State { session, home, told } = &mut *state;
             let later = |task| self.later(shared, task);
-            let context = Context { desk: &server.desk, board: &shared.board, later: &later };
+            let courier = || self.courier(shared);
+            let context =
+                Context { desk: &server.desk, board: &shared.board, later: &later, courier: &courier };
             let Some(message) = message else {
                 // All that has come is under way: now it is waited for.
                 home.work_through(&context);
@@ -227,7 +230,8 @@ impl Link {
             return;
         }
         let later = |task| self.later(shared, task);
-        let context = Context { desk: &server.desk, board: &shared.board, later: &later };
+        let courier = || self.courier(shared);
+        let context = Context { desk: &server.desk, board: &shared.board, later: &later, courier: &courier };
         home.look_around(&context);
         home.work_through(&context);
         self.flush(shared, session);
@@ -250,11 +254,22 @@ impl Link {
             return;
         }
         let later = |task| self.later(shared, task);
-        let context = Context { desk: &server.desk, board: &shared.board, later: &later };
+        let courier = || self.courier(shared);
+        let context = Context { desk: &server.desk, board: &shared.board, later: &later, courier: &courier };
         home.came(&context, reach, answer, came, hold);
         home.work_through(&context);
         self.flush(shared, session);
         see_end(&server, home);
+    }
+
+    /// Whoever brings answers here that come from elsewhere.
+    fn courier(self: &Arc<Self>, shared: &Arc<Shared>) -> Courier {
+        let (link, shared) = (Arc::downgrade(self), Arc::downgrade(shared));
+        Arc::new(move |reach, answer, came| {
+            if let (Some(link), Some(shared)) = (link.upgrade(), shared.upgrade()) {
+                link.came(&shared, reach, answer, came, None);
+            }
+        })
     }
 
     /// Asks to be called when the next tick comes of which the client must be told.
@@ -293,7 +308,8 @@ impl Link {
             return;
         }
         let later = |task| self.later(shared, task);
-        let context = Context { desk: &server.desk, board: &shared.board, later: &later };
+        let courier = || self.courier(shared);
+        let context = Context { desk: &server.desk, board: &shared.board, later: &later, courier: &courier };
         home.tick(&context, armed_ms);
         self.flush(shared, session);
         self.arm(shared, &server, home);

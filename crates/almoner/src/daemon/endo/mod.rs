@@ -4,18 +4,19 @@
 //! at once. What clients see as objects is in [`home`]: agents, directories, messages through `kernel::facet`, promises
 //! that settle when the store says so, and iterators over what comes. One more thread looks at the news for all of them.
 
-mod convert;
-mod files;
+pub(super) mod convert;
+pub(super) mod files;
 mod follow;
 mod gateway;
 mod gather;
-mod home;
+pub(super) mod home;
+mod letters;
 mod link;
 mod out;
 mod part;
-mod perform;
+pub(super) mod perform;
 mod settle;
-mod thing;
+pub(super) mod thing;
 mod ticks;
 mod upload;
 mod writes;

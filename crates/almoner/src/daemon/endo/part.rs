@@ -235,6 +235,7 @@ impl Home {
                 Err(trouble.to_value())
             }
         };
+        self.origins.remove(&answer);
         context.board().resolve(self.side, answer, outcome);
     }
 
@@ -256,9 +257,10 @@ impl Home {
                 self.kept(context, tag, kept);
                 return Ok(None);
             }
-            Came::Act(action) => act(context, *action)?,
+            Came::Told(told) => return self.told(context, told).map(Some),
+            Came::Act(action) => act(context, self.behalf(answer).as_ref(), *action)?,
             Came::Stage { tree, make } => {
-                let made = act(context, *make)?;
+                let made = act(context, self.behalf(answer).as_ref(), *make)?;
                 let Some(id) = made.as_reference().copied() else { return Ok(Some(Value::Undefined)) };
                 let work: Work = Box::new(move |outside| {
                     let op = FileOp::MakeDirectory(vec![]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::Reply;
+use kernel::command::{Act, CodeAct, Command, Reply};
 use kernel::facet::{self, Action, Follow, Live, Need, ParseWorker, Plan, Refusal, StartWorker, Then};
 use kernel::formula::Formula;
 use kernel::hub::View;
@@ -62,7 +62,7 @@ impl From<switchboard::Full> for Trouble {
 
 impl Trouble {
     /// The error as the client gets it.
-    pub(super) fn to_value(&self) -> passable::Value<Ref> {
+    pub(in crate::daemon) fn to_value(&self) -> passable::Value<Ref> {
         match self {
             Trouble::Refusal(refusal) => passable::Value::error(refusal.class(), refusal.to_string()),
             Trouble::Failure(failure) => passable::Value::error("Error", failure.message.raw().to_owned()),
@@ -109,12 +109,13 @@ impl Home {
             return Err(Trouble::Plain("not durable: give it a name first".to_owned()));
         }
         let given = args.first().and_then(passable::Value::as_reference).copied();
+        let original = args;
         let args = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
         if writes::is_command(method) {
             if self.is_full() {
                 self.settle(context);
             }
-            self.begin(context, object, method, args, answer)?;
+            self.begin(context, object, method, (args, original), answer)?;
             return Ok(None);
         }
         // It sees what those before it have done.
@@ -122,6 +123,11 @@ impl Home {
         let daemon = &context.desk.daemon;
         let view = daemon.view(object.agent);
         let (plan, reach) = daemon.read(|txn| plan(txn, &view, object, method, &args))?;
+        if let Ok(plan) = &plan
+            && let Some(to) = writes::delivery(plan)
+        {
+            return self.send_on(context, reach, to, method, original, answer).map(|()| None);
+        }
         self.do_planned(context, reach, plan?, foreign, given, answer)
     }
 
@@ -146,7 +152,7 @@ impl Home {
     }
 
     /// Makes a value of the store's live.
-    pub(super) fn hand_over(
+    pub(in crate::daemon) fn hand_over(
         &mut self,
         context: &Context<'_>,
         value: &passable::Value<Live>,
@@ -166,7 +172,7 @@ impl Home {
     }
 
     /// What a client says, as the store takes it.
-    pub(super) fn tell(&self, value: &passable::Value<Ref>) -> Value {
+    pub(in crate::daemon) fn tell(&self, value: &passable::Value<Ref>) -> Value {
         let told = convert::rebuild(value, &mut |remote: &Remote<Ref>, _| {
             let foreign = FormulaId { number: FOREIGN, node: FOREIGN };
             // What a client says of an interface is no news.
@@ -189,6 +195,8 @@ impl Home {
         answer: Ref,
     ) -> Result<Done, Trouble> {
         let desk = context.desk;
+        let behalf = self.behalf(answer);
+        let act = |context: &Context<'_>, action| act(context, behalf.as_ref(), action);
         let plain = |value| Ok(Done::Value(value, vec![]));
         let need = match plan {
             Plan::Value(value) => return plain(value),
@@ -253,7 +261,15 @@ impl Home {
                 plain(act(context, draw.with(token))?)
             }
             Need::ParseWorker(parse) => plain(act(context, parse_worker(context, parse)?)?),
+            Need::StartWorker(_) if behalf.is_some() => {
+                Err(Trouble::Plain("code starts no runs: let it define the worker".to_owned()))
+            }
             Need::StartWorker(start) => plain(start_worker(context, start)?),
+            // It was sent on before, with all that was given.
+            Need::Deliver(_) => plain(Value::undefined()),
+            Need::Terminate if behalf.is_some() => {
+                Err(Trouble::Plain("code does not end the daemon".to_owned()))
+            }
             Need::Terminate => {
                 self.ends_daemon = true;
                 plain(Value::undefined())
@@ -267,7 +283,7 @@ impl Home {
 ///
 /// # Errors
 /// When the store fails.
-pub(super) fn plan(
+pub(in crate::daemon) fn plan(
     txn: &mut dyn ReadTxn,
     view: &View,
     object: &Object,
@@ -295,14 +311,41 @@ pub(super) fn plan(
 }
 
 /// Applies a command; what its reply means.
-pub fn apply(context: &Context<'_>, action: Action) -> Result<Value, Failure> {
-    let outcome = context.desk.apply_as(action.actor, None, action.act)?;
-    Ok(facet::result(&action.then, &outcome.reply))
+pub(super) fn act(context: &Context<'_>, behalf: Option<&Behalf>, action: Action) -> Result<Value, Trouble> {
+    let then = action.then.clone();
+    let command = Behalf::command(behalf, context.desk.daemon.root, action);
+    // What a message is not says so by itself.
+    let outcome = context.desk.apply_as(command.actor, None, command.act)?;
+    Ok(facet::result(&then, &outcome.reply))
 }
 
-pub(super) fn act(context: &Context<'_>, action: Action) -> Result<Value, Trouble> {
-    // What a message is not says so by itself.
-    Ok(apply(context, action)?)
+/// The code that acts, and which of its sends it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Behalf {
+    eval: FormulaId,
+    send: Option<u32>,
+}
+
+impl Behalf {
+    /// The command that an action is. What code does is the daemon's to say, and is done once.
+    pub(super) fn command(behalf: Option<&Behalf>, root: FormulaId, action: Action) -> Command {
+        let Action { actor, act, then } = action;
+        match behalf {
+            None => Command { actor, act, said: None },
+            Some(Behalf { eval, send }) => {
+                let done = CodeAct::Do { eval: *eval, send: *send, actor, then, act: Box::new(act) };
+                Command { actor: root, act: Act::Code(done), said: None }
+            }
+        }
+    }
+}
+
+impl Home {
+    /// On whose behalf a call is made, if not on that of an agent.
+    pub(super) fn behalf(&self, answer: Ref) -> Option<Behalf> {
+        let send = self.origins.get(&answer).map(|origin| origin.send);
+        self.code.map(|eval| Behalf { eval, send })
+    }
 }
 
 /// Bytes from beside the store.

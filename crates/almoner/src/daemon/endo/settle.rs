@@ -40,7 +40,7 @@ impl Home {
     }
 
     /// Settles what the store says has settled.
-    pub(super) fn look_at_promises(&mut self, context: &Context<'_>) {
+    pub(in crate::daemon) fn look_at_promises(&mut self, context: &Context<'_>) {
         // A promise's value may hold another promise, which is looked at as well.
         while !self.fresh.is_empty() {
             let keys = std::mem::take(&mut self.fresh);
@@ -138,7 +138,12 @@ fn look(txn: &mut dyn ReadTxn, thing: &Thing) -> Result<State, StoreFault> {
                 false => State::Word(None),
             }
         }
-        Thing::Object(_) | Thing::Iterator | Thing::Entrance | Thing::Part(_) => State::Word(None),
+        Thing::Object(_)
+        | Thing::Iterator
+        | Thing::Entrance
+        | Thing::Part(_)
+        | Thing::Live(_)
+        | Thing::Ended => State::Word(None),
     })
 }
 

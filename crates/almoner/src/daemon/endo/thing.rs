@@ -34,6 +34,10 @@ pub enum Thing {
     Entrance,
     /// Something that was looked up in a directory or a tree.
     Part(Box<Part>),
+    /// An object of a heap that lasts as long as the heap.
+    Live(LiveObject),
+    /// Something that ended with a heap.
+    Ended,
 }
 
 impl Thing {
@@ -42,7 +46,12 @@ impl Thing {
         match self {
             Thing::Promise { id, .. } | Thing::Settled { id } => Some(Cause::Settled(*id)),
             Thing::Dismissed { agent, number } => Some(Cause::Dismissed(*agent, *number)),
-            Thing::Object(_) | Thing::Iterator | Thing::Entrance | Thing::Part(_) => None,
+            Thing::Object(_)
+            | Thing::Iterator
+            | Thing::Entrance
+            | Thing::Part(_)
+            | Thing::Live(_)
+            | Thing::Ended => None,
         }
     }
 }
@@ -63,6 +72,17 @@ pub struct Object {
     pub agent: FormulaId,
     /// The grants through which it was found: it can be used as long as they last.
     pub through: Vec<FormulaId>,
+}
+
+/// An object that code made after it had come to its end: it has no identity that lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LiveObject {
+    /// The code.
+    pub eval: FormulaId,
+    /// The heap: another one, made after a restart, has other objects.
+    pub heap: u64,
+    /// The number by which the heap knows the object.
+    pub number: u32,
 }
 
 /// Something that was looked up in what has files. It is no formula: it can be used as long as what it was looked up in.

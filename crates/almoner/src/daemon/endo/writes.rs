@@ -7,15 +7,15 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use kernel::command::{Command, Fault};
-use kernel::facet::{self, Plan, Refusal};
+use kernel::command::Fault;
+use kernel::facet::{self, Need, Plan, Refusal};
 use kernel::txn::{StoreFault, Txn};
 use store::WriteError;
 use switchboard::Ref;
 
 use super::convert;
 use super::home::{Context, Home};
-use super::perform::{self, Trouble};
+use super::perform::{self, Behalf, Trouble};
 use super::thing::Object;
 use crate::daemon::world::{self, environment};
 
@@ -53,6 +53,8 @@ pub fn is_command(method: &str) -> bool {
 /// A call that is under way.
 pub struct Underway {
     answer: Ref,
+    /// The method and what it was given.
+    sent: (String, Vec<passable::Value<Ref>>),
     came: Receiver<Result<Came, WriteError<Stopped>>>,
 }
 
@@ -89,13 +91,15 @@ impl Home {
         context: &Context<'_>,
         object: &Object,
         method: &str,
-        args: Vec<kernel::Value>,
+        (args, original): (Vec<kernel::Value>, &[passable::Value<Ref>]),
         answer: Ref,
     ) -> Result<(), Trouble> {
         let daemon = &context.desk.daemon;
         let (env, view) = (environment()?, daemon.view(object.agent));
         // Whoever is told of a timer's ticks is told of its end.
         let ends = method == "cancel";
+        let (behalf, root) = (self.behalf(answer), daemon.root);
+        let sent = (method.to_owned(), original.to_vec());
         let (target, method) = (object.clone(), method.to_owned());
         let (shared, engine) = (daemon.shared(), Arc::downgrade(&context.desk.engine));
         let (send, came) = sync_channel(1);
@@ -103,9 +107,10 @@ impl Home {
             let (plan, reach) = perform::plan(txn, &view, &target, &method, &args)?;
             match plan.map_err(Stopped::Refused)? {
                 Plan::Act(action) => {
-                    let command = Command { actor: action.actor, act: action.act, said: None };
+                    let then = action.then.clone();
+                    let command = Behalf::command(behalf.as_ref(), root, *action);
                     let outcome = kernel::apply(txn, &env, command).map_err(Stopped::Fault)?;
-                    let answer = facet::result(&action.then, &outcome.reply);
+                    let answer = facet::result(&then, &outcome.reply);
                     Ok((Came::Applied(answer, reach), outcome.ready))
                 }
                 other => Ok((Came::Planned(Box::new(other), reach), vec![])),
@@ -127,7 +132,7 @@ impl Home {
             });
             drop(send.send(result));
         });
-        self.underway.push(Underway { answer, came });
+        self.underway.push(Underway { answer, came, sent });
         Ok(())
     }
 
@@ -138,12 +143,15 @@ impl Home {
 
     /// Waits until every call that is under way is durable, and answers each.
     pub(super) fn settle(&mut self, context: &Context<'_>) {
-        for Underway { answer, came } in std::mem::take(&mut self.underway) {
+        for Underway { answer, came, sent } in std::mem::take(&mut self.underway) {
             let outcome = match came.recv().unwrap_or(Err(WriteError::Store(StoreFault::Closed))) {
                 Ok(Came::Applied(value, reach)) => {
                     self.hand_over(context, &convert::live(&value), &reach).map(Some)
                 }
-                Ok(Came::Planned(plan, reach)) => self.do_planned(context, reach, *plan, None, None, answer),
+                Ok(Came::Planned(plan, reach)) => match delivery(&plan) {
+                    Some(to) => self.send_on(context, reach, to, &sent.0, &sent.1, answer).map(|()| None),
+                    None => self.do_planned(context, reach, *plan, None, None, answer),
+                },
                 Err(WriteError::Refused(Stopped::Refused(refusal))) => Err(refusal.into()),
                 Err(WriteError::Refused(Stopped::Fault(fault))) => Err(world::fault_failure(&fault).into()),
                 Err(other) => Err(world::store_failure(other.to_string()).into()),
@@ -154,8 +162,20 @@ impl Home {
                 Ok(None) => continue,
                 Err(trouble) => Err(trouble.to_value()),
             };
+            self.origins.remove(&answer);
             context.board().resolve(self.side, answer, outcome);
         }
+    }
+}
+
+/// To which object that code has made a call goes on, if to any.
+pub(super) fn delivery(plan: &Plan) -> Option<&facet::Delivery> {
+    match plan {
+        Plan::Need(need) => match &**need {
+            Need::Deliver(delivery) => Some(delivery),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -1,21 +1,36 @@
-//! The code of one agent, one after the other, in a process that nobody shares.
+//! The code of one agent, in a process that nobody shares.
 
-use std::sync::Weak;
-use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-use kernel::FormulaId;
 use kernel::command::Act;
+use kernel::formula::Formula;
 use kernel::run::{RunOutcome, Trouble};
+use kernel::{FormulaId, Number, code, table};
 use passable::Untrusted;
+use switchboard::Ref;
+use vat::{End, Event, Host, Order, Report, VatId, Waker};
 
+use super::super::endo::files::Came;
+use super::super::endo::thing::Object;
 use super::super::log;
-use super::super::world::Shared;
+use super::super::serve::Server;
+use super::super::world::{self, Shared};
+use super::letter::{Letter, RESTARTED};
+use super::outcome::failed;
 use super::parcel::{self, Parcel, Parked};
-use super::process::{Process, Reserve, Undone};
+use super::process::Reserve;
+use super::session::{Broken, Phase, Session, Stand, Tools};
+use super::sleepers::Sleepers;
+use crate::exit::Failure;
 
 /// After how long without work the process goes.
 const IDLE: Duration = Duration::from_secs(30);
+
+/// How long the process may be silent at a time before somebody looks whether the daemon is to end.
+const MOMENT: Duration = Duration::from_millis(200);
 
 /// How often code is begun whose process goes under it.
 const ATTEMPTS: u32 = 4;
@@ -23,99 +38,544 @@ const ATTEMPTS: u32 = 4;
 /// How long nothing is tried when no process can be started.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Works until there is nothing to do, or the daemon ends. Whatever it leaves undone stays parked.
-pub fn work(shared: &Weak<Shared>, reserve: &Reserve, evals: &Receiver<FormulaId>) {
-    let mut process: Option<Process> = None;
-    while let Ok(eval) = evals.recv_timeout(IDLE) {
-        let Some(now) = shared.upgrade().filter(|shared| !shared.is_stopping()) else { return };
-        let parcel = match now.read(|txn| parcel::of(txn, &eval)) {
-            Ok(Parked::Ready(parcel)) => parcel,
+/// How long code may wait in memory for what may take a week.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many heaps of code that has come to its end are kept for messages.
+const MOST_LIVE: usize = 200;
+
+/// What a lane is told.
+pub enum Job {
+    /// Parked code can run.
+    Eval(FormulaId),
+    /// An object of code of this agent is sent a message.
+    Letter(Letter),
+    /// An answer for a call that the code in a heap has made.
+    Came { eval: FormulaId, heap: u64, reach: Object, answer: Ref, came: Box<Result<Came, Failure>> },
+    /// Something in the store is new.
+    News,
+}
+
+/// What others see of a lane while it works.
+#[derive(Default)]
+pub struct Window {
+    /// Ends the wait for what the process says.
+    waker: Mutex<Option<Waker>>,
+    pins: Mutex<BTreeSet<FormulaId>>,
+}
+
+impl Window {
+    fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+        what.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the lane look at its jobs.
+    pub fn wake(&self) {
+        if let Some(waker) = &*Window::lock(&self.waker) {
+            waker.wake();
+        }
+    }
+
+    /// What the code of the lane refers to in the store.
+    pub fn pins(&self) -> BTreeSet<FormulaId> {
+        Window::lock(&self.pins).clone()
+    }
+}
+
+/// What a lane works with.
+pub struct Lane {
+    pub shared: Weak<Shared>,
+    pub server: Weak<Server>,
+    pub reserve: Arc<Reserve>,
+    pub sleepers: Arc<Sleepers>,
+    pub window: Arc<Window>,
+    pub sender: Sender<Job>,
+    pub jobs: Receiver<Job>,
+}
+
+/// A lane at work.
+struct Work {
+    lane: Lane,
+    host: Option<Host>,
+    next: VatId,
+    sessions: BTreeMap<VatId, Session>,
+    by_eval: BTreeMap<FormulaId, VatId>,
+    /// How often code was begun whose process went under it.
+    attempts: BTreeMap<FormulaId, u32>,
+    /// Since when code waits for nothing but promises.
+    waits: BTreeMap<FormulaId, (Instant, BTreeSet<FormulaId>)>,
+    /// Heaps of code that has come to its end, the one that was used last at the end.
+    live: VecDeque<FormulaId>,
+    /// Nothing can be done now: why.
+    stuck: Option<String>,
+}
+
+impl Lane {
+    /// Works until there is nothing to do, or the daemon ends. Whatever it leaves undone stays parked.
+    pub fn work(self) {
+        let work = Work {
+            lane: self,
+            host: None,
+            next: 0,
+            sessions: BTreeMap::new(),
+            by_eval: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            live: VecDeque::new(),
+            stuck: None,
+        };
+        work.go();
+    }
+}
+
+impl Work {
+    fn go(mut self) {
+        let mut busy = Instant::now();
+        loop {
+            if self.lane.shared.upgrade().is_none_or(|shared| shared.is_stopping()) {
+                break;
+            }
+            while let Ok(job) = self.lane.jobs.try_recv() {
+                busy = Instant::now();
+                self.take(job);
+            }
+            if self.stuck.is_some() {
+                break;
+            }
+            self.put_to_sleep();
+            self.show_pins();
+            let event = match &self.host {
+                Some(host) if !self.sessions.is_empty() => host.next(MOMENT),
+                _ => match self.lane.jobs.recv_timeout(IDLE.saturating_sub(busy.elapsed())) {
+                    Ok(job) => {
+                        busy = Instant::now();
+                        self.take(job);
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Timeout) if busy.elapsed() < IDLE => continue,
+                    Err(_) => break,
+                },
+            };
+            match event {
+                Some(Event::Report(report)) => self.report(report),
+                Some(Event::Ended(end)) => self.lost(&end),
+                Some(Event::Refused { vat, line }) => {
+                    let eval = vat.and_then(|vat| self.sessions.get(&vat)).map(|session| session.parcel.eval);
+                    if let Some(eval) = eval {
+                        self.with(eval, |session, _| Err(session.refused(line)));
+                    }
+                }
+                Some(Event::Woken) | None => {}
+            }
+        }
+        self.close();
+    }
+
+    /// Nobody works here any more. Whoever waits for a heap is told.
+    fn close(mut self) {
+        *Window::lock(&self.lane.window.waker) = None;
+        if let Some(why) = &self.stuck {
+            log::line(&format!("guest code waits: {why}"));
+        }
+        if let Some(host) = &mut self.host {
+            host.kill();
+        }
+        for (_, session) in std::mem::take(&mut self.sessions) {
+            session.end(RESTARTED);
+        }
+        while let Ok(job) = self.lane.jobs.try_recv() {
+            if let Job::Letter(letter) = job {
+                letter.refuse(RESTARTED);
+            }
+        }
+        if self.stuck.is_some()
+            && let Some(shared) = self.lane.shared.upgrade()
+        {
+            shared.news.rest(PAUSE);
+        }
+    }
+
+    fn show_pins(&self) {
+        let pins = self.sessions.values().flat_map(Session::pins).collect();
+        *Window::lock(&self.lane.window.pins) = pins;
+    }
+
+    fn take(&mut self, job: Job) {
+        match job {
+            Job::Eval(eval) => self.begin(eval),
+            Job::Letter(letter) => self.letter(letter),
+            Job::Came { eval, heap, reach, answer, came } => {
+                self.with(eval, |session, tools| match session.heap() == heap {
+                    true => session.came(tools, reach, answer, *came),
+                    false => Ok(Stand::On),
+                });
+            }
+            Job::News => {
+                for eval in self.by_eval.keys().copied().collect::<Vec<_>>() {
+                    self.with(eval, |session, tools| {
+                        if session.phase() == Phase::Running && !is_parked(tools, &session.parcel.eval)? {
+                            return Err(Broken::Gone);
+                        }
+                        session.look_around(tools)
+                    });
+                }
+            }
+        }
+    }
+
+    /// Begins parked code.
+    fn begin(&mut self, eval: FormulaId) {
+        if self.by_eval.contains_key(&eval) {
+            return;
+        }
+        let Some(shared) = self.lane.shared.upgrade() else { return };
+        match shared.read(|txn| parcel::of(txn, &eval)) {
+            Ok(Parked::Ready(parcel)) => {
+                drop(shared);
+                self.open(parcel, Phase::Running);
+            }
+            Ok(Parked::Broken(_, why)) => {
+                let outcome = failed("vat/endowments", why, "give it something else");
+                self.settle(&shared, eval, outcome);
+            }
             // It was cancelled meanwhile.
-            Ok(Parked::Waits(_) | Parked::Never) => continue,
-            // Whoever hands out work sees that nobody works, and begins anew.
-            Err(_) => return,
-        };
-        drop(now);
-        match run(&mut process, shared, reserve, &parcel) {
-            Ran::To(outcome) => {
-                let Some(shared) = shared.upgrade() else { return };
-                if !settle(&shared, &parcel, outcome) {
-                    return;
-                }
-            }
-            Ran::Not => return,
-            Ran::NoProcess(why) => {
-                log::line(&format!("guest code waits: {why}"));
-                if let Some(shared) = shared.upgrade() {
-                    shared.news.rest(PAUSE);
-                }
-                return;
-            }
-        }
-        // The next agent need not wait for a process.
-        reserve.fill();
-    }
-}
-
-/// How far code got.
-enum Ran {
-    /// To an outcome.
-    To(RunOutcome),
-    /// Nowhere: the daemon ends.
-    Not,
-    /// Nowhere: no process can be started, and why.
-    NoProcess(String),
-}
-
-/// Runs code to its end, in the process that there is, in one of the reserve, or in new ones.
-fn run(process: &mut Option<Process>, shared: &Weak<Shared>, reserve: &Reserve, parcel: &Parcel) -> Ran {
-    for attempt in 0..ATTEMPTS {
-        let taken = match process.take() {
-            Some(process) => Ok(process),
-            None if attempt == 0 => reserve.take(),
-            None => reserve.start(),
-        };
-        let mut running = match taken {
-            Ok(running) => running,
-            Err(why) => return Ran::NoProcess(why),
-        };
-        match running.evaluate(parcel, &|| is_stopping(shared)) {
-            Ok(outcome) => {
-                *process = running.is_well().then_some(running);
-                return Ran::To(outcome);
-            }
-            Err(Undone::Stopped) => return Ran::Not,
-            // It has done nothing but compute, so it can begin again.
-            Err(Undone::Lost) => {}
+            Ok(Parked::Waits(_) | Parked::Gone) => {}
+            Err(failure) => self.stuck = Some(failure.message.raw().to_owned()),
         }
     }
-    Ran::To(RunOutcome::Failed(Trouble {
-        code: "vat/crashed".to_owned(),
-        message: Untrusted::new(format!("its process ended by itself, {ATTEMPTS} times")),
-        help: "`almoner doctor` says whether guest code can be confined here".to_owned(),
-    }))
-}
 
-fn is_stopping(shared: &Weak<Shared>) -> bool {
-    shared.upgrade().is_none_or(|shared| shared.is_stopping())
-}
-
-/// Records what came of it; whether that is done. What cannot be kept is a failure that says so.
-fn settle(shared: &Shared, parcel: &Parcel, outcome: RunOutcome) -> bool {
-    let record = |outcome| shared.apply_as(shared.root, None, Act::Evaluated { eval: parcel.eval, outcome });
-    let was_done = matches!(outcome, RunOutcome::Done(_));
-    let Err(failure) = record(outcome) else { return true };
-    let said = failure.message.raw().to_owned();
-    let kept = was_done && {
-        let trouble = Trouble {
-            code: "vat/result".to_owned(),
-            message: Untrusted::new(format!("its result cannot be kept: {said}")),
-            help: "let it return less".to_owned(),
+    /// Makes a heap for code.
+    fn open(&mut self, parcel: Box<Parcel>, phase: Phase) -> bool {
+        let eval = parcel.eval;
+        let Some(shared) = self.lane.shared.upgrade() else { return false };
+        let journal = match shared.read(|txn| code::journal(txn, &eval, 0)) {
+            Ok(journal) => journal,
+            Err(failure) => {
+                self.stuck = Some(failure.message.raw().to_owned());
+                return false;
+            }
         };
-        record(RunOutcome::Failed(trouble)).is_ok()
-    };
-    if !kept {
-        log::line(&format!("what came of code {} is not recorded: {said}", parcel.eval.short()));
+        drop(shared);
+        if self.host.is_none() {
+            let taken = match self.attempts.is_empty() {
+                true => self.lane.reserve.take(),
+                false => self.lane.reserve.start(),
+            };
+            match taken {
+                Ok(host) => {
+                    *Window::lock(&self.lane.window.waker) = Some(host.waker());
+                    self.host = Some(host);
+                }
+                Err(why) => {
+                    self.stuck = Some(why);
+                    return false;
+                }
+            }
+            // The next agent need not wait for a process.
+            self.lane.reserve.fill();
+        }
+        let vat = self.next;
+        self.next = self.next.wrapping_add(1);
+        let mut heap = [0; 8];
+        if world::random(&mut heap).is_err() {
+            self.stuck = Some("this machine gives no randomness".to_owned());
+            return false;
+        }
+        match Session::new(parcel, phase, journal, vat, u64::from_le_bytes(heap)) {
+            Ok(session) => {
+                self.sessions.insert(vat, session);
+                self.by_eval.insert(eval, vat);
+                self.with(eval, |session, tools| session.open(tools).map(|()| Stand::On));
+                true
+            }
+            Err(broken) => {
+                self.broke(eval, phase, broken);
+                false
+            }
+        }
     }
-    kept
+
+    /// A message to an object: its heap is made anew if there is none.
+    fn letter(&mut self, letter: Letter) {
+        let eval = letter.target.eval;
+        if !self.by_eval.contains_key(&eval) {
+            if letter.target.heap.is_some() {
+                return letter.refuse(RESTARTED);
+            }
+            if let Err(why) = self.revive(eval) {
+                return letter.refuse(&why);
+            }
+        }
+        if !self.by_eval.contains_key(&eval) {
+            return letter.refuse(RESTARTED);
+        }
+        self.live.retain(|other| *other != eval);
+        self.live.push_back(eval);
+        self.with(eval, |session, tools| session.take_letter(tools, letter));
+    }
+
+    /// Makes the heap anew of code that has come to its end.
+    fn revive(&mut self, eval: FormulaId) -> Result<(), String> {
+        let gone = || "the code that made this object is gone".to_owned();
+        let shared = self.lane.shared.upgrade().ok_or_else(gone)?;
+        let found = shared.read(|txn| {
+            if table::eval(txn, &eval)?.is_some() {
+                return Ok(None);
+            }
+            let Some(source) = parcel::source(txn, &eval)? else { return Ok(None) };
+            let names = match table::formula(txn, &eval)?.map(|row| row.formula) {
+                Some(Formula::Eval { endowments, .. }) => endowments.into_keys().collect(),
+                _ => vec![],
+            };
+            Ok(Some((source, names)))
+        });
+        drop(shared);
+        let (source, names) = match found {
+            Ok(Some(found)) => found,
+            // It has not come to its end, and does not run here.
+            Ok(None) => return Err("the code that made this object has not come to its end".to_owned()),
+            Err(failure) => return Err(failure.message.raw().to_owned()),
+        };
+        let parcel = Box::new(Parcel { eval, agent: Number(eval.number), source, names, values: vec![] });
+        match self.open(parcel, Phase::Reviving) {
+            true => Ok(()),
+            false => Err("the object cannot be made again".to_owned()),
+        }
+    }
+
+    /// Lets a session do something.
+    fn with(
+        &mut self,
+        eval: FormulaId,
+        go: impl FnOnce(&mut Session, &mut Tools<'_>) -> Result<Stand, Broken>,
+    ) {
+        let Some(vat) = self.by_eval.get(&eval).copied() else { return };
+        let (Some(server), Some(host)) = (self.lane.server.upgrade(), &mut self.host) else { return };
+        let Some(session) = self.sessions.get_mut(&vat) else { return };
+        let mut tools = Tools { server: &server, jobs: &self.lane.sender, host };
+        let phase = session.phase();
+        match go(session, &mut tools) {
+            Ok(Stand::On) => drop(self.waits.remove(&eval)),
+            Ok(Stand::Waits(promises)) => {
+                let since = self.waits.get(&eval).map_or_else(Instant::now, |(since, _)| *since);
+                self.waits.insert(eval, (since, promises));
+            }
+            Ok(Stand::Done(outcome, has_exports)) => self.done(eval, outcome, has_exports),
+            Err(broken) => {
+                drop(server);
+                self.broke(eval, phase, broken);
+            }
+        }
+    }
+
+    fn report(&mut self, report: Report) {
+        let Some(vat) = vat_of(&report) else {
+            // It was asked nothing that has no heap.
+            return;
+        };
+        let Some(eval) = self.sessions.get(&vat).map(|session| session.parcel.eval) else { return };
+        self.with(eval, |session, tools| session.hear(tools, report));
+    }
+
+    /// Code has come to its end.
+    fn done(&mut self, eval: FormulaId, outcome: RunOutcome, has_exports: bool) {
+        let Some(shared) = self.lane.shared.upgrade() else { return };
+        self.attempts.remove(&eval);
+        self.waits.remove(&eval);
+        if !self.settle(&shared, eval, outcome) || !has_exports {
+            return self.close_session(eval, true);
+        }
+        let Some(vat) = self.by_eval.get(&eval).copied() else { return };
+        let Some(session) = self.sessions.get_mut(&vat) else { return };
+        session.live();
+        let unread = session.unread();
+        self.live.push_back(eval);
+        unread.into_iter().for_each(|letter| self.letter(letter));
+        // Some end for those that nobody has used for long: they are made anew when somebody does.
+        while self.live.len() > MOST_LIVE {
+            if let Some(oldest) = self.live.pop_front() {
+                self.close_session(oldest, true);
+            }
+        }
+    }
+
+    /// Lets go of a heap.
+    fn close_session(&mut self, eval: FormulaId, is_there: bool) {
+        self.waits.remove(&eval);
+        self.live.retain(|other| *other != eval);
+        let Some(vat) = self.by_eval.remove(&eval) else { return };
+        if let Some(session) = self.sessions.remove(&vat) {
+            session.end(RESTARTED);
+        }
+        if is_there
+            && let Some(host) = &mut self.host
+            && host.order(&Order::Close { vat }).is_err()
+        {
+            self.host_is_gone();
+        }
+    }
+
+    /// A session cannot go on.
+    fn broke(&mut self, eval: FormulaId, phase: Phase, broken: Broken) {
+        match broken {
+            Broken::Host => self.host_is_gone(),
+            Broken::Store(failure) => {
+                self.stuck = Some(failure.message.raw().to_owned());
+            }
+            Broken::Gone => self.close_session(eval, true),
+            Broken::Code(outcome) => {
+                let is_fault = matches!(&outcome, RunOutcome::Failed(trouble) if is_fault(&trouble.code));
+                if phase == Phase::Running
+                    && let Some(shared) = self.lane.shared.upgrade()
+                {
+                    self.settle(&shared, eval, outcome);
+                } else {
+                    let said = match &outcome {
+                        RunOutcome::Failed(trouble) => trouble.message.raw().to_owned(),
+                        RunOutcome::Done(_) => RESTARTED.to_owned(),
+                    };
+                    self.tell_all(eval, &said);
+                }
+                // Of a heap that passed a limit nothing is left to close.
+                self.close_session(eval, !is_fault);
+            }
+        }
+    }
+
+    fn tell_all(&mut self, eval: FormulaId, why: &str) {
+        let Some(vat) = self.by_eval.remove(&eval) else { return };
+        if let Some(session) = self.sessions.remove(&vat) {
+            session.end(why);
+        }
+    }
+
+    /// The process is gone without having said so.
+    fn host_is_gone(&mut self) {
+        let end =
+            End { culprit: None, suspect: None, vats: self.sessions.keys().copied().collect(), broken: None };
+        self.lost(&end);
+    }
+
+    /// The process is gone. Code that was on its way begins anew, unless it is why; heaps are lost.
+    fn lost(&mut self, end: &End) {
+        self.host = None;
+        *Window::lock(&self.lane.window.waker) = None;
+        self.live.clear();
+        self.by_eval.clear();
+        let sessions = std::mem::take(&mut self.sessions);
+        let Some(shared) = self.lane.shared.upgrade() else { return };
+        let mut again = Vec::new();
+        for (vat, mut session) in sessions {
+            let eval = session.parcel.eval;
+            if session.phase() != Phase::Running {
+                session.end(RESTARTED);
+                continue;
+            }
+            let letters = session.unread();
+            session.end(RESTARTED);
+            let help = "let it do less at a time";
+            let outcome = match (&end.culprit, &end.broken) {
+                (Some(culprit), _) if *culprit == vat => {
+                    Some(failed("vat/stuck", "it was ended: it took too long in one piece", help))
+                }
+                (None, Some(what)) => {
+                    Some(failed("vat/broken", format!("its process was ended: {what}"), help))
+                }
+                _ => None,
+            };
+            let attempts = self.attempts.entry(eval).or_default();
+            // Those beside the one that is to blame are innocent.
+            if end.culprit.is_none() {
+                *attempts += 1;
+            }
+            match outcome {
+                Some(outcome) => {
+                    self.settle(&shared, eval, outcome);
+                }
+                None if *attempts >= ATTEMPTS => {
+                    let what = format!("its process ended by itself, {ATTEMPTS} times");
+                    let help = "`almoner doctor` says whether guest code can be confined here";
+                    self.settle(&shared, eval, failed("vat/crashed", what, help));
+                }
+                None => again.push((eval, letters)),
+            }
+        }
+        drop(shared);
+        for (eval, letters) in again {
+            self.begin(eval);
+            letters.into_iter().for_each(|letter| self.letter(letter));
+        }
+    }
+
+    /// Code that waits for what may take a week holds no memory.
+    fn put_to_sleep(&mut self) {
+        let long: Vec<FormulaId> = self
+            .waits
+            .iter()
+            .filter(|(_, (since, _))| since.elapsed() >= PATIENCE)
+            .map(|(eval, _)| *eval)
+            .collect();
+        for eval in long {
+            if let Some((_, promises)) = self.waits.remove(&eval) {
+                self.close_session(eval, true);
+                self.lane.sleepers.sleep(eval, promises);
+            }
+        }
+    }
+
+    /// Records what came of it; whether that is done. What cannot be kept is a failure that says so.
+    fn settle(&self, shared: &Shared, eval: FormulaId, outcome: RunOutcome) -> bool {
+        let record = |outcome| shared.apply_as(shared.root, None, Act::Evaluated { eval, outcome });
+        let was_done = matches!(outcome, RunOutcome::Done(_));
+        let Err(failure) = record(outcome) else { return true };
+        let said = failure.message.raw().to_owned();
+        let kept = was_done && {
+            let trouble = Trouble {
+                code: "vat/result".to_owned(),
+                message: Untrusted::new(format!("its result cannot be kept: {said}")),
+                help: "let it return less".to_owned(),
+            };
+            record(RunOutcome::Failed(trouble)).is_ok()
+        };
+        if !kept {
+            log::line(&format!("what came of code {} is not recorded: {said}", eval.short()));
+        }
+        kept
+    }
+}
+
+/// Whether the heap has gone with it.
+fn is_fault(code: &str) -> bool {
+    !matches!(
+        code,
+        "vat/threw"
+            | "vat/refused"
+            | "vat/waits"
+            | "vat/diverged"
+            | "vat/engine"
+            | "vat/endowments"
+            | "vat/not-durable"
+            | "vat/references"
+            | "vat/journal"
+            | "vat/large"
+    )
+}
+
+fn is_parked(tools: &Tools<'_>, eval: &FormulaId) -> Result<bool, Broken> {
+    Ok(tools.server.desk.daemon.read(|txn| table::eval(txn, eval))?.is_some())
+}
+
+fn vat_of(report: &Report) -> Option<VatId> {
+    match report {
+        Report::Ready { vat }
+        | Report::Send { vat, .. }
+        | Report::Answer { vat, .. }
+        | Report::Resolve { vat, .. }
+        | Report::Dropped { vat, .. }
+        | Report::Console { vat, .. }
+        | Report::Fault { vat, .. }
+        | Report::Idle { vat, .. }
+        | Report::Closed { vat } => Some(*vat),
+        Report::Pong { .. } | Report::Refused { .. } => None,
+    }
 }

@@ -1,27 +1,39 @@
 //! Code that was endowed runs: what is parked in the outbox is taken up, one process for each agent.
 //!
-//! So far, code runs whose names stand for data alone: such code is a function of its source, so a crash in the middle
-//! of it costs nothing but time, and it is begun again. What was endowed with anything that can act stays parked.
+//! A [`lane`] is the code of one agent, a [`session`] one piece of it in a heap of its own. What a heap holds and what it
+//! is told goes through a switchboard, on the other side of which stands the same home that Endo's clients see; what it
+//! sends and hears is recorded by the kernel. [`Office`] is where messages come in for objects that code has made.
 
 mod lane;
+mod letter;
+mod outcome;
 mod parcel;
 mod process;
+mod session;
+mod sleepers;
+mod slots;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use kernel::formula::Formula;
 use kernel::table::{self, PromiseRow, Task};
 use kernel::{FormulaId, Number, query};
 
 use super::log;
-use super::world::{Daemon, Shared};
-use crate::exit::Failure;
+use super::serve::Server;
+use super::world::Shared;
+use crate::exit::{Exit, Failure};
+use lane::{Job, Lane, Window};
 use parcel::Parked;
 use process::Reserve;
+use sleepers::Sleepers;
+
+pub use letter::{Letter, Target, restarted};
 
 /// How often somebody looks, if nothing wakes them.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -44,12 +56,18 @@ impl Vats {
 }
 
 /// Begins to take up parked code. `program` is this program.
-pub fn start(daemon: &Daemon, program: PathBuf) -> Vats {
+pub fn start(server: &Arc<Server>, program: PathBuf) -> Vats {
+    let daemon = &server.desk.daemon;
+    let office = Arc::new(Office {
+        shared: daemon.shared(),
+        server: Arc::downgrade(server),
+        reserve: Arc::new(Reserve::new(program)),
+        sleepers: Arc::default(),
+        lanes: Mutex::default(),
+    });
+    daemon.open_vats(Arc::clone(&office));
     let (shared, root) = (daemon.shared(), daemon.host);
-    let reserve = Arc::new(Reserve::new(program));
-    let take = move || {
-        Taker { shared, root, reserve, commits: None, known: BTreeMap::new(), lanes: BTreeMap::new() }.go();
-    };
+    let take = move || Taker { shared, root, office, commits: None, known: BTreeMap::new() }.go();
     match std::thread::Builder::new().name("vats".to_owned()).spawn(take) {
         Ok(thread) => Vats(Some(thread)),
         Err(e) => {
@@ -59,30 +77,134 @@ pub fn start(daemon: &Daemon, program: PathBuf) -> Vats {
     }
 }
 
+/// Where code goes, and messages to the objects that it has made.
+pub struct Office {
+    shared: Weak<Shared>,
+    server: Weak<Server>,
+    reserve: Arc<Reserve>,
+    sleepers: Arc<Sleepers>,
+    lanes: Mutex<BTreeMap<Number, LaneThread>>,
+}
+
+/// Where one agent's code goes.
+struct LaneThread {
+    jobs: Sender<Job>,
+    window: Arc<Window>,
+    thread: JoinHandle<()>,
+}
+
+impl Office {
+    fn lanes(&self) -> MutexGuard<'_, BTreeMap<Number, LaneThread>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a message to an object that code has made. The answer comes to its `reply`.
+    ///
+    /// # Errors
+    /// When the code is gone, or too much code runs already.
+    pub fn deliver(&self, letter: Letter) -> Result<(), Failure> {
+        let shared = self.shared.upgrade();
+        let shared = shared.ok_or_else(|| Failure::new(Exit::NoDaemon, "the daemon ends"))?;
+        let eval = letter.target.eval;
+        let agent = shared.read(|txn| author(txn, &eval))?;
+        let gone = || Failure::new(Exit::Failure, "the code that made this object is gone");
+        let agent = agent.ok_or_else(gone)?;
+        match self.hand_over(agent, Job::Letter(letter)) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Failure::new(Exit::Failure, "too much code runs just now: try again")),
+        }
+    }
+
+    /// What code refers to in the store: it must not be collected.
+    pub fn pins(&self) -> BTreeSet<FormulaId> {
+        self.lanes().values().flat_map(|lane| lane.window.pins()).collect()
+    }
+
+    /// Hands something to the lane of an agent; it comes back if there are too many of them just now.
+    fn hand_over(&self, agent: Number, mut job: Job) -> Result<(), Box<Job>> {
+        let mut lanes = self.lanes();
+        if let Some(lane) = lanes.get(&agent) {
+            match lane.jobs.send(job) {
+                Ok(()) => {
+                    lane.window.wake();
+                    return Ok(());
+                }
+                // It has closed just now.
+                Err(back) => job = back.0,
+            }
+        }
+        lanes.retain(|_, lane| !lane.thread.is_finished());
+        if lanes.len() >= MOST_LANES {
+            return Err(Box::new(job));
+        }
+        let (sender, jobs) = channel();
+        let window = Arc::new(Window::default());
+        let lane = Lane {
+            shared: self.shared.clone(),
+            server: self.server.clone(),
+            reserve: Arc::clone(&self.reserve),
+            sleepers: Arc::clone(&self.sleepers),
+            window: Arc::clone(&window),
+            sender: sender.clone(),
+            jobs,
+        };
+        // The receiver is in the lane, so there is somebody to send to.
+        let _ = sender.send(job);
+        let thread = std::thread::Builder::new().name("vat lane".to_owned()).stack_size(super::STACK);
+        match thread.spawn(move || lane.work()) {
+            Ok(thread) => {
+                lanes.insert(agent, LaneThread { jobs: sender, window, thread });
+                Ok(())
+            }
+            Err(e) => {
+                log::line(&format!("guest code waits: {e}"));
+                Err(Box::new(Job::News))
+            }
+        }
+    }
+
+    /// Tells every lane that something in the store is new.
+    fn tell_news(&self) {
+        for lane in self.lanes().values() {
+            if lane.jobs.send(Job::News).is_ok() {
+                lane.window.wake();
+            }
+        }
+    }
+
+    /// The agents at whose code somebody works.
+    fn at_work(&self) -> BTreeSet<Number> {
+        let lanes = self.lanes();
+        lanes.iter().filter(|(_, lane)| !lane.thread.is_finished()).map(|(agent, _)| *agent).collect()
+    }
+}
+
+/// The agent beside whose code this code runs.
+fn author(
+    txn: &mut dyn kernel::txn::ReadTxn,
+    eval: &FormulaId,
+) -> Result<Option<Number>, kernel::txn::StoreFault> {
+    let Some(Formula::Eval { author, .. }) = table::formula(txn, eval)?.map(|row| row.formula) else {
+        return Ok(None);
+    };
+    Ok(author)
+}
+
 /// What is known of parked code.
 enum Known {
     /// It was handed to the lane of this agent.
     At(Number),
     /// It can run when this promise is settled.
     Waits(FormulaId),
-    /// It cannot run.
-    Never,
-}
-
-/// Where one agent's code goes, one after the other.
-struct Lane {
-    evals: Sender<FormulaId>,
-    thread: JoinHandle<()>,
 }
 
 struct Taker {
     shared: Weak<Shared>,
     root: FormulaId,
-    reserve: Arc<Reserve>,
+    office: Arc<Office>,
     /// How many commits the store had when it was last looked at. `None`: it is looked at anyway.
     commits: Option<u64>,
     known: BTreeMap<FormulaId, Known>,
-    lanes: BTreeMap<Number, Lane>,
 }
 
 impl Taker {
@@ -96,18 +218,30 @@ impl Taker {
             }
             tick = shared.news.wait(&self.root, tick, PAUSE).tick;
         }
-        for (_, lane) in self.lanes {
-            drop(lane.evals);
+        let lanes = std::mem::take(&mut *self.office.lanes());
+        for (_, lane) in lanes {
+            drop(lane.jobs);
+            lane.window.wake();
             let _ = lane.thread.join();
         }
     }
 
     fn look(&mut self, shared: &Shared) -> Result<(), Failure> {
-        self.see_who_is_gone();
+        let at_work = self.office.at_work();
+        let before = self.known.len();
+        // What a lane has left undone is taken up again.
+        let sleepers = Arc::clone(&self.office.sleepers);
+        self.known.retain(|eval, known| {
+            !matches!(known, Known::At(at) if !at_work.contains(at)) || sleepers.waits(eval).is_some()
+        });
+        if self.known.len() != before {
+            self.commits = None;
+        }
         let commits = shared.store.stats().commits;
         if self.commits.replace(commits) == Some(commits) {
             return Ok(());
         }
+        self.office.tell_news();
         let tasks = shared.read(|txn| query::outbox(txn, &self.root.number))?;
         let parked = tasks.into_iter().filter_map(|task| match task {
             Task::Eval { eval } => Some(eval),
@@ -115,74 +249,41 @@ impl Taker {
         });
         let parked: BTreeSet<FormulaId> = parked.collect();
         self.known.retain(|eval, _| parked.contains(eval));
+        self.office.sleepers.keep(&parked);
         for eval in parked {
+            let is_open = |promise: &FormulaId| -> Result<bool, Failure> {
+                Ok(matches!(shared.read(|txn| table::promise(txn, promise))?, Some(PromiseRow::Pending)))
+            };
             match self.known.get(&eval) {
-                Some(Known::At(_) | Known::Never) => continue,
-                Some(Known::Waits(promise)) => {
-                    let row = shared.read(|txn| table::promise(txn, promise))?;
-                    if matches!(row, Some(PromiseRow::Pending)) {
-                        continue;
+                Some(Known::At(_)) => match self.office.sleepers.waits(&eval) {
+                    None => continue,
+                    Some(promises) => {
+                        let all = promises.iter().map(is_open).collect::<Result<Vec<_>, _>>()?;
+                        if all.iter().all(|open| *open) {
+                            continue;
+                        }
+                        self.office.sleepers.wake(&eval);
                     }
-                }
-                None => {}
+                },
+                Some(Known::Waits(promise)) if is_open(promise)? => continue,
+                Some(Known::Waits(_)) | None => {}
             }
             let known = match shared.read(|txn| parcel::of(txn, &eval))? {
-                Parked::Ready(parcel) => match self.hand_over(parcel.agent, eval) {
-                    Some(known) => known,
-                    // Later, when somebody has gone home.
-                    None => continue,
-                },
+                Parked::Ready(parcel) | Parked::Broken(parcel, _) => {
+                    match self.office.hand_over(parcel.agent, Job::Eval(eval)) {
+                        Ok(()) => Known::At(parcel.agent),
+                        // Later, when somebody has gone home.
+                        Err(_) => {
+                            self.commits = None;
+                            continue;
+                        }
+                    }
+                }
                 Parked::Waits(promise) => Known::Waits(promise),
-                Parked::Never => Known::Never,
+                Parked::Gone => continue,
             };
             self.known.insert(eval, known);
         }
         Ok(())
-    }
-
-    /// What a lane has left undone, or what it was handed when it had already closed, is taken up again.
-    fn see_who_is_gone(&mut self) {
-        let gone: Vec<Number> = self
-            .lanes
-            .iter()
-            .filter(|(_, lane)| lane.thread.is_finished())
-            .map(|(agent, _)| *agent)
-            .collect();
-        for agent in gone {
-            self.lanes.remove(&agent);
-            self.known.retain(|_, known| !matches!(known, Known::At(at) if *at == agent));
-            self.commits = None;
-        }
-    }
-
-    /// Hands code to the lane of its agent. `None` if there are too many of them just now.
-    fn hand_over(&mut self, agent: Number, eval: FormulaId) -> Option<Known> {
-        // One that closes just now is seen to be gone the next time.
-        if let Some(lane) = self.lanes.get(&agent) {
-            let _ = lane.evals.send(eval);
-            return Some(Known::At(agent));
-        }
-        if self.lanes.len() >= MOST_LANES {
-            self.commits = None;
-            return None;
-        }
-        let (evals, taken) = channel();
-        // The receiver is here, so there is somebody to send to.
-        let _ = evals.send(eval);
-        let (shared, reserve) = (self.shared.clone(), Arc::clone(&self.reserve));
-        let lane = std::thread::Builder::new()
-            .name("vat lane".to_owned())
-            .spawn(move || lane::work(&shared, &reserve, &taken));
-        match lane {
-            Ok(thread) => {
-                self.lanes.insert(agent, Lane { evals, thread });
-                Some(Known::At(agent))
-            }
-            Err(e) => {
-                log::line(&format!("guest code waits: {e}"));
-                self.commits = None;
-                None
-            }
-        }
     }
 }

@@ -4,13 +4,12 @@ use kernel::formula::Formula;
 use kernel::table::{self, PromiseRow};
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{FormulaId, Number, Value};
-use vat::Slot;
 
 /// How many references are followed to one value.
 const DEEPEST: usize = 16;
 
 /// Parked code, and all that it is run with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Parcel {
     /// The code's formula.
     pub eval: FormulaId,
@@ -21,7 +20,7 @@ pub struct Parcel {
     /// The names in the code, in order.
     pub names: Vec<String>,
     /// What they stand for, in the same order.
-    pub values: Vec<passable::Value<Slot>>,
+    pub values: Vec<Value>,
 }
 
 /// Whether parked code can run.
@@ -31,8 +30,10 @@ pub enum Parked {
     Ready(Box<Parcel>),
     /// Not before this promise is settled.
     Waits(FormulaId),
-    /// Not in this version: it holds what can act. Or it is gone.
-    Never,
+    /// What one of its names stands for has come to nothing: why.
+    Broken(Box<Parcel>, String),
+    /// It is gone, or has come to its end.
+    Gone,
 }
 
 /// Whether parked code can run, and with what.
@@ -41,57 +42,69 @@ pub enum Parked {
 /// When the store cannot be read.
 pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault> {
     let row = table::formula(txn, eval)?.map(|row| row.formula);
-    let Some(Formula::Eval { source, endowments, result, .. }) = row else { return Ok(Parked::Never) };
-    let Some(delivery) = table::eval(txn, eval)?.map(|row| row.delivery) else { return Ok(Parked::Never) };
+    let Some(Formula::Eval { source, endowments, result, .. }) = row else { return Ok(Parked::Gone) };
+    let Some(delivery) = table::eval(txn, eval)?.map(|row| row.delivery) else { return Ok(Parked::Gone) };
     let asker = table::formula(txn, &result)?.map(|row| row.formula);
-    let Some(Formula::Promise { asker, .. }) = asker else { return Ok(Parked::Never) };
+    let Some(Formula::Promise { asker, .. }) = asker else { return Ok(Parked::Gone) };
     let agent = delivery.map_or(asker, |delivery| Number(delivery.guest.number));
-    let (mut names, mut values) = (Vec::new(), Vec::new());
-    for (name, id) in endowments {
-        match data(txn, &id)? {
-            Stands::For(value) => {
-                let Ok(value) = value.try_map_references(&mut |_: &FormulaId| Err::<Slot, ()>(())) else {
-                    return Ok(Parked::Never);
-                };
-                names.push(name);
-                values.push(value);
-            }
-            Stands::Open(promise) => return Ok(Parked::Waits(promise)),
-            Stands::Otherwise => return Ok(Parked::Never),
-        }
-    }
     let source = source.raw().to_owned();
-    Ok(Parked::Ready(Box::new(Parcel { eval: *eval, agent, source, names, values })))
+    let mut parcel = Parcel { eval: *eval, agent, source, names: vec![], values: vec![] };
+    for (name, id) in endowments {
+        let value = match stands_for(txn, &id)? {
+            Stands::For(value) => value,
+            Stands::Open(promise) => return Ok(Parked::Waits(promise)),
+            Stands::Broken(why) => {
+                return Ok(Parked::Broken(Box::new(parcel), format!("`{name}` stands for nothing: {why}")));
+            }
+        };
+        parcel.names.push(name);
+        parcel.values.push(value);
+    }
+    Ok(Parked::Ready(Box::new(parcel)))
+}
+
+/// The code of a formula, whether or not it has come to its end, without what its names stand for.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn source(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<String>, StoreFault> {
+    Ok(match table::formula(txn, eval)?.map(|row| row.formula) {
+        Some(Formula::Eval { source, .. }) => Some(source.raw().to_owned()),
+        _ => None,
+    })
 }
 
 /// What a name in code stands for.
 enum Stands {
-    /// For data.
+    /// For this.
     For(Value),
     /// For whatever this promise comes to.
     Open(FormulaId),
-    /// For something that can act, or for nothing any more.
-    Otherwise,
+    /// For nothing, and why.
+    Broken(String),
 }
 
-fn data(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Stands, StoreFault> {
+fn stands_for(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Stands, StoreFault> {
     let mut id = *id;
     for _ in 0..DEEPEST {
-        let Some(reached) = table::reach(txn, &id)? else { break };
+        let Some(reached) = table::reach(txn, &id)? else {
+            return Ok(Stands::Broken("it is gone".to_owned()));
+        };
         let value = match reached.formula {
-            Formula::Marshal { value } => value,
+            Formula::Marshal { value } if reached.grants.is_empty() => value,
             Formula::Promise { .. } => match table::promise(txn, &reached.id)? {
                 Some(PromiseRow::Fulfilled { value }) => value,
                 Some(PromiseRow::Pending) => return Ok(Stands::Open(reached.id)),
-                _ => break,
+                Some(PromiseRow::Rejected { reason }) => return Ok(Stands::Broken(reason)),
+                None => return Ok(Stands::Broken("the promise is gone".to_owned())),
             },
-            _ => break,
+            // What can act is used through the grant, which says what is left of it.
+            _ => return Ok(Stands::For(Value::remotable(id))),
         };
         match value.as_reference() {
-            None if value.references().is_empty() => return Ok(Stands::For(value)),
-            None => break,
+            None => return Ok(Stands::For(value)),
             Some(next) => id = *next,
         }
     }
-    Ok(Stands::Otherwise)
+    Ok(Stands::Broken("it leads on and on".to_owned()))
 }

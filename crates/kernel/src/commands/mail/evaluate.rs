@@ -6,7 +6,7 @@ use passable::Untrusted;
 
 use crate::command::{Fault, Reply};
 use crate::formula::Formula;
-use crate::id::{FormulaId, MessageNumber};
+use crate::id::{FormulaId, MessageNumber, Number};
 use crate::message::{Answer, Body};
 use crate::name::NamePath;
 use crate::run::{Delivery, ResultGoesTo, RunOutcome};
@@ -47,7 +47,9 @@ pub(super) fn park(
         state.name(&spot, &promise)?;
     }
     let said = state.said()?;
-    let formula = Formula::Eval { source: code.source, endowments, vat, result: promise };
+    let author = delivery.map_or(me, |delivery| Number(delivery.guest.number));
+    let author = Some(author);
+    let formula = Formula::Eval { source: code.source, endowments, vat, result: promise, author };
     state.put_formula(eval, formula, said)?;
     let outbox = state.post_for_root(Task::Eval { eval })?;
     let row = EvalRow { outbox, delivery };
@@ -188,6 +190,8 @@ fn end(
     outcome: &RunOutcome,
 ) -> Result<Reply, Fault> {
     state.txn.delete(Table::Meta, &NOBODY, &table::eval_key(eval))?;
+    // Its journal has heard all that it will hear.
+    crate::code::write::forget_marks(state.txn, eval)?;
     state.unpost_for_root(row.outbox)?;
     let root = state.endo();
     state.untie(&root, "eval", eval)?;

@@ -1,0 +1,47 @@
+//! Messages to objects that code has made.
+
+use kernel::FormulaId;
+use kernel::code::Reference;
+use passable::Value;
+use vat::Verb;
+
+/// Whoever gets a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The code.
+    pub eval: FormulaId,
+    /// The heap, if no other one has the object.
+    pub heap: Option<u64>,
+    /// The number by which the heap knows the object.
+    pub number: u32,
+}
+
+/// What came of a message.
+pub type Told = Result<Value<Reference>, Value<Reference>>;
+
+/// A message to an object that code has made.
+pub struct Letter {
+    /// To which.
+    pub target: Target,
+    /// What is asked.
+    pub verb: Verb,
+    /// What is given with it.
+    pub args: Vec<Value<Reference>>,
+    /// Takes the answer; called once, from any thread.
+    pub reply: Box<dyn FnOnce(Told) + Send>,
+}
+
+impl Letter {
+    /// Answers that nothing comes of it.
+    pub fn refuse(self, why: &str) {
+        (self.reply)(Err(Value::error("Error", why)));
+    }
+}
+
+/// What somebody is told who waits for a heap that is gone: whether it has done what it was asked is not known.
+pub const RESTARTED: &str = "vat restarted, outcome unknown";
+
+/// The same as an error.
+pub fn restarted<C: Clone + Eq + std::hash::Hash>() -> Value<C> {
+    Value::error("Error", RESTARTED)
+}

@@ -1,0 +1,47 @@
+//! What came of code, in the store's words.
+
+use kernel::run::{RunOutcome, Trouble};
+use passable::{Untrusted, Value};
+use vat::{FaultKind, Place, Slot};
+
+/// A failure.
+pub fn failed(code: &str, message: impl Into<String>, help: &str) -> RunOutcome {
+    RunOutcome::Failed(Trouble {
+        code: code.to_owned(),
+        message: Untrusted::new(message),
+        help: help.to_owned(),
+    })
+}
+
+/// A limit was passed.
+pub fn fault(kind: FaultKind, line: &str) -> RunOutcome {
+    let name = format!("{kind:?}").to_lowercase();
+    failed(&format!("vat/{name}"), line, "it ends where its limits are")
+}
+
+/// The code threw something.
+pub fn threw(value: &Value<Slot>, place: Option<&Place>) -> RunOutcome {
+    let thrown = match value {
+        Value::Error(error) => {
+            format!("{}: {}", error.name.to_str_lossy(), error.message.to_str_lossy())
+        }
+        other => match other.as_str() {
+            Some(text) => text.to_owned(),
+            None => format!("it threw a {}", other.kind()),
+        },
+    };
+    let at = place.map(|place| match place.excerpt.is_empty() {
+        true => format!(" ({})", place.label()),
+        false => format!(" ({}: {})", place.label(), place.excerpt),
+    });
+    failed("vat/threw", format!("{thrown}{}", at.unwrap_or_default()), "mend the code")
+}
+
+/// The code asks for something else than the first time.
+pub fn diverged(what: &str) -> RunOutcome {
+    failed(
+        "vat/diverged",
+        format!("it was begun again after an interruption, and did not do the same: {what}"),
+        "what it has done is done; look at it, then run what is left",
+    )
+}

@@ -1,0 +1,970 @@
+//! One piece of code in one heap: what it sends goes out, what comes back is recorded and told.
+//!
+//! A session begins with what the journal has. While there is any of that left, the heap is told what it was told before,
+//! and every send is compared with the one that is recorded; nothing goes out. What the code sends after that is
+//! recorded before it goes, and every answer before anything follows from it. Once the code has come to its end, its
+//! objects may be sent messages; none of that is recorded, and all of it ends with the heap.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kernel::code::{self, Bound, Entry, Of, Origin};
+use kernel::command::{Act, CodeAct, Exported, Reply};
+use kernel::facet::{self, Need, Plan};
+use kernel::run::RunOutcome;
+use kernel::{BlobHash, FormulaId};
+use passable::{Untrusted, Value, visible_line};
+use switchboard::{Action, Call, Party, Ref, Side, Switchboard};
+use vat::{Host, HostError, Limits, Order, Outcome, Place, Report, Slot, VatId, Verb};
+
+use super::super::endo::convert;
+use super::super::endo::files::Task;
+use super::super::endo::home::{Context, Courier, Home};
+use super::super::endo::perform;
+use super::super::endo::thing::{Object, Thing};
+use super::super::serve::Server;
+use super::lane::Job;
+use super::letter::{Letter, RESTARTED, Told, restarted};
+use super::outcome::{diverged, failed, fault, threw};
+use super::parcel::Parcel;
+use super::slots::{PROMISE, Slots};
+use crate::exit::Failure;
+
+/// The number of the answer to the order that evaluates.
+const RESULT: u32 = 0;
+
+/// The name under which code finds what it keeps.
+const STATE: &str = "state";
+
+/// The longest line about a send, in characters.
+const LINE: usize = 160;
+
+/// What a session needs of the rest.
+pub struct Tools<'a> {
+    pub server: &'a Arc<Server>,
+    pub jobs: &'a Sender<Job>,
+    pub host: &'a mut Host,
+}
+
+/// Why a session cannot go on.
+pub enum Broken {
+    /// The process is gone.
+    Host,
+    /// The store failed: it is tried again later.
+    Store(Failure),
+    /// The code was cancelled, or has come to its end elsewhere.
+    Gone,
+    /// The code itself is the reason, and this is what came of it.
+    Code(RunOutcome),
+}
+
+impl From<Failure> for Broken {
+    fn from(failure: Failure) -> Broken {
+        Broken::Store(failure)
+    }
+}
+
+impl From<HostError> for Broken {
+    fn from(error: HostError) -> Broken {
+        match error {
+            HostError::Frame(e) => {
+                let what = format!("it cannot be told what to do: {e}");
+                Broken::Code(failed("vat/large", what, "let it be given less"))
+            }
+            HostError::Gone | HostError::Start(_) => Broken::Host,
+        }
+    }
+}
+
+/// What the code is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// On the way to its end.
+    Running,
+    /// At its end before; it is made again as it was then.
+    Reviving,
+    /// At its end: its objects are there for others.
+    Live,
+}
+
+/// How a session stands after something has happened.
+#[derive(Debug)]
+pub enum Stand {
+    /// More is to come.
+    On,
+    /// It waits for these promises of the store's and for nothing else.
+    Waits(BTreeSet<FormulaId>),
+    /// It has come to its end: this came of it, and whether others may hold objects of it.
+    Done(RunOutcome, bool),
+}
+
+/// A send that has left the heap and has not gone out.
+struct Outgoing {
+    send: u32,
+    target: Slot,
+    verb: Verb,
+    args: Value<Slot>,
+    question: Option<u32>,
+    /// Whether an earlier heap has sent the same, and nobody knows what came of it.
+    again: bool,
+    digest: BlobHash,
+}
+
+/// A send of which the answer is to come.
+#[derive(Clone, Copy)]
+struct Asked {
+    question: Option<u32>,
+}
+
+/// One piece of code in one heap.
+pub struct Session {
+    pub parcel: Box<Parcel>,
+    pub vat: VatId,
+    phase: Phase,
+    board: Mutex<Switchboard>,
+    side: Side,
+    home: Home,
+    slots: Slots,
+    /// How many entries the journal has.
+    recorded: u64,
+    /// What is to be added to it.
+    fresh: Vec<Entry>,
+    /// What the heap is still to be told, as it was told before.
+    script: VecDeque<Entry>,
+    /// The recorded sends.
+    known: BTreeMap<u32, BlobHash>,
+    /// Those of them of which the answer is recorded.
+    answered: BTreeSet<u32>,
+    /// How many lines of the console are recorded.
+    lines: usize,
+    /// How many sends have left the heap.
+    sent: u32,
+    outgoing: Vec<Outgoing>,
+    /// What the heap has let go of: what has left it may still need that.
+    drops: Vec<(Vec<(u32, u32)>, Vec<u32>)>,
+    asked: BTreeMap<u32, Asked>,
+    /// How many orders the heap has not carried out.
+    orders: usize,
+    result: Option<(Outcome, Option<Place>)>,
+    /// Messages that wait until the code has come to its end.
+    letters: VecDeque<Letter>,
+    /// Those that are being answered.
+    replies: BTreeMap<u32, Box<dyn FnOnce(Told) + Send>>,
+    next_reply: u32,
+}
+
+/// The engine and the realm, with their versions.
+pub fn engine() -> String {
+    format!("quickjs {} realm {}", vat::engine_version(), vat::REALM_VERSION)
+}
+
+/// Does something with a home, and then all that follows from it.
+fn attend(
+    home: &mut Home,
+    board: &Mutex<Switchboard>,
+    server: &Arc<Server>,
+    courier: &Courier,
+    first: impl FnOnce(&mut Home, &Context<'_>),
+) {
+    let tasks: RefCell<VecDeque<Task>> = RefCell::default();
+    let later = |task| {
+        tasks.borrow_mut().push_back(task);
+        true
+    };
+    let bring = || Arc::clone(courier);
+    let context = Context { desk: &server.desk, board, later: &later, courier: &bring };
+    first(home, &context);
+    loop {
+        home.work_through(&context);
+        home.look_at_promises(&context);
+        // It is done here: nobody else uses this process.
+        let Some(task) = tasks.borrow_mut().pop_front() else { return };
+        let done = task.carry_out(Arc::downgrade(server));
+        home.came(&context, done.reach, done.answer, done.came, done.hold.as_ref());
+    }
+}
+
+fn locked(board: &Mutex<Switchboard>) -> MutexGuard<'_, Switchboard> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Session {
+    /// A session over what the journal has. `phase` says whether the code has come to its end before.
+    pub fn new(
+        parcel: Box<Parcel>,
+        phase: Phase,
+        journal: Vec<code::Record>,
+        vat: VatId,
+        heap: u64,
+    ) -> Result<Session, Broken> {
+        let mut board = Switchboard::new();
+        let side = board.add(Party::default());
+        let home = Home::of_code(&mut board, parcel.eval);
+        let recorded = journal.len() as u64;
+        let script: VecDeque<Entry> = journal.into_iter().map(|record| record.entry).collect();
+        let (mut known, mut answered, mut lines) = (BTreeMap::new(), BTreeSet::new(), 0);
+        for entry in &script {
+            match entry {
+                Entry::Began { engine: other, .. } if *other != engine() => {
+                    let what = format!("it began in {other}, and this is {}", engine());
+                    let help = "what it has done is done; run what is left as new code";
+                    return Err(Broken::Code(failed("vat/engine", what, help)));
+                }
+                Entry::Began { .. } => {}
+                Entry::Sent { send, digest, .. } => drop(known.insert(*send, *digest)),
+                Entry::Heard { of: Of::Send(send), .. } => drop(answered.insert(*send)),
+                Entry::Heard { .. } => {}
+                Entry::Logged { .. } => lines += 1,
+            }
+        }
+        let slots = Slots::new(parcel.eval, heap, side);
+        Ok(Session {
+            parcel,
+            vat,
+            phase,
+            board: Mutex::new(board),
+            side,
+            home,
+            slots,
+            recorded,
+            fresh: vec![],
+            script,
+            known,
+            answered,
+            lines,
+            sent: 0,
+            outgoing: vec![],
+            drops: vec![],
+            asked: BTreeMap::new(),
+            orders: 0,
+            result: None,
+            letters: VecDeque::new(),
+            replies: BTreeMap::new(),
+            next_reply: RESULT,
+        })
+    }
+
+    /// What it is at.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The heap, among all that there have been.
+    pub fn heap(&self) -> u64 {
+        self.slots.heap
+    }
+
+    /// What it refers to in the store.
+    pub fn pins(&self) -> BTreeSet<FormulaId> {
+        let mut pins = self.home.pins();
+        pins.insert(self.parcel.eval);
+        pins
+    }
+
+    fn order(&mut self, tools: &mut Tools<'_>, order: &Order) -> Result<(), Broken> {
+        tools.host.order(order)?;
+        self.orders += 1;
+        Ok(())
+    }
+
+    fn courier(&self, tools: &Tools<'_>) -> Courier {
+        let (eval, heap) = (self.parcel.eval, self.slots.heap);
+        let jobs = Mutex::new(tools.jobs.clone());
+        let nudge = tools.host.waker();
+        Arc::new(move |reach, answer, came| {
+            let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            // A lane that is gone needs no answer.
+            drop(jobs.send(Job::Came { eval, heap, reach, answer, came: Box::new(came) }));
+            nudge.wake();
+        })
+    }
+
+    /// Makes the heap and begins.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub fn open(&mut self, tools: &mut Tools<'_>) -> Result<(), Broken> {
+        let vat = self.vat;
+        self.order(tools, &Order::Open { vat, limits: Limits::default() })?;
+        let (values, names) = match self.script.pop_front() {
+            Some(Entry::Began { values, bound, .. }) => {
+                let told: Value<Slot> = read(&values)?;
+                self.slots.bind(&mut self.home, &self.board, &bound, &told).map_err(too_full)?;
+                (told, self.names())
+            }
+            Some(_) => return Err(Broken::Code(diverged("its journal does not begin at the beginning"))),
+            None => self.begin(tools)?,
+        };
+        let (id, source) = (self.parcel.eval.to_string(), self.parcel.source.clone());
+        self.order(tools, &Order::Evaluate { vat, answer: RESULT, id, source, names, values })
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names = self.parcel.names.clone();
+        if !names.iter().any(|name| name == STATE) {
+            names.push(STATE.to_owned());
+        }
+        names
+    }
+
+    /// What the code's names stand for, as it is told; the journal says so before anything else.
+    fn begin(&mut self, tools: &Tools<'_>) -> Result<(Value<Slot>, Vec<String>), Broken> {
+        let eval = self.parcel.eval;
+        let reach = Object { id: eval, agent: eval, through: vec![] };
+        let mut values = self.parcel.values.clone();
+        let names = self.names();
+        if names.len() > values.len() {
+            values.push(Value::remotable_alleged(eval, "Alleged: State"));
+        }
+        let values = Value::array(values);
+        let (courier, mut shown) = (self.courier(tools), Ok(Value::undefined()));
+        attend(&mut self.home, &self.board, tools.server, &courier, |home, context| {
+            shown = home.hand_over(context, &convert::live(&values), &reach);
+        });
+        let shown = shown.map_err(|trouble| {
+            Broken::Code(failed("vat/endowments", said(&trouble.to_value()), "give it something else"))
+        })?;
+        let mut bound = Vec::new();
+        let told = self.slots.inward(&self.home, &self.board, &shown, &mut bound).map_err(too_full)?;
+        self.fresh.push(Entry::Began { engine: engine(), values: write(&told)?, bound });
+        Ok((told, names))
+    }
+
+    /// The heap says something.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub fn hear(&mut self, tools: &mut Tools<'_>, report: Report) -> Result<Stand, Broken> {
+        match report {
+            Report::Send { target, verb, args, question, .. } => self.leaves(target, verb, args, question)?,
+            Report::Answer { answer: RESULT, outcome, place, .. } => {
+                let (Outcome::Ok(value) | Outcome::Err(value)) = &outcome;
+                self.slots.note_lasting(value);
+                self.result = Some((outcome, place));
+            }
+            Report::Answer { answer, outcome, .. } => self.answer_letter(tools, answer, &outcome)?,
+            Report::Dropped { imports, questions, .. } => {
+                self.drops.push((imports, questions));
+            }
+            Report::Console { level, text, .. } => self.log(level, text),
+            Report::Fault { kind, line, .. } => return Err(Broken::Code(fault(kind, &line))),
+            Report::Ready { .. } | Report::Idle { .. } => {
+                self.orders = self.orders.saturating_sub(1);
+                return self.go_on(tools);
+            }
+            Report::Resolve { .. } | Report::Closed { .. } | Report::Pong { .. } | Report::Refused { .. } => {
+            }
+        }
+        Ok(Stand::On)
+    }
+
+    fn log(&mut self, level: vat::Level, text: String) {
+        if self.lines > 0 {
+            // It is recorded.
+            self.lines -= 1;
+        } else if self.phase == Phase::Running {
+            let level = format!("{level:?}").to_lowercase();
+            self.fresh.push(Entry::Logged { level, text: Untrusted::new(text) });
+        }
+    }
+
+    /// A send has left the heap.
+    fn leaves(
+        &mut self,
+        target: Slot,
+        verb: Verb,
+        args: Value<Slot>,
+        question: Option<u32>,
+    ) -> Result<(), Broken> {
+        let send = self.sent;
+        self.sent = self.sent.wrapping_add(1);
+        let all = serde_json::to_vec(&(target, &verb, &args, question));
+        let digest = BlobHash::of(&all.unwrap_or_default());
+        if self.phase != Phase::Live {
+            self.slots.note_lasting(&args);
+        }
+        let before = self.known.get(&send).copied();
+        if before.is_some_and(|before| before != digest) {
+            return Err(Broken::Code(diverged(&format!(
+                "it sends something else, `{}`",
+                line(&verb, &args)
+            ))));
+        }
+        if self.answered.contains(&send) {
+            self.asked.insert(send, Asked { question });
+            return Ok(());
+        }
+        self.outgoing.push(Outgoing { send, target, verb, args, question, again: before.is_some(), digest });
+        Ok(())
+    }
+
+    /// The heap could make nothing of an order.
+    pub fn refused(&mut self, line: String) -> Broken {
+        // A name that is none in the language, say. Nothing of the code has run.
+        let help = "a name in code is a word of letters, digits, `_` and `$`";
+        Broken::Code(failed("vat/refused", line, help))
+    }
+
+    /// Something has happened elsewhere: sends on what has come of it.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub fn go_on(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
+        // The heap is told one thing after the other, in an order that can be repeated.
+        while self.orders == 0 {
+            if let Some(entry) = self.script.pop_front() {
+                self.tell_again(tools, entry)?;
+                continue;
+            }
+            if self.phase == Phase::Reviving {
+                self.expect_same()?;
+                if !self.outgoing.is_empty() {
+                    return Err(Broken::Code(diverged("it asks for more than the first time")));
+                }
+                let lasting: Vec<u32> = self.slots.lasting().collect();
+                let eval = self.parcel.eval;
+                let known = tools.server.desk.daemon.read(|txn| {
+                    let mut known = Vec::new();
+                    for number in lasting {
+                        if kernel::table::formula(txn, &code::export_id(&eval, number))?.is_some() {
+                            known.push(number);
+                        }
+                    }
+                    Ok(known)
+                })?;
+                for number in known {
+                    self.slots.named(number);
+                }
+                self.phase = Phase::Live;
+            }
+            if self.phase == Phase::Running {
+                self.expect_same()?;
+            }
+            if !self.outgoing.is_empty() {
+                self.send_all(tools)?;
+            }
+            for (imports, questions) in std::mem::take(&mut self.drops) {
+                self.slots.dropped(&self.board, &imports, &questions);
+            }
+            let told = self.tell_all(tools)?;
+            if told || self.orders > 0 {
+                continue;
+            }
+            if self.phase == Phase::Live {
+                match self.letters.pop_front() {
+                    Some(letter) => self.open_letter(tools, letter)?,
+                    None => break,
+                }
+                continue;
+            }
+            return self.stand(tools);
+        }
+        Ok(Stand::On)
+    }
+
+    /// All that was recorded has been sent again.
+    fn expect_same(&self) -> Result<(), Broken> {
+        match self.known.keys().find(|send| **send >= self.sent) {
+            Some(_) => Err(Broken::Code(diverged("it sends less"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells the heap what it was told before.
+    fn tell_again(&mut self, tools: &mut Tools<'_>, entry: Entry) -> Result<(), Broken> {
+        let Entry::Heard { of, outcome, bound } = entry else { return Ok(()) };
+        let told: Outcome = read(&outcome)?;
+        let (Outcome::Ok(value) | Outcome::Err(value)) = &told;
+        self.slots.bind(&mut self.home, &self.board, &bound, value).map_err(too_full)?;
+        let promise = match of {
+            Of::Send(send) => match self.asked.remove(&send) {
+                Some(Asked { question: Some(question) }) => {
+                    self.settle_question(question, &told);
+                    Slot::Question(question)
+                }
+                Some(Asked { question: None }) => return Ok(()),
+                None => return Err(Broken::Code(diverged("it has not sent what was answered"))),
+            },
+            Of::Promise(number) => {
+                self.slots.promises.remove(&number);
+                Slot::Host(number)
+            }
+        };
+        let vat = self.vat;
+        self.order(tools, &Order::Settle { vat, promise, outcome: told })
+    }
+
+    /// What is sent to an answer that is known goes to what the answer was.
+    fn settle_question(&mut self, question: u32, told: &Outcome) {
+        let outcome = match told {
+            Outcome::Ok(value) => self.slots.outward(&mut self.home, &self.board, value).map(Ok),
+            Outcome::Err(value) => self.slots.outward(&mut self.home, &self.board, value).map(Err),
+        };
+        let outcome = outcome.unwrap_or_else(|_| Err(restarted()));
+        let mut board = locked(&self.board);
+        let Ok(answer) = board.promise(self.side, None) else { return };
+        if board.hold(self.side, answer).is_ok() {
+            board.resolve(self.side, answer, outcome);
+            self.slots.ask(question, answer);
+        }
+    }
+
+    /// Records what is to be recorded.
+    fn record(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
+        if self.fresh.is_empty() || self.phase != Phase::Running {
+            return Ok(());
+        }
+        let (eval, from) = (self.parcel.eval, self.recorded);
+        let entries = std::mem::take(&mut self.fresh);
+        let count = entries.len() as u64;
+        match act(tools, CodeAct::Record { eval, from, entries })? {
+            Reply::AlreadySettled => Err(Broken::Gone),
+            _ => {
+                self.recorded += count;
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets all sends go out that have left the heap.
+    fn send_all(&mut self, tools: &mut Tools<'_>) -> Result<(), Broken> {
+        let outgoing = std::mem::take(&mut self.outgoing);
+        if self.phase == Phase::Running {
+            for one in outgoing.iter().filter(|one| !one.again) {
+                let line = Untrusted::new(line(&one.verb, &one.args));
+                self.fresh.push(Entry::Sent { send: one.send, digest: one.digest, line });
+            }
+            // What goes out may have an effect, so it is known before it does.
+            self.record(tools)?;
+        }
+        let courier = self.courier(tools);
+        for one in outgoing {
+            self.send_one(tools, &courier, one)?;
+        }
+        attend(&mut self.home, &self.board, tools.server, &courier, |_, _| {});
+        Ok(())
+    }
+
+    fn send_one(&mut self, tools: &Tools<'_>, courier: &Courier, one: Outgoing) -> Result<(), Broken> {
+        let Outgoing { send, target, verb, args, question, again, .. } = one;
+        self.asked.insert(send, Asked { question });
+        self.export(tools, &args)?;
+        let eval = self.parcel.eval;
+        let sent = (|| {
+            let args = self.slots.outward(&mut self.home, &self.board, &args)?;
+            let target =
+                self.slots.target(target).ok_or(super::slots::Stuck::Cannot("what it is sent to is gone"))?;
+            Ok::<_, super::slots::Stuck>((target, args))
+        })();
+        let (target, args) = match sent {
+            Ok(sent) => sent,
+            Err(stuck) => return self.answer_at_once(send, question, Err(error(&stuck.words()))),
+        };
+        if again {
+            let origin = Origin { eval, send };
+            if let Some(outcome) = self.came_of(tools, courier, &origin, target, &verb, &args)? {
+                return self.answer_at_once(send, question, outcome);
+            }
+        }
+        let call = call(verb, &args);
+        let sent = locked(&self.board).send(self.side, target, call);
+        match sent {
+            Ok(answer) => {
+                if self.phase == Phase::Running {
+                    self.home.sent(answer, Origin { eval, send });
+                }
+                if let Some(question) = question {
+                    self.slots.ask(question, answer);
+                }
+                locked(&self.board).watch(self.side, answer, u64::from(send));
+                Ok(())
+            }
+            Err(full) => self.answer_at_once(send, question, Err(error(&full.to_string()))),
+        }
+    }
+
+    /// An answer without a call.
+    fn answer_at_once(
+        &mut self,
+        send: u32,
+        question: Option<u32>,
+        outcome: switchboard::Outcome,
+    ) -> Result<(), Broken> {
+        let mut board = locked(&self.board);
+        let answer = board.promise(self.side, None).map_err(too_full)?;
+        board.hold(self.side, answer).map_err(too_full)?;
+        if let Some(question) = question {
+            self.slots.ask(question, answer);
+        }
+        board.watch(self.side, answer, u64::from(send));
+        board.resolve(self.side, answer, outcome);
+        Ok(())
+    }
+
+    /// What came of a send that an earlier heap has sent, if it is not to be sent again.
+    fn came_of(
+        &mut self,
+        tools: &Tools<'_>,
+        courier: &Courier,
+        origin: &Origin,
+        target: Ref,
+        verb: &Verb,
+        args: &Value<Ref>,
+    ) -> Result<Option<switchboard::Outcome>, Broken> {
+        let daemon = &tools.server.desk.daemon;
+        if let Some(mark) = daemon.read(|txn| code::mark(txn, origin))? {
+            let value = convert::live(&facet::result(&mark.then, &mark.reply));
+            let reach = Object { id: origin.eval, agent: origin.eval, through: vec![] };
+            let mut shown = Ok(Value::undefined());
+            attend(&mut self.home, &self.board, tools.server, courier, |home, context| {
+                shown = home.hand_over(context, &value, &reach);
+            });
+            return Ok(Some(shown.map_err(|trouble| trouble.to_value())));
+        }
+        let Verb::Call(vat::Name::Text(method)) = verb else { return Ok(Some(Err(restarted()))) };
+        let may = match self.home.thing(target) {
+            Some(Thing::Object(object)) => {
+                let view = daemon.view(object.agent);
+                let args = args.as_array().unwrap_or_default();
+                let args: Vec<kernel::Value> = args.iter().map(|value| self.home.tell(value)).collect();
+                let (planned, _) = daemon.read(|txn| perform::plan(txn, &view, object, method, &args))?;
+                // What is refused now is refused again.
+                planned.map_or(true, |plan| may_repeat(&plan))
+            }
+            Some(Thing::Part(_)) => true,
+            _ => false,
+        };
+        Ok((!may).then(|| Err(restarted())))
+    }
+
+    /// Gives an identity to the objects in a value that need one.
+    fn export(&mut self, tools: &Tools<'_>, value: &Value<Slot>) -> Result<(), Broken> {
+        let unnamed = self.slots.unnamed(value);
+        if unnamed.is_empty() {
+            return Ok(());
+        }
+        let numbers: Vec<u32> = unnamed.iter().map(|(number, _)| *number).collect();
+        let objects = unnamed.into_iter().map(|(number, interface)| Exported { number, interface }).collect();
+        act(tools, CodeAct::Export { eval: self.parcel.eval, objects })?;
+        for number in numbers {
+            self.slots.named(number);
+        }
+        Ok(())
+    }
+
+    /// Tells the heap all that has settled; whether there was anything.
+    fn tell_all(&mut self, tools: &mut Tools<'_>) -> Result<bool, Broken> {
+        let actions = locked(&self.board).take(self.side);
+        let mut told = false;
+        for action in actions {
+            let Action::Settled { tag, outcome } = action else { continue };
+            let (of, promise) = match tag & PROMISE {
+                0 => {
+                    let send = tag as u32;
+                    let Some(asked) = self.asked.remove(&send) else { continue };
+                    (Of::Send(send), asked.question.map(Slot::Question))
+                }
+                _ => {
+                    let number = (tag & !PROMISE) as u32;
+                    if !self.slots.promises.remove(&number) {
+                        continue;
+                    }
+                    (Of::Promise(number), Some(Slot::Host(number)))
+                }
+            };
+            self.tell(tools, of, promise, &outcome)?;
+            told = true;
+        }
+        locked(&self.board).give_back(self.side);
+        Ok(told)
+    }
+
+    fn tell(
+        &mut self,
+        tools: &mut Tools<'_>,
+        of: Of,
+        promise: Option<Slot>,
+        outcome: &switchboard::Outcome,
+    ) -> Result<(), Broken> {
+        let mut bound = Vec::new();
+        let mut inward = |value: &Value<Ref>| {
+            self.slots.inward(&self.home, &self.board, value, &mut bound).map_err(too_full)
+        };
+        let outcome = match outcome {
+            Ok(value) => Outcome::Ok(inward(value)?),
+            Err(value) => Outcome::Err(inward(value)?),
+        };
+        let entry = Entry::Heard { of, outcome: write(&outcome)?, bound };
+        if self.phase == Phase::Running {
+            self.fresh.push(entry);
+        }
+        let Some(promise) = promise else { return Ok(()) };
+        let vat = self.vat;
+        self.order(tools, &Order::Settle { vat, promise, outcome })
+    }
+
+    /// How it stands when the heap has nothing to do.
+    fn stand(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
+        if !self.asked.is_empty() {
+            return Ok(Stand::On);
+        }
+        let Some((outcome, place)) = self.result.take() else {
+            if self.slots.promises.is_empty() {
+                let what = "it waits for something that never comes";
+                let help = "nothing can settle what it waits for";
+                return Err(Broken::Code(failed("vat/waits", what, help)));
+            }
+            let promises = self.slots.promises.iter().filter_map(|number| self.slots.host(*number));
+            let durable = promises.map(|promise| match self.home.thing(promise) {
+                Some(Thing::Promise { id, .. }) => Some(*id),
+                _ => None,
+            });
+            return Ok(match durable.collect::<Option<BTreeSet<FormulaId>>>() {
+                Some(all) => {
+                    // It may go: the journal has all that it was told.
+                    self.record(tools)?;
+                    Stand::Waits(all)
+                }
+                None => Stand::On,
+            });
+        };
+        let outcome = match outcome {
+            Outcome::Ok(value) => self.came_to(tools, &value)?,
+            Outcome::Err(value) => threw(&value, place.as_ref()),
+        };
+        self.record(tools)?;
+        Ok(Stand::Done(outcome, self.slots.has_exports()))
+    }
+
+    /// The result as the store keeps it.
+    fn came_to(&mut self, tools: &Tools<'_>, value: &Value<Slot>) -> Result<RunOutcome, Broken> {
+        self.export(tools, value)?;
+        let lasting = |home: &Home, slot: &Slot| match slot {
+            Slot::Vat(number) => match self.slots.object(*number) {
+                kernel::code::Reference::Object { id, .. } => Ok(id),
+                _ => Err(()),
+            },
+            slot => match self.slots.target(*slot).and_then(|found| home.reference(found)) {
+                Some(kernel::code::Reference::Object { id, through, .. }) if through.is_empty() => Ok(id),
+                _ => Err(()),
+            },
+        };
+        let mapped = value.try_map_references(&mut |slot| lasting(&self.home, slot));
+        Ok(match mapped {
+            Ok(value) => RunOutcome::Done(value),
+            Err(()) => {
+                let what = "its result has something in it that ends with it";
+                failed("vat/not-durable", what, "let it return data, or objects of its own")
+            }
+        })
+    }
+
+    /// The code has come to its end: its objects are there for others.
+    pub fn live(&mut self) {
+        self.phase = Phase::Live;
+        self.fresh.clear();
+    }
+
+    /// Takes a message to one of the objects.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub fn take_letter(&mut self, tools: &mut Tools<'_>, letter: Letter) -> Result<Stand, Broken> {
+        self.letters.push_back(letter);
+        // Until the code has come to its end, nobody else has a say in what it does.
+        match self.phase {
+            Phase::Live => self.deliver_all(tools).map(|()| Stand::On),
+            Phase::Running | Phase::Reviving => Ok(Stand::On),
+        }
+    }
+
+    fn deliver_all(&mut self, tools: &mut Tools<'_>) -> Result<(), Broken> {
+        while let Some(letter) = self.letters.pop_front() {
+            self.open_letter(tools, letter)?;
+        }
+        Ok(())
+    }
+
+    fn open_letter(&mut self, tools: &mut Tools<'_>, letter: Letter) -> Result<(), Broken> {
+        if letter.target.heap.is_some_and(|heap| heap != self.slots.heap) {
+            (letter.reply)(Err(restarted()));
+            return Ok(());
+        }
+        let mut args = Vec::new();
+        for value in &letter.args {
+            let live = convert::rebuild(value, &mut |remote: &passable::Remote<code::Reference>, _| {
+                let reference = self.home.adopt(&mut locked(&self.board), &remote.reference)?;
+                Ok::<_, switchboard::Full>(passable::Remote { reference, iface: remote.iface.clone() })
+            });
+            let mut bound: Vec<Bound> = Vec::new();
+            let inward = live.and_then(|live| self.slots.inward(&self.home, &self.board, &live, &mut bound));
+            match inward {
+                Ok(value) => args.push(value),
+                Err(full) => {
+                    letter.refuse(&full.to_string());
+                    return Ok(());
+                }
+            }
+        }
+        self.next_reply = self.next_reply.wrapping_add(1).max(RESULT + 1);
+        let (vat, answer) = (self.vat, self.next_reply);
+        let target = Slot::Vat(letter.target.number);
+        let order =
+            Order::Deliver { vat, answer: Some(answer), target, verb: letter.verb, args: Value::array(args) };
+        match tools.host.order(&order) {
+            Ok(()) => {
+                self.orders += 1;
+                self.replies.insert(answer, letter.reply);
+                Ok(())
+            }
+            Err(HostError::Frame(e)) => {
+                (letter.reply)(Err(Value::error("Error", e.to_string())));
+                Ok(())
+            }
+            Err(error) => {
+                // Nothing of it has happened.
+                (letter.reply)(Err(restarted()));
+                Err(error.into())
+            }
+        }
+    }
+
+    fn answer_letter(&mut self, tools: &mut Tools<'_>, answer: u32, outcome: &Outcome) -> Result<(), Broken> {
+        let Some(reply) = self.replies.remove(&answer) else { return Ok(()) };
+        let mut convert = |value: &Value<Slot>| -> Result<Value<code::Reference>, String> {
+            let live =
+                self.slots.outward(&mut self.home, &self.board, value).map_err(|stuck| stuck.words())?;
+            self.home.references(&live).map_err(|()| "it holds what cannot pass".to_owned())
+        };
+        reply(match outcome {
+            Outcome::Ok(value) => convert(value).map_err(|what| Value::error("Error", what)),
+            Outcome::Err(value) => Err(convert(value).unwrap_or_else(|what| Value::error("Error", what))),
+        });
+        // The heap need not keep the answer for us.
+        let vat = self.vat;
+        self.order(tools, &Order::Drop { vat, exports: vec![], answers: vec![answer] })
+    }
+
+    /// An answer has come from elsewhere.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub fn came(
+        &mut self,
+        tools: &mut Tools<'_>,
+        reach: Object,
+        answer: Ref,
+        came: Result<super::super::endo::files::Came, Failure>,
+    ) -> Result<Stand, Broken> {
+        let courier = self.courier(tools);
+        attend(&mut self.home, &self.board, tools.server, &courier, |home, context| {
+            home.came(context, reach, answer, came, None);
+        });
+        self.go_on(tools)
+    }
+
+    /// Something in the store is new.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub fn look_around(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
+        if !self.home.waits() {
+            return Ok(Stand::On);
+        }
+        let courier = self.courier(tools);
+        attend(&mut self.home, &self.board, tools.server, &courier, Home::look_around);
+        self.go_on(tools)
+    }
+
+    /// The heap is gone, or goes: whoever waits for it is told.
+    pub fn end(self, why: &str) {
+        for (_, reply) in self.replies {
+            reply(Err(Value::error("Error", why)));
+        }
+        for letter in self.letters {
+            letter.refuse(why);
+        }
+    }
+
+    /// The messages that nobody has looked at yet.
+    pub fn unread(&mut self) -> VecDeque<Letter> {
+        std::mem::take(&mut self.letters)
+    }
+}
+
+/// Whether a call may be made again of which nobody knows whether it was made: it changes nothing, or it leaves a mark
+/// when it is made, and there is none.
+fn may_repeat(plan: &Plan) -> bool {
+    match plan {
+        Plan::Value(_) | Plan::Through { .. } | Plan::Live(_) | Plan::Act(_) => true,
+        Plan::Need(need) => !matches!(**need, Need::StartWorker(_) | Need::Terminate | Need::Deliver(_)),
+    }
+}
+
+fn call(verb: Verb, args: &Value<Ref>) -> Call<Ref> {
+    let all = || args.as_array().unwrap_or_default().to_vec();
+    match verb {
+        Verb::Call(name) => Call::Method(name_of(name), all()),
+        Verb::Apply => Call::Apply(all()),
+        Verb::Get(name) => Call::Get(name_of(name)),
+    }
+}
+
+fn name_of(name: vat::Name) -> switchboard::Name {
+    match name {
+        vat::Name::Text(text) => switchboard::Name::Text(text.into()),
+        vat::Name::Symbol(symbol) => match passable::Symbol::from_passable_name(symbol.clone()) {
+            Ok(symbol) => switchboard::Name::Symbol(symbol),
+            Err(_) => switchboard::Name::Text(symbol.into()),
+        },
+    }
+}
+
+/// One line about a send.
+fn line(verb: &Verb, args: &Value<Slot>) -> String {
+    let what = match verb {
+        Verb::Call(vat::Name::Text(name)) | Verb::Get(vat::Name::Text(name)) => {
+            visible_line(name).into_owned()
+        }
+        Verb::Call(vat::Name::Symbol(name)) | Verb::Get(vat::Name::Symbol(name)) => {
+            format!("[{}]", visible_line(name))
+        }
+        Verb::Apply => "()".to_owned(),
+    };
+    let given = serde_json::to_string(args).unwrap_or_default();
+    let all = format!("{what} {}", visible_line(&given));
+    all.chars().take(LINE).collect()
+}
+
+fn act(tools: &Tools<'_>, act: CodeAct) -> Result<Reply, Broken> {
+    let shared = &tools.server.desk.daemon;
+    Ok(shared.apply_as(shared.root, None, Act::Code(act))?.reply)
+}
+
+fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Broken> {
+    serde_json::from_str(text)
+        .map_err(|e| Broken::Code(diverged(&format!("its journal cannot be read: {e}"))))
+}
+
+fn write<T: serde::Serialize>(value: &T) -> Result<String, Broken> {
+    serde_json::to_string(value).map_err(|e| {
+        Broken::Code(failed("vat/journal", format!("it cannot be recorded: {e}"), "let it do less"))
+    })
+}
+
+fn too_full(full: switchboard::Full) -> Broken {
+    Broken::Code(failed("vat/references", full.to_string(), "let it hold less at a time"))
+}
+
+fn error(what: &str) -> Value<Ref> {
+    Value::error("Error", what)
+}
+
+fn said(value: &Value<Ref>) -> String {
+    match value {
+        Value::Error(error) => error.message.to_str_lossy().into_owned(),
+        _ => RESTARTED.to_owned(),
+    }
+}

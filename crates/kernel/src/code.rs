@@ -1,0 +1,310 @@
+//! The journal of endowed code: what it sent, what it heard in answer, and what it wrote to its console.
+//!
+//! A heap is volatile. What it came to can be had again, since code is a function of its source and of what it is told,
+//! in that order: after a crash the code begins anew and is told the same. So the journal keeps every answer as the heap
+//! was told it, byte for byte, and of every send a digest, to see that the code asks for the same again.
+//!
+//! A send that came to a command leaves a [`Mark`] in the same transaction, which says what the command answered: such a
+//! send happens once, wherever a crash falls.
+
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use crate::command::Reply;
+use crate::facet::Then;
+use crate::id::{BlobHash, FormulaId};
+use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
+
+use crate::table;
+
+/// One send of endowed code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Origin {
+    /// The code.
+    pub eval: FormulaId,
+    /// Which of its sends, in the order in which they leave it, from 0.
+    pub send: u32,
+}
+
+/// What a reference in a heap stands for outside of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Reference {
+    /// A formula, as somebody reaches it.
+    Object {
+        /// The formula.
+        id: FormulaId,
+        /// On whose behalf it is called.
+        agent: FormulaId,
+        /// The grants through which it was found: it can be used as long as they last.
+        through: Vec<FormulaId>,
+    },
+    /// A promise of the store's.
+    Promise {
+        /// The promise.
+        id: FormulaId,
+        /// On whose behalf it is waited for.
+        agent: FormulaId,
+    },
+    /// An object of a heap that lasts as long as the heap.
+    Live {
+        /// The code.
+        eval: FormulaId,
+        /// The heap.
+        heap: u64,
+        /// The number by which the heap knows it.
+        number: u32,
+    },
+    /// Something that ends with the heap: an iterator, a part of a directory.
+    Passing,
+}
+
+impl Reference {
+    /// The formulas that it needs.
+    pub fn needs(&self) -> Vec<FormulaId> {
+        match self {
+            Reference::Object { id, through, .. } => {
+                std::iter::once(*id).chain(through.iter().copied()).collect()
+            }
+            Reference::Promise { id, .. } => vec![*id],
+            Reference::Live { eval, .. } => vec![*eval],
+            Reference::Passing => vec![],
+        }
+    }
+}
+
+/// A number by which a heap knows something outside of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bound {
+    /// The number.
+    pub slot: u32,
+    /// What it stands for.
+    pub to: Reference,
+}
+
+/// What a heap is told about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Of {
+    /// A send of its own.
+    Send(u32),
+    /// A promise that it was given, by the number by which it knows it.
+    Promise(u32),
+}
+
+/// What happened between a heap and the rest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum Entry {
+    /// The code began.
+    Began {
+        /// The engine and the realm, with their versions: others may do the same otherwise.
+        engine: String,
+        /// What its names stand for, as it was told.
+        values: String,
+        /// The numbers in that.
+        bound: Vec<Bound>,
+    },
+    /// It sent something.
+    Sent {
+        /// Which of its sends.
+        send: u32,
+        /// The digest of all that was sent, in the numbers of the heap.
+        digest: BlobHash,
+        /// What it was, in one line.
+        line: Untrusted,
+    },
+    /// It was told what became of something.
+    Heard {
+        /// Of what.
+        of: Of,
+        /// What, as it was told.
+        outcome: String,
+        /// The numbers that are new in that.
+        bound: Vec<Bound>,
+    },
+    /// It wrote to its console.
+    Logged {
+        /// How loud: `debug`, `log`, `info`, `warn`, `error`.
+        level: String,
+        /// What.
+        text: Untrusted,
+    },
+}
+
+impl Entry {
+    /// The formulas that whoever begins the code anew needs.
+    pub fn needs(&self) -> Vec<FormulaId> {
+        match self {
+            Entry::Began { bound, .. } | Entry::Heard { bound, .. } => {
+                bound.iter().flat_map(|bound| bound.to.needs()).collect()
+            }
+            Entry::Sent { .. } | Entry::Logged { .. } => vec![],
+        }
+    }
+}
+
+/// One entry of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its number, from 0.
+    pub number: u64,
+    /// When it was recorded, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// What happened.
+    pub entry: Entry,
+}
+
+/// What came of a send that was a command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// What the reply means to whoever called.
+    pub then: Then,
+    /// The reply.
+    pub reply: Reply,
+}
+
+/// How many entries are read at a time.
+const PAGE: usize = 512;
+
+fn record_key(eval: &FormulaId, number: u64) -> Vec<u8> {
+    [b"code ", &eval.number[..], &table::number_key(number)].concat()
+}
+
+fn mark_key(origin: &Origin) -> Vec<u8> {
+    [b"mark ", &origin.eval.number[..], &table::number_key(origin.send.into())].concat()
+}
+
+/// The key of what the code keeps under a name of its own.
+fn own_key(eval: &FormulaId, name: &str) -> Vec<u8> {
+    [b"keep ", &eval.number[..], name.as_bytes()].concat()
+}
+
+/// How many entries the journal of the code has.
+///
+/// # Errors
+/// The store's.
+pub fn length(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<u64, StoreFault> {
+    let (from, to) = (record_key(eval, 0), record_key(eval, u64::MAX));
+    let last: Vec<(Vec<u8>, Record)> = table::scan(txn, Table::Meta, &NOBODY, &from, &to, 1, true)?;
+    Ok(last.first().map_or(0, |(_, record)| record.number.saturating_add(1)))
+}
+
+/// The entries of the code's journal from number `from` on.
+///
+/// # Errors
+/// The store's.
+pub fn journal(txn: &mut dyn ReadTxn, eval: &FormulaId, from: u64) -> Result<Vec<Record>, StoreFault> {
+    let (mut all, mut from, to) = (Vec::new(), from, record_key(eval, u64::MAX));
+    loop {
+        let page: Vec<(Vec<u8>, Record)> =
+            table::scan(txn, Table::Meta, &NOBODY, &record_key(eval, from), &to, PAGE, false)?;
+        let Some((_, last)) = page.last() else { return Ok(all) };
+        from = last.number.saturating_add(1);
+        all.extend(page.into_iter().map(|(_, record)| record));
+    }
+}
+
+/// What came of a send that was a command; `None` if it has not happened.
+///
+/// # Errors
+/// The store's.
+pub fn mark(txn: &mut dyn ReadTxn, origin: &Origin) -> Result<Option<Mark>, StoreFault> {
+    table::load(txn, Table::Meta, &NOBODY, &mark_key(origin))
+}
+
+/// What the code keeps under a name of its own.
+///
+/// # Errors
+/// The store's.
+pub fn kept(
+    txn: &mut dyn ReadTxn,
+    eval: &FormulaId,
+    name: &str,
+) -> Result<Option<crate::proposal::Value>, StoreFault> {
+    table::load(txn, Table::Meta, &NOBODY, &own_key(eval, name))
+}
+
+/// The names under which the code keeps something, in order.
+///
+/// # Errors
+/// The store's.
+pub fn kept_names(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Vec<String>, StoreFault> {
+    let prefix = own_key(eval, "");
+    let rows = txn.range(Table::Meta, &NOBODY, &prefix, &table::behind(&prefix), usize::MAX, false)?;
+    let names = rows.into_iter().filter_map(|(key, _)| {
+        key.get(prefix.len()..).map(|name| String::from_utf8_lossy(name).into_owned())
+    });
+    Ok(names.collect())
+}
+
+/// The identity of an object that code has made, by the number by which its heap knows it. Whoever begins the code anew
+/// finds the same object under the same number.
+pub fn export_id(eval: &FormulaId, number: u32) -> FormulaId {
+    let mut hasher = blake3::Hasher::new_derive_key("almoner export v1");
+    hasher.update(&eval.to_bytes());
+    hasher.update(&number.to_le_bytes());
+    FormulaId { number: *hasher.finalize().as_bytes(), node: eval.node }
+}
+
+pub(crate) mod write {
+    //! Where commands write what this module reads.
+
+    use super::{FormulaId, Mark, NOBODY, Origin, Record, StoreFault, Table};
+    use crate::txn::Txn;
+
+    pub(crate) fn record(txn: &mut dyn Txn, eval: &FormulaId, record: &Record) -> Result<(), StoreFault> {
+        let key = super::record_key(eval, record.number);
+        crate::table::save(txn, Table::Meta, &NOBODY, &key, record, None)
+    }
+
+    pub(crate) fn mark(txn: &mut dyn Txn, origin: &Origin, mark: &Mark) -> Result<(), StoreFault> {
+        crate::table::save(txn, Table::Meta, &NOBODY, &super::mark_key(origin), mark, None)
+    }
+
+    /// Takes all marks of the code away: what its journal has heard need not be asked again.
+    pub(crate) fn forget_marks(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
+        let prefix = [b"mark ", &eval.number[..]].concat();
+        let rows =
+            txn.range(Table::Meta, &NOBODY, &prefix, &crate::table::behind(&prefix), usize::MAX, false)?;
+        rows.iter().try_for_each(|(key, _)| txn.delete(Table::Meta, &NOBODY, key))
+    }
+
+    pub(crate) fn keep(
+        txn: &mut dyn Txn,
+        eval: &FormulaId,
+        name: &str,
+        value: Option<&crate::proposal::Value>,
+    ) -> Result<(), StoreFault> {
+        let key = super::own_key(eval, name);
+        match value {
+            Some(value) => crate::table::save(txn, Table::Meta, &NOBODY, &key, value, None),
+            None => txn.delete(Table::Meta, &NOBODY, &key),
+        }
+    }
+
+    /// Some entries of the journal, the first ones first.
+    pub(crate) fn some_records(
+        txn: &mut dyn Txn,
+        eval: &FormulaId,
+        most: usize,
+    ) -> Result<Vec<Record>, StoreFault> {
+        let (from, to) = (super::record_key(eval, 0), super::record_key(eval, u64::MAX));
+        let rows = crate::table::scan(txn, Table::Meta, &NOBODY, &from, &to, most, false)?;
+        Ok(rows.into_iter().map(|(_, record)| record).collect())
+    }
+
+    /// Takes one entry away.
+    pub(crate) fn erase(txn: &mut dyn Txn, eval: &FormulaId, number: u64) -> Result<(), StoreFault> {
+        txn.delete(Table::Meta, &NOBODY, &super::record_key(eval, number))
+    }
+
+    /// Takes everything else away that the code has: its marks, and what it keeps.
+    pub(crate) fn forget_rest(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
+        forget_marks(txn, eval)?;
+        for name in super::kept_names(txn, eval)? {
+            keep(txn, eval, &name, None)?;
+        }
+        Ok(())
+    }
+}

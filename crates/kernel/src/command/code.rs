@@ -1,0 +1,63 @@
+//! What happens to endowed code. All of it is the daemon's to say.
+
+use serde::{Deserialize, Serialize};
+
+use super::Act;
+use crate::code::Entry;
+use crate::facet::Then;
+use crate::id::FormulaId;
+use crate::proposal::Value;
+
+/// Something that happens to endowed code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum CodeAct {
+    /// Its journal grows. Refused unless it has `from` entries.
+    Record {
+        /// The code.
+        eval: FormulaId,
+        /// How many entries there are.
+        from: u64,
+        /// What follows.
+        entries: Vec<Entry>,
+    },
+    /// One of its sends has come to a command: that is applied, and its answer kept, in one transaction.
+    Do {
+        /// The code.
+        eval: FormulaId,
+        /// Which of its sends; `None` for what follows from a message that others sent to one of its objects: that is
+        /// never repeated.
+        send: Option<u32>,
+        /// Who acts: an agent whose powers it has, or the code itself, by what it was endowed with.
+        actor: FormulaId,
+        /// What the reply means.
+        then: Then,
+        /// The command.
+        act: Box<Act>,
+    },
+    /// Objects that it has made get an identity, so that others can hold them.
+    Export {
+        /// The code.
+        eval: FormulaId,
+        /// Which.
+        objects: Vec<Exported>,
+    },
+    /// It keeps a value under a name of its own, or no longer.
+    Keep {
+        /// The code.
+        eval: FormulaId,
+        /// The name.
+        name: String,
+        /// The value: data.
+        value: Option<Value>,
+    },
+}
+
+/// An object that code has made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exported {
+    /// The number by which the code's heap knows it.
+    pub number: u32,
+    /// What it says its interface is called.
+    pub interface: String,
+}

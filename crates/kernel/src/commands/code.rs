@@ -1,0 +1,152 @@
+//! Code: what endowed code sends and hears is recorded, and its commands are applied once.
+
+use crate::code::{self, Entry, Mark, Origin, Record};
+use crate::command::{Act, CodeAct, Exported, Fault, NameAct, Reply};
+use crate::facet::Then;
+use crate::formula::Formula;
+use crate::id::{FormulaId, Number};
+use crate::proposal::Value;
+use crate::provenance::{Provenance, Source};
+use crate::state::State;
+use crate::table;
+use crate::txn::Table;
+
+/// How many names code may keep something under.
+const MOST_KEPT: usize = 1_000;
+
+/// How many bytes such a name may have.
+const LONGEST: usize = 255;
+
+pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> {
+    state.daemon_only("say what code does")?;
+    match act {
+        CodeAct::Record { eval, from, entries } => record(state, &eval, from, entries),
+        CodeAct::Do { eval, send, actor, then, act } => perform(state, eval, send, actor, then, *act),
+        CodeAct::Export { eval, objects } => export(state, &eval, objects),
+        CodeAct::Keep { eval, name, value } => keep(state, &eval, &name, value),
+    }
+}
+
+fn expect_code(state: &mut State<'_>, eval: &FormulaId) -> Result<(), Fault> {
+    match state.formula(eval)? {
+        Formula::Eval { .. } => Ok(()),
+        other => Err(Fault::NotAllowed(format!("a {} is no code", other.kind()))),
+    }
+}
+
+fn record(state: &mut State<'_>, eval: &FormulaId, from: u64, entries: Vec<Entry>) -> Result<Reply, Fault> {
+    expect_code(state, eval)?;
+    // Code that was cancelled, or has come to its end, hears nothing more.
+    if table::eval(state.txn, eval)?.is_none() {
+        return Ok(Reply::AlreadySettled);
+    }
+    if code::length(state.txn, eval)? != from {
+        return Err(Fault::Misfit { what: "the journal of the code has grown meanwhile".to_owned() });
+    }
+    let at_ms = state.env.now_ms();
+    for (number, entry) in (from..).zip(entries) {
+        for (label, id) in labels(number, &entry) {
+            state.tie(eval, &label, &id)?;
+        }
+        code::write::record(state.txn, eval, &Record { number, at_ms, entry })?;
+    }
+    Ok(Reply::Done)
+}
+
+/// The references that an entry is.
+fn labels(number: u64, entry: &Entry) -> impl Iterator<Item = (String, FormulaId)> {
+    entry.needs().into_iter().enumerate().map(move |(i, id)| (format!("heard {number}.{i}"), id))
+}
+
+/// Removes some of the journal of code that is collected; `true` once nothing is left.
+pub(crate) fn strip_code(state: &mut State<'_>, eval: &FormulaId, most: usize) -> Result<bool, Fault> {
+    let rows = code::write::some_records(state.txn, eval, most)?;
+    let done = rows.len() < most;
+    for record in rows {
+        for (label, id) in labels(record.number, &record.entry) {
+            state.untie(eval, &label, &id)?;
+        }
+        code::write::erase(state.txn, eval, record.number)?;
+    }
+    if done {
+        code::write::forget_rest(state.txn, eval)?;
+        let held = state.txn.range(Table::Held, &eval.number, &[], &[], usize::MAX, false)?;
+        for (key, _) in held {
+            state.txn.delete(Table::Held, &eval.number, &key)?;
+        }
+    }
+    Ok(done)
+}
+
+fn perform(
+    state: &mut State<'_>,
+    eval: FormulaId,
+    send: Option<u32>,
+    actor: FormulaId,
+    then: Then,
+    act: Act,
+) -> Result<Reply, Fault> {
+    expect_code(state, &eval)?;
+    if let Some(send) = send {
+        let origin = Origin { eval, send };
+        // Whoever asks again has not looked whether it has happened.
+        if code::mark(state.txn, &origin)?.is_some() {
+            return Ok(Reply::AlreadySettled);
+        }
+    }
+    if crate::collect::is_going(state.txn, &actor)? {
+        return Err(Fault::Dangling(actor));
+    }
+    let itself =
+        actor == eval && matches!(act, Act::Name(NameAct::Within { .. }) | Act::Code(CodeAct::Keep { .. }));
+    if !itself && state.head(&actor)?.agent().is_none() {
+        let what = "code acts through what it was endowed with, and has no names of its own";
+        return Err(Fault::NotAllowed(what.to_owned()));
+    }
+    let reply = match act {
+        Act::Code(CodeAct::Keep { eval: of, name, value }) if of == eval => keep(state, &eval, &name, value)?,
+        Act::Code(_) => return Err(Fault::NotAllowed("code says nothing of other code".to_owned())),
+        act => {
+            let daemon = std::mem::replace(&mut state.actor, actor);
+            let reply = super::run(state, act)?;
+            state.actor = daemon;
+            reply
+        }
+    };
+    if let Some(send) = send {
+        let mark = Mark { then, reply: reply.clone() };
+        code::write::mark(state.txn, &Origin { eval, send }, &mark)?;
+    }
+    Ok(reply)
+}
+
+fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<Exported>) -> Result<Reply, Fault> {
+    expect_code(state, eval)?;
+    for Exported { number, interface } in objects {
+        let id = code::export_id(eval, number);
+        if table::formula(state.txn, &id)?.is_none() {
+            let said = Provenance::of(Source::Agent(Number(eval.number)));
+            state.put_formula(id, Formula::Export { eval: *eval, number, interface }, said)?;
+        }
+        state.hold(&Number(eval.number), &id, b"x", b"")?;
+    }
+    Ok(Reply::Done)
+}
+
+fn keep(state: &mut State<'_>, eval: &FormulaId, name: &str, value: Option<Value>) -> Result<Reply, Fault> {
+    expect_code(state, eval)?;
+    if name.len() > LONGEST {
+        return Err(Fault::Misfit { what: format!("a name in `state` has at most {LONGEST} bytes") });
+    }
+    if let Some(value) = &value {
+        if !value.references().is_empty() {
+            return Err(Fault::Misfit { what: "`state` keeps data, and no objects".to_owned() });
+        }
+        let is_new = code::kept(state.txn, eval, name)?.is_none();
+        if is_new && code::kept_names(state.txn, eval)?.len() >= MOST_KEPT {
+            return Err(Fault::Misfit { what: format!("`state` keeps at most {MOST_KEPT} values") });
+        }
+    }
+    code::write::keep(state.txn, eval, name, value.as_ref())?;
+    Ok(Reply::Done)
+}
