@@ -8,7 +8,7 @@ use super::{FollowArgs, JsonArg};
 /// What `almoner --help` says of these verbs: they are many, and a newcomer needs none of them.
 pub const HELP: &str = "\
 Agents, names and mail (each has its own --help; all take --as AGENT, which acts as another agent of yours):
-  names     list  show  cat  store  name  copy  move  remove  mkdir
+  names     list  show  cat  store  name  copy  move  remove  mkdir  mount
   agents    mkguest  mkhost  share  accept  grants  revoke  cancel  timer
   mail      send  reply  adopt  dismiss  request  resolve  reject
   asking    form  submit  define  edit  endow  request-evaluation
@@ -46,6 +46,9 @@ pub enum AgentVerb {
     /// Make directories of names
     #[command(hide = true)]
     Mkdir(NamesArgs),
+    /// Give a name to a directory of this machine, for code and agents that you hand it
+    #[command(hide = true)]
+    Mount(MountArgs),
     /// Make a guest: an agent that holds only what it is given
     #[command(hide = true)]
     Mkguest(MakeArgs),
@@ -198,6 +201,22 @@ pub struct NamesArgs {
     /// The names
     #[arg(value_name = "NAME", required = true)]
     pub names: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner mount`.
+#[derive(Debug, Args)]
+pub struct MountArgs {
+    /// The directory
+    #[arg(value_name = "DIRECTORY")]
+    pub directory: std::path::PathBuf,
+    /// Its name
+    pub name: String,
+    /// For reading only
+    #[arg(long)]
+    pub read_only: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

@@ -27,6 +27,7 @@ pub fn run(acting: &Acting<'_>, verb: &AgentVerb) -> Ended {
         AgentVerb::Move(args) => names::mv(acting, args),
         AgentVerb::Remove(args) => names::remove(acting, args),
         AgentVerb::Mkdir(args) => names::mkdir(acting, args),
+        AgentVerb::Mount(args) => names::mount(acting, args),
         AgentVerb::Mkguest(args) => make(acting, args, AgentKind::Guest),
         AgentVerb::Mkhost(args) => make(acting, args, AgentKind::Host),
         AgentVerb::Share(args) => share(acting, args),

@@ -1,15 +1,17 @@
-//! `almoner list`, `show`, `cat`, `store`, `name`, `copy`, `move`, `remove` and `mkdir`.
+//! `almoner list`, `show`, `cat`, `store`, `name`, `copy`, `move`, `remove`, `mkdir` and `mount`.
 
 use std::io::{IsTerminal as _, Write as _};
 
-use kernel::command::NameAct;
+use kernel::command::{NameAct, Provided};
 use kernel::id::BadId;
 use kernel::{NamePath, Value};
 use passable::visible;
 
 use super::acting::{self, Acting, done};
 use super::output;
-use crate::cli::agents::{CatArgs, FromToArgs, ListArgs, NameArgs, NamesArgs, ShowArgs, StoreArgs};
+use crate::cli::agents::{
+    CatArgs, FromToArgs, ListArgs, MountArgs, NameArgs, NamesArgs, ShowArgs, StoreArgs,
+};
 use crate::cli::{self, Given};
 use crate::control::client::unexpected;
 use crate::control::protocol::{AgentAct, Look, Response};
@@ -188,6 +190,23 @@ pub fn remove(acting: &Acting<'_>, args: &NamesArgs) -> Ended {
 pub fn mkdir(acting: &Acting<'_>, args: &NamesArgs) -> Ended {
     let acts = paths(&args.names)?.into_iter().map(|path| NameAct::MakeDirectory { path });
     names(acting, "mkdir", acts, args.json.json)
+}
+
+/// `almoner mount`.
+///
+/// # Errors
+/// When it is no directory, or one that holds what is the daemon's own.
+pub fn mount(acting: &Acting<'_>, args: &MountArgs) -> Ended {
+    let shown = || passable::visible_line(&args.directory.to_string_lossy()).into_owned();
+    let real = std::fs::canonicalize(&args.directory)
+        .map_err(|e| Failure::new(Exit::NotFound, format!("{}: {e}", shown())))?;
+    let path = real
+        .into_os_string()
+        .into_string()
+        .map_err(|_| Failure::new(Exit::Invalid, format!("{}: its path is no text in UTF-8", shown())))?;
+    let thing = Provided::Mount { path, read_only: args.read_only };
+    let act = NameAct::Provide { thing, path: acting::path(&args.name)? };
+    names(acting, "mount", [act], args.json.json)
 }
 
 /// The act as it is, or as a person insists on it.

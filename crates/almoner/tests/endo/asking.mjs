@@ -275,7 +275,7 @@ test('evaluate: code over data runs, and what comes of it is kept', async client
   equal(await E(host).evaluate(undefined, '({ twice: m * 2, text: `${m}` })', ['m'], ['sum']), { twice: 42, text: '21' });
   await fails(E(host).evaluate(undefined, 'throw TypeError("not so")', [], []), 'not so');
   await fails(E(host).evaluate(undefined, 'process.exit()', [], []), 'process is not defined');
-  await fails(E(host).evaluate(undefined, 'Far("x", {})', [], []), 'objects of its own');
+  await fails(E(host).evaluate(undefined, '() => 1', [], []), 'cannot be passed');
   const { guest } = await newGuest(E, host);
   await E(guest).storeValue([1, 2, 3], 'list');
   equal(await E(guest).evaluate(undefined, 'list.map(n => n * n)', ['list'], ['list'], 'squares'), [1, 4, 9]);
@@ -284,9 +284,32 @@ test('evaluate: code over data runs, and what comes of it is kept', async client
   await fails(E(host).evaluate(undefined, 'n', ['n'], ['nobody']), 'Unknown pet name: "nobody"');
 });
 
-test('evaluate: what can act is waited for', async client => {
+test('evaluate: code uses what it holds, and its objects answer', async client => {
   const { host } = await client();
-  const result = E(host).evaluate(undefined, 'E(me).list()', ['me'], ['@agent'], 'waits');
+  await E(host).storeValue(7, 'seven');
+  equal(await E(host).evaluate(undefined, 'E(me).lookup("seven").then(n => n * 6)', ['me'], ['@agent']), 42);
+  const source = `
+    let n = 0;
+    makeExo('Counter', M.interface('Counter', { incr: M.call().returns(M.number()) }), { incr: () => (n += 1) })`;
+  const counter = await E(host).evaluate(undefined, source, [], [], 'counter');
+  equal(await E(counter).incr(), 1);
+  equal(await E(E(host).lookup('counter')).incr(), 2);
+  equal(await E(host).evaluate(undefined, 'E(c).incr()', ['c'], ['counter']), 3);
+  const many = await Promise.all(Array.from({ length: 100 }, () => E(counter).incr()));
+  equal(many.at(-1), 103);
+  await fails(E(counter).decr(), 'target has no method "decr"', 'TypeError');
+  const maker = await E(host).evaluate(undefined, 'Far("Maker", { make: x => Far("Made", { get: () => x }) })', [], []);
+  const made = await E(maker).make(counter);
+  equal(await E(E(made).get()).incr(), 104);
+  await fails(E(host).storeValue(made, 'made'), 'not durable');
+  const twice = await E(host).evaluate(undefined, 'Far("twice", n => n * 2)', [], []);
+  equal(await E(twice)(21), 42);
+});
+
+test('evaluate: what waits for an answer waits', async client => {
+  const { host } = await client();
+  const source = 'E(me).request("@self", "wait")';
+  const result = E(host).evaluate(undefined, source, ['me'], ['@agent'], 'waits');
   result.catch(() => {});
   ok(await isPending(result), 'it ran');
   ok(await isPending(E(host).lookup('waits')), 'it ran');

@@ -3,7 +3,9 @@ import { E } from '@endo/far';
 import { equal, fails, isPending, lastMessage, newGuest, ok, start, stop, test } from './harness.mjs';
 
 /** Code that holds what can act waits: the names in it, and what they stand for. */
-const holding = [['hold'], ['@self']];
+// Code that waits for an answer that nobody gives.
+const waits = 'E(hold).request("@self", "wait")';
+const holding = [['hold'], ['@agent']];
 
 test('hosts: a place to run', async client => {
   const { host } = await client();
@@ -22,8 +24,8 @@ test('hosts: a place to run', async client => {
 test('hosts: code waits in the place that was named, and ends with it', async client => {
   const { host } = await client();
   const worker = await E(host).provideWorker('w2');
-  const here = E(host).evaluate('w2', '1', ...holding, 'here');
-  const there = E(host).evaluate(undefined, '2', ...holding, 'there');
+  const here = E(host).evaluate('w2', waits, ...holding, 'here');
+  const there = E(host).evaluate(undefined, waits, ...holding, 'there');
   here.catch(() => {});
   there.catch(() => {});
   ok(await isPending(here), 'it ran');
@@ -37,7 +39,7 @@ test('hosts: code waits in the place that was named, and ends with it', async cl
   await E(host).cancel('there');
   await fails(there, 'cancelled');
   // The place is still there.
-  const again = E(host).evaluate('w2', '3', ...holding);
+  const again = E(host).evaluate('w2', waits, ...holding);
   again.catch(() => {});
   ok(await isPending(again), 'the place is gone');
   await E(worker).terminate();
@@ -47,11 +49,11 @@ test('hosts: a guest proposes code, which is endowed to run where the host says'
   const { host } = await client();
   const { guest } = await newGuest(E, host);
   await E(host).provideWorker('w3');
-  const result = E(guest).define('a', { a: { label: 'a' } });
+  const result = E(guest).define('E(a).request("@self", "wait")', { a: { label: 'a' } });
   result.catch(() => {});
   ok(await isPending(result), 'answered');
   const { number } = await lastMessage(E, host);
-  const endowed = E(host).endow(number, { a: '@self' }, 'w3');
+  const endowed = E(host).endow(number, { a: '@agent' }, 'w3');
   endowed.catch(() => {});
   ok(await isPending(endowed), 'it ran');
   const worker = await E(host).lookup('w3');
@@ -63,12 +65,12 @@ test('hosts: a guest ends nothing of others in a place that it was lent', async 
   const { host } = await client();
   const { name, guest } = await newGuest(E, host);
   await E(host).provideWorker('w4');
-  const waiting = E(host).evaluate('w4', '1', ...holding);
+  const waiting = E(host).evaluate('w4', waits, ...holding);
   waiting.catch(() => {});
   await E(host).send(name, ['', ''], ['worker'], ['w4']);
   const { number } = await lastMessage(E, guest);
   await E(guest).adopt(number, 'worker', 'worker');
-  const own = E(guest).evaluate('worker', '2', ...holding);
+  const own = E(guest).evaluate('worker', waits, ...holding);
   own.catch(() => {});
   ok(await isPending(own), 'it ran');
   await E(E(guest).lookup('worker')).terminate();
@@ -132,7 +134,7 @@ test('hosts: whoever has the resolver answers with what it holds', async client 
 test('hosts: a place to run is there after a restart, and what waits in it', async client => {
   const { host } = await client();
   await E(host).provideWorker('w5');
-  const waiting = E(host).evaluate('w5', '1', ...holding, 'kept-waiting');
+  const waiting = E(host).evaluate('w5', waits, ...holding, 'kept-waiting');
   waiting.catch(() => {});
   ok(await isPending(waiting), 'it ran');
   await stop();

@@ -51,8 +51,9 @@ fn code_comes_to_a_result_or_says_why_not() {
     check(&["Date.now()"], 1, "Date is not defined");
     check(&["[typeof process, typeof require, typeof fetch].join()"], 0, "undefined,undefined,undefined");
     check(&["new Promise(() => {})"], 1, "never comes");
-    check(&["Far('x', {})"], 1, "objects of its own");
-    check(&["x", "x=fae"], 6, "can act");
+    check(&["Far('x', {})"], 0, "remotable");
+    check(&["x", "x=fae"], 0, "remotable");
+    check(&["() => 1"], 1, "cannot be passed");
     check(&["x", "x=nobody"], 4, "Unknown pet name");
     check(&["@no-such-file.js"], 4, "no-such-file.js");
     check(&["why not"], 1, "SyntaxError");

@@ -35,6 +35,7 @@ mod origin;
 mod policy;
 mod programs;
 mod races;
+mod sends;
 mod starting;
 mod surfaces;
 mod telling;

@@ -122,6 +122,7 @@ fn perform(
 
 fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<Exported>) -> Result<Reply, Fault> {
     expect_code(state, eval)?;
+    let owner = own_code_of(state, eval)?;
     for Exported { number, interface } in objects {
         let id = code::export_id(eval, number);
         if table::formula(state.txn, &id)?.is_none() {
@@ -129,8 +130,21 @@ fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<Exported>) -> Re
             state.put_formula(id, Formula::Export { eval: *eval, number, interface }, said)?;
         }
         state.hold(&Number(eval.number), &id, b"x", b"")?;
+        if let Some(agent) = owner {
+            state.hold(&agent, &id, b"x", b"")?;
+        }
     }
     Ok(Reply::Done)
+}
+
+/// The agent whose own code it is: it wrote it, and it endowed it with what it held. What others endowed code with is
+/// not its author's.
+fn own_code_of(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<Number>, Fault> {
+    let Formula::Eval { author: Some(author), result, .. } = state.formula(eval)? else { return Ok(None) };
+    match state.formula(&result)? {
+        Formula::Promise { asker, .. } if asker == author => Ok(Some(author)),
+        _ => Ok(None),
+    }
 }
 
 fn keep(state: &mut State<'_>, eval: &FormulaId, name: &str, value: Option<Value>) -> Result<Reply, Fault> {

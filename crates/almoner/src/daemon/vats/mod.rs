@@ -220,7 +220,8 @@ impl Taker {
         }
         let lanes = std::mem::take(&mut *self.office.lanes());
         for (_, lane) in lanes {
-            drop(lane.jobs);
+            // It looks whether the daemon ends whenever there is anything to do.
+            let _ = lane.jobs.send(Job::News);
             lane.window.wake();
             let _ = lane.thread.join();
         }

@@ -319,15 +319,18 @@ impl Session {
             values.push(Value::remotable_alleged(eval, "Alleged: State"));
         }
         let values = Value::array(values);
-        let (courier, mut shown) = (self.courier(tools), Ok(Value::undefined()));
+        let (courier, mut bound) = (self.courier(tools), Vec::new());
+        let mut told = Ok(Value::undefined());
         attend(&mut self.home, &self.board, tools.server, &courier, |home, context| {
-            shown = home.hand_over(context, &convert::live(&values), &reach);
+            told = match home.hand_over(context, &convert::live(&values), &reach) {
+                Ok(shown) => self.slots.inward(home, &self.board, &shown, &mut bound).map_err(too_full),
+                Err(trouble) => {
+                    let help = "give it something else";
+                    Err(Broken::Code(failed("vat/endowments", said(&trouble.to_value()), help)))
+                }
+            };
         });
-        let shown = shown.map_err(|trouble| {
-            Broken::Code(failed("vat/endowments", said(&trouble.to_value()), "give it something else"))
-        })?;
-        let mut bound = Vec::new();
-        let told = self.slots.inward(&self.home, &self.board, &shown, &mut bound).map_err(too_full)?;
+        let told = told?;
         self.fresh.push(Entry::Began { engine: engine(), values: write(&told)?, bound });
         Ok((told, names))
     }
@@ -564,8 +567,11 @@ impl Session {
         };
         if again {
             let origin = Origin { eval, send };
-            if let Some(outcome) = self.came_of(tools, courier, &origin, target, &verb, &args)? {
-                return self.answer_at_once(send, question, outcome);
+            if let Some(mark) = tools.server.desk.daemon.read(|txn| code::mark(txn, &origin))? {
+                return self.answer_marked(tools, courier, &mark, send, question);
+            }
+            if !self.may_go_again(tools, target, &verb, &args)? {
+                return self.answer_at_once(send, question, Err(restarted()));
             }
         }
         let call = call(verb, &args);
@@ -592,40 +598,55 @@ impl Session {
         question: Option<u32>,
         outcome: switchboard::Outcome,
     ) -> Result<(), Broken> {
-        let mut board = locked(&self.board);
-        let answer = board.promise(self.side, None).map_err(too_full)?;
-        board.hold(self.side, answer).map_err(too_full)?;
-        if let Some(question) = question {
-            self.slots.ask(question, answer);
-        }
-        board.watch(self.side, answer, u64::from(send));
-        board.resolve(self.side, answer, outcome);
+        let answer = self.own_answer(send, question)?;
+        locked(&self.board).resolve(self.side, answer, outcome);
         Ok(())
     }
 
-    /// What came of a send that an earlier heap has sent, if it is not to be sent again.
-    fn came_of(
+    /// A promise for an answer that we settle.
+    fn own_answer(&mut self, send: u32, question: Option<u32>) -> Result<Ref, Broken> {
+        let mut board = locked(&self.board);
+        let answer = board.promise(self.side, None).map_err(too_full)?;
+        board.hold(self.side, answer).map_err(too_full)?;
+        board.watch(self.side, answer, u64::from(send));
+        drop(board);
+        if let Some(question) = question {
+            self.slots.ask(question, answer);
+        }
+        Ok(answer)
+    }
+
+    /// What a command has answered that an earlier heap has sent.
+    fn answer_marked(
         &mut self,
         tools: &Tools<'_>,
         courier: &Courier,
-        origin: &Origin,
+        mark: &code::Mark,
+        send: u32,
+        question: Option<u32>,
+    ) -> Result<(), Broken> {
+        let value = convert::live(&facet::result(&mark.then, &mark.reply));
+        let reach = Object { id: self.parcel.eval, agent: self.parcel.eval, through: vec![] };
+        let (answer, side) = (self.own_answer(send, question)?, self.side);
+        attend(&mut self.home, &self.board, tools.server, courier, |home, context| {
+            let outcome = home.hand_over(context, &value, &reach).map_err(|trouble| trouble.to_value());
+            context.board().resolve(side, answer, outcome);
+        });
+        Ok(())
+    }
+
+    /// Whether a send may go out that an earlier heap has sent, and that left no mark.
+    fn may_go_again(
+        &mut self,
+        tools: &Tools<'_>,
         target: Ref,
         verb: &Verb,
         args: &Value<Ref>,
-    ) -> Result<Option<switchboard::Outcome>, Broken> {
-        let daemon = &tools.server.desk.daemon;
-        if let Some(mark) = daemon.read(|txn| code::mark(txn, origin))? {
-            let value = convert::live(&facet::result(&mark.then, &mark.reply));
-            let reach = Object { id: origin.eval, agent: origin.eval, through: vec![] };
-            let mut shown = Ok(Value::undefined());
-            attend(&mut self.home, &self.board, tools.server, courier, |home, context| {
-                shown = home.hand_over(context, &value, &reach);
-            });
-            return Ok(Some(shown.map_err(|trouble| trouble.to_value())));
-        }
-        let Verb::Call(vat::Name::Text(method)) = verb else { return Ok(Some(Err(restarted()))) };
-        let may = match self.home.thing(target) {
+    ) -> Result<bool, Broken> {
+        let Verb::Call(vat::Name::Text(method)) = verb else { return Ok(false) };
+        Ok(match self.home.thing(target) {
             Some(Thing::Object(object)) => {
+                let daemon = &tools.server.desk.daemon;
                 let view = daemon.view(object.agent);
                 let args = args.as_array().unwrap_or_default();
                 let args: Vec<kernel::Value> = args.iter().map(|value| self.home.tell(value)).collect();
@@ -635,8 +656,7 @@ impl Session {
             }
             Some(Thing::Part(_)) => true,
             _ => false,
-        };
-        Ok((!may).then(|| Err(restarted())))
+        })
     }
 
     /// Gives an identity to the objects in a value that need one.

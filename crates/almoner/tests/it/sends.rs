@@ -1,0 +1,290 @@
+//! Code that holds what can act: what it sends goes out once, wherever a crash falls, and what it makes is there for
+//! others.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+use crate::home::Home;
+
+/// How long something may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const COUNTER: &str = "let n = 0;\nmakeExo('Counter', M.interface('Counter', {\n  incr: M.call().returns(M.number()),\n  \
+                       add: M.call(M.nat()).returns(M.number()),\n}), { incr() { return ++n; }, add(m) { n += Number(m); return n; } })";
+
+fn evaluated(home: &Home, args: &[&str]) -> String {
+    told(&home.almoner(&[&["eval"], args].concat()).expect(0).out)
+}
+
+/// A result, without the quotes of text.
+fn told(out: &str) -> String {
+    out.trim().trim_matches('"').to_owned()
+}
+
+fn refused(home: &Home, args: &[&str], says: &str) {
+    let said = home.almoner(&[&["eval"], args].concat()).expect(1);
+    assert!(said.err.contains(says), "{args:?} does not say {says:?}: {said:?}");
+}
+
+#[test]
+fn objects_that_code_has_made_answer_to_whoever_holds_them() {
+    let home = Home::new();
+    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+    assert_eq!(evaluated(&home, &["E(c).incr()", "c=counter"]), "1");
+    assert_eq!(evaluated(&home, &["E(c).add(4n)", "c=counter"]), "5");
+    // One after the other, and all at once.
+    let loops = "(async () => { let last; for (let i = 0; i < 1000; i += 1) last = await E(c).incr(); return last; })()";
+    assert_eq!(evaluated(&home, &[loops, "c=counter"]), "1005");
+    let burst = "Promise.all(Array.from({ length: 900 }, () => E(c).incr())).then(all => all.at(-1))";
+    assert_eq!(evaluated(&home, &[burst, "c=counter"]), "1905");
+    // What is not one of its methods, and what its guard does not let through, is refused in its own words.
+    refused(&home, &["E(c).nope()", "c=counter"], "no method \"nope\"");
+    refused(&home, &["E(c).add('4')", "c=counter"], "Counter");
+    refused(&home, &["E(c).add(-4n)", "c=counter"], "Counter");
+    // Objects of objects, and objects as arguments, also of other code's.
+    let maker = "Far('Maker', { make() { let k = 0; return Far('Own', { up() { k += 1; return k; }, via(o) { return \
+                 E(o).incr(); } }); } })";
+    home.almoner(&["eval", maker, "--name", "maker"]).expect(0);
+    let both = "(async () => { const own = await E(m).make(); await E(own).up(); \
+                return [await E(own).up(), await E(own).via(c)].join(); })()";
+    assert_eq!(evaluated(&home, &[both, "m=maker", "c=counter"]), "2,1906");
+    assert_eq!(evaluated(&home, &["E(E(m).make()).up()", "m=maker"]), "1");
+    // What was made after the code had come to its end has no identity that lasts.
+    refused(&home, &["E(m).make()", "m=maker"], "ends with it");
+    // Functions, symbols and properties.
+    home.almoner(&["eval", "Far('twice', x => x * 2)", "--name", "twice"]).expect(0);
+    assert_eq!(evaluated(&home, &["E(f)(21)", "f=twice"]), "42");
+    // A heap is lost with the daemon; the object is made again.
+    home.almoner(&["stop"]).expect(0);
+    assert_eq!(evaluated(&home, &["E(c).incr()", "c=counter"]), "1");
+}
+
+#[test]
+fn what_code_makes_is_kept_and_found_again_after_a_restart() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
+    let store =
+        "E(me).storeValue(harden({ a: Far('A', { a: () => 'a' }), b: Far('B', { b: () => 'b' }) }), 'both')";
+    fae(&["eval", store, "me=@agent"]).expect(0);
+    let ask = "(async () => { const { a, b } = await E(me).lookup('both'); return await E(a).a() + await E(b).b(); })()";
+    assert_eq!(told(&fae(&["eval", ask, "me=@agent"]).expect(0).out), "ab");
+    home.almoner(&["stop"]).expect(0);
+    assert_eq!(told(&fae(&["eval", ask, "me=@agent"]).expect(0).out), "ab");
+    // Data that outlives the heap, without being handed to anybody.
+    let tally = "Far('Tally', { async up() { const n = (await E(state).get('n') ?? 0) + 1; await E(state).set('n', n); \
+                 return n; } })";
+    fae(&["eval", tally, "--name", "tally"]).expect(0);
+    assert_eq!(fae(&["eval", "E(t).up().then(() => E(t).up())", "t=tally"]).expect(0).out.trim(), "2");
+    home.almoner(&["stop"]).expect(0);
+    assert_eq!(fae(&["eval", "E(t).up()", "t=tally"]).expect(0).out.trim(), "3");
+    let others = "E(state).list().then(l => l.length)";
+    assert_eq!(fae(&["eval", others]).expect(0).out.trim(), "0", "other code has a state of its own");
+}
+
+#[test]
+fn code_reaches_what_it_was_handed_and_nothing_else() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["mkdir", "notes"]).expect(0);
+    home.almoner(&["store", "notes/x:=1", "secret:=2"]).expect(0);
+    assert_eq!(evaluated(&home, &["E(d).list().then(l => l.join())", "d=notes"]), "x");
+    assert_eq!(evaluated(&home, &["E(d).lookup('x')", "d=notes"]), "1");
+    refused(&home, &["E(d).lookup('secret')", "d=notes"], "Unknown pet name");
+    refused(&home, &["E(d).lookup(['..', 'secret'])", "d=notes"], "");
+    refused(&home, &["E(d).evaluate(undefined, '1', [], [])", "d=notes"], "no method");
+    // An identifier is no authority, whoever wrote it down.
+    let id = home.almoner(&["show", "secret", "--json"]).expect(0).json()["id"].as_str().unwrap().to_owned();
+    refused(&home, &[&format!("E(d).storeIdentifier('stolen', '{id}')"), "d=notes"], "not held");
+    // What was revoked meanwhile is used no more: neither by name nor by what was made of it.
+    let waits =
+        "(async () => { const r = E(me).request('@host', 'go on'); await r; return await E(d).list(); })()";
+    home.almoner(&["send", "fae", "take this", "--with", "d=notes"]);
+    home.almoner(&["eval", waits, "me=agent-fae", "d=notes", "--name", "later", "--detach"]).expect(0);
+    let number = wait_for_mail(&home, "request");
+    let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+    for grant in grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == "d") {
+        let number = format!("g{}", grant["number"]);
+        home.almoner(&["revoke", &number]).expect(0);
+    }
+    home.almoner(&["resolve", &number.to_string(), "secret"]).expect(0);
+    let ended = home.almoner(&["show", "later", "--wait"]);
+    assert!(ended.code != 0 && format!("{ended:?}").contains("revoked"), "{ended:?}");
+}
+
+/// The number of the message of this kind that waits.
+fn wait_for_mail(home: &Home, kind: &str) -> u64 {
+    let begun = Instant::now();
+    loop {
+        let letters = home.almoner(&["inbox", "--json"]).expect(0).json();
+        let found = letters.as_array().unwrap().iter().find(|one| one["message"]["body"]["type"] == kind);
+        if let Some(number) = found.and_then(|one| one["number"].as_u64()) {
+            return number;
+        }
+        let all = letters.as_array().unwrap().iter();
+        let all: Vec<String> =
+            all.map(|one| format!("{} {}", one["number"], one["message"]["body"]["type"])).collect();
+        assert!(begun.elapsed() < PATIENCE / 6, "no {kind}: {all:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn code_that_waits_for_a_person_holds_no_memory_and_goes_on_after_a_restart() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["store", "answer:=21"]).expect(0);
+    let asks = "(async () => { const told = await E(me).request('@host', 'a number, please'); \
+                await E(me).storeValue(told * 2, 'twice'); return told; })()";
+    home.almoner(&["--as", "agent-fae", "eval", asks, "me=@agent", "--name", "asked", "--detach"]).expect(0);
+    let number = wait_for_mail(&home, "request");
+    home.almoner(&["stop"]).expect(0);
+    home.almoner(&["resolve", &number.to_string(), "answer"]).expect(0);
+    let told = home.almoner(&["--as", "agent-fae", "show", "asked", "--wait"]).expect(0);
+    assert_eq!(told.out.trim(), "21");
+    assert_eq!(home.almoner(&["--as", "agent-fae", "show", "twice"]).expect(0).out.trim(), "42");
+    // It asked once.
+    let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
+    let asked =
+        all.as_array().unwrap().iter().filter(|one| one["message"]["body"]["type"] == "request").count();
+    assert_eq!(asked, 1, "{all}");
+}
+
+#[test]
+fn the_result_hands_nothing_over_before_the_host_says_so() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["mkdir", "notes"]).expect(0);
+    // What the code comes to, and what the guest then has of it: nothing that can act, whichever way it is wrapped.
+    for (at, (source, comes)) in [
+        ("c", "withheld"),
+        ("({ c })", "withheld"),
+        ("[[c]]", "withheld"),
+        ("Promise.resolve(c)", "withheld"),
+        ("Far('f', { get: () => c })", "withheld"),
+        ("Far('f', () => c)", "withheld"),
+        ("() => c", "failed"),
+        ("({ get: () => c })", "failed"),
+        ("throw c", "failed"),
+        ("Promise.reject(c)", "failed"),
+        ("E(c).list().then(l => l.length)", "given"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("r{at}");
+        home.write("code.js", source);
+        home.almoner(&["--as", "agent-fae", "define", "code.js", "--slot", "c:any", "--result", &name])
+            .expect(0);
+        let definitions = home.almoner(&["inbox", "--json"]).expect(0).json();
+        let last = definitions
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|one| one["message"]["body"]["type"] == "definition");
+        let number = last.filter_map(|one| one["number"].as_u64()).max().unwrap().to_string();
+        home.almoner(&["endow", &number, "c=notes"]).expect(0);
+        let state = || home.almoner(&["--as", "agent-fae", "show", &name]);
+        match comes {
+            "given" => {
+                let shown = home.almoner(&["--as", "agent-fae", "show", &name, "--wait"]).expect(0);
+                assert_eq!(shown.out.trim(), "0", "{source}");
+            }
+            "failed" => {
+                let shown = format!("{:?}", home.almoner(&["--as", "agent-fae", "show", &name, "--wait"]));
+                assert!(!shown.contains("remotable") && shown.contains("code: 1"), "{source}: {shown}");
+            }
+            _ => {
+                let release = wait_for_mail(&home, "release");
+                assert!(state().err.contains("still open"), "{source}: {:?}", state());
+                home.almoner(&["deny", &release.to_string(), "--reason", "no"]).expect(0);
+                assert_ne!(state().code, 0, "{source}");
+            }
+        }
+    }
+}
+
+/// Code that sends messages: each is there once, or it was sent twice.
+const SENDS: &str = "(async () => { for (let i = 0; i < 4; i += 1) { await E(me).send('@host', [`note ${i}`], [], []); \
+                     await E(me).storeValue(i, `v${i}`); } return (await E(me).list()).filter(n => /^v/.test(n)).join(); })()";
+
+fn notes(home: &Home) -> Vec<String> {
+    let all: Json = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
+    let packages = all.as_array().unwrap().iter().filter(|one| one["message"]["body"]["type"] == "package");
+    let mut texts: Vec<String> = packages.map(|one| one["message"]["body"]["strings"].to_string()).collect();
+    texts.sort();
+    texts
+}
+
+fn begin(home: &Home) {
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+}
+
+/// All of it with a daemon that dies at `point` for the `nth` time. False if it never got there.
+fn disturbed(point: &str, nth: u64) -> bool {
+    let home = Home::new();
+    begin(&home);
+    home.almoner(&["stop"]).expect(0);
+    let mut daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+    let begun = Instant::now();
+    // The first try may be cut off: it is known whether it was heard by what the name stands for.
+    while home.almoner(&["--as", "agent-fae", "show", "done", "--wait"]).code != 0 {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", home.almoner(&["--as", "agent-fae", "show", "done"]));
+        let known = home.almoner(&["--as", "agent-fae", "list"]);
+        if known.code == 0 && !known.out.contains("done") {
+            home.almoner(&["--as", "agent-fae", "eval", SENDS, "me=@agent", "--name", "done", "--detach"]);
+        }
+    }
+    let died = daemon.try_wait().unwrap().is_some();
+    let _ = daemon.kill();
+    let _ = daemon.wait();
+    check(&home, &format!("killed at {point} {nth}"));
+    died
+}
+
+fn check(home: &Home, when: &str) {
+    let shown = home.almoner(&["--as", "agent-fae", "show", "done", "--wait"]).expect(0);
+    assert_eq!(told(&shown.out), "v0,v1,v2,v3", "{when}");
+    let expected: Vec<String> = (0..4).map(|i| format!("[\"note {i}\"]")).collect();
+    assert_eq!(notes(home), expected, "{when}");
+}
+
+fn kill_at_every(point: &'static str) {
+    let home = Home::new();
+    begin(&home);
+    let commits = || home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap();
+    let before = commits();
+    home.almoner(&["--as", "agent-fae", "eval", SENDS, "me=@agent", "--name", "done"]).expect(0);
+    let count = commits() - before;
+    check(&home, "undisturbed");
+    drop(home);
+    assert!(count >= 10, "only {count} commits");
+    let (next, reached) = (AtomicUsize::new(1), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let nth = next.fetch_add(1, Ordering::SeqCst) as u64;
+                    if nth > count {
+                        return;
+                    }
+                    reached.fetch_add(usize::from(disturbed(point, nth)), Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    let reached = reached.load(Ordering::SeqCst) as u64;
+    assert!(reached + 2 >= count, "only {reached} of {count} commits were reached");
+}
+
+#[test]
+fn killed_just_before_every_commit_of_code_that_sends() {
+    kill_at_every("store.before_commit");
+}
+
+#[test]
+fn killed_just_after_every_commit_of_code_that_sends() {
+    kill_at_every("store.after_commit");
+}
