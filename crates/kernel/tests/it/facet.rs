@@ -132,6 +132,9 @@ impl Desk {
                     let said = format!("seal {:?}, ", secrets.keys().collect::<Vec<_>>());
                     (said, seal.with(secrets)?)
                 }
+                Need::Deliver(to) => {
+                    return Ok(format!("deliver to {} through {} grants", to.number, to.through.len()));
+                }
                 Need::Token(draw) => ("draw, ".to_owned(), draw.with([7; 32])),
                 Need::ParseWorker(parse) => {
                     let name = parse.source().raw().lines().nth(1).unwrap_or_default().to_owned();

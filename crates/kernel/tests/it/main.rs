@@ -12,6 +12,7 @@ mod alike;
 mod approvals;
 mod attacks;
 mod cancel;
+mod code;
 mod define;
 mod doubt;
 mod evidence;

@@ -1,0 +1,154 @@
+//! The journal of endowed code, commands that happen once, what code keeps, and objects that it makes.
+
+use kernel::code::{self, Bound, Entry, Of, Origin, Reference};
+use kernel::command::{Act, CodeAct, Exported, Fault, MailAct, NameAct, Reply};
+use kernel::facet::Then;
+use kernel::formula::Formula;
+use kernel::{BlobHash, FormulaId, Value, query};
+
+use crate::agents::{mail, path};
+use crate::world::{World, text};
+
+/// A host's own code, endowed with one of its directories.
+fn world() -> (World, FormulaId, FormulaId) {
+    let mut w = World::new();
+    let host = w.host;
+    w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("dir") }));
+    let act = MailAct::Evaluate {
+        vat: None,
+        source: text("1"),
+        names: vec!["d".to_owned()],
+        paths: vec![path("dir")],
+        result_name: None,
+    };
+    let (eval, _) = w.parked(host, mail(act));
+    (w, eval, host)
+}
+
+fn endowment(w: &mut World, eval: FormulaId) -> FormulaId {
+    let Formula::Eval { endowments, .. } = w.formula(eval) else { panic!("an eval") };
+    endowments["d"]
+}
+
+fn sent(send: u32) -> Entry {
+    Entry::Sent { send, digest: BlobHash::of(b"x"), line: text("x") }
+}
+
+/// Why what an agent does is not applied.
+fn refused(w: &mut World, actor: FormulaId, act: Act) -> Fault {
+    w.try_as(actor, act).expect_err("a fault")
+}
+
+fn record(eval: FormulaId, from: u64, entries: Vec<Entry>) -> Act {
+    Act::Code(CodeAct::Record { eval, from, entries })
+}
+
+#[test]
+fn the_journal_grows_at_its_end_and_keeps_what_it_mentions() {
+    let (mut w, eval, host) = world();
+    let thing =
+        w.as_agent(host, Act::Name(NameAct::StoreValue { value: Value::string("kept"), path: path("t") }));
+    let Reply::Made { id: thing } = thing else { panic!("{thing:?}") };
+    let object = Reference::Object { id: thing, agent: eval, through: vec![] };
+    let heard = Entry::Heard {
+        of: Of::Send(0),
+        outcome: "{}".to_owned(),
+        bound: vec![Bound { slot: 0, to: object }],
+    };
+    assert_eq!(w.apply(record(eval, 0, vec![sent(0), heard.clone()])).reply, Reply::Done);
+    assert_eq!(code::length(&mut w.store, &eval).unwrap(), 2);
+    // Two writers do not both write the same entry.
+    let again = refused(&mut w, host, record(eval, 0, vec![sent(0)]));
+    assert!(matches!(again, Fault::Misfit { .. }), "{again:?}");
+    assert_eq!(w.apply(record(eval, 2, vec![sent(1)])).reply, Reply::Done);
+    let entries: Vec<Entry> =
+        code::journal(&mut w.store, &eval, 0).unwrap().into_iter().map(|record| record.entry).collect();
+    assert_eq!(entries, [sent(0), heard, sent(1)]);
+    // What was heard of stays as long as the code may be begun anew, whatever becomes of its name.
+    w.as_agent(host, Act::Name(NameAct::Remove { path: path("t") }));
+    w.collect(50);
+    assert!(matches!(w.formula(thing), Formula::Marshal { .. }));
+    // Code that has come to its end hears nothing more.
+    w.evaluated(eval, Value::string("done"));
+    assert_eq!(w.apply(record(eval, 3, vec![sent(2)])).reply, Reply::AlreadySettled);
+    w.collect(50);
+    assert_eq!(code::length(&mut w.store, &eval).unwrap(), 0, "nothing refers to the code any more");
+    assert!(kernel::table::formula(&mut w.store, &thing).unwrap().is_none(), "it is kept for nobody");
+}
+
+#[test]
+fn a_command_of_code_happens_once() {
+    let (mut w, eval, host) = world();
+    w.guest("fae");
+    let base = endowment(&mut w, eval);
+    let act = |name: &str| {
+        let act = NameAct::MakeDirectory { path: path(name) };
+        Box::new(Act::Name(NameAct::Within { base, act: Box::new(act) }))
+    };
+    let done = |send, name: &str| {
+        let then = Then::Object { interface: "EndoDirectory".into() };
+        Act::Code(CodeAct::Do { eval, send, actor: eval, then, act: act(name) })
+    };
+    let Reply::Made { id } = w.apply(done(Some(0), "a")).reply else { panic!("made") };
+    let mark = code::mark(&mut w.store, &Origin { eval, send: 0 }).unwrap().expect("a mark");
+    assert_eq!(mark.reply, Reply::Made { id });
+    assert_eq!(w.apply(done(Some(0), "b")).reply, Reply::AlreadySettled);
+    assert!(code::mark(&mut w.store, &Origin { eval, send: 1 }).unwrap().is_none());
+    // Nothing but the daemon says what code does, and code has no names of its own.
+    let other = w.guest("ann");
+    assert!(matches!(refused(&mut w, other, done(Some(2), "c")), Fault::NotAllowed(_)));
+    let own = Act::Name(NameAct::MakeDirectory { path: path("x") });
+    let own =
+        Act::Code(CodeAct::Do { eval, send: Some(3), actor: eval, then: Then::Nothing, act: Box::new(own) });
+    assert!(matches!(refused(&mut w, host, own), Fault::NotAllowed(_)));
+    // Neither does it name what it was not handed.
+    let dir = w.id(host, "dir");
+    let inside = NameAct::MakeDirectory { path: path("x") };
+    let act = Box::new(Act::Name(NameAct::Within { base: dir, act: Box::new(inside) }));
+    let stolen = Act::Code(CodeAct::Do { eval, send: Some(4), actor: eval, then: Then::Nothing, act });
+    assert!(matches!(refused(&mut w, host, stolen), Fault::NotHeld(_)));
+    // Marks go when the code has come to its end.
+    w.evaluated(eval, Value::string("done"));
+    assert!(code::mark(&mut w.store, &Origin { eval, send: 0 }).unwrap().is_none());
+}
+
+#[test]
+fn code_keeps_data_of_its_own_within_bounds() {
+    let (mut w, eval, host) = world();
+    let keep =
+        |name: &str, value: Option<Value>| Act::Code(CodeAct::Keep { eval, name: name.to_owned(), value });
+    w.apply(keep("b", Some(Value::number(2.0))));
+    w.apply(keep("a", Some(Value::number(1.0))));
+    assert_eq!(code::kept_names(&mut w.store, &eval).unwrap(), ["a", "b"]);
+    assert_eq!(code::kept(&mut w.store, &eval, "b").unwrap(), Some(Value::number(2.0)));
+    w.apply(keep("b", None));
+    assert_eq!(code::kept(&mut w.store, &eval, "b").unwrap(), None);
+    let object = Value::remotable(host);
+    for (name, value) in [("c", object), (&*"n".repeat(256), Value::Undefined)] {
+        assert!(matches!(refused(&mut w, host, keep(name, Some(value))), Fault::Misfit { .. }), "{name}");
+    }
+    assert_eq!(code::kept_names(&mut w.store, &eval).unwrap(), ["a"]);
+}
+
+#[test]
+fn objects_of_code_have_the_same_identity_each_time_and_keep_the_code() {
+    let (mut w, eval, host) = world();
+    let objects = vec![Exported { number: 3, interface: "Alleged: A".to_owned() }];
+    let export = || Act::Code(CodeAct::Export { eval, objects: objects.clone() });
+    w.apply(export());
+    w.apply(export());
+    let id = code::export_id(&eval, 3);
+    let made = Formula::Export { eval, number: 3, interface: "Alleged: A".to_owned() };
+    assert_eq!(w.formula(id), made);
+    assert!(query::holds(&mut w.store, &host, &id).unwrap(), "its own code's");
+    assert_ne!(id, code::export_id(&eval, 4));
+    // A result that refers to it is one that the code may have.
+    w.evaluated(eval, Value::remotable(id));
+    w.as_agent(host, Act::Name(NameAct::StoreValue { value: Value::remotable(id), path: path("kept") }));
+    w.collect(50);
+    assert!(matches!(w.formula(eval), Formula::Eval { .. }), "what makes it again stays");
+    w.as_agent(host, Act::Name(NameAct::Remove { path: path("kept") }));
+    w.collect(50);
+    assert!(kernel::table::formula(&mut w.store, &eval).unwrap().is_none(), "nobody holds it any more");
+    assert!(!query::holds(&mut w.store, &eval, &id).unwrap());
+}
