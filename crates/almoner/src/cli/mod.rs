@@ -327,7 +327,7 @@ fn ago(text: &str) -> Result<std::time::Duration, String> {
 /// `almoner trace`.
 #[derive(Debug, Args)]
 pub struct TraceArgs {
-    /// The run, like r17
+    /// The run, like r17, or the name of what code came to
     pub run: Option<String>,
     /// As JSON.
     #[command(flatten)]

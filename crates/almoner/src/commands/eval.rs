@@ -5,11 +5,12 @@ use passable::Untrusted;
 
 use super::acting::{self, Acting};
 use super::define::{code, stands_for};
-use super::output;
+use super::{output, trace};
 use crate::cli::agents::EvalArgs;
 use crate::control::client::unexpected;
 use crate::control::protocol::Response;
 use crate::exit::{Ended, Exit};
+use crate::show::code::console;
 
 /// `almoner eval`.
 ///
@@ -37,5 +38,10 @@ pub fn eval(acting: &Acting<'_>, args: &EvalArgs) -> Ended {
         }
         return Ok(Exit::Ok);
     }
-    acting::settled(&acting.wait(promise)?, args.json.json)
+    let state = acting.wait(promise)?;
+    // What it wrote on the way is for whoever sits there, and no part of the result.
+    if let Ok(page) = trace::code_journal(acting, &promise.to_string()) {
+        console(&page).iter().for_each(|line| output::note(line));
+    }
+    acting::settled(&state, args.json.json)
 }

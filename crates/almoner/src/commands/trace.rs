@@ -1,12 +1,13 @@
-//! `almoner trace`.
-
-use kernel::id::BadId;
+//! `almoner trace`: the journal of a run, or of code.
 
 use super::acting::Acting;
 use super::{look, output};
 use crate::cli::TraceArgs;
+use crate::control::client::unexpected;
+use crate::control::protocol::{Look, Response};
+use crate::control::view::CodePage;
 use crate::exit::{Ended, Exit, Failure};
-use crate::show::journal;
+use crate::show::{code, journal};
 
 /// `almoner trace`.
 ///
@@ -14,9 +15,11 @@ use crate::show::journal;
 /// When there is no such run.
 pub fn trace(acting: &Acting<'_>, args: &TraceArgs) -> Ended {
     let run = match &args.run {
-        Some(text) => text
-            .parse()
-            .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))?,
+        Some(text) => match text.parse() {
+            Ok(run) => run,
+            // What is not the number of a run is a name.
+            Err(_) => return trace_code(acting, text, args.json.json),
+        },
         None => look::latest(acting)?,
     };
     let found = look::run(acting, run)?;
@@ -27,4 +30,38 @@ pub fn trace(acting: &Acting<'_>, args: &TraceArgs) -> Ended {
         output::listing(&journal::render(&found, &steps))?;
     }
     Ok(Exit::Ok)
+}
+
+fn trace_code(acting: &Acting<'_>, thing: &str, json: bool) -> Ended {
+    let page = code_journal(acting, thing)?;
+    if json {
+        output::json(&serde_json::json!({ "version": 1, "code": page }))?;
+    } else {
+        output::listing(&code::render(&page))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The whole journal of the code that came to `thing`.
+///
+/// # Errors
+/// When no code did, or none that the agent endowed.
+pub fn code_journal(acting: &Acting<'_>, thing: &str) -> Result<CodePage, Failure> {
+    let mut all: Option<CodePage> = None;
+    loop {
+        let from = all.as_ref().map_or(0, |page| page.entries.len() as u64);
+        let mut page = match acting.look(Look::Code { thing: thing.to_owned(), from })? {
+            Response::Code(page) => page,
+            other => return Err(unexpected(&other)),
+        };
+        let is_last = page.entries.is_empty();
+        match &mut all {
+            Some(all) => all.entries.append(&mut page.entries),
+            None => all = Some(page),
+        }
+        match all {
+            Some(all) if is_last => return Ok(all),
+            so_far => all = so_far,
+        }
+    }
 }

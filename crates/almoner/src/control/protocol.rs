@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::audited::{Anchor, Audited};
 use super::endowment::Endowment;
 use super::secret::{SecretAct, VaultView};
-use super::view::{GrantRow, LetterView, NameRow, PromiseState, Thing};
+use super::view::{CodePage, GrantRow, LetterView, NameRow, PromiseState, Thing};
 use crate::exit::Failure;
 use crate::show::card::Card;
 use crate::show::reason::Reason;
@@ -365,6 +365,14 @@ pub enum Look {
         /// A name or an identifier.
         thing: String,
     },
+    /// The journal of endowed code: a page of it.
+    Code {
+        /// The name or the identifier of its result, or of an object that it has made.
+        thing: String,
+        /// The number of the first entry that is wanted.
+        #[serde(default)]
+        from: u64,
+    },
     /// Why something is kept.
     Kept {
         /// A name or an identifier.
@@ -473,6 +481,8 @@ pub enum Response {
     Letter(Box<LetterView>),
     /// How a promise stands.
     Promise(PromiseState),
+    /// The journal of endowed code.
+    Code(CodePage),
     /// Ways on which something is kept, each as lines from the root.
     Kept(Vec<Vec<String>>),
     /// A sharing token. It is shown once and kept nowhere.

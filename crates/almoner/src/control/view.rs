@@ -101,3 +101,14 @@ pub struct Hole {
     /// What may be chosen from, if it is a choice.
     pub choices: Vec<String>,
 }
+
+/// A page of the journal of endowed code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodePage {
+    /// The code.
+    pub eval: FormulaId,
+    /// Whether it has not come to its end.
+    pub is_open: bool,
+    /// The entries.
+    pub entries: Vec<kernel::code::Record>,
+}

@@ -16,6 +16,7 @@ use worker::World as _;
 
 use super::agents;
 use super::desk::Desk;
+use super::journal_of_code;
 use super::origin;
 use crate::control::protocol::{Look, Response};
 use crate::control::view::{GrantRow, Hole, LetterView, NameRow, PromiseState, Thing};
@@ -51,6 +52,7 @@ pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failu
         }
         Look::Promise { promise, wait } => Response::Promise(self::promise(desk, agent, &promise, wait)?),
         Look::Origin { thing } => Response::Why(origin::origin(desk, &view, &thing)?),
+        Look::Code { thing, from } => Response::Code(journal_of_code::journal(desk, &view, &thing, from)?),
         Look::Kept { thing } => Response::Kept(kept(desk, &view, &thing)?),
     })
 }

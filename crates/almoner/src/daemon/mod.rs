@@ -9,6 +9,7 @@ mod endow_programs;
 pub mod engine;
 pub mod gardener;
 pub mod handed;
+pub mod journal_of_code;
 pub mod keys;
 pub mod listing;
 pub mod log;

@@ -1,0 +1,50 @@
+//! Journals of code in a terminal.
+
+use std::fmt::Write as _;
+
+use kernel::code::{Entry, Of, Record};
+use passable::{visible, visible_line};
+
+use crate::control::view::CodePage;
+
+/// The longest text that is shown of an answer, in characters.
+const LONGEST: usize = 160;
+
+/// A journal, one line an entry.
+pub fn render(page: &CodePage) -> String {
+    let stands = if page.is_open { "at work, or waiting" } else { "at its end" };
+    let mut out = format!("code {}: {stands}", page.eval.short());
+    for record in &page.entries {
+        let _ = write!(out, "\n  {} {}", record.number, line(record));
+    }
+    out
+}
+
+fn line(record: &Record) -> String {
+    match &record.entry {
+        Entry::Began { engine, bound, .. } => {
+            format!("began, holding {} things ({})", bound.len(), visible_line(engine))
+        }
+        Entry::Sent { send, line, .. } => format!("sent #{send} {}", line.visible_line()),
+        Entry::Heard { of, outcome, .. } => {
+            let of = match of {
+                Of::Send(send) => format!("#{send}"),
+                Of::Promise(number) => format!("of promise {number}"),
+            };
+            let short: String = outcome.chars().take(LONGEST).collect();
+            let rest = if short.len() < outcome.len() { "…" } else { "" };
+            format!("heard {of} {}{rest}", visible_line(&short))
+        }
+        Entry::Logged { level, text } => format!("{} {}", visible_line(level), text.visible_line()),
+    }
+}
+
+/// What code wrote to its console, as it wrote it.
+pub fn console(page: &CodePage) -> Vec<String> {
+    let written = page.entries.iter().filter_map(|record| match &record.entry {
+        Entry::Logged { level, text } if level == "log" => Some(visible(text.raw()).into_owned()),
+        Entry::Logged { level, text } => Some(format!("{}: {}", visible_line(level), visible(text.raw()))),
+        _ => None,
+    });
+    written.collect()
+}
