@@ -86,6 +86,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/daemon/serve.rs", &[Files, Network, Processes], "owns the control socket, and looks who calls"),
     ("crates/almoner/src/daemon/start_run.rs", &[Files], "reads the documents and makes the directories that a person names"),
     ("crates/almoner/src/daemon/sweeper.rs", &[Clocks], "sweeps in small steps"),
+    ("crates/almoner/src/daemon/vats/lane.rs", &[Clocks], "lets go of a process that has had nothing to do for long"),
     ("crates/almoner/src/daemon/vats/process.rs", &[Clocks], "tells the watchdog of guest code how time passes"),
     ("crates/almoner/src/daemon/vault.rs", &[Files, Processes], "takes the vault's file up, and keeps its memory to itself"),
     ("crates/almoner/src/daemon/why.rs", &[Files], "finds the file that a person names"),

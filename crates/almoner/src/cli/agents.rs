@@ -211,7 +211,7 @@ pub struct NamesArgs {
 pub struct MountArgs {
     /// The directory
     #[arg(value_name = "DIRECTORY")]
-    pub directory: std::path::PathBuf,
+    pub directory: String,
     /// Its name
     pub name: String,
     /// For reading only

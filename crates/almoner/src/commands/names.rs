@@ -197,13 +197,7 @@ pub fn mkdir(acting: &Acting<'_>, args: &NamesArgs) -> Ended {
 /// # Errors
 /// When it is no directory, or one that holds what is the daemon's own.
 pub fn mount(acting: &Acting<'_>, args: &MountArgs) -> Ended {
-    let shown = || passable::visible_line(&args.directory.to_string_lossy()).into_owned();
-    let real = std::fs::canonicalize(&args.directory)
-        .map_err(|e| Failure::new(Exit::NotFound, format!("{}: {e}", shown())))?;
-    let path = real
-        .into_os_string()
-        .into_string()
-        .map_err(|_| Failure::new(Exit::Invalid, format!("{}: its path is no text in UTF-8", shown())))?;
+    let path = cli::absolute(&args.directory)?;
     let thing = Provided::Mount { path, read_only: args.read_only };
     let act = NameAct::Provide { thing, path: acting::path(&args.name)? };
     names(acting, "mount", [act], args.json.json)

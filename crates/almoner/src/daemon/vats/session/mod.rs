@@ -5,18 +5,21 @@
 //! recorded before it goes, and every answer before anything follows from it. Once the code has come to its end, its
 //! objects may be sent messages; none of that is recorded, and all of it ends with the heap.
 
+mod answers;
+mod letters;
+mod sends;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kernel::code::{self, Bound, Entry, Of, Origin};
-use kernel::command::{Act, CodeAct, Exported, Reply};
-use kernel::facet::{self, Need, Plan};
+use kernel::code::{self, Entry, Of};
+use kernel::command::{Act, CodeAct, Reply};
 use kernel::run::RunOutcome;
 use kernel::{BlobHash, FormulaId};
-use passable::{Untrusted, Value, visible_line};
-use switchboard::{Action, Call, Party, Ref, Side, Switchboard};
+use passable::{Untrusted, Value};
+use switchboard::{Party, Ref, Side, Switchboard};
 use vat::{Host, HostError, Limits, Order, Outcome, Place, Report, Slot, VatId, Verb};
 
 use super::super::endo::convert;
@@ -29,7 +32,7 @@ use super::lane::Job;
 use super::letter::{Letter, RESTARTED, Told, restarted};
 use super::outcome::{diverged, failed, fault, threw};
 use super::parcel::Parcel;
-use super::slots::{PROMISE, Slots};
+use super::slots::Slots;
 use crate::exit::Failure;
 
 /// The number of the answer to the order that evaluates.
@@ -373,36 +376,6 @@ impl Session {
         }
     }
 
-    /// A send has left the heap.
-    fn leaves(
-        &mut self,
-        target: Slot,
-        verb: Verb,
-        args: Value<Slot>,
-        question: Option<u32>,
-    ) -> Result<(), Broken> {
-        let send = self.sent;
-        self.sent = self.sent.wrapping_add(1);
-        let all = serde_json::to_vec(&(target, &verb, &args, question));
-        let digest = BlobHash::of(&all.unwrap_or_default());
-        if self.phase != Phase::Live {
-            self.slots.note_lasting(&args);
-        }
-        let before = self.known.get(&send).copied();
-        if before.is_some_and(|before| before != digest) {
-            return Err(Broken::Code(diverged(&format!(
-                "it sends something else, `{}`",
-                line(&verb, &args)
-            ))));
-        }
-        if self.answered.contains(&send) {
-            self.asked.insert(send, Asked { question });
-            return Ok(());
-        }
-        self.outgoing.push(Outgoing { send, target, verb, args, question, again: before.is_some(), digest });
-        Ok(())
-    }
-
     /// The heap could make nothing of an order.
     pub fn refused(&mut self, line: String) -> Broken {
         // A name that is none in the language, say. Nothing of the code has run.
@@ -475,45 +448,6 @@ impl Session {
         }
     }
 
-    /// Tells the heap what it was told before.
-    fn tell_again(&mut self, tools: &mut Tools<'_>, entry: Entry) -> Result<(), Broken> {
-        let Entry::Heard { of, outcome, bound } = entry else { return Ok(()) };
-        let told: Outcome = read(&outcome)?;
-        let (Outcome::Ok(value) | Outcome::Err(value)) = &told;
-        self.slots.bind(&mut self.home, &self.board, &bound, value).map_err(too_full)?;
-        let promise = match of {
-            Of::Send(send) => match self.asked.remove(&send) {
-                Some(Asked { question: Some(question) }) => {
-                    self.settle_question(question, &told);
-                    Slot::Question(question)
-                }
-                Some(Asked { question: None }) => return Ok(()),
-                None => return Err(Broken::Code(diverged("it has not sent what was answered"))),
-            },
-            Of::Promise(number) => {
-                self.slots.promises.remove(&number);
-                Slot::Host(number)
-            }
-        };
-        let vat = self.vat;
-        self.order(tools, &Order::Settle { vat, promise, outcome: told })
-    }
-
-    /// What is sent to an answer that is known goes to what the answer was.
-    fn settle_question(&mut self, question: u32, told: &Outcome) {
-        let outcome = match told {
-            Outcome::Ok(value) => self.slots.outward(&mut self.home, &self.board, value).map(Ok),
-            Outcome::Err(value) => self.slots.outward(&mut self.home, &self.board, value).map(Err),
-        };
-        let outcome = outcome.unwrap_or_else(|_| Err(restarted()));
-        let mut board = locked(&self.board);
-        let Ok(answer) = board.promise(self.side, None) else { return };
-        if board.hold(self.side, answer).is_ok() {
-            board.resolve(self.side, answer, outcome);
-            self.slots.ask(question, answer);
-        }
-    }
-
     /// Records what is to be recorded.
     fn record(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
         if self.fresh.is_empty() || self.phase != Phase::Running {
@@ -529,200 +463,6 @@ impl Session {
                 Ok(())
             }
         }
-    }
-
-    /// Lets all sends go out that have left the heap.
-    fn send_all(&mut self, tools: &mut Tools<'_>) -> Result<(), Broken> {
-        let outgoing = std::mem::take(&mut self.outgoing);
-        if self.phase == Phase::Running {
-            for one in outgoing.iter().filter(|one| !one.again) {
-                let line = Untrusted::new(line(&one.verb, &one.args));
-                self.fresh.push(Entry::Sent { send: one.send, digest: one.digest, line });
-            }
-            // What goes out may have an effect, so it is known before it does.
-            self.record(tools)?;
-        }
-        let courier = self.courier(tools);
-        for one in outgoing {
-            self.send_one(tools, &courier, one)?;
-        }
-        attend(&mut self.home, &self.board, tools.server, &courier, |_, _| {});
-        Ok(())
-    }
-
-    fn send_one(&mut self, tools: &Tools<'_>, courier: &Courier, one: Outgoing) -> Result<(), Broken> {
-        let Outgoing { send, target, verb, args, question, again, .. } = one;
-        self.asked.insert(send, Asked { question });
-        self.export(tools, &args)?;
-        let eval = self.parcel.eval;
-        let sent = (|| {
-            let args = self.slots.outward(&mut self.home, &self.board, &args)?;
-            let target =
-                self.slots.target(target).ok_or(super::slots::Stuck::Cannot("what it is sent to is gone"))?;
-            Ok::<_, super::slots::Stuck>((target, args))
-        })();
-        let (target, args) = match sent {
-            Ok(sent) => sent,
-            Err(stuck) => return self.answer_at_once(send, question, Err(error(&stuck.words()))),
-        };
-        if again {
-            let origin = Origin { eval, send };
-            if let Some(mark) = tools.server.desk.daemon.read(|txn| code::mark(txn, &origin))? {
-                return self.answer_marked(tools, courier, &mark, send, question);
-            }
-            if !self.may_go_again(tools, target, &verb, &args)? {
-                return self.answer_at_once(send, question, Err(restarted()));
-            }
-        }
-        let call = call(verb, &args);
-        let sent = locked(&self.board).send(self.side, target, call);
-        match sent {
-            Ok(answer) => {
-                if self.phase == Phase::Running {
-                    self.home.sent(answer, Origin { eval, send });
-                }
-                if let Some(question) = question {
-                    self.slots.ask(question, answer);
-                }
-                locked(&self.board).watch(self.side, answer, u64::from(send));
-                Ok(())
-            }
-            Err(full) => self.answer_at_once(send, question, Err(error(&full.to_string()))),
-        }
-    }
-
-    /// An answer without a call.
-    fn answer_at_once(
-        &mut self,
-        send: u32,
-        question: Option<u32>,
-        outcome: switchboard::Outcome,
-    ) -> Result<(), Broken> {
-        let answer = self.own_answer(send, question)?;
-        locked(&self.board).resolve(self.side, answer, outcome);
-        Ok(())
-    }
-
-    /// A promise for an answer that we settle.
-    fn own_answer(&mut self, send: u32, question: Option<u32>) -> Result<Ref, Broken> {
-        let mut board = locked(&self.board);
-        let answer = board.promise(self.side, None).map_err(too_full)?;
-        board.hold(self.side, answer).map_err(too_full)?;
-        board.watch(self.side, answer, u64::from(send));
-        drop(board);
-        if let Some(question) = question {
-            self.slots.ask(question, answer);
-        }
-        Ok(answer)
-    }
-
-    /// What a command has answered that an earlier heap has sent.
-    fn answer_marked(
-        &mut self,
-        tools: &Tools<'_>,
-        courier: &Courier,
-        mark: &code::Mark,
-        send: u32,
-        question: Option<u32>,
-    ) -> Result<(), Broken> {
-        let value = convert::live(&facet::result(&mark.then, &mark.reply));
-        let reach = Object { id: self.parcel.eval, agent: self.parcel.eval, through: vec![] };
-        let (answer, side) = (self.own_answer(send, question)?, self.side);
-        attend(&mut self.home, &self.board, tools.server, courier, |home, context| {
-            let outcome = home.hand_over(context, &value, &reach).map_err(|trouble| trouble.to_value());
-            context.board().resolve(side, answer, outcome);
-        });
-        Ok(())
-    }
-
-    /// Whether a send may go out that an earlier heap has sent, and that left no mark.
-    fn may_go_again(
-        &mut self,
-        tools: &Tools<'_>,
-        target: Ref,
-        verb: &Verb,
-        args: &Value<Ref>,
-    ) -> Result<bool, Broken> {
-        let Verb::Call(vat::Name::Text(method)) = verb else { return Ok(false) };
-        Ok(match self.home.thing(target) {
-            Some(Thing::Object(object)) => {
-                let daemon = &tools.server.desk.daemon;
-                let view = daemon.view(object.agent);
-                let args = args.as_array().unwrap_or_default();
-                let args: Vec<kernel::Value> = args.iter().map(|value| self.home.tell(value)).collect();
-                let (planned, _) = daemon.read(|txn| perform::plan(txn, &view, object, method, &args))?;
-                // What is refused now is refused again.
-                planned.map_or(true, |plan| may_repeat(&plan))
-            }
-            Some(Thing::Part(_)) => true,
-            _ => false,
-        })
-    }
-
-    /// Gives an identity to the objects in a value that need one.
-    fn export(&mut self, tools: &Tools<'_>, value: &Value<Slot>) -> Result<(), Broken> {
-        let unnamed = self.slots.unnamed(value);
-        if unnamed.is_empty() {
-            return Ok(());
-        }
-        let numbers: Vec<u32> = unnamed.iter().map(|(number, _)| *number).collect();
-        let objects = unnamed.into_iter().map(|(number, interface)| Exported { number, interface }).collect();
-        act(tools, CodeAct::Export { eval: self.parcel.eval, objects })?;
-        for number in numbers {
-            self.slots.named(number);
-        }
-        Ok(())
-    }
-
-    /// Tells the heap all that has settled; whether there was anything.
-    fn tell_all(&mut self, tools: &mut Tools<'_>) -> Result<bool, Broken> {
-        let actions = locked(&self.board).take(self.side);
-        let mut told = false;
-        for action in actions {
-            let Action::Settled { tag, outcome } = action else { continue };
-            let (of, promise) = match tag & PROMISE {
-                0 => {
-                    let send = tag as u32;
-                    let Some(asked) = self.asked.remove(&send) else { continue };
-                    (Of::Send(send), asked.question.map(Slot::Question))
-                }
-                _ => {
-                    let number = (tag & !PROMISE) as u32;
-                    if !self.slots.promises.remove(&number) {
-                        continue;
-                    }
-                    (Of::Promise(number), Some(Slot::Host(number)))
-                }
-            };
-            self.tell(tools, of, promise, &outcome)?;
-            told = true;
-        }
-        locked(&self.board).give_back(self.side);
-        Ok(told)
-    }
-
-    fn tell(
-        &mut self,
-        tools: &mut Tools<'_>,
-        of: Of,
-        promise: Option<Slot>,
-        outcome: &switchboard::Outcome,
-    ) -> Result<(), Broken> {
-        let mut bound = Vec::new();
-        let mut inward = |value: &Value<Ref>| {
-            self.slots.inward(&self.home, &self.board, value, &mut bound).map_err(too_full)
-        };
-        let outcome = match outcome {
-            Ok(value) => Outcome::Ok(inward(value)?),
-            Err(value) => Outcome::Err(inward(value)?),
-        };
-        let entry = Entry::Heard { of, outcome: write(&outcome)?, bound };
-        if self.phase == Phase::Running {
-            self.fresh.push(entry);
-        }
-        let Some(promise) = promise else { return Ok(()) };
-        let vat = self.vat;
-        self.order(tools, &Order::Settle { vat, promise, outcome })
     }
 
     /// How it stands when the heap has nothing to do.
@@ -787,86 +527,6 @@ impl Session {
         self.fresh.clear();
     }
 
-    /// Takes a message to one of the objects.
-    ///
-    /// # Errors
-    /// [`Broken`].
-    pub fn take_letter(&mut self, tools: &mut Tools<'_>, letter: Letter) -> Result<Stand, Broken> {
-        self.letters.push_back(letter);
-        // Until the code has come to its end, nobody else has a say in what it does.
-        match self.phase {
-            Phase::Live => self.deliver_all(tools).map(|()| Stand::On),
-            Phase::Running | Phase::Reviving => Ok(Stand::On),
-        }
-    }
-
-    fn deliver_all(&mut self, tools: &mut Tools<'_>) -> Result<(), Broken> {
-        while let Some(letter) = self.letters.pop_front() {
-            self.open_letter(tools, letter)?;
-        }
-        Ok(())
-    }
-
-    fn open_letter(&mut self, tools: &mut Tools<'_>, letter: Letter) -> Result<(), Broken> {
-        if letter.target.heap.is_some_and(|heap| heap != self.slots.heap) {
-            (letter.reply)(Err(restarted()));
-            return Ok(());
-        }
-        let mut args = Vec::new();
-        for value in &letter.args {
-            let live = convert::rebuild(value, &mut |remote: &passable::Remote<code::Reference>, _| {
-                let reference = self.home.adopt(&mut locked(&self.board), &remote.reference)?;
-                Ok::<_, switchboard::Full>(passable::Remote { reference, iface: remote.iface.clone() })
-            });
-            let mut bound: Vec<Bound> = Vec::new();
-            let inward = live.and_then(|live| self.slots.inward(&self.home, &self.board, &live, &mut bound));
-            match inward {
-                Ok(value) => args.push(value),
-                Err(full) => {
-                    letter.refuse(&full.to_string());
-                    return Ok(());
-                }
-            }
-        }
-        self.next_reply = self.next_reply.wrapping_add(1).max(RESULT + 1);
-        let (vat, answer) = (self.vat, self.next_reply);
-        let target = Slot::Vat(letter.target.number);
-        let order =
-            Order::Deliver { vat, answer: Some(answer), target, verb: letter.verb, args: Value::array(args) };
-        match tools.host.order(&order) {
-            Ok(()) => {
-                self.orders += 1;
-                self.replies.insert(answer, letter.reply);
-                Ok(())
-            }
-            Err(HostError::Frame(e)) => {
-                (letter.reply)(Err(Value::error("Error", e.to_string())));
-                Ok(())
-            }
-            Err(error) => {
-                // Nothing of it has happened.
-                (letter.reply)(Err(restarted()));
-                Err(error.into())
-            }
-        }
-    }
-
-    fn answer_letter(&mut self, tools: &mut Tools<'_>, answer: u32, outcome: &Outcome) -> Result<(), Broken> {
-        let Some(reply) = self.replies.remove(&answer) else { return Ok(()) };
-        let mut convert = |value: &Value<Slot>| -> Result<Value<code::Reference>, String> {
-            let live =
-                self.slots.outward(&mut self.home, &self.board, value).map_err(|stuck| stuck.words())?;
-            self.home.references(&live).map_err(|()| "it holds what cannot pass".to_owned())
-        };
-        reply(match outcome {
-            Outcome::Ok(value) => convert(value).map_err(|what| Value::error("Error", what)),
-            Outcome::Err(value) => Err(convert(value).unwrap_or_else(|what| Value::error("Error", what))),
-        });
-        // The heap need not keep the answer for us.
-        let vat = self.vat;
-        self.order(tools, &Order::Drop { vat, exports: vec![], answers: vec![answer] })
-    }
-
     /// An answer has come from elsewhere.
     ///
     /// # Errors
@@ -914,50 +574,6 @@ impl Session {
     }
 }
 
-/// Whether a call may be made again of which nobody knows whether it was made: it changes nothing, or it leaves a mark
-/// when it is made, and there is none.
-fn may_repeat(plan: &Plan) -> bool {
-    match plan {
-        Plan::Value(_) | Plan::Through { .. } | Plan::Live(_) | Plan::Act(_) => true,
-        Plan::Need(need) => !matches!(**need, Need::StartWorker(_) | Need::Terminate | Need::Deliver(_)),
-    }
-}
-
-fn call(verb: Verb, args: &Value<Ref>) -> Call<Ref> {
-    let all = || args.as_array().unwrap_or_default().to_vec();
-    match verb {
-        Verb::Call(name) => Call::Method(name_of(name), all()),
-        Verb::Apply => Call::Apply(all()),
-        Verb::Get(name) => Call::Get(name_of(name)),
-    }
-}
-
-fn name_of(name: vat::Name) -> switchboard::Name {
-    match name {
-        vat::Name::Text(text) => switchboard::Name::Text(text.into()),
-        vat::Name::Symbol(symbol) => match passable::Symbol::from_passable_name(symbol.clone()) {
-            Ok(symbol) => switchboard::Name::Symbol(symbol),
-            Err(_) => switchboard::Name::Text(symbol.into()),
-        },
-    }
-}
-
-/// One line about a send.
-fn line(verb: &Verb, args: &Value<Slot>) -> String {
-    let what = match verb {
-        Verb::Call(vat::Name::Text(name)) | Verb::Get(vat::Name::Text(name)) => {
-            visible_line(name).into_owned()
-        }
-        Verb::Call(vat::Name::Symbol(name)) | Verb::Get(vat::Name::Symbol(name)) => {
-            format!("[{}]", visible_line(name))
-        }
-        Verb::Apply => "()".to_owned(),
-    };
-    let given = serde_json::to_string(args).unwrap_or_default();
-    let all = format!("{what} {}", visible_line(&given));
-    all.chars().take(LINE).collect()
-}
-
 fn act(tools: &Tools<'_>, act: CodeAct) -> Result<Reply, Broken> {
     let shared = &tools.server.desk.daemon;
     Ok(shared.apply_as(shared.root, None, Act::Code(act))?.reply)
@@ -976,10 +592,6 @@ fn write<T: serde::Serialize>(value: &T) -> Result<String, Broken> {
 
 fn too_full(full: switchboard::Full) -> Broken {
     Broken::Code(failed("vat/references", full.to_string(), "let it hold less at a time"))
-}
-
-fn error(what: &str) -> Value<Ref> {
-    Value::error("Error", what)
 }
 
 fn said(value: &Value<Ref>) -> String {
