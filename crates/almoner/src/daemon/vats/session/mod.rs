@@ -115,6 +115,12 @@ struct Outgoing {
     digest: BlobHash,
 }
 
+/// What a heap has let go of: numbers of ours with how often it was told each, and answers.
+struct Dropped {
+    imports: Vec<(u32, u32)>,
+    questions: Vec<u32>,
+}
+
 /// A send of which the answer is to come.
 #[derive(Clone, Copy)]
 struct Asked {
@@ -146,7 +152,7 @@ pub struct Session {
     sent: u32,
     outgoing: Vec<Outgoing>,
     /// What the heap has let go of: what has left it may still need that.
-    drops: Vec<(Vec<(u32, u32)>, Vec<u32>)>,
+    drops: Vec<Dropped>,
     asked: BTreeMap<u32, Asked>,
     /// How many orders the heap has not carried out.
     orders: usize,
@@ -352,7 +358,7 @@ impl Session {
             }
             Report::Answer { answer, outcome, .. } => self.answer_letter(tools, answer, &outcome)?,
             Report::Dropped { imports, questions, .. } => {
-                self.drops.push((imports, questions));
+                self.drops.push(Dropped { imports, questions });
             }
             Report::Console { level, text, .. } => self.log(level, text),
             Report::Fault { kind, line, .. } => return Err(Broken::Code(fault(kind, &line))),
@@ -421,7 +427,7 @@ impl Session {
             if !self.outgoing.is_empty() {
                 self.send_all(tools)?;
             }
-            for (imports, questions) in std::mem::take(&mut self.drops) {
+            for Dropped { imports, questions } in std::mem::take(&mut self.drops) {
                 self.slots.dropped(&self.board, &imports, &questions);
             }
             let told = self.tell_all(tools)?;
