@@ -14,6 +14,7 @@ mod provide;
 mod provided;
 mod recover;
 mod resume;
+mod stand;
 mod start;
 mod timer;
 
@@ -22,6 +23,7 @@ pub use genesis::genesis;
 
 pub(crate) use begin::complete_call;
 pub(crate) use cancel::finish_if_still;
+pub(crate) use stand::fall;
 
 use crate::command::{Act, Command, Fault, Outcome};
 use crate::env::Env;
@@ -39,6 +41,10 @@ pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, 
         Act::Advance(advance) => {
             state.hosts_only("have runs")?;
             advance::advance(&mut state, advance)?
+        }
+        Act::Stand { agent } => {
+            state.daemon_only("keep the journals of agents")?;
+            stand::stand(&mut state, agent)?
         }
         Act::Answer(answer) => {
             state.hosts_only("approve")?;
