@@ -208,6 +208,9 @@ pub(super) fn refusal(state: &mut State<'_>, proposal: &Proposal) -> Result<Opti
         }
     }
     let Some(reached) = table::reach(state.txn, &target)? else { return Ok(Some(not_held())) };
+    if let Formula::Worker { .. } = reached.formula {
+        return Ok(Some(Finding::new("grant/kind", "a worker is called by a run").at(&proposal.slot)));
+    }
     let words = standing::words(&proposal.method);
     if words.is_empty() {
         return Ok(reached.refusal(&proposal.method, now_ms));

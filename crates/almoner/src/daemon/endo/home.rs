@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use kernel::facet::Live;
+use kernel::run::Origin;
 use kernel::txn::Owner;
 use kernel::{BlobHash, FormulaId};
 use passable::{Remote, Value};
@@ -55,6 +56,10 @@ pub struct Home {
     pub(super) uploads: HashMap<u64, Upload>,
     /// Calls that wait for the disk, in their order.
     pub(super) underway: Vec<Underway>,
+    /// Which send of which code a call is, by its answer; clients have none.
+    pub(super) origins: HashMap<Ref, Origin>,
+    /// Calls that wait for a person.
+    pub(super) asked: Vec<super::asked::Waiting>,
     pub(super) gathers: HashMap<u64, Gather>,
     pub(super) tickers: HashMap<u64, Ticker>,
     /// When the connection is called next, because of a tick.
@@ -109,6 +114,8 @@ impl Home {
             feeds: HashMap::new(),
             uploads: HashMap::new(),
             underway: vec![],
+            origins: HashMap::new(),
+            asked: vec![],
             gathers: HashMap::new(),
             tickers: HashMap::new(),
             armed_ms: None,
@@ -141,7 +148,7 @@ impl Home {
 
     /// Whether anything here waits for news.
     pub fn waits(&self) -> bool {
-        !self.fresh.is_empty() || !self.waiting.is_empty() || !self.feeds.is_empty()
+        !self.fresh.is_empty() || !self.waiting.is_empty() || !self.feeds.is_empty() || !self.asked.is_empty()
     }
 
     /// What the client refers to in the store.
@@ -182,6 +189,8 @@ impl Home {
         self.feeds.clear();
         self.uploads.clear();
         self.underway.clear();
+        self.origins.clear();
+        self.asked.clear();
         self.gathers.clear();
         self.tickers.clear();
     }

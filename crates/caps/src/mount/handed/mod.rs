@@ -54,6 +54,11 @@ impl Handed {
         Mount::open(&self.path, self.read_only, &self.attenuation)
     }
 
+    /// What a call is judged by: where names lead, and what is there. Nothing is read and nothing changed.
+    pub fn looks(&self) -> Looks {
+        Looks(self.open().ok())
+    }
+
     fn entered(&self, call: &Call<'_>) -> Result<Mount, Finding> {
         self.open().map_err(|error| error.finding())?.enter(&call.within)
     }
@@ -100,6 +105,22 @@ impl Handed {
                 .at("digest")
                 .allowed("the same call once more")
         })
+    }
+}
+
+/// Where names lead in a directory.
+pub struct Looks(Option<Mount>);
+
+impl Looks {
+    /// The place at the end of a way with all links followed; `None` if there is nothing.
+    pub fn leads(&self, way: &[String]) -> Option<Vec<String>> {
+        Some(self.0.as_ref()?.look_up(way).ok()?.place)
+    }
+
+    /// Whether there is a directory.
+    pub fn is_directory(&self, way: &[String]) -> bool {
+        let looked = self.0.as_ref().and_then(|mount| mount.look_up(way).ok());
+        looked.is_some_and(|looked| looked.is_directory)
     }
 }
 
