@@ -246,7 +246,8 @@ impl Daemon {
         mine.map(|(of, trouble)| (of.run, trouble.clone())).collect()
     }
 
-    fn scratch(&self, id: &FormulaId, read_only: bool) -> Formula {
+    /// A directory of the daemon's own as a directory like any other.
+    pub(super) fn scratch(&self, id: &FormulaId, read_only: bool) -> Formula {
         let path = super::mounts::scratch(self.state(), id);
         // One that cannot be made cannot be opened either, which is said where it is tried.
         let _ = crate::place::private_dir(&path);
