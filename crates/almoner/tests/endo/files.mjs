@@ -256,6 +256,7 @@ test('mounts: what was handed to a guest is used under the gates', async client 
     [() => E(files).readText('.env'), 'holds keys'],
     [() => E(files).readText('harmless.txt'), 'holds keys'],
     [() => E(E(files).lookup('.env')).text(), 'holds keys'],
+    [() => E(E(files).lookup('.env')).writeText('mine'), 'holds keys'],
     [() => E(files).snapshot(), 'holds keys'],
     [() => E(files).list('keys'), 'holds keys'],
     [() => E(files).move('.git', 'g'), 'moved by its owner'],
@@ -266,7 +267,7 @@ test('mounts: what was handed to a guest is used under the gates', async client 
   }
   // What changes something and needs a yes is asked about; a no is told to whoever called.
   const asked = [
-    () => E(E(files).lookup('.env')).writeText('mine'),
+    () => E(files).writeText('.env', 'mine'),
     () => E(files).writeText(['.git', 'config'], '[core]'),
     () => E(files).remove('.env'),
     () => E(files).move('a.md', ['.git', 'config']),
