@@ -43,7 +43,7 @@ impl Came {
     pub fn seen(&self) -> Value {
         let (digest, bytes) = match self {
             Came::Value(value) => {
-                let text = value.to_json().to_string();
+                let text = value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned);
                 (BlobHash::of(text.as_bytes()).to_string(), text.len())
             }
             Came::Bytes(bytes) => (BlobHash::of(bytes).to_string(), bytes.len()),
