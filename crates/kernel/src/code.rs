@@ -13,18 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::command::Reply;
 use crate::facet::Then;
 use crate::id::{BlobHash, FormulaId};
+pub use crate::run::Origin;
 use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
 
 use crate::table;
-
-/// One send of endowed code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Origin {
-    /// The code.
-    pub eval: FormulaId,
-    /// Which of its sends, in the order in which they leave it, from 0.
-    pub send: u32,
-}
 
 /// What a reference in a heap stands for outside of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

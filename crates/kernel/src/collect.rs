@@ -368,6 +368,7 @@ fn forget_agent(state: &mut State<'_>, agent: &FormulaId) -> Result<bool, Fault>
     if !done {
         return Ok(false);
     }
+    crate::commands::fall(state, agent)?;
     for subscription in crate::timer::subscriptions(state.txn, agent)? {
         state.unsubscribe(agent, &subscription.timer)?;
     }

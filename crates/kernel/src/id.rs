@@ -338,7 +338,7 @@ macro_rules! serde_as_text {
 serde_as_text!(FormulaId, BlobHash, Number);
 
 /// A run among those of all hosts: its number is one host's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostRun {
     /// The host that has it.
     pub host: FormulaId,

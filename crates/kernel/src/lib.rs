@@ -35,6 +35,7 @@ pub mod provenance;
 pub mod query;
 pub mod run;
 pub mod slot;
+pub mod standing;
 mod state;
 pub mod table;
 pub mod time;

@@ -73,6 +73,9 @@ pub struct Run {
     /// Why it was cancelled: what had begun completes, nothing else begins.
     #[serde(default)]
     pub cancelled: Option<Untrusted>,
+    /// The agent for whom it acts, if that is not the host whose run it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<FormulaId>,
 }
 
 /// How far an open proposal has come.
@@ -101,6 +104,10 @@ pub enum Phase {
 impl Run {
     /// Whether nothing is left for the run to do until a person or a child acts.
     pub fn is_idle(&self) -> bool {
+        if self.is_standing() {
+            // What has begun is at work in the hands of whoever began it.
+            return !self.open.values().any(|phase| *phase == Phase::Approved);
+        }
         (!self.open.is_empty() || !self.children.is_empty())
             && self.open.values().all(|p| matches!(p, Phase::Asked { .. } | Phase::Called { .. }))
     }
@@ -112,6 +119,16 @@ impl Run {
             _ => None,
         });
         self.children.values().copied().chain(called)
+    }
+
+    /// Whether it is the journal of what an agent does without a run of its own.
+    pub fn is_standing(&self) -> bool {
+        self.shape == Shape::Standing
+    }
+
+    /// The message that started it; none did so with what stands.
+    pub fn cause(&self) -> Option<MessageNumber> {
+        (!self.is_standing()).then_some(self.source)
     }
 
     /// Whether the run is over.
@@ -133,6 +150,9 @@ pub enum Shape {
     },
     /// The child of an `Each` run for one item.
     Item,
+    /// No execution: the journal of what an agent does without a run of its own. It has no model and no end, as long as
+    /// the agent is there.
+    Standing,
 }
 
 /// Who waits for a run.
@@ -353,6 +373,21 @@ pub enum CallSite {
         /// Which of all writes of the run, from 0.
         index: usize,
     },
+    /// A call that an agent made without a run of its own.
+    Direct {
+        /// Which send of which code it is, if code made it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Origin>,
+    },
+}
+
+/// Which send of which code a call is: the same call, made again after a crash, is the same send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Origin {
+    /// The code.
+    pub eval: FormulaId,
+    /// Which of its sends, from 0.
+    pub send: u32,
 }
 
 /// What happened in a run.

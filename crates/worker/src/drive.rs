@@ -136,6 +136,7 @@ impl Driver<'_> {
         match self.run.shape {
             Shape::Each { jobs } => self.each(jobs),
             Shape::Single | Shape::Item => self.one(),
+            Shape::Standing => Err(internal("the journal of an agent is nothing to drive")),
         }
     }
 

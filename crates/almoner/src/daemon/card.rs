@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::message::Body;
-use kernel::proposal::{Finding, Pin, Proposal};
+use kernel::proposal::{Caller, Finding, Pin, Proposal};
 use kernel::run::Entry;
 use kernel::{BlobHash, MessageNumber, StepRef, query, table};
 use passable::Untrusted;
-use worker::World as _;
 
 use super::desk::Desk;
 use super::world::Daemon;
@@ -71,7 +70,8 @@ pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
         })
         .collect::<Result<_, Failure>>()?;
     let read = asking.provenance.sources.iter().cloned().collect();
-    Ok(Card { number, run: *run, worker: asking.name, in_doubt, entries: shown, read })
+    let worker = listing::name(daemon, &asking)?;
+    Ok(Card { number, run: *run, worker, in_doubt, entries: shown, read })
 }
 
 fn entry(
@@ -82,13 +82,14 @@ fn entry(
     answer: Option<kernel::message::Answer>,
 ) -> Result<CardEntry, Failure> {
     let daemon = &desk.daemon;
-    let (_, formula) = daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
-    let names = parameter_names(&formula, proposal);
+    let formula = why::made_on(daemon, proposal)?;
+    let names = parameter_names(formula.as_ref(), proposal);
     let arguments = proposal
         .args
         .iter()
         .enumerate()
-        .filter(|(_, value)| !matches!(value, kernel::Value::Undefined))
+        // What was passed on the way says nothing to a person; where it leads is said above.
+        .filter(|(_, value)| !matches!(value, kernel::Value::Undefined) && value.references().is_empty())
         .map(|(i, v)| {
             let name = names.get(i).cloned().unwrap_or_else(|| format!("argument {}", i + 1));
             (name, Untrusted::new(value::argument(v)))
@@ -101,7 +102,7 @@ fn entry(
     Ok(CardEntry {
         step: at,
         slot: proposal.slot.clone(),
-        target: why::target_words(&formula),
+        target: formula.as_ref().map_or_else(|| "what is gone".to_owned(), why::target_words),
         method: proposal.method.clone(),
         effect: proposal.effect,
         caller: proposal.caller,
@@ -109,15 +110,19 @@ fn entry(
         findings,
         traces: proposal.traces.clone(),
         changed: vec![],
-        replaces: replaces.filter(|_| proposal.method == "write"),
+        replaces: replaces.filter(|_| matches!(proposal.method.as_str(), "write" | "put")),
         answer,
     })
 }
 
-fn parameter_names(formula: &kernel::formula::Formula, proposal: &Proposal) -> Vec<String> {
-    let Some(interface) = caps::interface_for(formula) else { return vec![] };
-    interface
-        .method(&proposal.method)
+fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Proposal) -> Vec<String> {
+    // What an agent calls without a run has more methods than workers know.
+    let method = match proposal.caller {
+        Caller::Code => caps::mount::handed_interface().method(&proposal.method),
+        Caller::Model => None,
+    };
+    method
+        .or_else(|| caps::interface_for(formula?)?.method(&proposal.method))
         .map(|method| method.params.iter().map(|p| p.name.clone()).collect())
         .unwrap_or_default()
 }

@@ -12,6 +12,7 @@ use kernel::{FormulaId, HostRun, table};
 use passable::Untrusted;
 use worker::World as _;
 
+use super::handed;
 use super::world::Daemon;
 use crate::exit::Failure;
 
@@ -55,6 +56,12 @@ impl Engine {
             if let Err(failure) = self.daemon.of(host).apply(Act::Recover) {
                 // A full or read-only store can still be read, and says what is wrong to whoever wants to change it.
                 crate::commands::output::failure(&failure);
+            }
+            // What had begun before is in nobody's hand.
+            for task in self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))? {
+                if let Task::Effect { step } = task {
+                    self.daemon.orphans.add(host, step);
+                }
             }
             self.take_up(host)?;
         }
@@ -114,8 +121,10 @@ impl Engine {
             daemon.set_free(run);
             let is_cancelled = || daemon.run(run).is_ok_and(|run| run.cancelled.is_some());
             let was_cancelled = is_cancelled();
-            let driven = catch_unwind(AssertUnwindSafe(|| {
-                worker::drive(&daemon, run, &|ready| ready.iter().for_each(|one| self.drive(*one)))
+            let driven = catch_unwind(AssertUnwindSafe(|| match daemon.run(run) {
+                Ok(found) if found.is_standing() => handed::drive(&daemon, daemon.state(), run),
+                Ok(_) => worker::drive(&daemon, run, &|ready| ready.iter().for_each(|one| self.drive(*one))),
+                Err(trouble) => Err(trouble),
             }));
             let trouble = match driven {
                 Ok(Ok(())) => None,

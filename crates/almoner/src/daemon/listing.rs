@@ -96,11 +96,38 @@ pub fn one(daemon: &Daemon, number: RunNumber) -> Result<Run, Failure> {
     if let Some(trouble) = daemon.stuck(number) {
         run.state = State::Stalled { trouble };
     }
+    run.name = name(daemon, &run)?;
     Ok(run)
+}
+
+/// What a run is called: by its worker's name, or, if it is the journal of an agent, by the host's name for that.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn name(daemon: &Daemon, run: &Run) -> Result<String, Failure> {
+    if !run.is_standing() {
+        return Ok(run.name.clone());
+    }
+    let view = daemon.view(daemon.host);
+    let found = daemon.look(|txn| {
+        let handle =
+            table::formula(txn, &run.worker)?.and_then(|row| row.formula.agent().map(|own| own.handle));
+        for id in std::iter::once(run.worker).chain(handle) {
+            if let Some(name) = super::look::name_of(txn, &view, &id)? {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    })?;
+    // The names of its own begin with the same sign.
+    Ok(found.map_or_else(|| run.name.clone(), |name| format!("@{}", name.trim_start_matches('@'))))
 }
 
 /// The run without what it worked on and what came of it, which can be long.
 fn in_short(daemon: &Daemon, mut run: Run) -> Run {
+    if let Ok(name) = name(daemon, &run) {
+        run.name = name;
+    }
     run.input = Input { values: Value::null(), attachments: vec![], items: vec![], origins: vec![] };
     run.provenance = Default::default();
     if let State::Finished { outcome: RunOutcome::Done(value) } = &mut run.state {

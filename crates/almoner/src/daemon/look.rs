@@ -217,7 +217,7 @@ pub(super) fn called(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Resu
 }
 
 /// The first of the agent's names for a formula.
-fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
+pub(super) fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
     for name in kernel::hub::SPECIAL {
         if kernel::hub::special(txn, &view.agent, name)? == Some(*id) {
             return Ok(Some(name.to_owned()));

@@ -87,6 +87,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         if has_clients || !engine.at_work().is_empty() || daemon.alarms.is_awaited() {
             busy = Instant::now();
         }
+        super::handed::flush(daemon);
         gardener.look_around(
             &server.desk,
             &|| {

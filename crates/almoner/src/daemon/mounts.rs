@@ -5,14 +5,15 @@
 use std::path::{Path, PathBuf};
 
 use caps::mount::{MOST_BYTES, MOST_TEXT, Mount};
+use kernel::begun::Begun;
 use kernel::facet::{FileOp, Ground, Part, ReadAs};
 use kernel::formula::{Formula, Tree};
 use kernel::proposal::Finding;
-use kernel::{FormulaId, Value};
+use kernel::{BlobHash, FormulaId, Value};
 use passable::visible_line;
 use store::Blobs;
 
-use super::handed::Gates;
+use super::handed::{Gates, Own as OwnHand};
 use super::own::Own;
 use super::tree::{self, DEEPEST, Entry, MOST_ENTRIES, Shelf, sha256};
 use crate::exit::{Exit, Failure};
@@ -35,6 +36,28 @@ pub enum Came {
     Bytes(Vec<u8>),
     /// A tree of what was there.
     Tree(Tree),
+}
+
+impl Came {
+    /// What is written down of it: how much was seen, and which, but not what it says.
+    pub fn seen(&self) -> Value {
+        let (digest, bytes) = match self {
+            Came::Value(value) => {
+                let text = value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned);
+                (BlobHash::of(text.as_bytes()).to_string(), text.len())
+            }
+            Came::Bytes(bytes) => (BlobHash::of(bytes).to_string(), bytes.len()),
+            Came::Part { place, .. } => {
+                let text = place.join("/");
+                (BlobHash::of(text.as_bytes()).to_string(), text.len())
+            }
+            Came::Tree(tree) => (tree.sha256.clone(), 0),
+        };
+        Value::record_from_map(
+            [("seen".to_owned(), Value::from(digest)), ("bytes".to_owned(), Value::number(bytes as f64))]
+                .into(),
+        )
+    }
 }
 
 /// Where in what has files a call is made.
@@ -76,12 +99,15 @@ pub fn look_for(own: &Own, path: &str) -> Result<String, Failure> {
     real.into_os_string().into_string().map_err(|_| failed("its path is no text in UTF-8".to_owned()))
 }
 
-/// Opens the directory of a formula.
-fn open(state: &Path, ground: &Ground) -> Result<Mount, Failure> {
-    let (path, read_only) = match &ground.formula {
+/// The path of the directory of a formula, and whether nothing in it may be changed.
+///
+/// # Errors
+/// When the formula has none.
+pub fn path_of(state: &Path, id: &FormulaId, formula: &Formula) -> Result<(String, bool), Failure> {
+    Ok(match formula {
         Formula::Mount { path, read_only } => (path.clone(), *read_only),
         Formula::Scratch { read_only } => {
-            let path = scratch(state, &ground.id);
+            let path = scratch(state, id);
             // It is made when somebody first looks into it.
             crate::place::private_dir(&path)?;
             let path = path.into_os_string().into_string();
@@ -89,45 +115,62 @@ fn open(state: &Path, ground: &Ground) -> Result<Mount, Failure> {
             (path, *read_only)
         }
         other => return Err(Failure::new(Exit::Failure, format!("a {} has no files", other.kind()))),
-    };
+    })
+}
+
+/// Whose hand uses a directory. What was handed over is not opened without a call that has begun, and then for that call.
+pub enum Hand<'a> {
+    /// The host's own.
+    Own(&'a OwnHand),
+    /// That of somebody who was handed it: what makes the call, and the call, which only looks.
+    Begun(&'a caps::mount::Handed, &'a Begun),
+}
+
+/// Opens a directory of the host's own.
+fn open(state: &Path, own: &OwnHand) -> Result<Mount, Failure> {
+    let ground: &Ground = own.ground();
+    let (path, read_only) = path_of(state, &ground.id, &ground.formula)?;
     Mount::open(&path, read_only, &ground.attenuation).map_err(|e| Failure::new(Exit::Failure, e.to_string()))
 }
 
-/// Does what was asked in a directory. `bytes` are what is written, if the call brings them apart; `gates` stand before
-/// what was handed over.
+/// A call that looks at nothing.
+///
+/// # Errors
+/// When there is nothing that it could come to.
+pub fn narrowed(spot: &Spot, op: &FileOp) -> Result<Came, Failure> {
+    match op {
+        FileOp::ReadOnly => Ok(Came::Part { place: spot.place.clone(), kind: spot.kind, read_only: true }),
+        _ => Err(Failure::new(Exit::Failure, "what can change has no hash: take a snapshot")),
+    }
+}
+
+/// Does what was asked in a directory. `bytes` are what is written, if the call brings them apart; `reads` judges each file
+/// that is read for a snapshot.
 ///
 /// # Errors
 /// When it cannot be done, or is refused.
 pub fn carry_out(
     state: &Path,
     shelf: &dyn Shelf,
-    ground: &Ground,
+    hand: Hand<'_>,
     spot: &Spot,
     op: FileOp,
     bytes: Option<&[u8]>,
-    gates: Option<&Gates>,
+    reads: &dyn Fn(&[String]) -> Result<(), Failure>,
 ) -> Result<Came, Failure> {
-    let mount = open(state, ground)?;
-    if let Some(gates) = gates {
-        let leads = |way: &[String]| {
-            let all: Vec<String> = spot.place.iter().chain(way).cloned().collect();
-            let real = mount.look_up(&all).ok()?.place;
-            // What leads out of the place was refused when the place was entered.
-            Some(real.strip_prefix(&spot.place[..]).map_or(real.clone(), <[String]>::to_vec))
-        };
-        let is_directory = |way: &[String]| {
-            let all: Vec<String> = spot.place.iter().chain(way).cloned().collect();
-            mount.look_up(&all).is_ok_and(|looked| looked.is_directory)
-        };
-        gates.pass(&spot.place, &op, bytes, &leads, &is_directory)?;
-    }
-    let mount = if spot.read_only { mount.read_only() } else { mount };
     // A file is reached from the directory that it lies in.
     let (place, op) = match (spot.kind, spot.place.split_last()) {
         (Part::File, Some((name, before))) => (before, op.behind(std::slice::from_ref(name))),
         _ => (&spot.place[..], op),
     };
-    let mount = mount.enter(place).map_err(refused)?;
+    let mount = match hand {
+        Hand::Own(own) => {
+            let mount = open(state, own)?;
+            let mount = if spot.read_only { mount.read_only() } else { mount };
+            mount.enter(place).map_err(refused)?
+        }
+        Hand::Begun(handed, begun) => handed.looking(begun).map_err(refused)?,
+    };
     let value = |value| Ok(Came::Value(value));
     match op {
         FileOp::Has(way) => value(Value::bool(mount.has(&way).map_err(refused)?)),
@@ -173,16 +216,12 @@ pub fn carry_out(
             let place = place.iter().cloned().chain(way).collect();
             Ok(Came::Part { place, kind: Part::Directory, read_only: spot.read_only })
         }
-        FileOp::ReadOnly => Ok(Came::Part { place: spot.place.clone(), kind: spot.kind, read_only: true }),
+        FileOp::ReadOnly | FileOp::Digest(_) => narrowed(spot, &op),
         FileOp::Snapshot => {
-            let reads = |way: &[String]| match gates {
-                Some(gates) => gates.reads(&[place, way].concat()),
-                None => Ok(()),
-            };
+            let reads = |way: &[String]| reads(&[place, way].concat());
             let mut left = MOST_ENTRIES;
             Ok(Came::Tree(snapshot(&mount, shelf, &reads, &mut vec![], &mut left)?))
         }
-        FileOp::Digest(_) => Err(Failure::new(Exit::Failure, "what can change has no hash: take a snapshot")),
     }
 }
 
@@ -243,7 +282,7 @@ pub fn in_tree(
 ) -> Result<Came, Failure> {
     if let Some(gates) = gates {
         // There are no links in a tree, and nothing in it is moved.
-        gates.pass(&spot.place, &op, None, &|_| None, &|_| false)?;
+        gates.pass(&spot.place, &op, &|_| None)?;
     }
     let value = |value| Ok(Came::Value(value));
     let at = |way: &[String]| -> Vec<String> { spot.place.iter().chain(way).cloned().collect() };
@@ -295,19 +334,14 @@ pub fn in_tree(
 ///
 /// # Errors
 /// When bytes are gone, or the disk does not take them.
-pub fn stage(state: &Path, blobs: &Blobs, tree: &Tree, into: &Ground) -> Result<(), Failure> {
+pub fn stage(state: &Path, blobs: &Blobs, tree: &Tree, into: &OwnHand) -> Result<(), Failure> {
     let mount = open(state, into)?;
     expect_same(&mount, blobs, &tree.hash, &mut vec![])?;
     copy(&mount, blobs, &tree.hash, &mut vec![])
 }
 
 /// Nothing is there but what a copy that was cut off has left: what somebody has changed since is not written over.
-fn expect_same(
-    mount: &Mount,
-    blobs: &Blobs,
-    hash: &kernel::BlobHash,
-    way: &mut Vec<String>,
-) -> Result<(), Failure> {
+fn expect_same(mount: &Mount, blobs: &Blobs, hash: &BlobHash, way: &mut Vec<String>) -> Result<(), Failure> {
     let found = mount.list(way).map_err(refused)?;
     if found.is_empty() {
         return Ok(());
@@ -340,7 +374,7 @@ fn expect_same(
     Ok(())
 }
 
-fn copy(mount: &Mount, blobs: &Blobs, hash: &kernel::BlobHash, way: &mut Vec<String>) -> Result<(), Failure> {
+fn copy(mount: &Mount, blobs: &Blobs, hash: &BlobHash, way: &mut Vec<String>) -> Result<(), Failure> {
     if way.len() > DEEPEST {
         return Err(Failure::new(Exit::Failure, "the tree is too deep"));
     }

@@ -182,7 +182,9 @@ impl Journal {
                         };
                         self.turn.push((Some(step.number), call, None));
                     }
-                    CallSite::Then { .. } | CallSite::Write { .. } => self.own_steps = true,
+                    CallSite::Then { .. } | CallSite::Write { .. } | CallSite::Direct { .. } => {
+                        self.own_steps = true
+                    }
                 }
             }
             Entry::Judged { proposal, verdict, message } => {
@@ -399,6 +401,7 @@ mod tests {
             drive: None,
             delivery: None,
             cancelled: None,
+            principal: None,
         }
     }
 

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use kernel::formula::Formula;
 use kernel::message::{Answer, Body};
-use kernel::proposal::Proposal;
+use kernel::proposal::{Caller, Proposal};
 use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
-use kernel::{FormulaId, MessageNumber, RunNumber, StepRef, query, table};
+use kernel::{FormulaId, MessageNumber, RunNumber, StepRef, query, standing, table};
 use passable::visible_line;
 use worker::World as _;
 
 use super::desk::Desk;
 use super::listing;
+use super::world::Daemon;
 use crate::exit::{Exit, Failure};
 use crate::show::card::source;
 use crate::show::journal::{finding_line, state};
@@ -68,7 +69,32 @@ pub(super) fn cause_of_run(desk: &Desk, run: &Run, reasons: &mut Vec<Reason>) ->
         at = self::run(desk, parent)?;
         reasons.push(Reason::new(step, format!("started it, in `{}`", visible_line(&at.name))));
     }
-    command(desk, &desk.daemon.host, at.source, reasons)
+    match at.cause() {
+        Some(message) => command(desk, &desk.daemon.host, message, reasons),
+        None => {
+            let who = visible_line(&listing::name(&desk.daemon, &at)?).into_owned();
+            reasons.push(Reason::new(at.number.to_string(), format!("{who} did it without a run")));
+            Ok(())
+        }
+    }
+}
+
+/// What a call is made on; `None` if that is gone.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) fn made_on(daemon: &Daemon, proposal: &Proposal) -> Result<Option<Formula>, Failure> {
+    let target = standing::target(proposal);
+    match daemon.grant(&proposal.grant) {
+        Ok((_, formula)) if target == proposal.grant => Ok(Some(formula)),
+        _ => {
+            let reached = daemon.read(|txn| table::reach(txn, &target))?;
+            Ok(reached.map(|reached| match reached.formula {
+                Formula::Scratch { read_only } => daemon.scratch(&reached.id, read_only),
+                other => other,
+            }))
+        }
+    }
 }
 
 /// The command that a message of the agent's keeps, if it is one.
@@ -125,7 +151,10 @@ fn of_message(desk: &Desk, number: MessageNumber) -> Result<Vec<Reason>, Failure
 fn of_step(desk: &Desk, at: StepRef) -> Result<Vec<Reason>, Failure> {
     let run = run(desk, at.run)?;
     let daemon = &desk.daemon;
-    let steps = daemon.read(|txn| query::journal(txn, &daemon.host.number, at.run, 1))?;
+    let steps = match run.is_standing() {
+        false => daemon.read(|txn| query::journal(txn, &daemon.host.number, at.run, 1))?,
+        true => around(desk, at)?,
+    };
     let step = steps.iter().find(|s| s.number == at.step).ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("{} has no step {}", at.run, at.step))
             .help(format!("see `almoner trace {}`", at.run))
@@ -143,6 +172,20 @@ fn of_step(desk: &Desk, at: StepRef) -> Result<Vec<Reason>, Failure> {
     of_proposal(desk, &run, &steps, proposed, &mut reasons)?;
     cause_of_run(desk, &run, &mut reasons)?;
     Ok(reasons)
+}
+
+/// The steps of an agent's journal that a step may be about, or that may be about it: the journal may be long.
+fn around(desk: &Desk, at: StepRef) -> Result<Vec<Step>, Failure> {
+    /// How many steps are looked at on either side.
+    const NEAR: u64 = 2000;
+    let (from, to) = (at.step.saturating_sub(NEAR).max(1), at.step.saturating_add(NEAR));
+    let mut steps = Vec::new();
+    listing::for_each_step(&desk.daemon, at.run, from, |step| {
+        let more = step.number < to;
+        steps.push(step);
+        more
+    })?;
+    Ok(steps)
 }
 
 fn of_proposal(
@@ -207,12 +250,27 @@ fn answer(desk: &Desk, number: MessageNumber, approved: bool) -> Result<String, 
 }
 
 fn grant(desk: &Desk, proposal: &Proposal, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
-    let (grant, formula) = desk.daemon.grant(&proposal.grant).map_err(|t| Failure::of_trouble(&t))?;
+    let found = desk.daemon.read(|txn| table::grant(txn, &proposal.grant))?;
+    let Some(grant) = found else {
+        reasons.push(Reason::new(format!("grant {}", proposal.grant.short()), "is gone since"));
+        return Ok(());
+    };
+    let words = made_on(&desk.daemon, proposal)?.map_or_else(|| grant.words.clone(), |f| target_words(&f));
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
     reasons.push(Reason::new(
         format!("grant {}", grant.id.short()),
-        format!("`{}` is {} ({})", grant.slot, target_words(&formula), methods.join(", ")),
+        format!("`{}` is {} ({})", grant.slot, words, methods.join(", ")),
     ));
+    // Whose work it is says by which command it was endowed; what an agent has was sent to it.
+    if let (Caller::Code, Some(source)) = (proposal.caller, grant.source) {
+        let owner = FormulaId { number: grant.owner.0, node: grant.id.node };
+        let by = match owner == desk.daemon.host {
+            true => "you gave it",
+            false => "it was given",
+        };
+        reasons.push(Reason::new(format!("message {source}"), by.to_owned()));
+        command(desk, &owner, source, reasons)?;
+    }
     Ok(())
 }
 
@@ -236,9 +294,47 @@ fn of_name(desk: &Desk, name: &str) -> Result<Vec<Reason>, Failure> {
     Ok(reasons)
 }
 
+/// The last call of an agent's that put a file there.
+fn of_file_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure> {
+    let (daemon, wanted) = (&desk.daemon, std::path::Path::new(name));
+    let (mut open, mut last, mut roots) = (BTreeMap::new(), None, BTreeMap::new());
+    listing::for_each_step(daemon, run.number, 1, |step| {
+        match step.entry {
+            Entry::Proposed { proposal, .. } if proposal.effect != passable::Effect::Observe => {
+                open.insert(step.number, proposal);
+            }
+            Entry::Completed { proposal, completion } => {
+                let made = open.remove(&proposal);
+                if let (Some(made), Completion::Done { value, .. }) = (made, completion)
+                    && let Some(path) = value.get("path").and_then(kernel::Value::as_str)
+                {
+                    let root = roots.entry(standing::target(&made)).or_insert_with(|| {
+                        match made_on(daemon, &made) {
+                            Ok(Some(Formula::Mount { path, .. })) => Some(real(&path)),
+                            _ => None,
+                        }
+                    });
+                    if path == name || root.as_ref().is_some_and(|root| root.join(path) == wanted) {
+                        last = Some(proposal);
+                    }
+                }
+            }
+            _ => {}
+        }
+        true
+    })?;
+    let Some(step) = last else { return Ok(vec![]) };
+    let mut reasons = vec![Reason::new(name, "was written by an effect")];
+    reasons.extend(of_step(desk, StepRef { run: run.number, step })?);
+    Ok(reasons)
+}
+
 /// What one run has to do with the name; nothing, most often.
 fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure> {
     let daemon = &desk.daemon;
+    if run.is_standing() {
+        return of_file_in(desk, name, run);
+    }
     let wanted = std::path::Path::new(name);
     let mut directories = BTreeMap::new();
     for (slot, id) in &run.grants {

@@ -22,6 +22,7 @@ use policy::Rules;
 use store::Store;
 use worker::World;
 
+use super::handed::{Orphans, Unwritten};
 use super::keys::Keys;
 use super::news::News;
 use super::notify::Notices;
@@ -58,6 +59,10 @@ pub struct Shared {
     pub policies: PolicyDesk,
     /// Where code goes, once there is anybody who takes it.
     vats: OnceLock<Arc<Office>>,
+    /// Effects in agents' journals that nobody has in hand.
+    pub orphans: Orphans,
+    /// Outcomes of calls that only looked, until they are written down.
+    pub unwritten: Unwritten,
     /// Stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
@@ -187,6 +192,8 @@ impl Daemon {
             rules: RwLock::default(),
             policies,
             vats: OnceLock::new(),
+            orphans: Orphans::default(),
+            unwritten: Unwritten::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
             stuck: Mutex::default(),
@@ -254,12 +261,22 @@ impl Daemon {
         mine.map(|(of, trouble)| (of.run, trouble.clone())).collect()
     }
 
-    fn scratch(&self, id: &FormulaId, read_only: bool) -> Formula {
-        let state = self.store.dir().parent().unwrap_or(self.store.dir());
-        let path = super::mounts::scratch(state, id);
+    /// A directory of the daemon's own as a directory like any other.
+    pub(super) fn scratch(&self, id: &FormulaId, read_only: bool) -> Formula {
+        let path = super::mounts::scratch(self.state(), id);
         // One that cannot be made cannot be opened either, which is said where it is tried.
         let _ = crate::place::private_dir(&path);
         Formula::Mount { path: path.to_string_lossy().into_owned(), read_only }
+    }
+
+    /// What calls of agents need of this daemon: bytes that are kept beside the store.
+    pub fn kept_beside(&self) -> Arc<dyn caps::Outside> {
+        Arc::new(Edge { shared: self.shared(), has_project: true })
+    }
+
+    /// The directory of what belongs to this daemon.
+    pub fn state(&self) -> &std::path::Path {
+        self.store.dir().parent().unwrap_or(self.store.dir())
     }
 
     /// What keeps a run from going on, if the store itself does.
@@ -487,5 +504,9 @@ impl caps::Outside for Edge {
             Err(Withheld::Locked) => Err(caps::NoSecret::Locked),
             Err(Withheld::Elsewhere) => Err(caps::NoSecret::Elsewhere),
         }
+    }
+
+    fn kept(&self, digest: &BlobHash) -> Option<Vec<u8>> {
+        self.shared.upgrade()?.store.blobs().get(digest).ok()
     }
 }

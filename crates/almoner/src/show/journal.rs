@@ -24,6 +24,7 @@ pub fn state(run: &Run) -> String {
                 .min();
             match asked {
                 Some(message) => format!("waits for you: message {message}"),
+                None if run.is_standing() => "what it does without a run".to_owned(),
                 None => "waits for its children".to_owned(),
             }
         }
@@ -38,16 +39,20 @@ pub fn state(run: &Run) -> String {
 /// A run's journal, one line a step, findings below.
 pub fn render(run: &Run, steps: &[Step]) -> String {
     let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{} `{}`  {}  model {}  {}+{} tokens",
-        run.number,
-        visible_line(&run.name),
-        state(run),
-        visible_line(&run.model),
-        run.used.input_tokens,
-        run.used.output_tokens
-    );
+    if run.is_standing() {
+        let _ = writeln!(out, "{} `{}`  {}", run.number, visible_line(&run.name), state(run));
+    } else {
+        let _ = writeln!(
+            out,
+            "{} `{}`  {}  model {}  {}+{} tokens",
+            run.number,
+            visible_line(&run.name),
+            state(run),
+            visible_line(&run.model),
+            run.used.input_tokens,
+            run.used.output_tokens
+        );
+    }
     // What a gate has said of a call is not said once more when the call is refused for it.
     let mut shown: BTreeMap<u64, &[Finding]> = BTreeMap::new();
     for step in steps {

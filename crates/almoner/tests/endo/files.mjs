@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { E, Far } from '@endo/far';
-import { almoner, equal, fails, lastMessage, newGuest, ok, place, sleep, start, stop, test } from './harness.mjs';
+import { almoner, equal, fails, isPending, lastMessage, newGuest, ok, place, sleep, start, stop, test } from './harness.mjs';
 
 const folder = process.env.ENDO_SUITE_FOLDER;
 let folders = 0;
@@ -225,6 +225,14 @@ test('mounts: handed to a guest, and taken back', async client => {
   equal(await E(host).readText(['lent', 'sub', 'b.md']), 'by the guest');
 });
 
+/** The number of the card that a call which waits has made. */
+const card = async waits => {
+  ok(await isPending(waits), 'nobody is asked');
+  const open = JSON.parse(almoner('inbox', '--json'));
+  const cards = open.filter(letter => letter.message.body.type === 'approval');
+  return Math.max(...cards.map(letter => letter.number));
+};
+
 test('mounts: what was handed to a guest is used under the gates', async client => {
   const { host } = await client();
   const root = newFolder();
@@ -249,19 +257,29 @@ test('mounts: what was handed to a guest is used under the gates', async client 
     [() => E(files).readText('harmless.txt'), 'holds keys'],
     [() => E(E(files).lookup('.env')).text(), 'holds keys'],
     [() => E(E(files).lookup('.env')).writeText('mine'), 'holds keys'],
-    [() => E(files).writeText(['.git', 'config'], '[core]'), 'a program does what'],
-    [() => E(files).remove('.env'), 'holds keys'],
-    [() => E(files).move('a.md', ['.git', 'config']), 'a program does what'],
-    [() => E(files).move('.env', 'b.txt'), 'holds keys'],
-    [() => E(files).makeDirectory(['.git', 'hooks', 'pre-commit']), 'a program does what'],
     [() => E(files).snapshot(), 'holds keys'],
     [() => E(files).list('keys'), 'holds keys'],
     [() => E(files).move('.git', 'g'), 'moved by its owner'],
     [() => E(files).move('sub', '.git'), 'moved by its owner'],
-    [() => E(sub).writeText('note.md', `the key is ${key}`), 'key'],
   ];
   for (const [call, says] of refused) {
     await fails(call(), says);
+  }
+  // What changes something and needs a yes is asked about; a no is told to whoever called.
+  const asked = [
+    () => E(files).writeText('.env', 'mine'),
+    () => E(files).writeText(['.git', 'config'], '[core]'),
+    () => E(files).remove('.env'),
+    () => E(files).move('a.md', ['.git', 'config']),
+    () => E(files).move('.env', 'b.txt'),
+    () => E(files).makeDirectory(['.git', 'hooks', 'pre-commit']),
+    () => E(sub).writeText('note.md', `the key is ${key}`),
+  ];
+  for (const call of asked) {
+    const waits = call();
+    const number = await card(waits);
+    almoner('deny', `${number}`, '--reason', 'not by hand');
+    await fails(waits, 'not by hand');
   }
   equal(fs.readFileSync(path.join(root, '.env'), 'utf8'), 'KEY=words\n');
   equal(fs.readdirSync(path.join(root, '.git')), []);
@@ -271,6 +289,19 @@ test('mounts: what was handed to a guest is used under the gates', async client 
   await E(files).writeText('note.md', 'fine');
   equal(await E(files).readText('note.md'), 'fine');
   await E(files).move('note.md', ['sub', 'moved.md']);
+  // A yes is for what was shown, once.
+  const waits = E(files).writeText(['.git', 'config'], '[core]');
+  const asks = await card(waits);
+  const shown = almoner('inbox', `${asks}`);
+  for (const says of [`@${name}`, 'files.write', '.git/config', '[core]', 'a program does what']) {
+    ok(shown.includes(says), `${says} is not on the card: ${shown}`);
+  }
+  almoner('approve', `${asks}`);
+  equal(await waits, undefined);
+  equal(fs.readFileSync(path.join(root, '.git', 'config'), 'utf8'), '[core]');
+  const again = E(files).writeText(['.git', 'config'], '[core] again');
+  almoner('deny', `${await card(again)}`);
+  await fails(again, 'the host said no');
   // A tree is data: whoever was given it has what is in it.
   equal(await E(await E(tree).lookup('.env')).text(), 'KEY=words\n');
   ok((await E(files).list()).includes('.env'), 'a name is no key');

@@ -23,6 +23,7 @@ mod endo;
 mod eval;
 mod findings;
 mod gateway;
+mod handed;
 mod holding;
 mod holes;
 mod home;

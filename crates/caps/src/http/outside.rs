@@ -6,6 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use kernel::id::BlobHash;
 use kernel::proposal::Finding;
 use kernel::web::Origin;
 use zeroize::Zeroizing;
@@ -74,6 +75,12 @@ pub trait Outside: Send + Sync {
     /// # Errors
     /// Why it is not given out.
     fn secret(&self, name: &str, origin: &Origin) -> Result<Zeroizing<String>, NoSecret>;
+
+    /// Bytes that are kept beside the store, if they are there.
+    fn kept(&self, digest: &BlobHash) -> Option<Vec<u8>> {
+        let _ = digest;
+        None
+    }
 }
 
 /// The machine without any secrets.

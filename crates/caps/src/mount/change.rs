@@ -94,19 +94,7 @@ impl Mount {
         let (source, target) = (self.parent(&from, &doing)?, self.parent(&to, &doing)?);
         match self.kind_at(&from).map_err(failed)? {
             Some(Kind::Directory) => {}
-            Some(Kind::File) => {
-                self.limits.check_name(from.as_str())?;
-                self.limits.check_name(to.as_str())?;
-                // What the grant does not cover is not put under another name either.
-                let stat = rustix::fs::statat(&source, from.split().1, AtFlags::SYMLINK_NOFOLLOW);
-                let bytes = stat.map_err(|error| failed(error.into()))?.st_size;
-                let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-                if bytes > self.limits.bytes_or(u64::MAX) {
-                    let what =
-                        format!("could not {}: the file is too large for the grant", visible_line(&doing));
-                    return Err(Finding::new("mount/size", what).at("path"));
-                }
-            }
+            Some(Kind::File) => self.check_moved(&from, &to, &doing)?,
             Some(kind) => {
                 let what = format!("could not {}: it is {}", visible_line(&doing), kind.phrase());
                 return Err(Finding::new("mount/kind", what).at("path"));
@@ -117,6 +105,21 @@ impl Mount {
             .map_err(|error| failed(error.into()))?;
         for directory in [&target, &source] {
             rustix::fs::fsync(directory).map_err(|error| failed(error.into()))?;
+        }
+        Ok(())
+    }
+
+    /// What the grant does not cover is not put under another name either.
+    pub(super) fn check_moved(&self, from: &Plain, to: &Plain, doing: &str) -> Result<(), Finding> {
+        self.limits.check_name(from.as_str())?;
+        self.limits.check_name(to.as_str())?;
+        let source = self.parent(from, doing)?;
+        let stat = rustix::fs::statat(&source, from.split().1, AtFlags::SYMLINK_NOFOLLOW);
+        let stat = stat.map_err(|error| failure::finding(&error.into(), doing, "path"))?;
+        let bytes = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+        if bytes > self.limits.bytes_or(u64::MAX) {
+            let what = format!("could not {}: the file is too large for the grant", visible_line(doing));
+            return Err(Finding::new("mount/size", what).at("path"));
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 //! beyond what it was looked up in.
 
 mod change;
+mod handed;
 mod look;
 
 use std::os::fd::AsFd as _;
@@ -21,6 +22,7 @@ use crate::path::{Plain, Purpose};
 use crate::walk;
 use crate::{OpenError, failure, open_directory};
 
+pub use handed::{Handed, interface as handed_interface};
 pub use look::{Entry, Looked};
 
 /// The most bytes of a text that is read or written, if the grant says nothing: 8 MiB.

@@ -6,6 +6,8 @@ mod bench;
 #[cfg(test)]
 mod confinement;
 #[cfg(test)]
+mod handed;
+#[cfg(test)]
 mod http;
 #[cfg(test)]
 mod list;

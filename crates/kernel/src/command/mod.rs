@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::begun::Begun;
 use crate::grant::Attenuation;
-use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, RunNumber};
+use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, RunNumber, StepRef};
 use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
@@ -56,6 +56,11 @@ pub enum Act {
     Start(Box<Start>),
     /// A run goes on by some steps.
     Advance(Advance),
+    /// The daemon wants the journal of what an agent does without a run of its own: it is made if it is not there.
+    Stand {
+        /// The agent.
+        agent: FormulaId,
+    },
     /// A person answers an approval.
     Answer(AnswerApproval),
     /// A person lets a stalled run go on.
@@ -343,6 +348,21 @@ pub enum Reply {
     Started {
         /// Its number.
         run: RunNumber,
+    },
+    /// The journal of what an agent does without a run of its own.
+    Standing {
+        /// Where it is.
+        at: HostRun,
+    },
+    /// A call was proposed in such a journal.
+    Proposed {
+        /// The step that proposes it.
+        at: StepRef,
+    },
+    /// The same send of the same code had proposed its call before; nothing changed.
+    AlreadyProposed {
+        /// The step that proposed it.
+        at: StepRef,
     },
     /// An approval was answered.
     Answered {

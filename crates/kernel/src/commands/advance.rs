@@ -11,7 +11,7 @@ use crate::run::{
 use crate::state::State;
 
 use super::start::{Seed, create};
-use super::{begin, propose};
+use super::{begin, propose, stand};
 
 pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, Fault> {
     let mut run = state.run(advance.run)?;
@@ -25,6 +25,12 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
         if run.cancelled.is_some() && !matches!(step, Move::Complete { .. }) {
             return Err(Fault::Cancelled(run.number));
         }
+        if run.is_standing() && !stand::takes(&step) {
+            return Err(Fault::OutOfOrder {
+                at,
+                what: "the journal of an agent takes calls and nothing else",
+            });
+        }
         match step {
             Move::Prompt { request, model } => {
                 let provenance = run.provenance.clone();
@@ -33,6 +39,9 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             Move::Reply { prompted, reply, usage } => replied(state, &mut run, prompted, reply, usage)?,
             Move::Reject { site, findings } => {
                 state.journal(&mut run, Entry::Rejected { site, findings }, Provenance::default())?;
+            }
+            Move::Propose { proposals } if run.is_standing() => {
+                reply = stand::propose(state, &mut run, proposals)?;
             }
             Move::Propose { proposals } => propose::propose(state, &mut run, proposals)?,
             Move::Begin { proposal } => begin::begin_approved(state, &mut run, proposal)?,
@@ -44,7 +53,8 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             }
             Move::Spawn { index } => spawn(state, &mut run, index)?,
             Move::Suspend { seen, why } => {
-                if run.next_step != seen || !run.is_idle() {
+                // Others write in the journal of an agent while it is looked at.
+                if (run.next_step != seen && !run.is_standing()) || !run.is_idle() {
                     reply = Reply::NotSuspended;
                     continue;
                 }
@@ -105,7 +115,10 @@ fn complete(
         Completion::Done { provenance, .. } => provenance.clone(),
         _ => Provenance::default(),
     };
-    run.provenance = run.provenance.join(&provenance);
+    // What an agent has seen is not known, and so what it does depends on the agent and not on what it was shown.
+    if !run.is_standing() {
+        run.provenance = run.provenance.join(&provenance);
+    }
     state.journal(run, Entry::Completed { proposal, completion }, provenance)?;
     Ok(())
 }
@@ -121,7 +134,7 @@ fn doubt(state: &mut State<'_>, run: &mut Run, proposal: u64) -> Result<(), Faul
     };
     state.unpost(outbox)?;
     let body = Body::Doubt { run: run.number, entry: Asked { proposal: at, fingerprint } };
-    let answers = state.message_of(run.source)?;
+    let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
     let message = state.deliver(body, answers, true, run.provenance.clone())?;
     run.open.insert(proposal, Phase::Asked { message });
     state.journal(run, Entry::Doubted { proposal, message }, Provenance::default())?;
@@ -170,7 +183,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
 fn seats(run: &Run, index: usize) -> u64 {
     let jobs = match run.shape {
         Shape::Each { jobs } => jobs as usize,
-        Shape::Single | Shape::Item => 1,
+        Shape::Single | Shape::Item | Shape::Standing => 1,
     };
     let free = jobs.saturating_sub(run.children.len());
     // Items are begun in order.

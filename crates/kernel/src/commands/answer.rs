@@ -14,6 +14,8 @@ use crate::txn::Table;
 const DOUBT_WANTS: &str = "it asks whether something happened: say that it did, or that it did not";
 /// Why such an answer is none to anything else.
 const NO_DOUBT: &str = "it does not ask whether something happened: approve or deny it";
+/// Why a yes cannot last as long as what does not end.
+const NO_END: &str = "what it asks for belongs to no run that ends: approve this call alone";
 /// Why an answer to nothing is none.
 const NO_ENTRY: &str = "an answer names at least one of its entries";
 
@@ -51,6 +53,11 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     // Whoever names no entry would be told that all was answered before.
     if command.entries.as_ref().is_some_and(Vec::is_empty) {
         return Err(wrong_kind(&letter, NO_ENTRY));
+    }
+    if let Choice::Approve { for_run: true } = command.choice
+        && state.run(run)?.is_standing()
+    {
+        return Err(wrong_kind(&letter, NO_END));
     }
     let mut mail = letter.mail;
     let wanted = command.entries.unwrap_or_else(|| (0..entries.len()).collect());

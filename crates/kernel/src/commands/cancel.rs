@@ -183,27 +183,16 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
     if run.is_finished() || run.cancelled.is_some() {
         return Ok(());
     }
-    run.cancelled = Some(reason.clone());
-    let finding = Finding::new("run/cancelled", "the run was cancelled");
-    for (step, phase) in run.open.clone() {
-        if phase == Phase::Approved {
-            forget_permission(state, &run, step)?;
+    if run.is_standing() {
+        // What waits is refused, and the agent goes on.
+        refuse_open(state, &mut run)?;
+        if !matches!(run.state, RunState::Ready) {
+            run.state = RunState::Waiting;
         }
-        if let Phase::Asked { .. } | Phase::Approved = phase {
-            run.open.remove(&step);
-            let completion = if in_doubt(state, phase) {
-                let message =
-                    "it may or may not have happened before a crash, and the run was cancelled since";
-                Completion::Failed(Finding::new("effect/unknown", message))
-            } else {
-                Completion::Refused(vec![finding.clone()])
-            };
-            state.journal(&mut run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
-        }
-        if let Phase::Asked { message } = phase {
-            close_card(state, message)?;
-        }
+        return state.put_run(&run);
     }
+    run.cancelled = Some(reason.clone());
+    refuse_open(state, &mut run)?;
     state.put_run(&run)?;
     // A child tells its parent that it has ended, which may change the parent: it is read again.
     let children: Vec<RunNumber> = run
@@ -228,6 +217,31 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
         state.make_ready(&mut run)?;
     }
     state.put_run(&run)
+}
+
+/// Refuses what has not begun, and closes the cards that ask about it. The run is the caller's to save.
+pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fault> {
+    let finding = Finding::new("run/cancelled", "the run was cancelled");
+    for (step, phase) in run.open.clone() {
+        if phase == Phase::Approved {
+            forget_permission(state, run, step)?;
+        }
+        if let Phase::Asked { .. } | Phase::Approved = phase {
+            run.open.remove(&step);
+            let completion = if in_doubt(state, phase) {
+                let message =
+                    "it may or may not have happened before a crash, and the run was cancelled since";
+                Completion::Failed(Finding::new("effect/unknown", message))
+            } else {
+                Completion::Refused(vec![finding.clone()])
+            };
+            state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
+        }
+        if let Phase::Asked { message } = phase {
+            close_card(state, message)?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes away the permission for a call that will not begin any more.

@@ -69,6 +69,7 @@ pub(crate) fn strip_code(state: &mut State<'_>, eval: &FormulaId, most: usize) -
         code::write::erase(state.txn, eval, record.number)?;
     }
     if done {
+        super::stand::fall(state, eval)?;
         code::write::forget_rest(state.txn, eval)?;
         let held = state.txn.range(Table::Held, &eval.number, &[], &[], usize::MAX, false)?;
         for (key, _) in held {

@@ -15,6 +15,7 @@ mod provide;
 mod provided;
 mod recover;
 mod resume;
+mod stand;
 mod start;
 mod timer;
 
@@ -24,6 +25,7 @@ pub use genesis::genesis;
 pub(crate) use begin::complete_call;
 pub(crate) use cancel::finish_if_still;
 pub(crate) use code::strip_code;
+pub(crate) use stand::fall;
 
 use crate::command::{Act, Command, Fault, Outcome, Reply};
 use crate::env::Env;
@@ -53,6 +55,10 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
         Act::Advance(advance) => {
             state.hosts_only("have runs")?;
             advance::advance(state, advance)?
+        }
+        Act::Stand { agent } => {
+            state.daemon_only("keep the journals of agents")?;
+            stand::stand(state, agent)?
         }
         Act::Answer(answer) => {
             state.hosts_only("approve")?;

@@ -92,7 +92,7 @@ fn propose_after(
     }
     for Judgement { site, mut proposal, mut verdict } in judged {
         // What the proposal says of itself is not taken on trust.
-        proposal.principal = state.actor;
+        proposal.principal = run.principal.unwrap_or(state.actor);
         proposal.run = run.number;
         proposal.provenance = proposal.provenance.join(&run.provenance);
         if let Some(finding) = refusal(state, run, &proposal)? {
@@ -134,7 +134,7 @@ fn propose_after(
     }
     let entries = asked.iter().map(|(asked, _)| *asked).collect();
     let body = Body::Approval { run: run.number, entries };
-    let answers = state.message_of(run.source)?;
+    let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
     let message = state.deliver(body, answers, true, asked_provenance)?;
     for (asked, verdict) in asked {
         run.open.insert(asked.proposal.step, Phase::Asked { message });
@@ -161,6 +161,9 @@ pub(super) fn refusal(
     run: &Run,
     proposal: &crate::proposal::Proposal,
 ) -> Result<Option<Finding>, Fault> {
+    if run.is_standing() {
+        return super::stand::refusal(state, proposal);
+    }
     let held = match table::reach(state.txn, &proposal.grant)? {
         Some(reached) => match reached.grants.first() {
             Some(grant) if grant.holder == run.worker && run.grants.get(&grant.slot) == Some(&grant.id) => {

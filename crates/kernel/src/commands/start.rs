@@ -25,6 +25,9 @@ pub(super) fn start_for(
     known: &Provenance,
 ) -> Result<(Reply, FormulaId), Fault> {
     state.hosts_only("start runs")?;
+    if start.shape == Shape::Standing {
+        return Err(Fault::NotAllowed("the journal of an agent is no run that is started".to_owned()));
+    }
     let number = RunNumber(state.count("next_run")?);
     let (run, worker) = (state.fresh_id(), state.fresh_id());
     let verb = if delivery.is_some() { "endow" } else { "run" };
@@ -182,6 +185,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         drive: None,
         delivery: seed.delivery,
         cancelled: None,
+        principal: None,
     };
     state.keep_run(&run)?;
     state.make_ready(&mut run)?;

@@ -27,6 +27,7 @@ mod message_directory;
 mod names;
 mod retention;
 mod runs;
+mod standing;
 mod timers;
 mod vats;
 mod who_may;

@@ -12,7 +12,7 @@ use crate::agents::{code, define, endow, mail, path, program_of, start};
 use crate::world::{World, text};
 
 /// Acts that a guest may not do, each with what it is told.
-fn acts(eval: FormulaId) -> Vec<(Act, &'static str)> {
+fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
     let started = start(program_of("w"), vec![]);
     let number = MessageNumber(0);
     let goes_to = ResultGoesTo::Host;
@@ -32,6 +32,7 @@ fn acts(eval: FormulaId) -> Vec<(Act, &'static str)> {
         (Act::Advance(Advance { run: RunNumber(1), moves: vec![] }), "only a host can have runs"),
         (Act::Answer(answer), "only a host can approve"),
         (Act::Resume { run: RunNumber(1) }, "only a host can resume runs"),
+        (Act::Stand { agent }, "only the daemon can keep the journals of agents"),
         (Act::Recover, "only a host can take up the outbox"),
         (Act::Provide(provide), "only a host can make agents"),
         (cancel(Cancel::Run { run: RunNumber(1) }), "only a host can cancel runs"),
@@ -64,7 +65,7 @@ fn what_a_guest_may_not_do() {
     let evaluate =
         MailAct::Evaluate { vat: None, source: text("1"), names: vec![], paths: vec![], result_name: None };
     let (eval, _) = w.parked(w.host, mail(evaluate));
-    for (act, told) in acts(eval) {
+    for (act, told) in acts(eval, w.host) {
         assert_eq!(w.fault(fae, act), format!("not allowed: {told}"));
     }
 }
@@ -83,7 +84,7 @@ fn what_is_the_daemons_alone() {
         })
     };
     let (eval, _) = w.parked(second, evaluate());
-    for (act, told) in acts(eval).into_iter().filter(|(_, told)| told.contains("daemon")) {
+    for (act, told) in acts(eval, w.host).into_iter().filter(|(_, told)| told.contains("daemon")) {
         assert_eq!(w.fault(second, act.clone()), format!("not allowed: {told}"));
         w.as_agent(w.host, act);
     }

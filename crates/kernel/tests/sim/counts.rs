@@ -90,6 +90,7 @@ macro_rules! names {
 names!(ACTS, act_name, Act, {
     Act::Start(_) => "start",
     Act::Advance(_) => "advance",
+    Act::Stand { .. } => "stand",
     Act::Answer(_) => "answer",
     Act::Resume { .. } => "resume",
     Act::Recover => "recover",

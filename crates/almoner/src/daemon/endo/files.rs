@@ -10,8 +10,7 @@ use std::time::Duration;
 use kernel::code::Reference;
 use kernel::facet::{Action, FileCall, Ground};
 use kernel::formula::Tree;
-use kernel::{BlobHash, FormulaId, Value, table};
-use policy::Rules;
+use kernel::{BlobHash, Value};
 use store::Hold;
 use switchboard::Ref;
 use worker::World as _;
@@ -20,9 +19,9 @@ use super::Shared;
 use super::gather::Kept;
 use super::link::Link;
 use super::thing::{Object, Part};
-use crate::daemon::handed::Gates;
+use crate::daemon::handed::Asked;
 use crate::daemon::serve::Server;
-use crate::daemon::{start_run, tree, world};
+use crate::daemon::{start_run, tree};
 use crate::exit::{Exit, Failure};
 
 /// How many calls may wait at one connection.
@@ -90,6 +89,8 @@ pub enum Came {
     Told(Result<passable::Value<Reference>, passable::Value<Reference>>),
     /// A part of a client's tree was kept: which, and what it is.
     Kept(u64, Kept),
+    /// Somebody is asked first, and this is the answer once it was made.
+    Waits(Asked, Box<Came>),
     /// A command must be applied, and its reply is the answer.
     Act(Box<Action>),
     /// A command must be applied, and what it made be filled with a tree.
@@ -107,7 +108,7 @@ impl Came {
         match self {
             Came::Kept(..) | Came::Act(_) | Came::Stage { .. } => true,
             Came::Part(part) => part.taken.is_some(),
-            Came::Value(_) | Came::Bytes(_) | Came::Told(_) => false,
+            Came::Value(_) | Came::Bytes(_) | Came::Told(_) | Came::Waits(..) => false,
         }
     }
 }
@@ -149,35 +150,6 @@ impl Outside {
         let now_ms = daemon.now_ms();
         let ground = daemon.read(|txn| Ok(kernel::facet::ground(txn, now_ms, call)))?;
         ground.map_err(|refusal| Failure::new(Exit::Denied, refusal.to_string()))
-    }
-}
-
-impl Outside {
-    /// The gates before a directory that somebody was handed; none before the host's own.
-    ///
-    /// # Errors
-    /// When there is nothing to judge by.
-    pub fn gates(
-        &self,
-        call: &FileCall,
-        ground: &Ground,
-        agent: FormulaId,
-    ) -> Result<Option<Gates>, Failure> {
-        let server = self.server()?;
-        let daemon = &server.desk.daemon;
-        let mut grant =
-            daemon.read(|txn| table::reach(txn, &call.target))?.and_then(|reached| reached.grant());
-        for passed in &call.through {
-            if grant.is_none() {
-                grant = daemon.read(|txn| table::reach(txn, passed))?.and_then(|reached| reached.grant());
-            }
-        }
-        let Some(grant) = grant else { return Ok(None) };
-        let rules = match daemon.policies.operator()? {
-            None => world::Shared::rules(daemon),
-            Some(operator) => Arc::new(Rules::clone(&world::Shared::rules(daemon)).with_operator(operator)),
-        };
-        Ok(Some(Gates::before(rules, grant, &ground.formula, agent, daemon.now_ms())))
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use kernel::code::Origin;
 use kernel::facet::Live;
+use kernel::run::Origin;
 use kernel::txn::Owner;
 use kernel::{BlobHash, FormulaId};
 use passable::{Remote, Value};
@@ -64,6 +64,8 @@ pub struct Home {
     pub(super) uploads: HashMap<u64, Upload>,
     /// Calls that wait for the disk, in their order.
     pub(super) underway: Vec<Underway>,
+    /// Calls that wait for a person.
+    pub(super) asked: Vec<super::asked::Waiting>,
     pub(super) gathers: HashMap<u64, Gather>,
     pub(super) tickers: HashMap<u64, Ticker>,
     /// When the connection is called next, because of a tick.
@@ -127,13 +129,14 @@ impl Home {
             feeds: HashMap::new(),
             uploads: HashMap::new(),
             underway: vec![],
+            origins: HashMap::new(),
+            asked: vec![],
             gathers: HashMap::new(),
             tickers: HashMap::new(),
             armed_ms: None,
             last_upload: 0,
             ends_daemon: false,
             code: None,
-            origins: HashMap::new(),
             entrance: None,
             sweep_at: SWEEP,
         }
@@ -161,7 +164,7 @@ impl Home {
 
     /// Whether anything here waits for news.
     pub fn waits(&self) -> bool {
-        !self.fresh.is_empty() || !self.waiting.is_empty() || !self.feeds.is_empty()
+        !self.fresh.is_empty() || !self.waiting.is_empty() || !self.feeds.is_empty() || !self.asked.is_empty()
     }
 
     /// What the client refers to in the store.
@@ -203,6 +206,8 @@ impl Home {
         self.feeds.clear();
         self.uploads.clear();
         self.underway.clear();
+        self.origins.clear();
+        self.asked.clear();
         self.gathers.clear();
         self.tickers.clear();
     }

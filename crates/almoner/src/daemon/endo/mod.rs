@@ -4,6 +4,7 @@
 //! at once. What clients see as objects is in [`home`]: agents, directories, messages through `kernel::facet`, promises
 //! that settle when the store says so, and iterators over what comes. One more thread looks at the news for all of them.
 
+mod asked;
 pub(super) mod convert;
 pub(super) mod files;
 mod follow;

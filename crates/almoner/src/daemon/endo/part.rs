@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kernel::facet::{self, BindDirectory, FileCall, FileOp, KeepTree, StageTree};
-use kernel::formula::Formula;
+use kernel::formula::{Formula, Tree};
+use kernel::run::Origin;
 use passable::Value;
 use store::Hold;
 use switchboard::{Outcome, Ref};
@@ -14,7 +15,8 @@ use super::follow::Feed;
 use super::home::{Context, Home};
 use super::perform::{Trouble, act};
 use super::thing::{Object, Part, Thing};
-use crate::daemon::mounts::{self, Spot};
+use crate::daemon::handed::{self, Own, Reached};
+use crate::daemon::mounts::{self, Hand, Spot};
 use crate::exit::Failure;
 
 /// The whole of what has files.
@@ -22,13 +24,22 @@ fn whole(root: Object) -> Part {
     Part { root, taken: None, place: vec![], kind: facet::Part::Directory, read_only: false }
 }
 
-/// Does what was asked, if it may still be done.
-fn carry_out(
-    outside: &Outside,
-    part: &Part,
+/// What is done, and by which send of which code.
+struct Doing {
     op: FileOp,
-    bytes: Option<&[u8]>,
-) -> Result<mounts::Came, Failure> {
+    bytes: Option<Vec<u8>>,
+    origin: Option<Origin>,
+}
+
+impl Doing {
+    fn plain(op: FileOp) -> Doing {
+        Doing { op, bytes: None, origin: None }
+    }
+}
+
+/// Does what was asked, if it may still be done.
+fn carry_out(outside: &Outside, part: &Part, doing: Doing) -> Result<handed::Outcome, Failure> {
+    let Doing { op, bytes, origin } = doing;
     let spot = Spot { place: part.place.clone(), kind: part.kind, read_only: part.read_only };
     let call = FileCall { target: part.root.id, through: part.root.through.clone(), op };
     let ground = outside.ground(&call)?;
@@ -38,34 +49,59 @@ fn carry_out(
         _ => None,
     };
     // The daemon may end while a disk is asked.
-    let state = outside.server()?.desk.state.clone();
-    let gates = outside.gates(&call, &ground, part.root.agent)?;
-    match tree {
-        Some(tree) => {
-            let server = outside.server()?;
-            let blobs = server.desk.daemon.store.blobs();
-            mounts::in_tree(blobs, &tree, &spot, call.op, gates.as_ref())
+    let server = outside.server()?;
+    let desk = &server.desk;
+    let reached = Reached::of(&desk.daemon, &call, ground, part.root.agent)?;
+    if let Some(tree) = tree {
+        let gates = reached.gates(&desk.daemon)?;
+        let came = mounts::in_tree(desk.daemon.store.blobs(), &tree, &spot, call.op, gates.as_ref())?;
+        return Ok(handed::Outcome::Came(came));
+    }
+    let (op, bytes) = (call.op, bytes.as_deref());
+    match &reached {
+        Reached::Own(own) => {
+            let hand = Hand::Own(own);
+            let came = mounts::carry_out(&desk.state, outside, hand, &spot, op, bytes, &|_| Ok(()))?;
+            Ok(handed::Outcome::Came(came))
         }
-        None => mounts::carry_out(&state, outside, &ground, &spot, call.op, bytes, gates.as_ref()),
+        Reached::Handed(what) => {
+            handed::make(desk, outside, &handed::Call { handed: what, spot: &spot, op, bytes, origin })
+        }
+    }
+}
+
+/// The tree that a snapshot comes to.
+fn snapshot(outside: &Outside, part: &Part) -> Result<Tree, Failure> {
+    match carry_out(outside, part, Doing::plain(FileOp::Snapshot))? {
+        handed::Outcome::Came(mounts::Came::Tree(tree)) => Ok(tree),
+        _ => Err(Failure::new(crate::exit::Exit::Failure, "it is no tree")),
+    }
+}
+
+/// What was done in files, as the client gets it.
+fn shown(part: &Part, came: mounts::Came) -> Came {
+    match came {
+        mounts::Came::Value(value) => Came::Value(value),
+        mounts::Came::Bytes(bytes) => Came::Bytes(bytes),
+        mounts::Came::Part { place, kind, read_only } => {
+            Came::Part(Part { place, kind, read_only, ..part.clone() })
+        }
+        mounts::Came::Tree(tree) => Came::Part(Part {
+            taken: Some(tree),
+            place: vec![],
+            kind: facet::Part::Tree,
+            read_only: true,
+            ..part.clone()
+        }),
     }
 }
 
 /// What somebody asked for, done later.
-fn work(part: Part, op: FileOp, bytes: Option<Vec<u8>>) -> Work {
+fn work(part: Part, doing: Doing) -> Work {
     Box::new(move |outside| {
-        Ok(match carry_out(outside, &part, op, bytes.as_deref())? {
-            mounts::Came::Value(value) => Came::Value(value),
-            mounts::Came::Bytes(bytes) => Came::Bytes(bytes),
-            mounts::Came::Part { place, kind, read_only } => {
-                Came::Part(Part { place, kind, read_only, ..part })
-            }
-            mounts::Came::Tree(tree) => Came::Part(Part {
-                taken: Some(tree),
-                place: vec![],
-                kind: facet::Part::Tree,
-                read_only: true,
-                ..part
-            }),
+        Ok(match carry_out(outside, &part, doing)? {
+            handed::Outcome::Came(came) => shown(&part, came),
+            handed::Outcome::Waits(asked, came) => Came::Waits(asked, Box::new(shown(&part, came))),
         })
     })
 }
@@ -110,7 +146,8 @@ impl Home {
             self.upload_file(context, reader, part.clone(), op, answer)?;
             return Ok(None);
         }
-        self.later(context, answer, part.root.clone(), work(part.clone(), op, None))
+        let doing = Doing { op, bytes: None, origin: self.origins.remove(&answer) };
+        self.later(context, answer, part.root.clone(), work(part.clone(), doing))
     }
 
     /// Begins a call of what has files.
@@ -122,7 +159,8 @@ impl Home {
         answer: Ref,
     ) -> Result<(), Trouble> {
         let root = found(reach, &call);
-        self.later(context, answer, root.clone(), work(whole(root), call.op, None)).map(drop)
+        let doing = Doing { op: call.op, bytes: None, origin: self.origins.remove(&answer) };
+        self.later(context, answer, root.clone(), work(whole(root), doing)).map(drop)
     }
 
     /// Writes bytes that have come.
@@ -135,7 +173,8 @@ impl Home {
         answer: Ref,
     ) -> Result<(), Trouble> {
         let count = bytes.len();
-        self.later_with(context, answer, part.root.clone(), work(part, op, Some(bytes)), count).map(drop)
+        let doing = Doing { op, bytes: Some(bytes), origin: self.origins.remove(&answer) };
+        self.later_with(context, answer, part.root.clone(), work(part, doing), count).map(drop)
     }
 
     /// Looks for a directory of this machine, and binds it.
@@ -174,10 +213,8 @@ impl Home {
                 return self.gather(context, own, keep, reach.clone(), answer);
             }
         };
-        let work: Work = Box::new(move |outside| match carry_out(outside, &part, FileOp::Snapshot, None)? {
-            mounts::Came::Tree(tree) => Ok(Came::Act(Box::new(keep.with(tree)))),
-            _ => Err(Failure::new(crate::exit::Exit::Failure, "it is no tree")),
-        });
+        let work: Work =
+            Box::new(move |outside| Ok(Came::Act(Box::new(keep.with(snapshot(outside, &part)?)))));
         self.later(context, answer, reach.clone(), work).map(drop)
     }
 
@@ -190,9 +227,8 @@ impl Home {
         answer: Ref,
     ) -> Result<(), Trouble> {
         let part = whole(found(reach, &stage.from));
-        let work: Work = Box::new(move |outside| match carry_out(outside, &part, FileOp::Snapshot, None)? {
-            mounts::Came::Tree(tree) => Ok(Came::Stage { tree, make: Box::new(stage.make) }),
-            _ => Err(Failure::new(crate::exit::Exit::Failure, "it is no tree")),
+        let work: Work = Box::new(move |outside| {
+            Ok(Came::Stage { tree: snapshot(outside, &part)?, make: Box::new(stage.make) })
         });
         self.later(context, answer, reach.clone(), work).map(drop)
     }
@@ -215,6 +251,9 @@ impl Home {
         work: Work,
         bytes: usize,
     ) -> Result<Option<Value<Ref>>, Trouble> {
+        if self.waits_too_long() {
+            return Err(Trouble::Plain("too many calls wait for a person here".to_owned()));
+        }
         begin(context, Task { answer, reach, work, bytes, hold: None })
     }
 
@@ -253,6 +292,12 @@ impl Home {
             Came::Bytes(bytes) => {
                 return Ok(Some(self.iterator(&mut context.board(), Feed::bytes(bytes))?));
             }
+            Came::Waits(asked, came) => {
+                self.wait_for(asked, reach.clone(), answer, *came);
+                // It may be over already: nobody tells of that any more.
+                self.look_at_asked(context);
+                return Ok(None);
+            }
             Came::Kept(tag, kept) => {
                 self.kept(context, tag, kept);
                 return Ok(None);
@@ -260,14 +305,15 @@ impl Home {
             Came::Told(told) => return self.told(context, told).map(Some),
             Came::Act(action) => act(context, self.behalf(answer).as_ref(), *action)?,
             Came::Stage { tree, make } => {
-                let made = act(context, self.behalf(answer).as_ref(), *make)?;
-                let Some(id) = made.as_reference().copied() else { return Ok(Some(Value::Undefined)) };
+                let value = act(context, self.behalf(answer).as_ref(), *make)?;
+                let Some(id) = value.as_reference().copied() else { return Ok(Some(Value::Undefined)) };
                 let work: Work = Box::new(move |outside| {
                     let op = FileOp::MakeDirectory(vec![]);
                     let ground = outside.ground(&FileCall { target: id, through: vec![], op })?;
                     let server = outside.server()?;
-                    mounts::stage(&server.desk.state, server.desk.daemon.store.blobs(), &tree, &ground)?;
-                    Ok(Came::Value(made))
+                    let made = Own::just_made(ground);
+                    mounts::stage(&server.desk.state, server.desk.daemon.store.blobs(), &tree, &made)?;
+                    Ok(Came::Value(value))
                 });
                 // The tree is named by nobody: it stays until all of it is copied.
                 let task = Task { answer, reach: reach.clone(), work, bytes: 0, hold: hold.cloned() };

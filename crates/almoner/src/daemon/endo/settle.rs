@@ -17,6 +17,7 @@ impl Home {
     pub fn look_around(&mut self, context: &Context<'_>) {
         self.read_events(context);
         self.look_at_promises(context);
+        self.look_at_asked(context);
         self.feed_all(context);
     }
 

@@ -54,7 +54,10 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
     let mut open = Vec::new();
     for (place, row) in world.store.rows(Table::Run) {
         let run: Run = decode_row(Table::Run, row).unwrap();
-        if !run.is_finished() {
+        if run.is_standing() && !run.is_finished() {
+            // It is kept by the agent whose journal it is, and keeps nobody.
+            open.push(edge_key(&run.id, &run.worker, "journal"));
+        } else if !run.is_finished() {
             parties(&run.id, id(&number(place)), run.delivery);
             open.push(edge_key(&run.id, &root, &format!("run {}", run.number)));
         }

@@ -4,6 +4,7 @@ use kernel::FormulaId;
 use kernel::formula::Formula;
 use kernel::message::{Body, Mail};
 use kernel::run::{Entry, Step};
+use kernel::standing;
 use kernel::table;
 use kernel::txn::{Table, decode_row};
 use kernel::{RunNumber, StepRef};
@@ -52,7 +53,16 @@ fn began(world: &mut World, actor: &FormulaId, at: StepRef) -> Law {
         return expect(false, "only-a-proposal-begins", || at.to_string());
     };
     let run = table::run(&mut world.store, &actor.number, at.run).unwrap().unwrap();
-    let holds = run.grants.values().any(|grant| *grant == proposal.grant);
+    let holds = match run.is_standing() {
+        false => run.grants.values().any(|grant| *grant == proposal.grant),
+        true => {
+            let agent = run.principal.unwrap_or(*actor);
+            let grant = table::grant(&mut world.store, &proposal.grant).unwrap();
+            let may_use =
+                grant.is_some_and(|grant| standing::may_use(&mut world.store, &agent, &grant).unwrap());
+            may_use && proposal.principal == agent
+        }
+    };
     expect(holds, "a-run-uses-its-own-grants", || at.to_string())?;
     let mut next = vec![(proposal.grant, true)];
     while let Some((id, direct)) = next.pop() {
@@ -61,7 +71,12 @@ fn began(world: &mut World, actor: &FormulaId, at: StepRef) -> Law {
         let revoked = world.facts.contains(&Fact::Revoked { grant: id });
         expect(!revoked, "a-revoked-grant-begins-nothing", || format!("{at} through {}", grant.number))?;
         // What a directory was granted for says nothing of what is in it.
-        expect(!direct || grant.allows(&proposal.method), "a-grant-allows-what-begins", || {
+        let words: &[&str] = match standing::words(&proposal.method) {
+            words if run.is_standing() && !words.is_empty() => words,
+            _ => &[&proposal.method],
+        };
+        let allows = words.iter().any(|word| grant.allows(word));
+        expect(!direct || allows, "a-grant-allows-what-begins", || {
             format!("{at}: {} through {}", proposal.method, grant.number)
         })?;
         next.push((target, direct));

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use kernel::command::{Act, Advance, Binding, Judgement, Move, Reply, Start, Target};
+use kernel::formula::Formula;
 use kernel::proposal::{Caller, Decision, Effect, Finding, Pin, Proposal, Verdict};
 use kernel::provenance::Provenance;
-use kernel::run::{CallSite, Completion, Entry, Phase, Run, Shape, State, Trouble, Usage};
+use kernel::run::{CallSite, Completion, Entry, Origin, Phase, Run, Shape, State, Trouble, Usage};
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef, Value};
 
 use crate::laws::{Broken, Law};
@@ -15,6 +16,9 @@ use super::{act, endow, mail, outcome, text};
 
 pub(super) fn step(world: &mut World) -> Law {
     let open: Vec<_> = world.runs.iter().filter(|(_, run)| !run.is_finished()).map(|(key, _)| *key).collect();
+    if world.random.one_in(20) {
+        return stand(world);
+    }
     if open.len() < 2 || world.random.one_in(12) {
         return start(world);
     }
@@ -35,6 +39,39 @@ pub(super) fn step(world: &mut World) -> Law {
         _ if world.random.one_in(60) => act(world, actor, Act::Resume { run: number }),
         _ => advance(world, actor, &run),
     }
+}
+
+/// The journal of what some agent does without a run of its own, and a call in it.
+fn stand(world: &mut World) -> Law {
+    let agents: Vec<FormulaId> = world.agents.iter().map(|agent| agent.id).collect();
+    let agent = *world.random.pick(&agents);
+    let root = world.root();
+    let actor = if world.random.one_in(10) { super::actor(world) } else { root };
+    let found = world.apply(actor, Act::Stand { agent })?;
+    let Ok(Reply::Standing { at }) = found.map(|outcome| outcome.reply) else { return Ok(()) };
+    let Some(run) = world.runs.get(&(at.host.number, at.run.0)).cloned() else { return Ok(()) };
+    let moves = vec![Move::Propose { proposals: vec![judgement(world, at.host, &run)] }];
+    act(world, at.host, Act::Advance(Advance { run: at.run, moves }))
+}
+
+/// Where a call comes from that an agent makes without a run, and a grant that it may have.
+fn direct(world: &mut World, agent: FormulaId) -> (CallSite, Option<FormulaId>) {
+    let seen = world.seen.clone();
+    let origin = world.random.one_in(3).then(|| Origin {
+        eval: *world.random.pick(&seen),
+        send: u32::try_from(world.random.below(3)).unwrap_or_default(),
+    });
+    let mut grant = None;
+    for _ in 0..12 {
+        let id = *world.random.pick(&seen);
+        let row = kernel::table::formula(&mut world.store, &id).ok().flatten();
+        if let Some(Formula::Grant { holder, .. }) = row.map(|row| row.formula)
+            && holder == agent
+        {
+            grant = Some(id);
+        }
+    }
+    (CallSite::Direct { origin }, grant)
 }
 
 fn start(world: &mut World) -> Law {
@@ -174,7 +211,7 @@ fn completion(world: &mut World) -> Completion {
 }
 
 fn propose(world: &mut World, actor: FormulaId, run: &Run) -> Move {
-    let count = 1 + world.random.below(2);
+    let count = if run.is_standing() { 1 } else { 1 + world.random.below(2) };
     Move::Propose { proposals: (0..count).map(|_| judgement(world, actor, run)).collect() }
 }
 
@@ -197,8 +234,13 @@ fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
         _ => vec![Value::string(*world.random.pick(&["a.md", "b.md"]))],
     };
     let decision = *world.random.pick(&[Decision::Allow, Decision::Ask, Decision::Ask, Decision::Deny]);
+    let (mut site, mut grant) = (CallSite::Write { index: 0 }, grant);
+    if run.is_standing() && !world.random.one_in(30) {
+        let (own, found) = direct(world, run.worker);
+        (site, grant) = (own, found.unwrap_or(grant));
+    }
     Judgement {
-        site: CallSite::Write { index: 0 },
+        site,
         proposal: Proposal {
             principal: actor,
             run: run.number,

@@ -1,8 +1,5 @@
-//! Files that were handed over are used under the gates, also by whoever calls them over Endo's protocol.
-//!
-//! A client that acts as the host is the person's own hand. Whatever comes through a grant is judged here before it is
-//! done, as a call of the methods that worker files know: `list`, `read` and `write` of a directory, and every change of
-//! a file is a `write` of it. No run waits behind such a call, and so what would be asked about is refused.
+//! What the gates say of a call: it is judged as calls of the methods that worker files know, `list`, `read` and `write` of
+//! a directory, and every change of a file is a `write` of it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +9,7 @@ use kernel::facet::FileOp;
 use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::id::RunNumber;
-use kernel::proposal::{Caller, Decision, Effect, Proposal};
+use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal, Verdict};
 use kernel::provenance::{Provenance, Source};
 use kernel::{FormulaId, Interface, Method, Number, Param, Pattern, Value};
 use passable::{Limit, Limits, visible_line};
@@ -70,8 +67,65 @@ impl Gates {
         Gates { rules, grant, subject: Subject { kind: "dir".to_owned(), names }, agent, now_ms }
     }
 
-    /// Judges a call that is made at `place`, with the bytes that it brings. `leads` says where names lead, links
-    /// followed, and `is_directory` what is there.
+    /// What the gates say of a call that is made at `place`, with the bytes that it brings. `leads` says where names lead,
+    /// links followed, and `is_directory` what is there.
+    pub fn judge(
+        &self,
+        place: &[String],
+        op: &FileOp,
+        bytes: Option<&[u8]>,
+        leads: &dyn Fn(&[String]) -> Option<Vec<String>>,
+        is_directory: &dyn Fn(&[String]) -> bool,
+    ) -> Verdict {
+        let at = |way: &[String]| -> String {
+            let all: Vec<&str> = place.iter().chain(way).map(String::as_str).collect();
+            all.join("/")
+        };
+        // A harmless name may be a link to something else. What is refused by its name is not looked at.
+        let looks = |method: &str, way: &[String]| {
+            let verdict = self.ask(method, at(way), None);
+            if verdict.decision == Decision::Deny {
+                return verdict;
+            }
+            match leads(way).filter(|real| real != way) {
+                Some(real) => both(verdict, self.ask(method, at(&real), None)),
+                None => verdict,
+            }
+        };
+        match op {
+            FileOp::Has(way) | FileOp::List(way) | FileOp::Lookup(way) => looks("list", way),
+            FileOp::Read { way, .. } | FileOp::ReadJson(way) | FileOp::Stream(way) | FileOp::Digest(way) => {
+                looks("read", way)
+            }
+            FileOp::Write { way, text } => self.ask("write", at(way), Some(text)),
+            FileOp::WriteBytes(way) => {
+                self.ask("write", at(way), Some(&String::from_utf8_lossy(bytes.unwrap_or_default())))
+            }
+            FileOp::Remove(way) | FileOp::MakeDirectory(way) => self.ask("write", at(way), Some("")),
+            FileOp::Move { from, to } => {
+                let verdict = self.ask("read", at(from), None);
+                let verdict = both(verdict, self.ask("write", at(from), Some("")));
+                let mut verdict = both(verdict, self.ask("write", at(to), Some("")));
+                // Whatever lies in it would have another name there, and be judged by that.
+                if is_directory(from) {
+                    verdict.decision = Decision::Deny;
+                    verdict.findings.push(
+                        Finding::new(
+                            "mount/kind",
+                            "a directory that was handed over is moved by its owner alone",
+                        )
+                        .at("from")
+                        .allowed("its files, one by one"),
+                    );
+                }
+                verdict
+            }
+            // What is in it is judged file by file, when it is read.
+            FileOp::ReadOnly | FileOp::Snapshot => self.ask("list", at(&[]), None),
+        }
+    }
+
+    /// The same for what nothing is written down of: a tree that never changes, or a place that is only narrowed.
     ///
     /// # Errors
     /// When a gate refuses, or would ask.
@@ -79,49 +133,9 @@ impl Gates {
         &self,
         place: &[String],
         op: &FileOp,
-        bytes: Option<&[u8]>,
         leads: &dyn Fn(&[String]) -> Option<Vec<String>>,
-        is_directory: &dyn Fn(&[String]) -> bool,
     ) -> Result<(), Failure> {
-        let at = |way: &[String]| -> String {
-            let all: Vec<&str> = place.iter().chain(way).map(String::as_str).collect();
-            all.join("/")
-        };
-        match op {
-            FileOp::Has(way) | FileOp::List(way) | FileOp::Lookup(way) => {
-                self.judge("list", at(way), None)?;
-                match leads(way).filter(|real| real != way) {
-                    Some(real) => self.judge("list", at(&real), None),
-                    None => Ok(()),
-                }
-            }
-            FileOp::Read { way, .. } | FileOp::ReadJson(way) | FileOp::Stream(way) | FileOp::Digest(way) => {
-                self.judge("read", at(way), None)?;
-                // A harmless name may be a link to something else.
-                match leads(way).filter(|real| real != way) {
-                    Some(real) => self.judge("read", at(&real), None),
-                    None => Ok(()),
-                }
-            }
-            FileOp::Write { way, text } => self.judge("write", at(way), Some(text)),
-            FileOp::WriteBytes(way) => {
-                self.judge("write", at(way), Some(&String::from_utf8_lossy(bytes.unwrap_or_default())))
-            }
-            FileOp::Remove(way) | FileOp::MakeDirectory(way) => self.judge("write", at(way), Some("")),
-            // Whatever lies in it would have another name there, and be judged by that.
-            FileOp::Move { from, .. } if is_directory(from) => Err(Failure::new(
-                Exit::Denied,
-                "a directory that was handed over is moved by its owner alone",
-            )
-            .help("move the files in it one by one")),
-            FileOp::Move { from, to } => {
-                self.judge("read", at(from), None)?;
-                self.judge("write", at(from), Some(""))?;
-                self.judge("write", at(to), Some(""))
-            }
-            // What is in it is judged file by file, when it is read.
-            FileOp::ReadOnly | FileOp::Snapshot => self.judge("list", at(&[]), None),
-        }
+        allowed(self.judge(place, op, None, leads, &|_| false))
     }
 
     /// Judges the reading of one file.
@@ -129,16 +143,21 @@ impl Gates {
     /// # Errors
     /// When a gate refuses, or would ask.
     pub fn reads(&self, place: &[String]) -> Result<(), Failure> {
-        self.judge("read", place.join("/"), None)
+        allowed(self.ask("read", place.join("/"), None))
     }
 
-    fn judge(&self, method: &str, path: String, content: Option<&str>) -> Result<(), Failure> {
+    /// The rules that it judges by.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    fn ask(&self, method: &str, path: String, content: Option<&str>) -> Verdict {
         let effect = if content.is_some() { Effect::Modify } else { Effect::Observe };
         let args: Vec<Value> =
             [Some(path.as_str()), content].into_iter().flatten().map(Value::string).collect();
         let proposal = Proposal {
             principal: self.agent,
-            // No run has this number.
+            // What is judged here are parts of a call: the call itself is proposed with what comes of all of them.
             run: RunNumber(0),
             grant: self.grant.id,
             slot: self.grant.slot.clone(),
@@ -157,7 +176,7 @@ impl Gates {
             paths: vec![PathFact { argument: "path".to_owned(), path, leads_to: None, bytes: None }],
             ..Facts::default()
         };
-        let verdict = policy::judge(&Context {
+        let mut verdict = policy::judge(&Context {
             proposal: &proposal,
             grant: &self.grant,
             interface: &INTERFACE,
@@ -169,16 +188,47 @@ impl Gates {
             spent: &Spent::default(),
             rules: &self.rules,
         });
-        if verdict.decision == Decision::Allow {
-            return Ok(());
-        }
         // A gate quotes what it found.
-        let secrets = &self.rules.secrets;
-        let said: Vec<_> = verdict.findings.iter().map(|finding| secrets.redact(&finding.message)).collect();
-        let help = match verdict.decision {
-            Decision::Ask => "a person would have to say yes, and is only asked when a run does this",
-            _ => "the host has rules against it",
-        };
-        Err(Failure::new(Exit::Denied, said.join("; ")).help(help))
+        redact(&self.rules.secrets, &mut verdict.findings);
+        verdict
     }
+}
+
+/// Takes the vault's values out of what was found.
+pub fn redact(secrets: &policy::Secrets, findings: &mut [Finding]) {
+    for finding in findings {
+        let Finding { message, at, counter_example, allowed, .. } = finding;
+        for text in
+            [Some(message), at.as_mut(), counter_example.as_mut(), allowed.as_mut()].into_iter().flatten()
+        {
+            *text = secrets.redact(text).into_owned();
+        }
+    }
+}
+
+/// What comes of two verdicts on parts of one call.
+fn both(mut one: Verdict, other: Verdict) -> Verdict {
+    one.decision = one.decision.max(other.decision);
+    one.findings.extend(other.findings);
+    one
+}
+
+fn allowed(verdict: Verdict) -> Result<(), Failure> {
+    match verdict.decision {
+        Decision::Allow => Ok(()),
+        Decision::Ask => Err(refused(&verdict.findings, ASKS)),
+        Decision::Deny => Err(refused(&verdict.findings, FORBIDDEN)),
+    }
+}
+
+/// What somebody is told who would have to be asked about and is not.
+pub const ASKS: &str = "a person would have to say yes, and is only asked about what changes something";
+
+/// What somebody is told who is refused.
+pub const FORBIDDEN: &str = "the host has rules against it";
+
+/// A refusal in the words of what was found.
+pub fn refused(findings: &[Finding], help: &str) -> Failure {
+    let said: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
+    Failure::new(Exit::Denied, said.join("; ")).help(help)
 }

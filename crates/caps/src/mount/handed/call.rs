@@ -1,0 +1,118 @@
+//! A call with its arguments taken apart.
+
+use kernel::id::BlobHash;
+use kernel::proposal::{Finding, Value};
+use passable::visible_line;
+
+/// Names that lead from where a call is made.
+type Way = Vec<String>;
+
+/// A call, and where it is made.
+#[derive(Debug, PartialEq)]
+pub(super) struct Call<'a> {
+    /// The names that lead to the place in which it is made, from the root.
+    pub(super) within: Way,
+    /// What is done there.
+    pub(super) op: Op<'a>,
+}
+
+/// What a call does.
+#[derive(Debug, PartialEq)]
+pub(super) enum Op<'a> {
+    /// It looks, and changes nothing.
+    Look,
+    Write {
+        way: Way,
+        content: &'a str,
+    },
+    Put {
+        way: Way,
+        digest: BlobHash,
+        bytes: u64,
+    },
+    Append {
+        way: Way,
+        content: &'a str,
+    },
+    Remove {
+        way: Way,
+    },
+    MakeDirectory {
+        way: Way,
+    },
+    Move {
+        from: Way,
+        to: Way,
+    },
+}
+
+impl Op<'_> {
+    /// The ways that it changes something at.
+    pub(super) fn ways(&self) -> Vec<&Way> {
+        match self {
+            Op::Look | Op::MakeDirectory { .. } => vec![],
+            Op::Write { way, .. } | Op::Put { way, .. } | Op::Append { way, .. } | Op::Remove { way } => {
+                vec![way]
+            }
+            Op::Move { from, to } => vec![from, to],
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    /// # Errors
+    /// When these are not the arguments of the method.
+    pub(super) fn parse(method: &str, args: &'a [Value]) -> Result<Call<'a>, Finding> {
+        let own = match method {
+            "put" => 3,
+            "write" | "append" | "move" => 2,
+            _ => 1,
+        };
+        let within = match args.get(own) {
+            None | Some(Value::Undefined) => vec![],
+            Some(within) => names(within.as_str().ok_or_else(|| mismatch(method))?),
+        };
+        let text = |at: usize| args.get(at).and_then(Value::as_str).ok_or_else(|| mismatch(method));
+        let way = |at: usize| -> Result<Way, Finding> {
+            let all = names(text(at)?);
+            let way = all.strip_prefix(&within[..]).map(<[String]>::to_vec);
+            way.ok_or_else(|| mismatch(method))
+        };
+        if args.len() < own {
+            return Err(mismatch(method));
+        }
+        let op = match method {
+            "has" | "list" | "lookup" | "read" | "snapshot" => {
+                way(0)?;
+                Op::Look
+            }
+            "write" => Op::Write { way: way(0)?, content: text(1)? },
+            "append" => Op::Append { way: way(0)?, content: text(1)? },
+            "put" => {
+                let bytes = args.get(2).and_then(Value::as_f64).filter(|bytes| *bytes >= 0.0);
+                let digest = text(1)?.parse().map_err(|_| mismatch(method))?;
+                Op::Put { way: way(0)?, digest, bytes: bytes.ok_or_else(|| mismatch(method))? as u64 }
+            }
+            "remove" => Op::Remove { way: way(0)? },
+            "makeDirectory" => Op::MakeDirectory { way: way(0)? },
+            "move" => Op::Move { from: way(0)?, to: way(1)? },
+            _ => return Err(mismatch(method)),
+        };
+        Ok(Call { within, op })
+    }
+
+    /// A way of the call's from the root.
+    pub(super) fn path(&self, way: &[String]) -> String {
+        self.within.iter().chain(way).map(String::as_str).collect::<Vec<_>>().join("/")
+    }
+}
+
+fn names(path: &str) -> Way {
+    path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn mismatch(method: &str) -> Finding {
+    Finding::new("mount/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
+        .at("method")
+        .counter_example(visible_line(method))
+}

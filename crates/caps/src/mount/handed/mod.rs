@@ -1,0 +1,184 @@
+//! A directory that an agent was handed and uses without a run: nothing is changed or looked at without a [`Begun`].
+//!
+//! A call names what it is about from the root of the directory, and says in which part of it it is made. What it depends
+//! on is pinned when it is judged, and must still be so when it is made.
+
+mod call;
+mod change;
+mod interface;
+mod stood;
+
+use std::sync::Arc;
+
+use kernel::Interface;
+use kernel::begun::Begun;
+use kernel::grant::Attenuation;
+use kernel::id::FormulaId;
+use kernel::proposal::{Finding, Pin, Value};
+use kernel::run::Completion;
+use kernel::standing;
+use passable::visible_line;
+use policy::Facts;
+
+use super::{MOST_BYTES, Mount};
+use crate::http::Outside;
+use crate::{Capability, OpenError, Probe};
+use call::{Call, Op};
+
+pub use interface::interface;
+
+/// A directory through a grant.
+pub struct Handed {
+    path: String,
+    read_only: bool,
+    attenuation: Attenuation,
+    /// The grant through which it is used.
+    grant: FormulaId,
+    outside: Arc<dyn Outside>,
+}
+
+impl Handed {
+    /// The directory at an absolute path, which a person chose, as it is used through `grant`. It is opened anew for each
+    /// call.
+    pub fn new(
+        path: &str,
+        read_only: bool,
+        attenuation: &Attenuation,
+        grant: FormulaId,
+        outside: Arc<dyn Outside>,
+    ) -> Handed {
+        Handed { path: path.to_owned(), read_only, attenuation: attenuation.clone(), grant, outside }
+    }
+
+    fn open(&self) -> Result<Mount, OpenError> {
+        Mount::open(&self.path, self.read_only, &self.attenuation)
+    }
+
+    /// What a call is judged by: where names lead, and what is there. Nothing is read and nothing changed.
+    pub fn looks(&self) -> Looks {
+        Looks(self.open().ok())
+    }
+
+    fn entered(&self, call: &Call<'_>) -> Result<Mount, Finding> {
+        self.open().map_err(|error| error.finding())?.enter(&call.within)
+    }
+
+    /// What a call that was begun looks at: the place in which it is made, where nothing can be changed.
+    ///
+    /// # Errors
+    /// When the call is none that only looks, or is made through another grant, or the place is not there.
+    pub fn looking(&self, begun: &Begun) -> Result<Mount, Finding> {
+        self.expect_ours(begun)?;
+        let call = Call::parse(&begun.proposal().method, &begun.proposal().args)?;
+        match call.op {
+            Op::Look => Ok(self.entered(&call)?.read_only()),
+            _ => Err(Finding::new("mount/arguments", "this call does not look at anything").at("method")),
+        }
+    }
+
+    /// The kernel has checked the same; a capability does not take its word for it.
+    fn expect_ours(&self, begun: &Begun) -> Result<(), Finding> {
+        let proposal = begun.proposal();
+        let is_ours = proposal.grant == self.grant && begun.grant().id == self.grant;
+        // Where the directory was found on the way, what lies behind the way is what says which methods there are.
+        let is_direct = standing::target(proposal) == proposal.grant;
+        let may = || standing::words(&proposal.method).iter().any(|word| begun.grant().allows(word));
+        if is_ours && interface().method(&proposal.method).is_some() && (!is_direct || may()) {
+            return Ok(());
+        }
+        let (slot, method) = (visible_line(&proposal.slot), visible_line(&proposal.method));
+        Err(Finding::new("caps/grant", format!("`{slot}` was not granted `{method}` here")).at("method"))
+    }
+
+    /// What the call would change, as it stands now.
+    fn pins(&self, call: &Call<'_>) -> Result<Vec<Pin>, Finding> {
+        let mount = self.entered(call)?;
+        let pin = |way: &&Vec<String>| Ok(stood::at(&mount, way, "look at")?.pin(call.path(way)));
+        call.op.ways().iter().map(pin).collect()
+    }
+
+    /// The bytes that were kept for a call.
+    fn kept(&self, digest: &kernel::BlobHash, bytes: u64) -> Result<Vec<u8>, Finding> {
+        let found = self.outside.kept(digest).filter(|found| found.len() as u64 == bytes);
+        found.ok_or_else(|| {
+            Finding::new("mount/kept", "the bytes that were to be written are not beside the store any more")
+                .at("digest")
+                .allowed("the same call once more")
+        })
+    }
+}
+
+/// Where names lead in a directory.
+pub struct Looks(Option<Mount>);
+
+impl Looks {
+    /// The place at the end of a way with all links followed; `None` if there is nothing.
+    pub fn leads(&self, way: &[String]) -> Option<Vec<String>> {
+        Some(self.0.as_ref()?.look_up(way).ok()?.place)
+    }
+
+    /// Whether there is a directory.
+    pub fn is_directory(&self, way: &[String]) -> bool {
+        let looked = self.0.as_ref().and_then(|mount| mount.look_up(way).ok());
+        looked.is_some_and(|looked| looked.is_directory)
+    }
+}
+
+impl Capability for Handed {
+    fn interface(&self) -> &'static Interface {
+        interface()
+    }
+
+    fn facts(&self, method: &str, args: &[Value]) -> Facts {
+        let mut facts = Facts { line: visible_line(method).into_owned(), ..Facts::default() };
+        // What cannot be looked at is told when the call is made: nothing happens then.
+        if let Ok(call) = Call::parse(method, args)
+            && let Ok(pins) = self.pins(&call)
+        {
+            facts.pins = pins.into_iter().collect();
+        }
+        facts
+    }
+
+    fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
+        /// The largest file whose content is kept while somebody is asked about replacing it, in bytes.
+        const SHOWN: u64 = 256 << 10;
+        let way: Vec<String> = pin.name.split('/').map(str::to_owned).collect();
+        let looked = (pin.kind == "file").then(|| self.open().ok()?.read_only().read(&way, SHOWN).ok());
+        looked.flatten()
+    }
+
+    fn perform(&self, begun: &Begun) -> Completion {
+        let proposal = begun.proposal();
+        let parsed = self.expect_ours(begun).and_then(|()| Call::parse(&proposal.method, &proposal.args));
+        let call = match parsed {
+            Ok(Call { op: Op::Look, .. }) => {
+                // Whoever began it has gone: nobody is there who could be told what was seen.
+                return Completion::Failed(Finding::new("mount/unseen", "nobody was there to see it"));
+            }
+            Ok(call) => call,
+            Err(finding) => return Completion::Refused(vec![finding]),
+        };
+        match self.entered(&call).and_then(|mount| self.change(&mount, &call, begun)) {
+            Ok(value) => Completion::Done { value, provenance: proposal.provenance.clone() },
+            Err(finding) if finding.rule == change::CHANGED => Completion::Refused(vec![finding]),
+            Err(finding) => Completion::Failed(finding),
+        }
+    }
+
+    fn probe(&self, begun: &Begun) -> Probe {
+        let proposal = begun.proposal();
+        let Ok(call) = Call::parse(&proposal.method, &proposal.args) else { return Probe::NotDone };
+        let Ok(mount) = self.entered(&call) else { return Probe::Unknown };
+        match self.was_done(&mount, &call, begun) {
+            Some(true) => {
+                Probe::Done { value: self.returned(&call), provenance: proposal.provenance.clone() }
+            }
+            Some(false) => Probe::NotDone,
+            None => Probe::Unknown,
+        }
+    }
+}
+
+/// The most bytes that a file may have which is written here, unless its grant says less.
+const MOST: u64 = MOST_BYTES;

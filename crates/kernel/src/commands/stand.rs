@@ -1,0 +1,230 @@
+//! Stand: the journal of what an agent does without a run of its own.
+
+use std::collections::BTreeMap;
+
+use passable::Untrusted;
+
+use crate::command::{Fault, Judgement, Move, Reply};
+use crate::event::Change;
+use crate::formula::Formula;
+use crate::id::{BlobHash, FormulaId, HostRun, MessageNumber, RunNumber, StepRef};
+use crate::proposal::{Finding, Proposal, Value};
+use crate::provenance::{Provenance, Source};
+use crate::run::{
+    CallSite, Completion, Entry, Input, Limits, Phase, Run, RunOutcome, Shape, State as RunState, Trouble,
+    Usage,
+};
+use crate::standing;
+use crate::state::State;
+use crate::table;
+use crate::txn::Table;
+
+use super::{advance, cancel, propose};
+
+/// How many hosts above an agent are looked for.
+const HIGHEST: usize = 64;
+
+/// Finds the agent's journal, or makes it.
+pub(super) fn stand(state: &mut State<'_>, agent: FormulaId) -> Result<Reply, Fault> {
+    if let Some(at) = standing::journal_of(state.txn, &agent)? {
+        return Ok(Reply::Standing { at });
+    }
+    let owner = answers_for(state, agent)?;
+    let actor = std::mem::replace(&mut state.actor, owner);
+    let made = make(state, agent);
+    state.actor = actor;
+    Ok(Reply::Standing { at: HostRun { host: owner, run: made? } })
+}
+
+/// The host who answers for what an agent does: itself, or the one above it.
+fn answers_for(state: &mut State<'_>, agent: FormulaId) -> Result<FormulaId, Fault> {
+    let mut at = agent;
+    for _ in 0..HIGHEST {
+        if crate::collect::is_going(state.txn, &at)? {
+            return Err(Fault::Dangling(at));
+        }
+        let above = match state.formula(&at)? {
+            Formula::Host { .. } => return Ok(at),
+            Formula::Guest { host, .. } => host,
+            // Whoever endowed code answers for it.
+            Formula::Eval { result, .. } => {
+                at = match state.formula(&result)? {
+                    Formula::Promise { asker, .. } => state.id_of(asker),
+                    _ => return Err(Fault::Dangling(result)),
+                };
+                continue;
+            }
+            other => return Err(Fault::NotAllowed(format!("a {} does nothing of its own", other.kind()))),
+        };
+        at = match state.formula(&above)? {
+            Formula::Handle { agent } => agent,
+            _ => return Err(Fault::Dangling(above)),
+        };
+    }
+    Err(Fault::Dangling(agent))
+}
+
+/// Makes the journal as a run of the actor's. It is kept by the agent: once that is collected, it goes with it, and what
+/// stands in it stays.
+fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
+    let (me, is_own) = (state.me(), agent == state.actor);
+    let number = RunNumber(state.count("next_run")?);
+    let id = state.fresh_id();
+    let (result, _) = state.new_promise(me, None)?;
+    let source = if is_own { Source::Host } else { Source::Agent(crate::id::Number(agent.number)) };
+    let provenance = Provenance::of(source);
+    let formula = Formula::Run { run: number, worker: agent, result, documents: vec![] };
+    state.put_formula(id, formula, provenance.clone())?;
+    state.tie(&agent, LABEL, &id)?;
+    let kind = if matches!(state.formula(&agent)?, Formula::Eval { .. }) { "code " } else { "@" };
+    let name = format!("{kind}{}", agent.short());
+    state.event(Change::RunStarted { run: number, name: name.clone(), parent: None })?;
+    let run = Run {
+        number,
+        id,
+        worker: agent,
+        name,
+        // Nothing says what an agent does.
+        definition: BlobHash([0; 32]),
+        includes: BTreeMap::new(),
+        shape: Shape::Standing,
+        parent: None,
+        depth: 0,
+        model: String::new(),
+        input: Input { values: Value::null(), attachments: vec![], items: vec![], origins: vec![] },
+        grants: BTreeMap::new(),
+        limits: Limits::default(),
+        used: Usage::default(),
+        state: RunState::Waiting,
+        next_step: 1,
+        result,
+        provenance,
+        source: MessageNumber(0),
+        started_ms: state.env.now_ms(),
+        finished_ms: None,
+        open: BTreeMap::new(),
+        children: BTreeMap::new(),
+        drive: None,
+        delivery: None,
+        cancelled: None,
+        principal: (!is_own).then_some(agent),
+    };
+    state.put_run(&run)?;
+    let at = HostRun { host: state.actor, run: number };
+    table::save(state.txn, Table::Meta, &agent.number, standing::KEY, &at, None)?;
+    Ok(number)
+}
+
+/// As what an agent refers to its journal.
+const LABEL: &str = "journal";
+
+/// The agent is being collected: nothing that waits in its journal begins any more, and the journal ends.
+pub(crate) fn fall(state: &mut State<'_>, agent: &FormulaId) -> Result<(), Fault> {
+    let Some(at) = standing::journal_of(state.txn, agent)? else { return Ok(()) };
+    state.txn.delete(Table::Meta, &agent.number, standing::KEY)?;
+    let actor = std::mem::replace(&mut state.actor, at.host);
+    let fallen = end(state, agent, at.run);
+    state.actor = actor;
+    fallen
+}
+
+fn end(state: &mut State<'_>, agent: &FormulaId, number: RunNumber) -> Result<(), Fault> {
+    let owner = state.owner();
+    let Some(mut run) = table::run(state.txn, &owner, number)? else { return Ok(()) };
+    let id = run.id;
+    state.untie(agent, LABEL, &id)?;
+    cancel::refuse_open(state, &mut run)?;
+    for (proposal, phase) in std::mem::take(&mut run.open) {
+        if let Phase::Begun { outbox } = phase {
+            state.unpost(outbox)?;
+        }
+        // Through what it would be looked up is gone as well.
+        let message = "it may or may not have happened: the agent is gone since";
+        let completion = Completion::Failed(Finding::new("effect/unknown", message));
+        state.journal(&mut run, Entry::Completed { proposal, completion }, Provenance::host())?;
+    }
+    let trouble = Trouble {
+        code: "run/cancelled".to_owned(),
+        message: Untrusted::new("the agent is gone"),
+        help: "what it did stays in its journal".to_owned(),
+    };
+    advance::finish(state, &mut run, RunOutcome::Failed(trouble))?;
+    state.put_run(&run)
+}
+
+/// Whether a step has a place in such a journal.
+pub(super) fn takes(step: &Move) -> bool {
+    match step {
+        Move::Propose { .. }
+        | Move::Begin { .. }
+        | Move::Restate { .. }
+        | Move::Doubt { .. }
+        | Move::Complete { .. }
+        | Move::Suspend { .. }
+        | Move::Stall { .. } => true,
+        Move::Prompt { .. }
+        | Move::Reply { .. }
+        | Move::Reject { .. }
+        | Move::Spawn { .. }
+        | Move::Finish { .. } => false,
+    }
+}
+
+/// Proposes one call of an agent's. A send of code that has proposed its call before proposes nothing: whoever makes it
+/// again is told where it stands.
+pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgement>) -> Result<Reply, Fault> {
+    let at = StepRef { run: run.number, step: run.next_step };
+    let [Judgement { site: CallSite::Direct { origin }, .. }] = judged.as_slice() else {
+        return Err(Fault::OutOfOrder { at, what: "an agent makes one call at a time, and makes it itself" });
+    };
+    let owner = state.owner();
+    if let Some(origin) = origin {
+        let key = standing::origin_key(origin);
+        if let Some(at) = table::load(state.txn, Table::Meta, &owner, &key)? {
+            return Ok(Reply::AlreadyProposed { at });
+        }
+        table::save(state.txn, Table::Meta, &owner, &key, &at, None)?;
+    }
+    propose::propose(state, run, judged)?;
+    Ok(Reply::Proposed { at })
+}
+
+/// Why a call cannot be made in such a journal, if it cannot: its grant is not the agent's, or something on the way has
+/// ended, or leaves the method out.
+pub(super) fn refusal(state: &mut State<'_>, proposal: &Proposal) -> Result<Option<Finding>, Fault> {
+    let not_held = || Finding::new("grant/held", "this agent does not hold such a grant").at(&proposal.slot);
+    let now_ms = state.env.now_ms();
+    let Some(reached) = table::reach(state.txn, &proposal.grant)? else { return Ok(Some(not_held())) };
+    let held = match reached.grants.first() {
+        Some(grant) => standing::may_use(state.txn, &proposal.principal, grant)?,
+        None => false,
+    };
+    if !held {
+        return Ok(Some(not_held()));
+    }
+    if let Some(finding) = reached.ended(now_ms) {
+        return Ok(Some(finding));
+    }
+    let target = standing::target(proposal);
+    for passed in standing::on_the_way(proposal) {
+        match table::reach(state.txn, &passed)? {
+            None => return Ok(Some(not_held())),
+            Some(passed) => {
+                if let Some(finding) = passed.ended(now_ms) {
+                    return Ok(Some(finding));
+                }
+            }
+        }
+    }
+    let Some(reached) = table::reach(state.txn, &target)? else { return Ok(Some(not_held())) };
+    if let Formula::Worker { .. } = reached.formula {
+        return Ok(Some(Finding::new("grant/kind", "a worker is called by a run").at(&proposal.slot)));
+    }
+    let words = standing::words(&proposal.method);
+    if words.is_empty() {
+        return Ok(reached.refusal(&proposal.method, now_ms));
+    }
+    let mut refusals = words.iter().map(|word| reached.refusal(word, now_ms));
+    let first = refusals.next().flatten();
+    Ok(first.filter(|_| refusals.all(|refusal| refusal.is_some())))
+}

@@ -1,0 +1,135 @@
+//! The journals of what agents do without runs of their own.
+//!
+//! A client that acts as an agent, and code that an agent wrote, call what the agent was given. Each such call that
+//! leads to something outside of the store is proposed, judged, begun and completed like a call of a worker: in a *standing*
+//! run, one for each agent. It belongs to the agent if that is a host, and else to the host above it, who is asked what must
+//! be asked, and answers for it.
+
+use crate::formula::Formula;
+use crate::grant::Grant;
+use crate::id::{FormulaId, HostRun, StepRef};
+use crate::proposal::{Proposal, Value};
+use crate::run::{Completion, Entry, Origin, Run, Step};
+use crate::table;
+use crate::txn::{Owner, ReadTxn, StoreFault, Table};
+
+/// Where the agent's own rows say which run is its journal.
+pub(crate) const KEY: &[u8] = b"standing";
+
+/// The journal of what an agent does without a run of its own, if anything was ever written into it.
+///
+/// # Errors
+/// When the store fails.
+pub fn journal_of(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Option<HostRun>, StoreFault> {
+    table::load(txn, Table::Meta, &agent.number, KEY)
+}
+
+/// Where the host's rows say which step a send of some code has become.
+pub(crate) fn origin_key(origin: &Origin) -> Vec<u8> {
+    [b"send ", &origin.eval.number[..], &origin.send.to_be_bytes()].concat()
+}
+
+/// The step that a send of some code has become in the journals of a host.
+///
+/// # Errors
+/// When the store fails.
+pub fn step_of(
+    txn: &mut dyn ReadTxn,
+    host: &FormulaId,
+    origin: &Origin,
+) -> Result<Option<StepRef>, StoreFault> {
+    table::load(txn, Table::Meta, &host.number, &origin_key(origin))
+}
+
+/// Whether `agent` may use a grant: it is its own, or one of code that runs for it, or something that it holds.
+///
+/// # Errors
+/// When the store fails.
+pub fn may_use(txn: &mut dyn ReadTxn, agent: &FormulaId, grant: &Grant) -> Result<bool, StoreFault> {
+    if grant.holder == *agent || crate::query::holds(txn, agent, &grant.id)? {
+        return Ok(true);
+    }
+    // Code acts for whoever waits for what it comes to.
+    let Some(Formula::Eval { result, .. }) = table::formula(txn, &grant.holder)?.map(|row| row.formula)
+    else {
+        return Ok(false);
+    };
+    let promise = table::formula(txn, &result)?.map(|row| row.formula);
+    Ok(matches!(promise, Some(Formula::Promise { asker, .. }) if asker.0 == agent.number))
+}
+
+/// What a call leads through beside its grant: what has the files, and every grant that was passed on the way to it. They
+/// are the references among its arguments.
+pub fn on_the_way(proposal: &Proposal) -> Vec<FormulaId> {
+    proposal.args.iter().flat_map(Value::references).copied().collect()
+}
+
+/// What a call is made on: what its grant leads to, unless it says that it was found on the way.
+pub fn target(proposal: &Proposal) -> FormulaId {
+    on_the_way(proposal).first().copied().unwrap_or(proposal.grant)
+}
+
+/// The methods each of which, granted, lets somebody make such a call: what it is called here, by Endo's clients, and in
+/// worker files.
+pub fn words(method: &str) -> &'static [&'static str] {
+    match method {
+        "has" => &["has", "list"],
+        "list" => &["list"],
+        "lookup" => &["lookup", "list"],
+        "read" => &["readText", "read"],
+        "snapshot" => &["snapshot", "read"],
+        "write" | "put" => &["writeText", "write"],
+        "append" => &["append", "write"],
+        "remove" => &["remove"],
+        "move" => &["move"],
+        "makeDirectory" => &["makeDirectory", "write"],
+        _ => &[],
+    }
+}
+
+/// How a call stands that was proposed in such a journal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stands {
+    /// It has not come to its end.
+    Open,
+    /// It has.
+    Over(Completion),
+    /// What it depended on has changed since it was approved: the same call was proposed anew.
+    Anew(StepRef),
+    /// There is no such call.
+    Missing,
+}
+
+/// How the call at `at` stands.
+///
+/// # Errors
+/// When the store fails.
+pub fn stands(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Stands, StoreFault> {
+    /// How many steps are read at a time.
+    const PAGE: usize = 16;
+    let run: Option<Run> = table::run(txn, owner, at.run)?;
+    let Some(run) = run else { return Ok(Stands::Missing) };
+    if run.open.contains_key(&at.step) {
+        return Ok(Stands::Open);
+    }
+    let (mut from, mut over) = (at.step.saturating_add(1), None);
+    loop {
+        let start = table::step_key(at.run, from);
+        let end = table::step_key(crate::id::RunNumber(at.run.0.saturating_add(1)), 0);
+        let page: Vec<(Vec<u8>, Step)> = table::scan(txn, Table::Journal, owner, &start, &end, PAGE, false)?;
+        let Some((_, last)) = page.last() else { break };
+        from = last.number.saturating_add(1);
+        for (_, step) in page {
+            match step.entry {
+                Entry::Completed { proposal, completion } if proposal == at.step => over = Some(completion),
+                // It follows at once, in the same command.
+                Entry::Proposed { replaces: Some(replaced), .. } if replaced == at.step => {
+                    return Ok(Stands::Anew(StepRef { run: at.run, step: step.number }));
+                }
+                _ if over.is_some() => return Ok(over.map_or(Stands::Missing, Stands::Over)),
+                _ => {}
+            }
+        }
+    }
+    Ok(over.map_or(Stands::Missing, Stands::Over))
+}

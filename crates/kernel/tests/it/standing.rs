@@ -1,0 +1,362 @@
+//! What agents do without runs of their own: proposed, judged, begun and completed like the calls of workers.
+
+use std::collections::BTreeSet;
+
+use kernel::command::{Act, AgentKind, Cancel, Choice, Fault, Judgement, Move, Outcome, Reply};
+use kernel::formula::Formula;
+use kernel::proposal::{Caller, Decision, Effect, Proposal, Verdict};
+use kernel::provenance::{Provenance, Source};
+use kernel::run::{CallSite, Completion, Origin, Phase, Run, RunOutcome, State};
+use kernel::standing::{self, Stands};
+use kernel::txn::Table;
+use kernel::{BlobHash, FormulaId, HostRun, Number, RunNumber, StepRef, Value, query, table};
+
+use crate::agents::{adopt, code, define, endow, mail, path, remove, send, string};
+use crate::world::{World, completion, done, text};
+
+/// A guest that was given a directory, with the grant of it and the journal of what it does.
+struct Fae {
+    world: World,
+    agent: FormulaId,
+    grant: FormulaId,
+    at: HostRun,
+}
+
+fn stand(w: &mut World, agent: FormulaId) -> HostRun {
+    match w.apply(Act::Stand { agent }).reply {
+        Reply::Standing { at } => at,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn fae() -> Fae {
+    let mut w = World::new();
+    w.mount("cap");
+    let (agent, host) = (w.guest("fae"), w.host);
+    w.as_agent(host, send("fae", &[("docs", "cap")]));
+    w.as_agent(agent, adopt(0, "docs", "docs"));
+    let grant = w.id(agent, "docs");
+    let at = stand(&mut w, agent);
+    Fae { world: w, agent, grant, at }
+}
+
+impl Fae {
+    fn judgement(&self, decision: Decision, origin: Option<Origin>) -> Judgement {
+        Judgement {
+            site: CallSite::Direct { origin },
+            proposal: Proposal {
+                // What it says of itself is not taken on trust.
+                principal: self.world.host,
+                run: RunNumber(99),
+                grant: self.grant,
+                slot: "docs".to_owned(),
+                method: "write".to_owned(),
+                args: vec![string("a.md"), string("text")],
+                effect: Effect::Modify,
+                caller: Caller::Code,
+                pins: BTreeSet::new(),
+                provenance: Provenance::default(),
+                traces: vec![],
+            },
+            verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]) },
+        }
+    }
+
+    fn try_propose(&mut self, judgement: Judgement) -> Result<Outcome, Fault> {
+        self.world.try_advance(self.at.run, vec![Move::Propose { proposals: vec![judgement] }])
+    }
+
+    fn propose(&mut self, decision: Decision) -> (StepRef, Outcome) {
+        let judgement = self.judgement(decision, None);
+        let outcome = self.try_propose(judgement).unwrap();
+        match outcome.reply {
+            Reply::Proposed { at } => (at, outcome),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn run(&mut self) -> Run {
+        self.world.run(self.at.run)
+    }
+
+    fn stands(&mut self, at: StepRef) -> Stands {
+        standing::stands(&mut self.world.store, &self.at.host.number, at).unwrap()
+    }
+
+    /// By which rule the call was refused.
+    fn refused(&mut self, at: StepRef) -> String {
+        match completion(&self.world.journal(at.run), at.step) {
+            Some(Completion::Refused(findings)) => findings.last().unwrap().rule.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn each_agent_has_one_journal_and_the_host_above_it_answers_for_it() {
+    let mut w = World::new();
+    let (fae, second) = (w.guest("fae"), w.agent(AgentKind::Host, "second"));
+    let host = w.host;
+    let at = stand(&mut w, fae);
+    assert_eq!(at.host, host);
+    assert_eq!(stand(&mut w, fae), at, "it is found again");
+    assert_eq!(standing::journal_of(&mut w.store, &fae).unwrap(), Some(at));
+    let run = w.run(at.run);
+    assert_eq!((run.principal, run.worker, run.state.clone()), (Some(fae), fae, State::Waiting));
+    assert!(run.is_standing() && run.drive.is_none() && run.cause().is_none());
+    assert_eq!(run.provenance, Provenance::of(Source::Agent(Number(fae.number))));
+    // A host answers for itself.
+    let at = stand(&mut w, second);
+    assert_eq!(at.host, second);
+    assert_eq!(table::run(&mut w.store, &second.number, at.run).unwrap().unwrap().principal, None);
+    assert_eq!(stand(&mut w, host).host, host);
+    for nobody in [w.host_part("@none"), w.host_part("@mail")] {
+        assert!(w.try_apply(Act::Stand { agent: nobody }).is_err());
+    }
+}
+
+#[test]
+fn a_call_is_proposed_begun_and_completed_in_the_agents_name() {
+    let mut fae = fae();
+    let (at, outcome) = fae.propose(Decision::Allow);
+    let [begun] = &outcome.begun[..] else { panic!("{:?}", outcome.begun) };
+    assert_eq!((begun.step(), begun.proposal().principal), (at, fae.agent));
+    assert_eq!(begun.grant().id, fae.grant);
+    assert_eq!(fae.world.steps(at.run), "proposed judged begun");
+    assert_eq!(fae.stands(at), Stands::Open);
+    let owner = fae.at.host.number;
+    let rows = query::outbox(&mut fae.world.store, &owner).unwrap();
+    assert_eq!(
+        rows,
+        [table::Task::Effect { step: at }],
+        "between the two commits it is in the outbox, and no run is driven"
+    );
+    let read = Provenance::of(Source::Document { name: "a.md".to_owned(), hash: BlobHash([1; 32]) });
+    let outcome = Completion::Done { value: string("ok"), provenance: read };
+    let complete = Move::Complete { proposal: at.step, completion: outcome.clone() };
+    fae.world.advance(at.run, vec![complete.clone()]);
+    assert!(fae.world.try_advance(at.run, vec![complete]).is_err(), "it completes once");
+    assert_eq!(fae.stands(at), Stands::Over(outcome));
+    assert!(query::outbox(&mut fae.world.store, &owner).unwrap().is_empty());
+    // What it knows does not grow with what it does.
+    let known = Provenance::of(Source::Agent(Number(fae.agent.number)));
+    assert_eq!((fae.run().provenance, fae.run().state), (known, State::Waiting));
+}
+
+#[test]
+fn the_grant_is_looked_at_again_whatever_the_verdict_says() {
+    let mut fae = fae();
+    let eve = fae.world.guest("eve");
+    fae.world.as_agent(fae.world.host, send("eve", &[("docs", "cap")]));
+    let theirs = fae.world.letters(eve).last().map(|_| fae.world.id(eve, "@mail/0/docs")).unwrap();
+    let mut foreign = fae.judgement(Decision::Allow, None);
+    foreign.proposal.grant = theirs;
+    let Reply::Proposed { at } = fae.try_propose(foreign).unwrap().reply else { panic!("proposed") };
+    assert_eq!(fae.refused(at), "grant/held");
+    // What was found on the way counts as well.
+    let mut way = fae.judgement(Decision::Allow, None);
+    way.proposal.args.push(Value::array([Value::remotable(theirs)]));
+    let given = fae.world.last_grant(fae.world.host).number.0;
+    let outcome = fae.try_propose(way.clone()).unwrap();
+    assert_eq!(outcome.begun.len(), 1);
+    fae.world.revoke(given);
+    let Reply::Proposed { at } = fae.try_propose(way).unwrap().reply else { panic!("proposed") };
+    assert_eq!(fae.refused(at), "grant/revoked");
+    // And so does what is the agent's own.
+    let own = table::grant(&mut fae.world.store, &fae.grant.clone()).unwrap().unwrap().number.0;
+    let (asked, _) = fae.propose(Decision::Ask);
+    let message = *fae.world.open_mail().last().unwrap();
+    fae.world.answer(message, Choice::Approve { for_run: false });
+    fae.world.revoke(own);
+    fae.world.advance(asked.run, vec![Move::Begin { proposal: asked.step }]);
+    assert_eq!(fae.refused(asked), "grant/revoked");
+    let (at, _) = fae.propose(Decision::Allow);
+    assert_eq!(fae.refused(at), "grant/revoked");
+}
+
+#[test]
+fn a_narrowed_grant_is_one_in_the_words_of_clients_and_of_workers() {
+    for (words, method, may) in [
+        (&["readText"][..], "read", true),
+        (&["read"], "read", true),
+        (&["readText"], "list", false),
+        (&["list"], "has", true),
+        (&["write"], "put", true),
+        (&["writeText"], "append", false),
+        (&["write"], "append", true),
+        (&["write"], "remove", false),
+        (&["remove"], "remove", true),
+        (&["write"], "burn", false),
+    ] {
+        let mut fae = fae();
+        let act = kernel::command::GrantAct::Attenuate {
+            path: path("cap"),
+            methods: words.iter().map(|word| (*word).to_owned()).collect(),
+            attenuation: Default::default(),
+            to: path("less"),
+        };
+        let host = fae.world.host;
+        fae.world.as_agent(host, Act::Grant(act));
+        fae.world.as_agent(host, send("fae", &[("less", "less")]));
+        fae.grant = fae.world.id(fae.agent, "@mail/1/less");
+        let mut judgement = fae.judgement(Decision::Allow, None);
+        judgement.proposal.method = method.to_owned();
+        let begun = fae.try_propose(judgement).unwrap().begun.len();
+        assert_eq!(begun, usize::from(may), "{words:?} {method}");
+    }
+}
+
+#[test]
+fn what_code_was_endowed_with_is_used_for_whoever_waits_for_it() {
+    let mut fae = fae();
+    let (host, agent) = (fae.world.host, fae.agent);
+    let program = code("d", &[("d", kernel::Pattern::remotable("dir"))]);
+    fae.world.ask(agent, define(program, None));
+    let number = fae.world.last(host).number.0;
+    let (eval, _) =
+        fae.world.parked(host, endow(number, &[("d", "cap")], kernel::run::ResultGoesTo::GuestData));
+    let Formula::Eval { endowments, .. } = fae.world.formula(eval) else { panic!("an eval") };
+    // The promise of endowed code is its host's, so the host is who acts.
+    fae.grant = endowments["d"];
+    let (at, _) = fae.propose(Decision::Allow);
+    assert_eq!(fae.refused(at), "grant/held", "what the host had run is not the guest's");
+    fae.at = stand(&mut fae.world, host);
+    assert_eq!(fae.propose(Decision::Allow).1.begun.len(), 1);
+}
+
+#[test]
+fn what_asks_waits_for_the_host_and_goes_on_when_nobody_is_there() {
+    let mut fae = fae();
+    let (at, outcome) = fae.propose(Decision::Ask);
+    assert!(outcome.begun.is_empty() && outcome.ready.is_empty());
+    assert_eq!(fae.run().state, State::Waiting);
+    let message = *fae.world.open_mail().last().unwrap();
+    // What does not end has no permission that lasts as long.
+    let lasting = fae.world.answer_some(message, None, Choice::Approve { for_run: true });
+    assert!(matches!(lasting, Err(Fault::WrongKind { .. })), "{lasting:?}");
+    let answered = fae.world.answer_some(message, None, Choice::Approve { for_run: false }).unwrap();
+    assert_eq!(answered.ready, [fae.at], "somebody is to drive it");
+    assert_eq!(fae.run().state, State::Ready);
+    // What others do meanwhile does not keep it from resting, and what was approved does.
+    let suspend = |seen| Move::Suspend { seen, why: "nothing is left to do".to_owned() };
+    assert_eq!(fae.world.advance(at.run, vec![suspend(0)]).reply, Reply::NotSuspended);
+    let begun = fae.world.advance(at.run, vec![Move::Begin { proposal: at.step }]).begun;
+    assert_eq!(begun.len(), 1);
+    assert_eq!(fae.world.advance(at.run, vec![suspend(0)]).reply, Reply::Done);
+    assert_eq!(fae.run().state, State::Waiting);
+    fae.world.advance(at.run, vec![Move::Complete { proposal: at.step, completion: done() }]);
+    assert_eq!(fae.stands(at), Stands::Over(done()));
+    // A no ends it.
+    let (at, _) = fae.propose(Decision::Ask);
+    let message = *fae.world.open_mail().last().unwrap();
+    fae.world.answer(message, Choice::Deny { reason: text("not now") });
+    assert_eq!(fae.refused(at), "host/denied");
+}
+
+#[test]
+fn what_changed_since_it_was_approved_is_found_under_its_new_step() {
+    let mut fae = fae();
+    let (at, _) = fae.propose(Decision::Ask);
+    let message = *fae.world.open_mail().last().unwrap();
+    fae.world.answer(message, Choice::Approve { for_run: false });
+    let mut judgement = fae.judgement(Decision::Allow, None);
+    let digest = Some(BlobHash([3; 32]));
+    judgement.proposal.pins =
+        BTreeSet::from([kernel::proposal::Pin { kind: "file".to_owned(), name: "a.md".to_owned(), digest }]);
+    fae.world.advance(at.run, vec![Move::Restate { proposal: at.step, judgement: Box::new(judgement) }]);
+    let Stands::Anew(new) = fae.stands(at) else { panic!("{:?}", fae.stands(at)) };
+    assert_eq!(fae.stands(new), Stands::Open);
+    assert!(matches!(fae.run().open.get(&new.step), Some(Phase::Asked { .. })));
+}
+
+#[test]
+fn a_send_that_was_made_before_is_told_where_it_stands_and_happens_once() {
+    let mut fae = fae();
+    let origin = |send| Some(Origin { eval: fae.agent, send });
+    let (first, second) = (origin(0), origin(1));
+    let judgement = fae.judgement(Decision::Allow, first);
+    let outcome = fae.try_propose(judgement).unwrap();
+    let Reply::Proposed { at } = outcome.reply else { panic!("{:?}", outcome.reply) };
+    let before = fae.world.steps(at.run);
+    for decision in [Decision::Allow, Decision::Deny] {
+        let mut again = fae.judgement(decision, first);
+        again.proposal.args[1] = string("other words");
+        let outcome = fae.try_propose(again).unwrap();
+        assert_eq!(outcome.reply, Reply::AlreadyProposed { at });
+        assert!(outcome.begun.is_empty());
+        assert_eq!(fae.world.steps(at.run), before);
+    }
+    assert_eq!(standing::step_of(&mut fae.world.store, &fae.at.host, &first.unwrap()).unwrap(), Some(at));
+    let judgement = fae.judgement(Decision::Allow, second);
+    assert_eq!(fae.try_propose(judgement).unwrap().begun.len(), 1, "another send is another call");
+}
+
+#[test]
+fn what_has_no_place_in_an_agents_journal_is_refused() {
+    let mut fae = fae();
+    let finish = Move::Finish { outcome: RunOutcome::Done(Value::null()) };
+    let prompt = Move::Prompt { request: BlobHash([1; 32]), model: "m".to_owned() };
+    let mut of_a_model = fae.judgement(Decision::Allow, None);
+    of_a_model.site = CallSite::Write { index: 0 };
+    let one = fae.judgement(Decision::Allow, None);
+    for wrong in [
+        finish,
+        prompt,
+        Move::Spawn { index: 0 },
+        Move::Propose { proposals: vec![of_a_model] },
+        Move::Propose { proposals: vec![one.clone(), one.clone()] },
+        Move::Propose { proposals: vec![] },
+    ] {
+        let told = fae.world.try_advance(fae.at.run, vec![wrong.clone()]);
+        assert!(matches!(told, Err(Fault::OutOfOrder { .. })), "{wrong:?}: {told:?}");
+    }
+    // Nor is a journal started like a run.
+    let mut start = crate::agents::start(crate::world::program("clerk"), vec![]);
+    start.shape = kernel::run::Shape::Standing;
+    assert!(fae.world.try_apply(Act::Start(Box::new(start))).is_err());
+}
+
+#[test]
+fn cancelling_refuses_what_waits_and_leaves_the_agent_its_journal() {
+    let mut fae = fae();
+    let (begun, _) = fae.propose(Decision::Allow);
+    let (asked, _) = fae.propose(Decision::Ask);
+    let (approved, _) = fae.propose(Decision::Ask);
+    let message = *fae.world.open_mail().last().unwrap();
+    fae.world.answer(message, Choice::Approve { for_run: false });
+    let cancel = Act::Cancel { what: Cancel::Run { run: fae.at.run }, reason: text("enough") };
+    fae.world.apply(cancel);
+    assert_eq!((fae.refused(asked), fae.refused(approved)), ("run/cancelled".into(), "run/cancelled".into()));
+    assert!(fae.world.open_mail().is_empty());
+    assert_eq!(fae.world.store.count(Table::Permission), 0);
+    assert!(fae.run().cancelled.is_none() && !fae.run().is_finished());
+    fae.world.advance(begun.run, vec![Move::Complete { proposal: begun.step, completion: done() }]);
+    assert_eq!(fae.propose(Decision::Allow).1.begun.len(), 1);
+}
+
+#[test]
+fn a_journal_keeps_nobody_and_ends_with_its_agent() {
+    let mut fae = fae();
+    let (begun, _) = fae.propose(Decision::Allow);
+    let (asked, _) = fae.propose(Decision::Ask);
+    let (agent, host) = (fae.agent, fae.world.host);
+    fae.world.collect(10_000);
+    let id = fae.run().id;
+    assert!(fae.world.is_there(agent) && fae.world.is_there(id));
+    // What was sent to it is the last that the host has of it.
+    fae.world.as_agent(host, remove("fae"));
+    fae.world.as_agent(host, mail(kernel::command::MailAct::DismissAll));
+    fae.world.collect(10_000);
+    fae.world.collect(10_000);
+    assert!(!fae.world.is_there(agent), "a call that waits keeps nobody");
+    let run = fae.run();
+    assert!(run.is_finished() && run.open.is_empty() && !fae.world.is_there(run.id));
+    assert_eq!(fae.refused(asked), "run/cancelled");
+    assert!(
+        matches!(fae.stands(begun), Stands::Over(Completion::Failed(finding)) if finding.rule == "effect/unknown")
+    );
+    assert!(query::outbox(&mut fae.world.store, &host.number).unwrap().is_empty());
+    assert_eq!(standing::journal_of(&mut fae.world.store, &agent).unwrap(), None);
+    // What it did can still be read.
+    assert!(fae.world.steps(begun.run).starts_with("proposed judged begun"));
+}
