@@ -13,6 +13,9 @@ use crate::run::{Completion, Entry, Origin, Run, Step};
 use crate::table;
 use crate::txn::{Owner, ReadTxn, StoreFault, Table};
 
+/// The rule by which a change is refused because something else is there than was there when it was judged.
+pub const CHANGED: &str = "mount/changed";
+
 /// Where the agent's own rows say which run is its journal.
 pub(crate) const KEY: &[u8] = b"standing";
 

@@ -199,6 +199,12 @@ pub fn carry_out(
             mount.write(&way, text.as_bytes(), MOST_TEXT).map_err(refused)?;
             value(Value::undefined())
         }
+        FileOp::Append { way, text } => {
+            let mut bytes = mount.maybe_read(&way, MOST_TEXT).map_err(refused)?.unwrap_or_default();
+            bytes.extend_from_slice(text.as_bytes());
+            mount.write(&way, &bytes, MOST_TEXT).map_err(refused)?;
+            value(Value::undefined())
+        }
         FileOp::WriteBytes(way) => {
             mount.write(&way, bytes.unwrap_or_default(), MOST_BYTES).map_err(refused)?;
             value(Value::undefined())

@@ -180,13 +180,26 @@ pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgemen
     let owner = state.owner();
     if let Some(origin) = origin {
         let key = standing::origin_key(origin);
-        if let Some(at) = table::load(state.txn, Table::Meta, &owner, &key)? {
+        if let Some(at) = table::load(state.txn, Table::Meta, &owner, &key)?
+            && !came_to_nothing(state, at)?
+        {
             return Ok(Reply::AlreadyProposed { at });
         }
         table::save(state.txn, Table::Meta, &owner, &key, &at, None)?;
     }
     propose::propose(state, run, judged)?;
     Ok(Reply::Proposed { at })
+}
+
+/// Whether a call was not made because somebody else had changed the same thing meanwhile: it may be proposed anew.
+fn came_to_nothing(state: &mut State<'_>, at: StepRef) -> Result<bool, Fault> {
+    let owner = state.owner();
+    Ok(match standing::stands(state.txn, &owner, at)? {
+        standing::Stands::Over(Completion::Refused(findings)) => {
+            findings.iter().any(|finding| finding.rule == standing::CHANGED)
+        }
+        _ => false,
+    })
 }
 
 /// Why a call cannot be made in such a journal, if it cannot: its grant is not the agent's, or something on the way has

@@ -69,7 +69,14 @@ pub enum FileOp {
         /// Its new content.
         text: String,
     },
-    /// The same with bytes that the caller's iterator gives.
+    /// Puts text behind what the file holds; a file that is not there is made.
+    Append {
+        /// Which file.
+        way: Way,
+        /// What is put there.
+        text: String,
+    },
+    /// The same as [`FileOp::Write`] with bytes that the caller's iterator gives.
     WriteBytes(Way),
     /// Takes a file or an empty directory away.
     Remove(Way),
@@ -98,6 +105,7 @@ impl FileOp {
             FileOp::Read { .. } | FileOp::ReadJson(_) | FileOp::Stream(_) => &["readText", "read"],
             FileOp::Digest(_) => &["sha256", "read"],
             FileOp::Write { .. } | FileOp::WriteBytes(_) => &["writeText", "write"],
+            FileOp::Append { .. } => &["append", "write"],
             FileOp::Remove(_) => &["remove"],
             FileOp::Move { .. } => &["move"],
             FileOp::MakeDirectory(_) => &["makeDirectory", "write"],
@@ -111,6 +119,7 @@ impl FileOp {
         matches!(
             self,
             FileOp::Write { .. }
+                | FileOp::Append { .. }
                 | FileOp::WriteBytes(_)
                 | FileOp::Remove(_)
                 | FileOp::Move { .. }
@@ -129,6 +138,7 @@ impl FileOp {
             | FileOp::Stream(way)
             | FileOp::Digest(way)
             | FileOp::Write { way, .. }
+            | FileOp::Append { way, .. }
             | FileOp::WriteBytes(way)
             | FileOp::Remove(way)
             | FileOp::MakeDirectory(way) => vec![way],
@@ -259,6 +269,7 @@ pub(super) fn in_directory(method: &str, args: Args<'_>) -> Result<Option<FileOp
         "readText" => FileOp::Read { way: something(0)?, maybe: false },
         "maybeReadText" => FileOp::Read { way: something(0)?, maybe: true },
         "writeText" => FileOp::Write { way: something(0)?, text: args.text(1)? },
+        "append" => FileOp::Append { way: something(0)?, text: args.text(1)? },
         "remove" => match rest(args)? {
             way if way.is_empty() => return Err(NameError::Path.into()),
             way => FileOp::Remove(way),
@@ -279,6 +290,7 @@ fn of_file(method: &str, args: Args<'_>) -> Result<Option<FileOp>, Refusal> {
         "streamBase64" => FileOp::Stream(vec![]),
         "sha256" => FileOp::Digest(vec![]),
         "writeText" => FileOp::Write { way: vec![], text: args.text(0)? },
+        "append" => FileOp::Append { way: vec![], text: args.text(0)? },
         "writeBytes" => FileOp::WriteBytes(vec![]),
         "readOnly" => FileOp::ReadOnly,
         _ => return Ok(None),

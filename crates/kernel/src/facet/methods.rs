@@ -399,6 +399,11 @@ const MOUNT: &[Method] = &[
     reads("readText", NAME, "The text of a file."),
     reads("maybeReadText", NAME, "The text of a file, if there is one."),
     changes("writeText", &[req("petNameOrPath", NameOrPath), req("content", Text)], "Writes a file."),
+    changes(
+        "append",
+        &[req("petNameOrPath", NameOrPath), req("content", Text)],
+        "Puts text behind what a file holds, or makes it.",
+    ),
     changes("remove", PATH, "Removes a file."),
     changes("move", &[req("fromPath", NameOrPath), req("toPath", NameOrPath)], "Renames a file."),
     changes("makeDirectory", NAME, "Makes a directory."),
@@ -411,6 +416,7 @@ const MOUNT_FILE: &[Method] = &[
     reads("streamBase64", &[], "The bytes piece by piece."),
     reads("json", &[], "The bytes as the value that they say in JSON."),
     changes("writeText", &[req("content", Text)], "Puts text in the place of what the file holds."),
+    changes("append", &[req("content", Text)], "Puts text behind what the file holds."),
     changes(
         "writeBytes",
         &[req("readerRef", Remotable)],

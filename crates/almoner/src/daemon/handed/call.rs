@@ -88,6 +88,7 @@ impl Call<'_> {
                 ("write", vec![path(way), Value::from(text.as_str())])
             }
             FileOp::Write { way, text } => put(path(way), text.as_bytes(), &mut beside),
+            FileOp::Append { way, text } => ("append", vec![path(way), Value::from(text.as_str())]),
             FileOp::WriteBytes(way) => {
                 let bytes = self.bytes.unwrap_or_default();
                 match std::str::from_utf8(bytes) {
@@ -128,6 +129,12 @@ fn put(path: Value, bytes: &[u8], beside: &mut Option<Vec<u8>>) -> (&'static str
 /// When it is refused, or fails.
 pub fn make(desk: &Desk, shelf: &dyn Shelf, call: &Call<'_>) -> Result<Outcome, Failure> {
     let handed = call.handed;
+    if let FileOp::Append { text, .. } = &call.op
+        && text.len() > LONGEST
+    {
+        let what = format!("{} bytes are too many to be put behind a file at once", text.len());
+        return Err(Failure::new(Exit::Invalid, what).help(format!("{LONGEST} at a time, or write all of it")));
+    }
     let capability = handed.capability(&desk.daemon, &desk.state)?;
     let gates = handed.gates(&desk.daemon)?;
     let looks = capability.looks();
@@ -184,7 +191,7 @@ pub fn make(desk: &Desk, shelf: &dyn Shelf, call: &Call<'_>) -> Result<Outcome, 
                 let complete = Move::Complete { proposal: begun.step().step, completion: completion.clone() };
                 journal::advance(desk, at, complete)?;
                 hand.done();
-                if is_changed(&completion) && tried < TRIES && call.origin.is_none() {
+                if is_changed(&completion) && tried < TRIES {
                     continue;
                 }
                 return journal::outcome(completion).map(|()| Outcome::Came(answer(call)));

@@ -97,7 +97,9 @@ impl Gates {
             FileOp::Read { way, .. } | FileOp::ReadJson(way) | FileOp::Stream(way) | FileOp::Digest(way) => {
                 looks("read", way)
             }
-            FileOp::Write { way, text } => self.ask("write", at(way), Some(text)),
+            FileOp::Write { way, text } | FileOp::Append { way, text } => {
+                self.ask("write", at(way), Some(text))
+            }
             FileOp::WriteBytes(way) => {
                 self.ask("write", at(way), Some(&String::from_utf8_lossy(bytes.unwrap_or_default())))
             }
