@@ -12,7 +12,10 @@ use crate::text;
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let path = |about: &str| Param::required("path", text(1024), about);
-        let written = [("path", text(1024)), ("bytes", Pattern::number()), ("digest", text(64))];
+        let written = || {
+            let fields = [("path", text(1024)), ("bytes", Pattern::number()), ("digest", text(64))];
+            Pattern::record(fields).unwrap_or_else(|_| Pattern::any())
+        };
         Interface::new("Dir", "a directory of files")
             .with(
                 Method::new(
@@ -32,8 +35,19 @@ pub(crate) fn interface() -> &'static Interface {
                 Method::new("write", Effect::Modify, "Writes a file, whole; what was there is replaced.")
                     .param(path("the file, relative to the directory; directories on the way are made"))
                     .param(Param::required("content", text(MOST_BYTES), "the whole text of the file"))
-                    .returns(Pattern::record(written).unwrap_or_else(|_| Pattern::any()))
+                    .returns(written())
                     .with_probe(),
+            )
+            .with(
+                Method::new(
+                    "append",
+                    Effect::Modify,
+                    "Adds a text at the end of a file; makes it if it is not there.",
+                )
+                .param(path("the file, relative to the directory; directories on the way are made"))
+                .param(Param::required("content", text(MOST_BYTES), "what is added, with its line breaks"))
+                .returns(written())
+                .with_probe(),
             )
     });
     &INTERFACE

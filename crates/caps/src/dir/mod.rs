@@ -1,5 +1,6 @@
-//! A directory: `list`, `read`, `write`, beneath one open directory handle.
+//! A directory: `list`, `read`, `write`, `append`, beneath one open directory handle.
 
+mod append;
 mod interface;
 mod limits;
 mod list;
@@ -107,6 +108,7 @@ impl DirCapability {
                 facts
             }
             Call::Write { path, content } => self.facts_of_write(&slot, path, content),
+            Call::Append { path, content } => self.facts_of_append(&slot, path, content),
         }
     }
 
@@ -155,6 +157,40 @@ impl DirCapability {
         facts
     }
 
+    fn facts_of_append(&self, slot: &str, path: &Plain, content: &str) -> Facts {
+        let bytes = content.len() as u64;
+        let mut facts = Facts { bytes: Some(bytes), ..Facts::default() };
+        facts.problems.extend(self.check_writable().err());
+        facts.problems.extend(self.limits.check_name(path.as_str()).err());
+        let state = match write::look(&self.root, path, &self.limits) {
+            Err(finding) => {
+                facts.problems.push(finding);
+                "cannot be written".to_owned()
+            }
+            Ok(before) => {
+                let now = before.present.as_ref();
+                let there = now.map_or(0, |present| present.bytes);
+                let whole = there.saturating_add(bytes);
+                facts.problems.extend(self.limits.check_bytes(path.as_str(), whole).err());
+                let digest = now.map(|present| present.digest);
+                let name = path.as_str().to_owned();
+                facts.pins = BTreeSet::from([Pin { kind: FILE.to_owned(), name, digest }]);
+                facts.paths.push(PathFact {
+                    argument: "path".to_owned(),
+                    path: path.as_str().to_owned(),
+                    leads_to: None,
+                    bytes: now.map(|present| present.bytes),
+                });
+                match now {
+                    None => "new file".to_owned(),
+                    Some(_) => format!("behind {there} bytes"),
+                }
+            }
+        };
+        facts.line = format!("appends to {} in `{slot}` ({bytes} bytes; {state})", shown(path));
+        facts
+    }
+
     fn list(&self, path: Option<&Plain>) -> Completion {
         match list::list(&self.root, path, &self.limits) {
             Err(finding) => Completion::Failed(finding),
@@ -183,7 +219,13 @@ impl DirCapability {
         }
     }
 
-    fn write(&self, begun: &Begun, path: &Plain, content: &str) -> Completion {
+    /// What was pinned of a file that may be changed.
+    fn may_change(
+        &self,
+        begun: &Begun,
+        path: &Plain,
+        content: &str,
+    ) -> Result<Option<BlobHash>, Vec<Finding>> {
         let checks = [
             self.check_writable(),
             self.limits.check_name(path.as_str()),
@@ -191,32 +233,60 @@ impl DirCapability {
         ];
         let problems: Vec<Finding> = checks.into_iter().filter_map(Result::err).collect();
         if !problems.is_empty() {
-            return Completion::Refused(problems);
+            return Err(problems);
         }
-        let Some(pinned) = pinned(begun, path) else {
+        pinned(begun, path).ok_or_else(|| {
             let unpinned = || {
                 Finding::new("dir/unpinned", format!("nobody has seen what is at `{}`", shown(path)))
                     .at("path")
                     .counter_example(shown(path))
                     .allowed("the same call, judged with what is there")
             };
-            let finding = write::look(&self.root, path, &self.limits).err().unwrap_or_else(unpinned);
-            return Completion::Refused(vec![finding]);
+            vec![write::look(&self.root, path, &self.limits).err().unwrap_or_else(unpinned)]
+        })
+    }
+
+    fn append(&self, begun: &Begun, path: &Plain, content: &str) -> Completion {
+        let pinned = match self.may_change(begun, path, content) {
+            Ok(pinned) => pinned,
+            Err(problems) => return Completion::Refused(problems),
+        };
+        let temporary = path::temporary(begun);
+        match append::append(&self.root, path, content.as_bytes(), pinned, &temporary, &self.limits) {
+            append::Appended::Done(whole) => {
+                let (value, provenance) = written(begun, path, &whole);
+                Completion::Done { value, provenance }
+            }
+            append::Appended::Not(why) => not_written(path, why),
+        }
+    }
+
+    fn write(&self, begun: &Begun, path: &Plain, content: &str) -> Completion {
+        let pinned = match self.may_change(begun, path, content) {
+            Ok(pinned) => pinned,
+            Err(problems) => return Completion::Refused(problems),
         };
         let temporary = path::temporary(begun);
         match write::write(&self.root, path, content.as_bytes(), pinned, &temporary, &self.limits) {
             write::Written::Done => {
-                let (value, provenance) = written(begun, path, content);
+                let (value, provenance) = written(begun, path, content.as_bytes());
                 Completion::Done { value, provenance }
             }
-            write::Written::Changed => Completion::Refused(vec![
-                Finding::new("dir/changed", format!("`{}` has changed since it was shown", shown(path)))
-                    .at("path")
-                    .counter_example(shown(path))
-                    .allowed("the same call once more: it is judged with what is there now"),
-            ]),
-            write::Written::Failed(finding) => Completion::Failed(finding),
+            why => not_written(path, why),
         }
+    }
+}
+
+/// What is told of a file that was not written.
+fn not_written(path: &Plain, why: write::Written) -> Completion {
+    match why {
+        write::Written::Failed(finding) => Completion::Failed(finding),
+        write::Written::Done | write::Written::Changed => Completion::Refused(vec![
+            Finding::new("dir/changed", format!("`{}` has changed since it was shown", shown(path)))
+                .at("path")
+                .counter_example(shown(path))
+                .allowed("the same call once more: it is judged with what is there now"),
+        ]),
     }
 }
 
@@ -253,21 +323,33 @@ impl Capability for DirCapability {
             Ok(Call::List { path }) => self.list(path.as_ref()),
             Ok(Call::Read { path }) => self.read(&path),
             Ok(Call::Write { path, content }) => self.write(begun, &path, content),
+            Ok(Call::Append { path, content }) => self.append(begun, &path, content),
         }
     }
 
     fn probe(&self, begun: &Begun) -> Probe {
-        let Ok(Call::Write { path, content }) = Call::parse(&begun.proposal().method, &begun.proposal().args)
-        else {
-            return Probe::NotDone;
-        };
-        let pinned = pinned(begun, &path).flatten();
         let temporary = path::temporary(begun);
-        if write::is_done(&self.root, &path, content.as_bytes(), pinned, &temporary, &self.limits) {
-            let (value, provenance) = written(begun, &path, content);
+        let done = |path: &Plain, whole: &[u8]| {
+            let (value, provenance) = written(begun, path, whole);
             Probe::Done { value, provenance }
-        } else {
-            Probe::NotDone
+        };
+        match Call::parse(&begun.proposal().method, &begun.proposal().args) {
+            Ok(Call::Write { path, content }) => {
+                let (pinned, whole) = (pinned(begun, &path).flatten(), content.as_bytes());
+                match write::is_done(&self.root, &path, whole, pinned, &temporary, &self.limits) {
+                    true => done(&path, whole),
+                    false => Probe::NotDone,
+                }
+            }
+            Ok(Call::Append { path, content }) => {
+                let (pinned, content) = (pinned(begun, &path).flatten(), content.as_bytes());
+                match append::find(&self.root, &path, content, pinned, &temporary, &self.limits) {
+                    append::Found::Done(whole) => done(&path, &whole),
+                    append::Found::NotDone => Probe::NotDone,
+                    append::Found::Unknown => Probe::Unknown,
+                }
+            }
+            _ => Probe::NotDone,
         }
     }
 }
@@ -277,6 +359,7 @@ enum Call<'a> {
     List { path: Option<Plain> },
     Read { path: Plain },
     Write { path: Plain, content: &'a str },
+    Append { path: Plain, content: &'a str },
 }
 
 impl<'a> Call<'a> {
@@ -299,6 +382,10 @@ impl<'a> Call<'a> {
                 let (path, content) = text(0).zip(text(1)).ok_or_else(|| mismatch(method))?;
                 Ok(Call::Write { path: Plain::check(path, Purpose::Make)?, content })
             }
+            ("append", 2) => {
+                let (path, content) = text(0).zip(text(1)).ok_or_else(|| mismatch(method))?;
+                Ok(Call::Append { path: Plain::check(path, Purpose::Make)?, content })
+            }
             _ => Err(Box::new(mismatch(method))),
         }
     }
@@ -308,7 +395,7 @@ fn mismatch(method: &str) -> Finding {
     Finding::new("dir/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
         .at("method")
         .counter_example(visible_line(method))
-        .allowed("list(path?), read(path), write(path, content), all of them text")
+        .allowed("list(path?), read(path), write(path, content), append(path, content), all of them text")
 }
 
 /// What the proposal says was at the path when it was judged; `None` if it says nothing.
@@ -317,12 +404,12 @@ fn pinned(begun: &Begun, path: &Plain) -> Option<Option<BlobHash>> {
     pins.iter().find(|pin| pin.kind == FILE && pin.name == path.as_str()).map(|pin| pin.digest)
 }
 
-/// What `write` returns, and what that depends on: the words of the call and nothing else.
-fn written(begun: &Begun, path: &Plain, content: &str) -> (Value, Provenance) {
+/// What a change returns of the whole file, and what that depends on: the words of the call and nothing else.
+fn written(begun: &Begun, path: &Plain, whole: &[u8]) -> (Value, Provenance) {
     let value = Value::record_from_map(BTreeMap::from([
         ("path".to_owned(), Value::from(path.as_str())),
-        ("bytes".to_owned(), Value::number(content.len() as f64)),
-        ("digest".to_owned(), Value::from(BlobHash::of(content.as_bytes()).to_string())),
+        ("bytes".to_owned(), Value::number(whole.len() as f64)),
+        ("digest".to_owned(), Value::from(BlobHash::of(whole).to_string())),
     ]));
     (value, begun.proposal().provenance.clone())
 }

@@ -39,7 +39,7 @@ pub(crate) fn step(step: u64) -> StepRef {
 impl Bench {
     /// A directory granted with all methods.
     pub(crate) fn dir() -> Bench {
-        Bench::new("out", &["list", "read", "write"], false)
+        Bench::new("out", &["list", "read", "write", "append"], false)
     }
 
     /// The same, of a directory that is for reading only.

@@ -2,6 +2,8 @@
 #![allow(clippy::disallowed_methods, reason = "these tests set up and look at files from outside")]
 
 #[cfg(test)]
+mod append;
+#[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod confinement;

@@ -1,6 +1,6 @@
 //! What the operator of this installation has written down: refuse this, do not ask about that.
 
-use kernel::proposal::Finding;
+use kernel::proposal::{Finding, Proposal};
 
 use super::Gate;
 use crate::facts::Context;
@@ -8,11 +8,20 @@ use crate::rules::Stance;
 use crate::ruling::Ruling;
 
 pub(super) const GATE: Gate =
-    Gate { name: "operator", version: 1, about: "the operator's own policies forbid or permit", judge };
+    Gate { name: "operator", version: 2, about: "the operator's own policies forbid or permit", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let Some(operator) = &context.rules.operator else { return Ruling::allow() };
     let mut opinion = operator.opinion(context);
+    // Whoever forbids that a file is written means its end as well.
+    if opinion.stance != Stance::Forbids
+        && let Some(written) = as_a_write(context)
+    {
+        let other = operator.opinion(&Context { proposal: &written, ..*context });
+        if other.stance == Stance::Forbids {
+            opinion = other;
+        }
+    }
     if opinion.stance == Stance::Forbids && opinion.findings.is_empty() {
         opinion.findings.push(
             Finding::new("operator/forbidden", "the operator's policies forbid it")
@@ -26,6 +35,12 @@ fn judge(context: &Context<'_>) -> Ruling {
         Stance::Permits => Ruling::permit(opinion.findings),
         Stance::Forbids => Ruling::deny_all(opinion.findings),
     }
+}
+
+/// The same call as one that writes the file, if it writes behind what a file of a directory holds.
+fn as_a_write(context: &Context<'_>) -> Option<Proposal> {
+    let is_append = context.subject.kind == "dir" && context.proposal.method == "append";
+    is_append.then(|| Proposal { method: "write".to_owned(), ..context.proposal.clone() })
 }
 
 #[cfg(test)]
@@ -46,6 +61,44 @@ mod tests {
         {
             let call = Call::new("send").under(Fixed::new(stance, vec![finding()]));
             check(&GATE, &call, (decision, decision), &["operator/no-evil"]);
+        }
+    }
+
+    /// Forbids `write`, and permits everything else.
+    #[derive(Debug)]
+    struct NoWrite;
+
+    impl crate::rules::Operator for NoWrite {
+        fn opinion(&self, context: &Context<'_>) -> crate::rules::Opinion {
+            let stance = match context.proposal.method.as_str() {
+                "write" => Stance::Forbids,
+                _ => Stance::Permits,
+            };
+            crate::rules::Opinion { stance, findings: vec![] }
+        }
+
+        fn digest(&self) -> kernel::BlobHash {
+            kernel::BlobHash([1; 32])
+        }
+    }
+
+    #[test]
+    fn whoever_forbids_to_write_a_file_forbids_to_append_to_it() {
+        for (kind, method, decision) in [
+            ("dir", "append", Deny),
+            ("dir", "write", Deny),
+            ("dir", "read", Allow),
+            ("thing", "append", Allow),
+        ] {
+            let mut call = Call::new("change").but(|c| {
+                c.subject.kind = kind.to_owned();
+                c.proposal.method = method.to_owned();
+            });
+            let rules = crate::rules::Rules::default().with_operator(std::sync::Arc::new(NoWrite));
+            call.rules = std::sync::Arc::new(rules);
+            let ruling = judge(&call.context());
+            let told = crate::ruling::combine(vec![ruling], crate::ruling::Lifted::default()).0;
+            assert_eq!(told, decision, "{kind}.{method}");
         }
     }
 

@@ -162,7 +162,7 @@ impl SlotKind {
     pub fn methods(self) -> &'static [&'static str] {
         match self {
             SlotKind::Dir { write: false } => &["list", "read"],
-            SlotKind::Dir { write: true } => &["list", "read", "write"],
+            SlotKind::Dir { write: true } => &["list", "read", "write", "append"],
             SlotKind::Outbox => &["send"],
             SlotKind::Program => &["run"],
             SlotKind::Http => &["get", "send"],

@@ -210,7 +210,7 @@ fn a_daemon_and_a_client_of_different_versions_do_not_talk() {
     let daemon = impostor(&socket, Some(frame(&later)));
     let said = home.almoner(&["runs"]);
     check(&said, &["runs"], 8, &["speaks version 7"], "stop the daemon (process");
-    assert_eq!(daemon.join().unwrap()["version"], 5);
+    assert_eq!(daemon.join().unwrap()["version"], 6);
     desk.nothing_happened();
 }
 

@@ -1,0 +1,133 @@
+//! `append`: a text behind what a file holds, in one step.
+
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use cap_std::fs::Dir;
+use kernel::id::BlobHash;
+use rustix::fs::{Mode, OFlags};
+
+use super::Limits;
+use super::write::{Before, Written, look};
+use crate::failure;
+use crate::path::Plain;
+use crate::place::{self, PlaceError, Placing};
+use crate::walk;
+
+/// How an append ended.
+pub(super) enum Appended {
+    /// This is what the file holds now.
+    Done(Vec<u8>),
+    /// It was not made, for this reason.
+    Not(Written),
+}
+
+/// Puts `content` behind what a file holds, if that is still what was `pinned`. The whole file is put in its place, so that
+/// a crash leaves what was there or all of it.
+pub(super) fn append(
+    root: &Dir,
+    path: &Plain,
+    content: &[u8],
+    pinned: Option<BlobHash>,
+    temporary: &str,
+    limits: &Limits,
+) -> Appended {
+    let failed = |error: &io::Error| {
+        Appended::Not(Written::Failed(failure::finding(
+            error,
+            &format!("append to `{}`", path.as_str()),
+            "path",
+        )))
+    };
+    let present = match look(root, path, limits) {
+        Ok(Before { present, .. }) => present,
+        Err(finding) => return Appended::Not(Written::Failed(finding)),
+    };
+    if present.as_ref().map(|present| present.digest) != pinned {
+        return Appended::Not(Written::Changed);
+    }
+    let parent = match walk::make_parent(root, path) {
+        Ok(parent) => parent,
+        Err(error) => return failed(&error),
+    };
+    let name = path.split().1;
+    let mut whole = match held(parent.as_fd(), name, limits.bytes()) {
+        Ok(held) if held.as_deref().map(BlobHash::of) == pinned => held.unwrap_or_default(),
+        Ok(_) => return Appended::Not(Written::Changed),
+        Err(error) => return failed(&error),
+    };
+    whole.extend_from_slice(content);
+    if let Err(finding) = limits.check_bytes(path.as_str(), whole.len() as u64) {
+        return Appended::Not(Written::Failed(finding));
+    }
+    let placing = Placing {
+        directory: parent.as_fd(),
+        name,
+        temporary,
+        bytes: &whole,
+        expected: present,
+        limit: limits.bytes(),
+    };
+    match placing.put() {
+        Ok(()) => Appended::Done(whole),
+        Err(PlaceError::Changed) => Appended::Not(Written::Changed),
+        Err(PlaceError::Io(error)) => failed(&error),
+    }
+}
+
+/// What an append that a crash has cut off has come to.
+pub(super) enum Found {
+    /// It was made, and this is what the file holds.
+    Done(Vec<u8>),
+    /// What was there is still there.
+    NotDone,
+    /// Something else is there.
+    Unknown,
+}
+
+/// Whether the content stands behind what was pinned. Removes what a crash may have left beside the file.
+pub(super) fn find(
+    root: &Dir,
+    path: &Plain,
+    content: &[u8],
+    pinned: Option<BlobHash>,
+    temporary: &str,
+    limits: &Limits,
+) -> Found {
+    let Ok(parent) = walk::parent(root, path) else { return Found::Unknown };
+    let Some(parent) = parent else {
+        return if pinned.is_none() { Found::NotDone } else { Found::Unknown };
+    };
+    let Ok(now) = held(parent.as_fd(), path.split().1, limits.bytes()) else { return Found::Unknown };
+    let before = now.as_deref().and_then(|now| now.strip_suffix(content));
+    let is_new = before.is_some_and(|before| match pinned {
+        Some(pinned) => BlobHash::of(before) == pinned,
+        None => before.is_empty(),
+    });
+    match now {
+        Some(now) if is_new => {
+            let known: Vec<BlobHash> = pinned.into_iter().chain([BlobHash::of(&now)]).collect();
+            place::tidy(parent.as_fd(), temporary, &known, limits.bytes());
+            // The rename may have been seen but not yet be durable.
+            let _ = rustix::fs::fsync(&parent);
+            Found::Done(now)
+        }
+        now if now.as_deref().map(BlobHash::of) == pinned => Found::NotDone,
+        _ => Found::Unknown,
+    }
+}
+
+/// What the plain file under a name holds, following no link; `None` if there is none.
+fn held(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // What is no plain file is an error of this.
+    let Some(present) = walk::present(directory, name, limit)? else { return Ok(None) };
+    let file = std::fs::File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?);
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if BlobHash::of(&bytes) != present.digest {
+        // Somebody writes it at this moment.
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
+    Ok(Some(bytes))
+}
