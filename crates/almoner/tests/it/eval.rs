@@ -8,7 +8,13 @@ use crate::home::Home;
 
 /// The processes for guest code that the daemon has started.
 fn vat_hosts(home: &Home) -> Vec<i32> {
-    let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].to_string();
+    let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
+    vat_hosts_of(daemon.try_into().unwrap())
+}
+
+/// The processes for guest code that this daemon has started.
+pub(crate) fn vat_hosts_of(daemon: i32) -> Vec<i32> {
+    let daemon = daemon.to_string();
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -23,8 +29,9 @@ fn vat_hosts(home: &Home) -> Vec<i32> {
     found
 }
 
-fn kill(pid: i32) {
-    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+/// Kills a process, if it is still there.
+pub(crate) fn kill(pid: i32) {
+    let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
 }
 
 #[test]

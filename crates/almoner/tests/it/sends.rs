@@ -1,7 +1,7 @@
 //! Code that holds what can act: what it sends goes out once, wherever a crash falls, and what it makes is there for
 //! others.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
@@ -287,4 +287,101 @@ fn killed_just_before_every_commit_of_code_that_sends() {
 #[test]
 fn killed_just_after_every_commit_of_code_that_sends() {
     kill_at_every("store.after_commit");
+}
+
+/// How many programs append to one file.
+const PROGRAMS: usize = 100;
+
+/// How many lines each of them writes.
+const LINES: usize = 3;
+
+/// The lines of the file, and what is wrong with them if anything is.
+fn misses(text: &str) -> Option<String> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    let mut expected: Vec<String> =
+        (0..PROGRAMS).flat_map(|program| (0..LINES).map(move |line| format!("p{program} l{line}"))).collect();
+    expected.sort_unstable();
+    (lines != expected).then(|| {
+        let missing: Vec<_> = expected.iter().filter(|line| !lines.contains(&line.as_str())).collect();
+        let twice: Vec<_> = lines.windows(2).filter(|two| two[0] == two[1]).collect();
+        format!("missing {missing:?}, twice {twice:?}, of {} lines", lines.len())
+    })
+}
+
+/// Says that it is over when it goes.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_hundred_programs_append_to_a_file_while_daemon_and_vats_are_killed() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    home.almoner(&["mount", "out", "dir"]).expect(0);
+    let begun = Instant::now();
+    let is_done = AtomicBool::new(false);
+    let kills = std::thread::scope(|scope| {
+        let killer = scope.spawn(|| {
+            // Whoever kills at fixed times meets the same steps again and again.
+            let (mut seed, mut kills) = (0x2545_f491_4f6c_dd1d_u64, 0);
+            while !is_done.load(Ordering::SeqCst) {
+                seed ^= seed << 13;
+                seed ^= seed >> 7;
+                seed ^= seed << 17;
+                std::thread::sleep(Duration::from_millis(100 + seed % 900));
+                let status = home.almoner(&["status", "--json"]);
+                let Some(daemon) =
+                    serde_json::from_str::<Json>(&status.out).ok().and_then(|s| s["pid"].as_i64())
+                else {
+                    continue;
+                };
+                let daemon = i32::try_from(daemon).unwrap();
+                let hosts = crate::eval::vat_hosts_of(daemon);
+                match (seed % 3, hosts.first()) {
+                    (0, _) | (_, None) => crate::eval::kill(daemon),
+                    (_, Some(host)) => crate::eval::kill(*host),
+                }
+                kills += 1;
+            }
+            kills
+        });
+        // Whatever goes wrong, nobody kills for ever.
+        let end = End(&is_done);
+        for program in 0..PROGRAMS {
+            let name = format!("p{program}");
+            let source = format!(
+                "(async () => {{ for (let i = 0; i < {LINES}; i += 1) await E(d).append('log', `{name} l${{i}}\\n`); \
+                 return 'done'; }})()"
+            );
+            // What was not acknowledged may have been heard all the same.
+            while home.almoner(&["eval", &source, "d=dir", "--name", &name, "--detach"]).code != 0 {
+                let known = home.almoner(&["list"]);
+                if known.code == 0
+                    && known.out.lines().any(|line| line.split_whitespace().next() == Some(&*name))
+                {
+                    break;
+                }
+                assert!(begun.elapsed() < PATIENCE, "{known:?}");
+            }
+        }
+        for program in 0..PROGRAMS {
+            loop {
+                let said = home.almoner(&["show", &format!("p{program}")]);
+                if said.code == 0 {
+                    break;
+                }
+                assert!(!said.err.contains("refused"), "p{program}: {said:?}");
+                assert!(begun.elapsed() < PATIENCE, "p{program}: {said:?}");
+            }
+        }
+        drop(end);
+        killer.join().unwrap()
+    });
+    assert_eq!(misses(&home.read("out/log")), None, "after {kills} kills");
+    assert!(kills >= 5, "only {kills} kills");
 }

@@ -133,7 +133,9 @@ pub fn make(desk: &Desk, shelf: &dyn Shelf, call: &Call<'_>) -> Result<Outcome, 
         && text.len() > LONGEST
     {
         let what = format!("{} bytes are too many to be put behind a file at once", text.len());
-        return Err(Failure::new(Exit::Invalid, what).help(format!("{LONGEST} at a time, or write all of it")));
+        return Err(
+            Failure::new(Exit::Invalid, what).help(format!("{LONGEST} at a time, or write all of it"))
+        );
     }
     let capability = handed.capability(&desk.daemon, &desk.state)?;
     let gates = handed.gates(&desk.daemon)?;

@@ -32,8 +32,11 @@ const IDLE: Duration = Duration::from_secs(30);
 /// How long the process may be silent at a time before somebody looks whether the daemon is to end.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// How often code is begun whose process goes under it.
+/// How often code is begun whose process goes while it is at work.
 const ATTEMPTS: u32 = 4;
+
+/// How often code is begun whose process goes under it while others are at work, or nobody is.
+const LOSSES: u32 = 50;
 
 /// How long nothing is tried when no process can be started.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -93,6 +96,17 @@ pub struct Lane {
     pub jobs: Receiver<Job>,
 }
 
+/// How often code has lost its process since it last got anywhere.
+#[derive(Default)]
+struct Losses {
+    /// How long its journal was then.
+    recorded: u64,
+    /// How often it was at work.
+    at_work: u32,
+    /// How often in all.
+    all: u32,
+}
+
 /// A lane at work.
 struct Work {
     lane: Lane,
@@ -100,8 +114,8 @@ struct Work {
     next: VatId,
     sessions: BTreeMap<VatId, Session>,
     by_eval: BTreeMap<FormulaId, VatId>,
-    /// How often code was begun whose process went under it.
-    attempts: BTreeMap<FormulaId, u32>,
+    /// How often code has lost its process since it last got anywhere.
+    losses: BTreeMap<FormulaId, Losses>,
     /// Since when code waits for nothing but promises.
     waits: BTreeMap<FormulaId, (Instant, BTreeSet<FormulaId>)>,
     /// Heaps of code that has come to its end, the one that was used last at the end.
@@ -119,7 +133,7 @@ impl Lane {
             next: 0,
             sessions: BTreeMap::new(),
             by_eval: BTreeMap::new(),
-            attempts: BTreeMap::new(),
+            losses: BTreeMap::new(),
             waits: BTreeMap::new(),
             live: VecDeque::new(),
             stuck: None,
@@ -135,7 +149,10 @@ impl Work {
             if self.lane.shared.upgrade().is_none_or(|shared| shared.is_stopping()) {
                 break;
             }
-            while let Ok(job) = self.lane.jobs.try_recv() {
+            // One at a time: what is there goes on while more comes.
+            let job = self.lane.jobs.try_recv().ok();
+            let patience = if job.is_some() { Duration::ZERO } else { MOMENT };
+            if let Some(job) = job {
                 busy = Instant::now();
                 self.take(job);
             }
@@ -145,7 +162,7 @@ impl Work {
             self.put_to_sleep();
             self.show_pins();
             let event = match &self.host {
-                Some(host) if !self.sessions.is_empty() => host.next(MOMENT),
+                Some(host) if !self.sessions.is_empty() => host.next(patience),
                 _ => match self.lane.jobs.recv_timeout(IDLE.saturating_sub(busy.elapsed())) {
                     Ok(job) => {
                         busy = Instant::now();
@@ -257,7 +274,7 @@ impl Work {
         };
         drop(shared);
         if self.host.is_none() {
-            let taken = match self.attempts.is_empty() {
+            let taken = match self.losses.is_empty() {
                 true => self.lane.reserve.take(),
                 false => self.lane.reserve.start(),
             };
@@ -380,7 +397,7 @@ impl Work {
     /// Code has come to its end.
     fn done(&mut self, eval: FormulaId, outcome: RunOutcome, has_exports: bool) {
         let Some(shared) = self.lane.shared.upgrade() else { return };
-        self.attempts.remove(&eval);
+        self.losses.remove(&eval);
         self.waits.remove(&eval);
         if !self.settle(&shared, eval, outcome) || !has_exports {
             return self.close_session(eval, true);
@@ -472,7 +489,6 @@ impl Work {
                 continue;
             }
             let letters = session.unread();
-            session.end(RESTARTED);
             let help = "let it do less at a time";
             let outcome = match (&end.culprit, &end.broken) {
                 (Some(culprit), _) if *culprit == vat => {
@@ -483,17 +499,23 @@ impl Work {
                 }
                 _ => None,
             };
-            let attempts = self.attempts.entry(eval).or_default();
+            let losses = self.losses.entry(eval).or_default();
+            if session.recorded() > losses.recorded {
+                *losses = Losses { recorded: session.recorded(), ..Losses::default() };
+            }
             // Those beside the one that is to blame are innocent.
             if end.culprit.is_none() {
-                *attempts += 1;
+                losses.all += 1;
+                losses.at_work += u32::from(end.suspect == Some(vat));
             }
+            let (is_lost, times) = (losses.at_work >= ATTEMPTS || losses.all >= LOSSES, losses.all);
+            session.end(RESTARTED);
             match outcome {
                 Some(outcome) => {
                     self.settle(&shared, eval, outcome);
                 }
-                None if *attempts >= ATTEMPTS => {
-                    let what = format!("its process ended by itself, {ATTEMPTS} times");
+                None if is_lost => {
+                    let what = format!("its process ended by itself, {times} times");
                     let help = "`almoner doctor` says whether guest code can be confined here";
                     self.settle(&shared, eval, failed("vat/crashed", what, help));
                 }

@@ -265,6 +265,11 @@ impl Session {
         self.slots.heap
     }
 
+    /// How many entries its journal has.
+    pub fn recorded(&self) -> u64 {
+        self.recorded
+    }
+
     /// What it refers to in the store.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         let mut pins = self.home.pins();
