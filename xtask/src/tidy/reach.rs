@@ -97,6 +97,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/policy_file.rs", &[Files], "reads policy files"),
     ("crates/almoner/src/settings/mod.rs", &[Files, Processes, Clocks], "reads settings, and looks whose they are"),
     ("crates/almoner/src/vat_host.rs", &[Processes, Clocks], "says how the process of guest code is started, and measures its turns"),
+    ("crates/caps/src/dir/append.rs", &[Files], "the directory capability"),
     ("crates/caps/src/dir/list.rs", &[Files], "the directory capability"),
     ("crates/caps/src/dir/mod.rs", &[Files], "the directory capability"),
     ("crates/caps/src/dir/read.rs", &[Files], "the directory capability"),

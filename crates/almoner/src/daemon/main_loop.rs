@@ -104,6 +104,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     // Nobody new is let in; what is at work ends at its next step, and its journal says where.
     let _ = std::fs::remove_file(place.socket());
     drop(endo);
+    super::handed::flush(daemon);
     notifier.end();
     vats.end();
     close(server, &closed);

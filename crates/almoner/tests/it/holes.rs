@@ -255,6 +255,7 @@ fn llm_do_20_no_tool_passes_the_gates_by() {
         ("out_list", json!({})),
         ("out_read", json!({ "path": "a.md" })),
         ("out_write", json!({ "path": "a.md", "content": "x" })),
+        ("out_append", json!({ "path": "b.md", "content": "x" })),
         ("outbox_send", json!({ "to": "a@b.example", "subject": "s", "body": "b" })),
         ("helper", json!({ "input": {} })),
     ];
@@ -282,7 +283,7 @@ fn llm_do_20_no_tool_passes_the_gates_by() {
     let asked = judged.iter().filter(|entry| entry["verdict"]["decision"] == "ask").count();
     assert_eq!(
         (asked, judged.iter().filter(|e| e["verdict"]["gates"].is_string()).count()),
-        (2, every.len())
+        (3, every.len())
     );
 }
 

@@ -8,7 +8,7 @@ use crate::command::{Fault, Judgement, Move, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::id::{BlobHash, FormulaId, HostRun, MessageNumber, RunNumber, StepRef};
-use crate::proposal::{Finding, Proposal, Value};
+use crate::proposal::{Decision, Finding, Proposal, Value};
 use crate::provenance::{Provenance, Source};
 use crate::run::{
     CallSite, Completion, Entry, Input, Limits, Phase, Run, RunOutcome, Shape, State as RunState, Trouble,
@@ -20,6 +20,9 @@ use crate::table;
 use crate::txn::Table;
 
 use super::{advance, cancel, propose};
+
+/// How many calls of one agent wait at most.
+const MOST_OPEN: usize = 200;
 
 /// How many hosts above an agent are looked for.
 const HIGHEST: usize = 64;
@@ -172,7 +175,11 @@ pub(super) fn takes(step: &Move) -> bool {
 
 /// Proposes one call of an agent's. A send of code that has proposed its call before proposes nothing: whoever makes it
 /// again is told where it stands.
-pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgement>) -> Result<Reply, Fault> {
+pub(super) fn propose(
+    state: &mut State<'_>,
+    run: &mut Run,
+    mut judged: Vec<Judgement>,
+) -> Result<Reply, Fault> {
     let at = StepRef { run: run.number, step: run.next_step };
     let [Judgement { site: CallSite::Direct { origin }, .. }] = judged.as_slice() else {
         return Err(Fault::OutOfOrder { at, what: "an agent makes one call at a time, and makes it itself" });
@@ -186,6 +193,14 @@ pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgemen
             return Ok(Reply::AlreadyProposed { at });
         }
         table::save(state.txn, Table::Meta, &owner, &key, &at, None)?;
+    }
+    // Nobody reads so many cards, and whoever cannot be stopped does not fill a mailbox with them.
+    if run.open.len() >= MOST_OPEN {
+        for one in judged.iter_mut().filter(|one| one.verdict.decision == Decision::Ask) {
+            one.verdict.decision = Decision::Deny;
+            let what = format!("{MOST_OPEN} calls of this agent wait already");
+            one.verdict.findings.push(Finding::new("standing/many", what));
+        }
     }
     propose::propose(state, run, judged)?;
     Ok(Reply::Proposed { at })

@@ -360,3 +360,15 @@ fn a_journal_keeps_nobody_and_ends_with_its_agent() {
     // What it did can still be read.
     assert!(fae.world.steps(begun.run).starts_with("proposed judged begun"));
 }
+
+#[test]
+fn nobody_is_asked_about_more_than_anybody_reads() {
+    let mut fae = fae();
+    for _ in 0..200 {
+        fae.propose(Decision::Ask);
+    }
+    let (at, _) = fae.propose(Decision::Ask);
+    assert_eq!(fae.refused(at), "standing/many");
+    assert_eq!(fae.world.open_mail().len(), 200);
+    assert_eq!(fae.propose(Decision::Allow).1.begun.len(), 1, "what needs no answer goes on");
+}

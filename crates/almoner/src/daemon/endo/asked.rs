@@ -8,7 +8,7 @@ use super::thing::Object;
 use crate::daemon::handed::Asked;
 
 /// How many calls of one client wait for a person at most.
-const MOST: usize = 1000;
+const MOST: usize = 200;
 
 /// A call that waits.
 pub struct Waiting {

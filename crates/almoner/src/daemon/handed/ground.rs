@@ -38,7 +38,7 @@ pub struct Handed {
 /// How a directory was reached.
 pub enum Reached {
     /// By nobody but its host.
-    Own(Own),
+    Own(Box<Own>),
     /// By somebody who was handed it.
     Handed(Box<Handed>),
 }
@@ -81,7 +81,7 @@ impl Reached {
     ) -> Result<Reached, Failure> {
         let way: Vec<FormulaId> = std::iter::once(call.target).chain(call.through.iter().copied()).collect();
         Ok(match daemon.read(|txn| used(txn, agent, &way))? {
-            None => Reached::Own(Own { ground }),
+            None => Reached::Own(Box::new(Own { ground })),
             Some((agent, grant)) => Reached::Handed(Box::new(Handed {
                 ground,
                 target: call.target,

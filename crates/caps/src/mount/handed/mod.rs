@@ -153,8 +153,9 @@ impl Capability for Handed {
         let parsed = self.expect_ours(begun).and_then(|()| Call::parse(&proposal.method, &proposal.args));
         let call = match parsed {
             Ok(Call { op: Op::Look, .. }) => {
-                // Whoever began it has gone: nobody is there who could be told what was seen.
-                return Completion::Failed(Finding::new("mount/unseen", "nobody was there to see it"));
+                // Whoever began it has gone: nobody is there who could be told what is seen now.
+                let what = "it was cut off before it was written down what was seen";
+                return Completion::Failed(Finding::new("mount/unseen", what));
             }
             Ok(call) => call,
             Err(finding) => return Completion::Refused(vec![finding]),
