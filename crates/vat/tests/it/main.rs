@@ -7,6 +7,7 @@
 )]
 
 mod corpus;
+mod differential;
 mod eventual;
 mod exos;
 mod frames;
