@@ -4,12 +4,13 @@
 //! both sides. Whoever receives a value counts each of its slots once; what is let go of is told with that count, so a
 //! reference that is on its way meanwhile is not lost.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use passable::Value;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{FaultKind, Limits};
+use crate::{FaultKind, Limits, Modules};
 
 /// The most bytes of one frame, either way. A vat's own limit on messages is lower.
 pub const MOST_BYTES: usize = 64 << 20;
@@ -76,12 +77,17 @@ pub struct Place {
     /// That line of the source, cut to a bounded length, made safe to show. Empty if it is not known which source of
     /// several it was.
     pub excerpt: String,
+    /// The module that it is in; none for source text that was evaluated. A name out of the guest's own program, made
+    /// safe to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
 }
 
 impl Place {
-    /// `eval.js:3:5`.
+    /// `eval.js:3:5`, or `src/index.js:3:5` in a module.
     pub fn label(&self) -> String {
-        format!("eval.js:{}:{}", self.line, self.column)
+        let file = self.module.as_deref().unwrap_or("eval.js");
+        format!("{file}:{}:{}", self.line, self.column)
     }
 }
 
@@ -111,6 +117,21 @@ pub enum Order {
         names: Vec<String>,
         /// An array with the endowments.
         values: Value<Slot>,
+    },
+    /// Run a program of modules, and call the `make` that its first module exports: `make(powers, context, { env })`.
+    Make {
+        /// The vat.
+        vat: VatId,
+        /// The number of the answer, as for [`Order::Evaluate`].
+        answer: u32,
+        /// The modules. Each such order runs them anew; none sees those of another.
+        modules: Modules,
+        /// What `env` has.
+        env: BTreeMap<String, String>,
+        /// The first argument. Its slots are counted by themselves, as are those of the second.
+        powers: Value<Slot>,
+        /// The second argument.
+        context: Value<Slot>,
     },
     /// Deliver a message to one of the vat's objects.
     Deliver {

@@ -21,10 +21,12 @@
 //! the same kind of machine.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod archive;
 mod engine;
 mod fault;
 pub mod frame;
 mod limits;
+mod modules;
 mod parent;
 mod pass;
 mod realm;
@@ -35,6 +37,7 @@ pub use engine::{Clock, Vat};
 pub use fault::FaultKind;
 pub use frame::{FrameError, Level, Name, Order, Outcome, Place, Report, Slot, VatId, Verb};
 pub use limits::Limits;
+pub use modules::{Language, MOST_MODULES, MOST_SOURCE, Module, ModuleName, Modules};
 pub use parent::{End, Event, GRACE_MS, Host, HostError, SharedClock};
 pub use realm::{REALM_VERSION, engine_version};
 pub use serve::{MOST_VATS, serve};

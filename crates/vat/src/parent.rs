@@ -162,6 +162,7 @@ impl Host {
                 Order::Close { vat } => (Some(*vat), HOUSEKEEPING_MS),
                 Order::Ping { .. } => (None, HOUSEKEEPING_MS),
                 Order::Evaluate { vat, .. }
+                | Order::Make { vat, .. }
                 | Order::Deliver { vat, .. }
                 | Order::Settle { vat, .. }
                 | Order::Drop { vat, .. }

@@ -22,6 +22,7 @@ const PIECES: &[&str] = &[
     include_str!("pass.js"),
     include_str!("tables.js"),
     include_str!("eventual.js"),
+    include_str!("make.js"),
     include_str!("pattern.js"),
     include_str!("console.js"),
     include_str!("text.js"),

@@ -10,9 +10,12 @@
     reason = "a test stands where a peer does, and says so by panicking when something is wrong"
 )]
 
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
 use std::rc::Rc;
 use std::time::Duration;
 
+use vat::archive;
 use vat::{Clock, FrameError, Limits, Order, Report, Vat, frame, serve};
 
 /// Frames that a fuzzer begins with; `N` stands for small numbers that it chooses.
@@ -20,6 +23,7 @@ const ORDERS: &[&str] = &[
     r#"{"open":{"vat":N,"limits":{"memory":8000000,"stack":300000,"fuel":1000000,"wall_ms":1000,"sends":5,"message":5000,"console":500}}}"#,
     r##"{"evaluate":{"vat":1,"answer":N,"id":"x","source":"const f = Far('x', { m: v => v, p: () => new Promise(() => 0) }); E(a).m(f); [f, E(a).m()]","names":["a"],"values":{"body":"#[\"$0.Alleged: A\"]","slots":[{"h":N}]}}}"##,
     r##"{"evaluate":{"vat":1,"answer":N,"id":"x","source":"globalThis.x; E(E(a).m()).m(a)","names":["a"],"values":{"body":"#[\"$0\"]","slots":[{"v":N}]}}}"##,
+    r##"{"make":{"vat":1,"answer":N,"modules":{"entry":{"package":"a","module":"./a.js"},"packages":{"a":{"./a.js":{"source":{"language":"module","text":"import b from 'b'; export const make = p => [b, E(p).m()];"}},"b":{"link":{"package":"b","module":"./N"}}},"b":{"./1":{"source":{"language":"json","text":"[N]"}},"./2":{"source":{"language":"module","text":"import 'N'; export default Far('x', {});"}},"./3":{"missing":"gone"}}}},"env":{"A":"N"},"powers":{"body":"#\"$0\"","slots":[{"h":N}]},"context":{"body":"#null","slots":[]}}}"##,
     r##"{"deliver":{"vat":1,"answer":N,"target":{"v":N},"verb":{"call":{"text":"m"}},"args":{"body":"#[\"$0\",\"&1\",\"+5\",{\"#tag\":\"x\",\"payload\":1}]","slots":[{"h":N},{"q":N}]}}}"##,
     r##"{"deliver":{"vat":1,"answer":null,"target":{"a":N},"verb":{"call":{"symbol":"@@asyncIterator"}},"args":{"body":"#[]","slots":[]}}}"##,
     r##"{"deliver":{"vat":1,"answer":N,"target":{"a":N},"verb":"apply","args":{"body":"#[\"&0\"]","slots":[{"a":N}]}}}"##,
@@ -137,6 +141,54 @@ fn bytes_as_reports() {
         framed.extend(bytes);
         drop(frame::read::<Report>(&mut framed.as_slice()));
     });
+}
+
+/// Archives as upstream's own tool writes them, with edits in them, and maps with edits in them in a good archive: each is
+/// a program within bounds, or refused with one line.
+#[test]
+fn archives() {
+    const GOOD: &[u8] = include_bytes!("../archives/tally.zip");
+    let files = {
+        let mut zip = zip::ZipArchive::new(Cursor::new(GOOD)).unwrap();
+        let read = |index| {
+            let mut file = zip.by_index(index).unwrap();
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).unwrap();
+            (file.name().unwrap().into_owned(), bytes)
+        };
+        (0..9).map(read).collect::<BTreeMap<_, _>>()
+    };
+    bolero::check!()
+        .with_test_time(Duration::from_millis(500))
+        .with_type::<(bool, Vec<(u16, u8, u8)>)>()
+        .for_each(|(in_map, edits)| {
+            let edited = |bytes: &[u8]| {
+                let mut bytes = bytes.to_vec();
+                for (at, what, byte) in edits.iter().take(8) {
+                    let at = usize::from(*at) % bytes.len().max(1);
+                    match what % 4 {
+                        0 => bytes.insert(at, *byte),
+                        1 if bytes.len() > 1 => drop(bytes.remove(at)),
+                        2 => bytes.truncate(bytes.len().max(2) - 1),
+                        _ => bytes[at] = *byte,
+                    }
+                }
+                bytes
+            };
+            let made = match in_map {
+                true => {
+                    let mut files = files.clone();
+                    let map = edited(&files[archive::MAP]);
+                    files.insert(archive::MAP.to_owned(), map);
+                    archive::from_tree(&files)
+                }
+                false => archive::unpack(&edited(GOOD)),
+            };
+            match made {
+                Ok(modules) => assert_eq!(modules.check(), Ok(())),
+                Err(why) => assert!(!why.to_string().contains(char::is_control), "{why:?}"),
+            }
+        });
 }
 
 /// Any text is evaluated, and the engine stands.

@@ -6,6 +6,7 @@
     reason = "a test stands where a host does, and says so by panicking when something is wrong"
 )]
 
+mod archives;
 mod corpus;
 mod differential;
 mod eventual;
@@ -13,6 +14,7 @@ mod exos;
 mod frames;
 mod limits;
 mod lockdown;
+mod modules;
 mod passing;
 mod semantics;
 mod world;
