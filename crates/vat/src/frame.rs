@@ -300,10 +300,12 @@ pub enum FrameError {
     #[error("the stream to or from the vat failed")]
     Stream(#[from] io::Error),
     /// A frame is larger than any may be.
-    #[error("a frame of {bytes} bytes, but {MOST_BYTES} is the limit")]
+    #[error("a frame of {bytes} bytes, but {most} is the limit")]
     TooLarge {
         /// Its length.
         bytes: u64,
+        /// What it may be.
+        most: usize,
     },
     /// A frame does not say what it must.
     #[error("a frame that cannot be read: {0}")]
@@ -319,7 +321,7 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     serde_json::to_writer(&mut bytes, message).map_err(|error| FrameError::Malformed(error.to_string()))?;
     let length = bytes.len().saturating_sub(4);
     let announced = u32::try_from(length).ok().filter(|_| length <= MOST_BYTES);
-    let announced = announced.ok_or(FrameError::TooLarge { bytes: length as u64 })?;
+    let announced = announced.ok_or(FrameError::TooLarge { bytes: length as u64, most: MOST_BYTES })?;
     for (place, byte) in bytes.iter_mut().zip(announced.to_be_bytes()) {
         *place = byte;
     }
@@ -339,12 +341,13 @@ pub fn write(stream: &mut impl Write, message: &impl Serialize) -> Result<(), Fr
 /// # Errors
 /// Those of [`FrameError`]; after one of them the stream is of no more use.
 pub fn read<T: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<T>, FrameError> {
-    Ok(read_sized(stream)?.map(|(message, _)| message))
+    Ok(read_sized(stream, || MOST_BYTES)?.map(|(message, _)| message))
 }
 
-/// Reads a frame; gives its length as well.
+/// Reads a frame of at most `most` bytes, which is asked for once a frame is announced; gives its length as well.
 pub(crate) fn read_sized<T: DeserializeOwned>(
     stream: &mut impl Read,
+    most: impl FnOnce() -> usize,
 ) -> Result<Option<(T, usize)>, FrameError> {
     let mut length = [0; 4];
     let [first, rest @ ..] = &mut length;
@@ -358,8 +361,9 @@ pub(crate) fn read_sized<T: DeserializeOwned>(
     }
     stream.read_exact(rest)?;
     let length = u32::from_be_bytes(length) as usize;
-    if length > MOST_BYTES {
-        return Err(FrameError::TooLarge { bytes: length as u64 });
+    let most = most().min(MOST_BYTES);
+    if length > most {
+        return Err(FrameError::TooLarge { bytes: length as u64, most });
     }
     // What is announced is not believed until it is there.
     let mut body = Vec::with_capacity(length.min(64 << 10));

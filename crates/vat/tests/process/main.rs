@@ -1,6 +1,6 @@
 //! Vats in a process of their own, and what happens when that one is stuck, lies, or dies.
 //!
-//! This program is both sides: without arguments it tests, and starts itself again as the process that hosts vats.
+//! This program is both sides: without arguments, or with a part of a test's name, it tests, and starts itself again as the process that hosts vats.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,6 +9,8 @@
     clippy::print_stderr,
     reason = "a test stands where a host does, and says so by panicking when something is wrong"
 )]
+
+mod hostile;
 
 use std::io::Write;
 use std::process::Command;
@@ -38,9 +40,11 @@ fn main() {
     match role.as_str() {
         "host" => host(),
         "liar" => liar(),
+        "harm" => hostile::harm(&std::env::args().nth(2).unwrap()),
+        "random" => hostile::random(std::env::args().nth(2).unwrap().parse().unwrap()),
         "--list" => {}
-        _ => {
-            for (name, test) in TESTS {
+        part => {
+            for (name, test) in TESTS.iter().filter(|(name, _)| name.contains(part)) {
                 test();
                 eprintln!("{name} ... ok");
             }
@@ -82,6 +86,11 @@ const TESTS: &[Test] = &[
     ("a_process_that_is_stuck_in_native_code_is_killed", a_process_that_is_stuck_in_native_code_is_killed),
     ("a_process_that_dies_is_told_of_with_its_vats", a_process_that_dies_is_told_of_with_its_vats),
     ("a_process_that_lies_is_ended", a_process_that_lies_is_ended),
+    (
+        "whatever_a_process_does_it_ends_and_its_vats_are_named",
+        hostile::whatever_a_process_does_it_ends_and_its_vats_are_named,
+    ),
+    ("processes_that_do_as_a_dice_says_end_too", hostile::processes_that_do_as_a_dice_says_end_too),
 ];
 
 fn started(role: &str) -> Host {
