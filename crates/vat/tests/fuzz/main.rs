@@ -39,9 +39,9 @@ const ORDERS: &[&str] = &[
 ];
 
 /// A frame's body from a few bytes: which seed, its numbers, and edits if `edits` is set.
-fn body(script: &[u8], edits: bool) -> Vec<u8> {
+fn body(seeds: &[&str], script: &[u8], edits: bool) -> Vec<u8> {
     let [seed, numbers @ ..] = script else { return vec![] };
-    let seed = ORDERS[usize::from(*seed) % ORDERS.len()];
+    let seed = seeds[usize::from(*seed) % seeds.len()];
     let mut numbers = numbers.iter().cycle();
     let mut text = String::new();
     for part in seed.split_inclusive('N') {
@@ -79,7 +79,9 @@ fn orders_to_a_vat() {
                 Limits { memory: 8 << 20, fuel: 2_000_000, sends: 20, message: 20_000, ..Limits::default() };
             let mut vat = Vat::new(1, limits, still()).unwrap();
             for script in scripts.iter().take(12) {
-                let Ok(order) = serde_json::from_slice::<Order>(&body(script, false)) else { continue };
+                let Ok(order) = serde_json::from_slice::<Order>(&body(ORDERS, script, false)) else {
+                    continue;
+                };
                 let reports = vat.carry_out(&order);
                 let last = reports.last().expect("something is said of each order");
                 assert!(
@@ -108,7 +110,7 @@ fn a_stream_of_orders() {
             };
             stream.extend(frame::encode(&open).unwrap());
             for (index, script) in scripts.iter().take(6).enumerate() {
-                let body = body(script, index % 2 == 1);
+                let body = body(ORDERS, script, index % 2 == 1);
                 stream.extend((body.len() as u32).to_be_bytes());
                 stream.extend(body);
             }
@@ -122,6 +124,39 @@ fn a_stream_of_orders() {
             let first: Option<Report> = frame::read(&mut said).unwrap();
             assert_eq!(first, Some(Report::Ready { vat: 1 }));
             while frame::read::<Report>(&mut said).unwrap().is_some() {}
+        },
+    );
+}
+
+/// Reports that a fuzzer begins with.
+const REPORTS: &[&str] = &[
+    r##"{"ready":{"vat":N}}"##,
+    r##"{"send":{"vat":N,"target":{"h":N},"verb":{"call":{"text":"m"}},"args":{"body":"#[\"$0.Alleged: A\",\"+5\"]","slots":[{"v":N}]},"question":N}}"##,
+    r##"{"answer":{"vat":N,"answer":N,"outcome":{"err":{"body":"#{\"#error\":\"m\",\"name\":\"E\"}","slots":[]}},"place":{"line":N,"column":N,"excerpt":"x","module":"a.js"}}}"##,
+    r##"{"resolve":{"vat":N,"promise":N,"outcome":{"ok":{"body":"#{\"#tag\":\"x\",\"payload\":[N,\"#NaN\",\"%x\",\"*AAAA\"]}","slots":[]}}}}"##,
+    r##"{"dropped":{"vat":N,"imports":[[N,N]],"questions":[N]}}"##,
+    r##"{"console":{"vat":N,"level":"log","text":"x"}}"##,
+    r##"{"fault":{"vat":N,"kind":"memory","line":"x"}}"##,
+    r##"{"idle":{"vat":N,"memory":N}}"##,
+];
+
+/// Reports with edits in them: what can be read says the same when it is written again.
+#[test]
+fn reports_of_a_hostile_process() {
+    bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(
+        |scripts| {
+            let mut stream = Vec::new();
+            for (index, script) in scripts.iter().take(6).enumerate() {
+                let body = body(REPORTS, script, index % 3 != 0);
+                stream.extend((body.len() as u32).to_be_bytes());
+                stream.extend(body);
+            }
+            let mut stream = stream.as_slice();
+            while let Ok(Some(report)) = frame::read::<Report>(&mut stream) {
+                let bytes = frame::encode(&report).unwrap();
+                let again: Report = frame::read(&mut bytes.as_slice()).unwrap().unwrap();
+                assert_eq!(frame::encode(&again).unwrap(), bytes);
+            }
         },
     );
 }

@@ -8,7 +8,15 @@ use std::time::{Duration, Instant};
 use passable::Value;
 use vat::{End, Event, Host, HostError, Level, Limits, Order, Outcome, Report, frame};
 
-use crate::{DEAD_MAN, evaluate, open, started};
+use crate::{DEAD_MAN, Test, evaluate, open, started};
+
+pub(crate) const TESTS: &[Test] = &[
+    (
+        "whatever_a_process_does_it_ends_and_its_vats_are_named",
+        whatever_a_process_does_it_ends_and_its_vats_are_named,
+    ),
+    ("processes_that_do_as_a_dice_says_end_too", processes_that_do_as_a_dice_says_end_too),
+];
 
 /// What the listening side may grow by, all together.
 const ROOM: usize = 700 << 20;
@@ -182,7 +190,7 @@ fn ended(host: &mut Host) -> (End, usize) {
     }
 }
 
-pub(crate) fn whatever_a_process_does_it_ends_and_its_vats_are_named() {
+fn whatever_a_process_does_it_ends_and_its_vats_are_named() {
     let before = peak();
     let tried = WAYS.iter().map(|(way, (culprit, suspect, words))| {
         std::thread::spawn(move || {
@@ -261,7 +269,7 @@ pub(crate) fn random(seed: u64) {
     }
 }
 
-pub(crate) fn processes_that_do_as_a_dice_says_end_too() {
+fn processes_that_do_as_a_dice_says_end_too() {
     const SEEDS: u64 = 64;
     let before = peak();
     let next = Arc::new(std::sync::atomic::AtomicU64::new(0));
