@@ -83,6 +83,27 @@ fn make_is_called_with_powers_context_and_env() {
             &[("index.js", "export const make = 1;")],
             "throws TypeError: the first module exports no function `make`",
         ),
+        // The first one can be imported by those that it imports.
+        (
+            &[
+                (
+                    "index.js",
+                    "let early = 'seen'; try { B; } catch (e) { early = e.name; } import { B } from './f.js'; export class A {}; export const make = () => [early, B === A, helper()]; function helper() { return 1; }",
+                ),
+                ("f.js", "export { A as B } from './index.js';"),
+            ],
+            "[\"ReferenceError\",true,1]",
+        ),
+        (
+            &[
+                (
+                    "index.js",
+                    "function f() { return 1; } f.g = () => 2; let early = f.g(); import { B } from './f.js'; export class A {}; export const make = () => early;",
+                ),
+                ("f.js", "export { A as B } from './index.js';"),
+            ],
+            "2",
+        ),
         // A module is no promise, whatever it exports.
         (&[("index.js", "export const then = f => f(5); export const make = () => 'made';")], "\"made\""),
         (&[("index.js", "export const make = () => ({ then(f) { f(6); } });")], "6"),
