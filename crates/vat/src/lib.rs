@@ -5,6 +5,9 @@
 //! [`passable`]'s, as everywhere. [`serve`] is the loop of a process that hosts vats; it touches nothing but the two
 //! streams and the clock that it is given, so what kind of process that is, and what it may do, is the caller's choice.
 //!
+//! Code is source text, or a program of [`Modules`], which can import what its own map names; [`archive`] makes such a
+//! program of the bytes of an archive, on the side of the host.
+//!
 //! - A turn is whole or nothing: what a vat says leaves it when an order is carried out, and if a limit was passed
 //!   meanwhile, nothing leaves but the [`Report::Fault`].
 //! - A limit cannot be caught. Guest code may see an exception, but the fault sticks and ends it.

@@ -23,14 +23,30 @@ const WIDE: Duration = Duration::from_secs(3);
 const BOMBS: &[(&str, &str, Option<FaultKind>)] = &[
     ("a loop", "while (true) {}", Some(FaultKind::Time)),
     ("a regular expression", "/^(([a-z])+.)+[A-Z]([a-z])+$/.test('a'.repeat(60))", Some(FaultKind::Time)),
-    ("memory", "const a = []; for (;;) a.push(new Array(1000).fill(a.length))", Some(FaultKind::Memory)),
+    (
+        "memory",
+        "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(a.length))",
+        Some(FaultKind::Memory),
+    ),
     ("promise jobs", "const l = async () => { for (;;) await null; }; l()", Some(FaultKind::Time)),
     ("a native sort", "Array.prototype.sort.call({ length: 2 ** 53 - 1 })", None),
     ("the stack", "const f = () => f() + 1; f()", Some(FaultKind::Stack)),
 ];
 
-/// Sets one off; gives how long it took to be heard of.
-fn blast(code: &str, expected: Option<FaultKind>) -> Duration {
+/// Sets one off; gives how long it took to be heard of. A process that a busy machine does not let look at the clock in
+/// its grace is killed by the watchdog, as one that is stuck: that may be so twice.
+fn blast(name: &str, code: &str, expected: Option<FaultKind>) -> Duration {
+    for _ in 0..2 {
+        match set_off(code, expected) {
+            Some(took) => return took,
+            None => eprintln!("  {name}: the machine was too busy; once more"),
+        }
+    }
+    set_off(code, expected).expect("a fault, and not the watchdog each time")
+}
+
+/// How long it took, or nothing if the watchdog came before the fault.
+fn set_off(code: &str, expected: Option<FaultKind>) -> Option<Duration> {
     let mut host = started("host");
     // Another vat is in the same process: it is named if the process has to go, and lives on if not.
     for vat in [1, 2] {
@@ -47,14 +63,14 @@ fn blast(code: &str, expected: Option<FaultKind>) -> Duration {
                 assert_eq!((vat, Some(kind)), (2, expected), "{code}");
                 host.order(&evaluate(1, 2, "'alive'")).unwrap();
                 assert_eq!(answered(&host, 1, 2).unwrap(), Outcome::Ok(Value::string("alive")), "{code}");
-                return took;
+                return Some(took);
             }
             Event::Report(Report::Idle { .. }) => {}
             Event::Report(other) => panic!("{code}: {other:?}"),
             Event::Ended(end) => {
                 let stuck = End { culprit: Some(2), suspect: None, vats: vec![1, 2], broken: None };
-                assert_eq!((expected, end), (None, stuck), "{code}");
-                return begun.elapsed();
+                assert_eq!(end, stuck, "{code}");
+                return expected.is_none().then(|| begun.elapsed());
             }
         }
     }
@@ -85,7 +101,8 @@ fn six_bombs_end_while_fifty_vats_answer() {
         }
         (rounds, longest)
     });
-    let blasts = BOMBS.iter().map(|(name, code, kind)| std::thread::spawn(|| (*name, blast(code, *kind))));
+    let blasts =
+        BOMBS.iter().map(|(name, code, kind)| std::thread::spawn(|| (*name, blast(name, code, *kind))));
     for blast in blasts.collect::<Vec<_>>() {
         let (name, took) = blast.join().expect("the bomb ends as it must");
         let beyond = took.saturating_sub(Duration::from_millis(WALL_MS));

@@ -195,8 +195,8 @@ fn whatever_a_process_does_it_ends_and_its_vats_are_named() {
     let tried = WAYS.iter().map(|(way, (culprit, suspect, words))| {
         std::thread::spawn(move || {
             let mut host = started(&format!("harm {way}"));
-            open(&mut host, 1, 300);
-            open(&mut host, 2, 300);
+            open(&mut host, 1, 1_500);
+            open(&mut host, 2, 1_500);
             // More than a pipe holds: whoever does not take it keeps the other side waiting.
             let source = format!("/*{}*/ 1", "x".repeat(1 << 20));
             drop(host.order(&evaluate(2, 1, &source)));
