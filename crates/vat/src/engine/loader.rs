@@ -90,6 +90,11 @@ impl Programs {
         Some((found.label(), module))
     }
 
+    /// Begins an order: what went wrong before it has been told.
+    pub(crate) fn begin(&self) {
+        *self.stray.borrow_mut() = None;
+    }
+
     /// Where the import is that led nowhere: the engine's name for the module, line and column. Asked once for each.
     pub(crate) fn stray(&self) -> Option<(String, u32, u32)> {
         let (name, specifier) = self.stray.borrow_mut().take()?;

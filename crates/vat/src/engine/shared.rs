@@ -89,6 +89,7 @@ impl Shared {
 
     pub(crate) fn begin(&self) {
         self.meter.begin();
+        self.programs.begin();
         self.console_left.set(Some(self.meter.limits.console));
     }
 

@@ -304,6 +304,22 @@ fn each_program_runs_by_itself_and_code_that_is_evaluated_sees_none_of_them() {
 }
 
 #[test]
+fn what_is_out_of_bounds_is_refused_and_the_vat_goes_on() {
+    let many: Vec<String> = (0..2_001).map(|n| format!("m{n}.js")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|path| (path.as_str(), "")).collect();
+    let mut world = World::new(limits());
+    for (files, expected) in [
+        (&[("other.js", "")][..], "refused there is no module index.js"),
+        (&[("index.js", "\0")], "refused the module index.js is no text: it holds a zero"),
+        (&[("index.js", ""), ("a<b.js", "")], "refused `./a<b.js` cannot be the name of a module"),
+        (&many, "refused 2001 modules, but 2000 is the limit"),
+        (&[("index.js", "export const make = () => 'well';")], "\"well\""),
+    ] {
+        assert_eq!(made(&mut world, 1, program(files)), expected);
+    }
+}
+
+#[test]
 fn names_are_told_apart_by_package() {
     let source = |text: &str| Module::Source { language: Language::Module, text: text.to_owned() };
     let name =
