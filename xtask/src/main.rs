@@ -19,6 +19,7 @@ mod mutants;
 mod process;
 mod setup;
 mod test;
+mod test262;
 mod tidy;
 mod workspace;
 
@@ -39,6 +40,7 @@ Usage: cargo xtask COMMAND
   bench WHAT [N]       one table of measurements; WHAT is run, kernel, captp, or the name of a crate that has benches
   mutants [CRATE]      change the code that decides in one place at a time, and see whether a test notices: takes an
                        hour or two, needs cargo-mutants
+  test262 [PART]       the language part of the standard's own tests in vats, or those whose paths have PART
   deny                 licences, advisories and sources, if cargo-deny is installed
 ";
 
@@ -82,6 +84,7 @@ fn dispatch(arguments: &[String]) -> Result<End> {
         "bench" => bench::main(rest),
         "mutants" => mutants::main(rest),
         "deny" => deny::main(rest),
+        "test262" => test262::main(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(End::Good)

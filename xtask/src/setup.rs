@@ -70,10 +70,13 @@ const NODE_TOOLS: &[&str] = &[
     "@copilotkit/aimock@1.43.0",
     // Endo's own client.
     "@endo/captp@4.5.1",
+    "@endo/exo@1.7.0",
     "@endo/far@1.1.14",
     "@endo/init@1.1.13",
     "@endo/netstring@1.1.1",
     "@endo/patterns@1.9.1",
+    // What vats are compared with.
+    "ses@2.3.0",
 ];
 
 /// Python packages for the tests, with their versions.

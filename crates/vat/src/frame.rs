@@ -4,12 +4,13 @@
 //! both sides. Whoever receives a value counts each of its slots once; what is let go of is told with that count, so a
 //! reference that is on its way meanwhile is not lost.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use passable::Value;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{FaultKind, Limits};
+use crate::{FaultKind, Limits, Modules};
 
 /// The most bytes of one frame, either way. A vat's own limit on messages is lower.
 pub const MOST_BYTES: usize = 64 << 20;
@@ -76,12 +77,17 @@ pub struct Place {
     /// That line of the source, cut to a bounded length, made safe to show. Empty if it is not known which source of
     /// several it was.
     pub excerpt: String,
+    /// The module that it is in; none for source text that was evaluated. A name out of the guest's own program, made
+    /// safe to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
 }
 
 impl Place {
-    /// `eval.js:3:5`.
+    /// `eval.js:3:5`, or `src/index.js:3:5` in a module.
     pub fn label(&self) -> String {
-        format!("eval.js:{}:{}", self.line, self.column)
+        let file = self.module.as_deref().unwrap_or("eval.js");
+        format!("{file}:{}:{}", self.line, self.column)
     }
 }
 
@@ -111,6 +117,21 @@ pub enum Order {
         names: Vec<String>,
         /// An array with the endowments.
         values: Value<Slot>,
+    },
+    /// Run a program of modules, and call the `make` that its first module exports: `make(powers, context, { env })`.
+    Make {
+        /// The vat.
+        vat: VatId,
+        /// The number of the answer, as for [`Order::Evaluate`].
+        answer: u32,
+        /// The modules. Each such order runs them anew; none sees those of another.
+        modules: Modules,
+        /// What `env` has.
+        env: BTreeMap<String, String>,
+        /// The first argument. Its slots are counted by themselves, as are those of the second.
+        powers: Value<Slot>,
+        /// The second argument.
+        context: Value<Slot>,
     },
     /// Deliver a message to one of the vat's objects.
     Deliver {
@@ -279,10 +300,12 @@ pub enum FrameError {
     #[error("the stream to or from the vat failed")]
     Stream(#[from] io::Error),
     /// A frame is larger than any may be.
-    #[error("a frame of {bytes} bytes, but {MOST_BYTES} is the limit")]
+    #[error("a frame of {bytes} bytes, but {most} is the limit")]
     TooLarge {
         /// Its length.
         bytes: u64,
+        /// What it may be.
+        most: usize,
     },
     /// A frame does not say what it must.
     #[error("a frame that cannot be read: {0}")]
@@ -298,7 +321,7 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     serde_json::to_writer(&mut bytes, message).map_err(|error| FrameError::Malformed(error.to_string()))?;
     let length = bytes.len().saturating_sub(4);
     let announced = u32::try_from(length).ok().filter(|_| length <= MOST_BYTES);
-    let announced = announced.ok_or(FrameError::TooLarge { bytes: length as u64 })?;
+    let announced = announced.ok_or(FrameError::TooLarge { bytes: length as u64, most: MOST_BYTES })?;
     for (place, byte) in bytes.iter_mut().zip(announced.to_be_bytes()) {
         *place = byte;
     }
@@ -318,12 +341,13 @@ pub fn write(stream: &mut impl Write, message: &impl Serialize) -> Result<(), Fr
 /// # Errors
 /// Those of [`FrameError`]; after one of them the stream is of no more use.
 pub fn read<T: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<T>, FrameError> {
-    Ok(read_sized(stream)?.map(|(message, _)| message))
+    Ok(read_sized(stream, || MOST_BYTES)?.map(|(message, _)| message))
 }
 
-/// Reads a frame; gives its length as well.
+/// Reads a frame of at most `most` bytes, which is asked for once a frame is announced; gives its length as well.
 pub(crate) fn read_sized<T: DeserializeOwned>(
     stream: &mut impl Read,
+    most: impl FnOnce() -> usize,
 ) -> Result<Option<(T, usize)>, FrameError> {
     let mut length = [0; 4];
     let [first, rest @ ..] = &mut length;
@@ -337,8 +361,9 @@ pub(crate) fn read_sized<T: DeserializeOwned>(
     }
     stream.read_exact(rest)?;
     let length = u32::from_be_bytes(length) as usize;
-    if length > MOST_BYTES {
-        return Err(FrameError::TooLarge { bytes: length as u64 });
+    let most = most().min(MOST_BYTES);
+    if length > most {
+        return Err(FrameError::TooLarge { bytes: length as u64, most });
     }
     // What is announced is not believed until it is there.
     let mut body = Vec::with_capacity(length.min(64 << 10));

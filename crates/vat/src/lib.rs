@@ -5,6 +5,9 @@
 //! [`passable`]'s, as everywhere. [`serve`] is the loop of a process that hosts vats; it touches nothing but the two
 //! streams and the clock that it is given, so what kind of process that is, and what it may do, is the caller's choice.
 //!
+//! Code is source text, or a program of [`Modules`], which can import what its own map names; [`archive`] makes such a
+//! program of the bytes of an archive, on the side of the host.
+//!
 //! - A turn is whole or nothing: what a vat says leaves it when an order is carried out, and if a limit was passed
 //!   meanwhile, nothing leaves but the [`Report::Fault`].
 //! - A limit cannot be caught. Guest code may see an exception, but the fault sticks and ends it.
@@ -21,10 +24,12 @@
 //! the same kind of machine.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod archive;
 mod engine;
 mod fault;
 pub mod frame;
 mod limits;
+mod modules;
 mod parent;
 mod pass;
 mod realm;
@@ -35,6 +40,7 @@ pub use engine::{Clock, Vat};
 pub use fault::FaultKind;
 pub use frame::{FrameError, Level, Name, Order, Outcome, Place, Report, Slot, VatId, Verb};
 pub use limits::Limits;
+pub use modules::{Language, MOST_MODULES, MOST_SOURCE, Module, ModuleName, Modules};
 pub use parent::{End, Event, GRACE_MS, Host, HostError, SharedClock, Waker};
 pub use realm::{REALM_VERSION, engine_version};
 pub use serve::{MOST_VATS, serve};

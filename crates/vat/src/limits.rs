@@ -45,6 +45,14 @@ impl Limits {
     /// The most stack that is accepted: threads have rarely more than 8 MiB.
     pub const MOST_STACK: usize = 6 << 20;
 
+    /// The most bytes of one frame that a vat of these limits has reason to send: a message, however it is written, a
+    /// console full, or all that it lets go of in one turn.
+    pub(crate) fn frame(&self) -> usize {
+        let limits = self.sane();
+        let written = limits.message.saturating_add(limits.console).saturating_mul(8);
+        written.saturating_add(limits.memory / 16).saturating_add(64 << 10)
+    }
+
     /// These limits with the stack put between what is needed and what there is.
     pub(crate) fn sane(self) -> Limits {
         Limits {

@@ -19,6 +19,8 @@ use crate::frame::{self, FrameError, Order, Report, VatId};
 pub const GRACE_MS: u64 = 60;
 /// How long making or closing a vat may take, in milliseconds.
 const HOUSEKEEPING_MS: u64 = 5_000;
+/// The most bytes of a frame of a process that has no vats.
+const LEAST_FRAME: usize = 64 << 10;
 /// Reports that may wait to be read, and their bytes. If nobody reads, the process waits with them.
 const WAITING: usize = 4_096;
 const WAITING_BYTES: usize = 32 << 20;
@@ -100,6 +102,11 @@ struct State {
     ended: bool,
     /// Bytes of the reports that wait to be read.
     waiting: usize,
+    /// The most bytes that any of its vats has had reason to send in one frame.
+    most: usize,
+    /// The order that is being handed over, by its vat. A process may say that it is done with it and still not have
+    /// taken it.
+    handing: Option<Option<VatId>>,
 }
 
 struct Inner {
@@ -179,11 +186,13 @@ impl Host {
             let (vat, patience_ms) = match order {
                 Order::Open { vat, limits } => {
                     state.vats.insert(*vat, limits.wall_ms.saturating_add(GRACE_MS));
+                    state.most = state.most.max(limits.frame());
                     (Some(*vat), HOUSEKEEPING_MS)
                 }
                 Order::Close { vat } => (Some(*vat), HOUSEKEEPING_MS),
                 Order::Ping { .. } => (None, HOUSEKEEPING_MS),
                 Order::Evaluate { vat, .. }
+                | Order::Make { vat, .. }
                 | Order::Deliver { vat, .. }
                 | Order::Settle { vat, .. }
                 | Order::Drop { vat, .. }
@@ -191,6 +200,7 @@ impl Host {
                     (Some(*vat), state.vats.get(vat).copied().unwrap_or(HOUSEKEEPING_MS))
                 }
             };
+            state.handing = Some(vat);
             state.pending.push_back(Pending { vat, patience_ms });
             if state.pending.len() == 1 {
                 state.deadline = Some((self.inner.clock)().saturating_add(patience_ms));
@@ -198,7 +208,14 @@ impl Host {
             }
         }
         let orders = self.orders.as_mut().ok_or(HostError::Gone)?;
-        orders.write_all(&bytes).and_then(|()| orders.flush()).map_err(|_| HostError::Gone)
+        let handed = orders.write_all(&bytes).and_then(|()| orders.flush());
+        let mut state = self.inner.state();
+        state.handing = None;
+        if state.pending.is_empty() {
+            state.deadline = None;
+        }
+        drop(state);
+        handed.map_err(|_| HostError::Gone)
     }
 
     /// Ends the wait for the next event, from any thread.
@@ -260,7 +277,7 @@ fn progress(report: &Report) -> Progress {
 
 fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Event, usize)>) {
     let broken = loop {
-        match frame::read_sized::<Report>(reports) {
+        match frame::read_sized::<Report>(reports, || inner.state().most.max(LEAST_FRAME)) {
             Ok(Some((report, bytes))) => {
                 let at = inner.state().pending.front().and_then(|pending| pending.vat);
                 if !note(inner, &report) {
@@ -322,7 +339,9 @@ fn note(inner: &Inner, report: &Report) -> bool {
         state.vats.remove(vat);
     }
     state.pending.pop_front();
-    let next = state.pending.front().map(|pending| pending.patience_ms);
+    // What is said to be done must have been taken.
+    let handing = state.handing.map(|_| HOUSEKEEPING_MS);
+    let next = state.pending.front().map(|pending| pending.patience_ms).or(handing);
     state.deadline = next.map(|patience| (inner.clock)().saturating_add(patience));
     drop(state);
     inner.changed.notify_all();
@@ -336,7 +355,10 @@ fn watch(inner: &Inner) {
         match state.deadline {
             Some(deadline) if deadline <= now => {
                 if !state.killed {
-                    state.culprit = state.pending.front().and_then(|pending| pending.vat);
+                    state.culprit = match state.pending.front() {
+                        Some(pending) => pending.vat,
+                        None => state.handing.flatten(),
+                    };
                     state.killed = true;
                 }
                 state.deadline = None;

@@ -61,6 +61,7 @@ fn carry_out(vats: &mut BTreeMap<VatId, Vat>, order: &Order, clock: &Clock) -> V
             };
         }
         Order::Evaluate { vat, .. }
+        | Order::Make { vat, .. }
         | Order::Deliver { vat, .. }
         | Order::Settle { vat, .. }
         | Order::Drop { vat, .. }

@@ -305,14 +305,49 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'#' | b'\\') || byte >= 0x80
 }
 
-/// Finds the guest's own place in the engine's account of its stack: the first line that is not the realm's.
-pub(crate) fn place(stack: &str, source: Option<&str>) -> Option<Place> {
-    let spot = stack.lines().find_map(|line| line.split_once("<input>:").map(|(_, rest)| rest))?;
+/// The engine's name for source text that is evaluated.
+pub(crate) const EVALUATED: &str = "<input>";
+
+/// A place in the engine's account of its stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spot<'a> {
+    /// The name, within `<` and `>`, of what was run there.
+    pub(crate) name: &'a str,
+    /// Line and column, from 1.
+    pub(crate) at: (u32, u32),
+    /// Line and column in the JSON text that was read there.
+    pub(crate) in_json: Option<(u32, u32)>,
+}
+
+/// Finds the guest's own places in the engine's account of its stack, the innermost first. What is the realm's own has
+/// no name of the kind. A place in a text of JSON is given like one in a source that is evaluated, by whoever reads it.
+pub(crate) fn spots(stack: &str) -> Vec<Spot<'_>> {
+    let mut spots = Vec::new();
+    let mut in_json = None;
+    let mut lines = stack.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some((name, at)) = spot(line) else { continue };
+        if lines.peek().is_some_and(|next| next.trim() == "at parse (native)") {
+            in_json = Some(at);
+        } else {
+            spots.push(Spot { name, at, in_json: in_json.take() });
+        }
+    }
+    spots
+}
+
+fn spot(line: &str) -> Option<(&str, (u32, u32))> {
+    let (before, spot) = line.rsplit_once(">:")?;
+    let name = line.get(before.rfind('<')?..=before.len())?;
     let mut numbers = spot.split(|char: char| !char.is_ascii_digit()).map(str::parse::<u32>);
-    let (line, column) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    Some((name, (numbers.next()?.ok()?, numbers.next()?.ok()?)))
+}
+
+/// A place, with the line of its source.
+pub(crate) fn place(line: u32, column: u32, source: Option<&str>) -> Place {
     let text = source.and_then(|source| source.lines().nth((line as usize).saturating_sub(1)));
     let cut: String = text.unwrap_or_default().chars().take(EXCERPT).collect();
-    Some(Place { line, column, excerpt: visible_line(&cut).into_owned() })
+    Place { line, column, excerpt: visible_line(&cut).into_owned(), module: None }
 }
 
 #[cfg(test)]
@@ -375,9 +410,15 @@ mod tests {
 
     #[test]
     fn places_are_the_guests_own() {
-        let stack = "    at fail (realm:1:2)\n    at f (<input>:2:7)\n    at <eval> (<input>:3:1)\n";
-        let place = place(stack, Some("a\nthrow b\nc")).unwrap();
+        let stack = "    at fail (realm:1:2)\n    at f (<input>:2:7)\n    at <eval> (<a/b.js>:3:1)\n    at <input>:9:9";
+        let found: Vec<_> = spots(stack).iter().map(|spot| (spot.name, spot.at)).collect();
+        assert_eq!(found, [("<input>", (2, 7)), ("<a/b.js>", (3, 1)), ("<input>", (9, 9))]);
+        let json = "    at <input>:1:3\n    at parse (native)\n    at <eval> (<input>:2:6)\n";
+        assert_eq!(spots(json), [Spot { name: "<input>", at: (2, 6), in_json: Some((1, 3)) }]);
+        let place = place(2, 7, Some("a\nthrow b\nc"));
         assert_eq!((place.label().as_str(), place.excerpt.as_str()), ("eval.js:2:7", "throw b"));
-        assert_eq!(super::place("    at x (native)", None), None);
+        for nowhere in ["    at x (native)", "a>:", "<>:x:1", ">:1:2", ""] {
+            assert_eq!(spots(nowhere).first(), None, "{nowhere}");
+        }
     }
 }

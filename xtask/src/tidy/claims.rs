@@ -134,9 +134,17 @@ fn is_test(file: &File, name: &str) -> Option<bool> {
         .map(|(at, _)| {
             let above = attributes(at);
             let marked = above.iter().any(|line| line.ends_with("test]") || line.starts_with("#[test]"));
+            let marked = marked || is_listed(&source.code, name);
             marked && !above.iter().any(|line| line.starts_with("#[ignore"))
         })
         .max()
+}
+
+/// Whether a program that tests without a harness has the function in its table, `const TESTS`.
+fn is_listed(code: &[String], name: &str) -> bool {
+    let table = code.iter().skip_while(|line| !line.contains("const TESTS")).skip(1);
+    let mut rows = table.take_while(|line| !line.trim_start().starts_with("];"));
+    rows.any(|line| line.split(|char: char| !char.is_alphanumeric() && char != '_').any(|word| word == name))
 }
 
 #[cfg(test)]
@@ -197,6 +205,19 @@ mod tests {
         rows("| A | `store::holds` |\n| B | `kernel::it::mail::holds` |\n", &[]);
         // Only differences may leave the crate out.
         rows("| A | `mail::holds` |\n", &["docs/claims.md:5"]);
+    }
+
+    #[test]
+    fn a_program_without_a_harness_lists_its_tests() {
+        let source = "pub(crate) const TESTS: &[Test] = &[\n    (\"holds\", holds),\n];\nfn holds() {}\nfn other() {}\n";
+        let checked = |name: &str, expected: &[&str]| {
+            let claims = format!("{HEAD}| A | `store::process::{name}` |\n");
+            let file = ("crates/store/tests/process/main.rs", source);
+            let files = [("docs/claims.md", claims.as_str()), DIFFERENCES, file, KERNEL];
+            at(&check(&tree(&files)), expected);
+        };
+        checked("holds", &[]);
+        checked("other", &["docs/claims.md:5"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One vat: a runtime and a context of its own, driven one order at a time.
 
+mod loader;
 mod memory;
 mod meter;
 mod shared;

@@ -5,17 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use passable::{InterfaceGuard, Text, Value as Passable};
+use passable::{InterfaceGuard, Text, Value as Passable, visible_line};
 use rquickjs::{Array, Ctx, Exception, Result, Value};
 
 use super::Meter;
+use super::loader::Programs;
 use crate::FaultKind;
 use crate::frame::{Level, Place, Report, Slot, VatId};
+use crate::modules::{Language, Module};
 use crate::pass::inward::{distinct, slot_of};
 use crate::pass::kit::{Kit, call};
 use crate::pass::outward::{Naming, Outward};
 use crate::pass::raw;
-use crate::source;
+use crate::source::{self, Spot};
 
 /// What a report costs beside its text, against the vat's memory.
 const REPORT: usize = 256;
@@ -46,6 +48,7 @@ pub(crate) struct Shared {
     console_left: Cell<Option<usize>>,
     /// The source last evaluated, and how many there were.
     sources: RefCell<(u32, String)>,
+    pub(crate) programs: Programs,
 }
 
 impl Shared {
@@ -65,6 +68,7 @@ impl Shared {
             guards: RefCell::default(),
             console_left: Cell::default(),
             sources: RefCell::default(),
+            programs: Programs::default(),
         }
     }
 
@@ -85,6 +89,7 @@ impl Shared {
 
     pub(crate) fn begin(&self) {
         self.meter.begin();
+        self.programs.begin();
         self.console_left.set(Some(self.meter.limits.console));
     }
 
@@ -261,9 +266,27 @@ impl Shared {
 
     /// Where an error arose, from the engine's account of its stack.
     pub(crate) fn place(&self, stack: &str) -> Option<Place> {
-        let sources = self.sources.borrow();
-        let source = (sources.0 == 1).then_some(sources.1.as_str());
-        source::place(stack, source)
+        source::spots(stack).iter().find_map(|spot| self.place_at(spot)).or_else(|| {
+            let (name, line, column) = self.programs.stray()?;
+            self.place_at(&Spot { name: &name, at: (line, column), in_json: None })
+        })
+    }
+
+    fn place_at(&self, spot: &Spot<'_>) -> Option<Place> {
+        let Spot { name, at: (line, column), in_json } = *spot;
+        if name == source::EVALUATED {
+            let sources = self.sources.borrow();
+            return Some(source::place(line, column, (sources.0 == 1).then_some(sources.1.as_str())));
+        }
+        let (label, module) = self.programs.get(name)?;
+        let Module::Source { language, text } = module else { return None };
+        // What is run for JSON and text is not what they are.
+        let (line, column) =
+            if language == Language::Module { (line, column) } else { in_json.unwrap_or((1, 1)) };
+        Some(Place {
+            module: Some(visible_line(&label).into_owned()),
+            ..source::place(line, column, Some(&text))
+        })
     }
 }
 

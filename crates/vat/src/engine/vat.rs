@@ -1,19 +1,22 @@
 //! A vat takes orders, one at a time, and says what came of each.
 
+use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use passable::Value as Passable;
 use rquickjs::context::intrinsic as has;
-use rquickjs::{Array, Context, Ctx, Result, Runtime, Value};
+use rquickjs::module::Declared;
+use rquickjs::{Array, Context, Ctx, Exception, Module, Result, Runtime, Value};
 
+use super::loader::FromPrograms;
 use super::memory::{Blocks, Bounded};
 use super::{Clock, Meter, Shared};
 use crate::frame::{Order, Outcome, Report, Slot, VatId, Verb};
 use crate::pass::inward::{self, slot_text};
 use crate::pass::kit::call;
 use crate::pass::raw;
-use crate::{FaultKind, Limits, realm, source};
+use crate::{FaultKind, Limits, Modules, realm, source};
 
 /// What a realm is made of. No dates, no clocks; weak references are for the prelude alone.
 type Intrinsics = (
@@ -69,6 +72,8 @@ impl Vat {
         runtime.set_interrupt_handler(Some(Box::new(move || handler.interrupted())));
         let context = Context::custom::<Intrinsics>(&runtime).map_err(fault)?;
         let shared = Rc::new(Shared::new(vat, Rc::clone(&meter)));
+        let loader = || FromPrograms(Rc::downgrade(&shared));
+        runtime.set_loader(loader(), loader());
         let made = Vat {
             shared: Rc::clone(&shared),
             context: ManuallyDrop::new(context),
@@ -139,6 +144,9 @@ impl Vat {
         match order {
             Order::Evaluate { answer, id, source, names, values, .. } => {
                 self.evaluate(ctx, *answer, id, source, names, values)?;
+            }
+            Order::Make { answer, modules, env, powers, context, .. } => {
+                self.make(ctx, *answer, modules, env, [powers, context])?;
             }
             Order::Deliver { answer, target, verb, args, .. } => {
                 self.deliver(ctx, *answer, *target, verb, args)?;
@@ -212,7 +220,7 @@ impl Vat {
         if let Err((line, column)) = source::check_source(text) {
             let message = "HTML-like comments are not available";
             let outcome = Outcome::Err(Passable::error("SyntaxError", message));
-            let place = source::place(&format!("at <input>:{line}:{column}"), Some(text));
+            let place = Some(source::place(line, column, Some(text)));
             self.shared.report(Report::Answer { vat: self.shared.vat, answer, outcome, place });
             return Ok(());
         }
@@ -227,6 +235,47 @@ impl Vat {
         let scope = realm::scope(ctx, &all)?;
         let text = raw::string(ctx, &text.into())?;
         Ok(call::<_, ()>(ctx, &kit.evaluate, (answer, scope, text, endowments))?)
+    }
+
+    fn make(
+        &self,
+        ctx: &Ctx<'_>,
+        answer: u32,
+        modules: &Modules,
+        env: &BTreeMap<String, String>,
+        [powers, context]: [&Passable<Slot>; 2],
+    ) -> std::result::Result<(), Trouble> {
+        modules.check().map_err(Trouble::Refused)?;
+        self.claim(answer)?;
+        // They are kept outside of the engine's heap, for as long as the vat, and count all the same.
+        if !self.shared.meter.grow(modules.bytes()) {
+            return Err(Trouble::Engine);
+        }
+        let entry = self.shared.programs.add(modules).map_err(Trouble::Refused)?;
+        let kit = self.shared.kit(ctx)?;
+        let (powers, context) = (self.inward(ctx, powers)?, self.inward(ctx, context)?);
+        let texts = |texts: &mut dyn Iterator<Item = &String>| -> Result<Array<'_>> {
+            let made = Array::new(ctx.clone())?;
+            for (index, text) in texts.enumerate() {
+                made.set(index, raw::string(ctx, &text.as_str().into())?)?;
+            }
+            Ok(made)
+        };
+        let (names, values) = (texts(&mut env.keys())?, texts(&mut env.values())?);
+        let loaded = self.load(ctx, &entry).and_then(|module| module.eval());
+        match loaded.and_then(|(module, loaded)| Ok((module.namespace()?, loaded))) {
+            Ok((namespace, loaded)) => {
+                let args = (answer, loaded, namespace, powers, context, names, values);
+                Ok(call::<_, ()>(ctx, &kit.make, args)?)
+            }
+            Err(_) => Ok(call::<_, ()>(ctx, &kit.refused, (answer, ctx.catch()))?),
+        }
+    }
+
+    fn load<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Module<'js, Declared>> {
+        let text = self.shared.programs.source(name);
+        let text = text.map_err(|why| Exception::throw_reference(ctx, &why))?;
+        Module::declare(ctx.clone(), name, text)
     }
 
     fn deliver<'js>(
@@ -277,6 +326,7 @@ impl Drop for Vat {
         // it finds out. So it is not asked: its memory is taken from under it.
         if matches!(self.fault(), Some(FaultKind::Memory | FaultKind::Engine)) {
             self.shared.forget_kit();
+            self.shared.programs.clear();
             // SAFETY: the runtime, its context and the kit's values are never dropped, and nothing else has any.
             unsafe { self.blocks.take_back() };
             return;

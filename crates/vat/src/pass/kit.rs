@@ -44,6 +44,8 @@ kit! {
     tagged_parts "taggedParts"
     bigint "bigint"
     evaluate "evaluate"
+    make "make"
+    refused "refused"
     deliver "deliver"
     settle "settle"
     release "release"

@@ -27,6 +27,18 @@ pub(crate) struct Outward<'a, 'js, C, N: Naming<C>> {
     pub(crate) reference: std::marker::PhantomData<C>,
 }
 
+/// What a value is.
+enum Kind<'js, C> {
+    /// Itself: nothing is in it.
+    Made(Passable<C>),
+    /// An array of the realm's own kind.
+    Array,
+    /// A record.
+    Record,
+    /// A tag, and what it is on.
+    Tagged(Text, Value<'js>),
+}
+
 fn refuse<T>(ctx: &Ctx<'_>, message: &str) -> Result<T> {
     Err(Exception::throw_type(ctx, message))
 }
@@ -51,12 +63,32 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
         Ok(text)
     }
 
-    /// The value, `depth` levels down.
+    /// The value, `depth` levels down. What goes down is kept apart from what does not: a level must not take much of
+    /// the stack.
     pub(crate) fn value(&mut self, value: &Value<'js>, depth: u32) -> Result<Passable<C>> {
         self.spend(8)?;
         if depth > MAX_DEPTH {
             return refuse(self.ctx, "the value nests too deep to be passed, or holds itself");
         }
+        match self.look(value)? {
+            Kind::Made(made) => Ok(made),
+            Kind::Array => self.array(value, depth),
+            Kind::Record => self.record(value, depth),
+            Kind::Tagged(tag, payload) => {
+                let payload = self.value(&payload, depth + 1)?;
+                self.made(Passable::try_tagged(tag, payload))
+            }
+        }
+    }
+
+    /// What a value is, and itself if nothing is in it.
+    #[inline(never)]
+    fn look(&mut self, value: &Value<'js>) -> Result<Kind<'js, C>> {
+        if value.is_object() { self.thing(value) } else { self.atom(value).map(Kind::Made) }
+    }
+
+    #[inline(never)]
+    fn atom(&mut self, value: &Value<'js>) -> Result<Passable<C>> {
         if let Some(truth) = value.as_bool() {
             return Ok(Passable::Bool(truth));
         }
@@ -91,49 +123,51 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
                 None => refuse(self.ctx, "only registered and well-known symbols can be passed"),
             };
         }
-        self.thing(value, depth)
+        refuse(self.ctx, "this cannot be passed")
     }
 
-    fn thing(&mut self, value: &Value<'js>, depth: u32) -> Result<Passable<C>> {
+    #[inline(never)]
+    fn thing(&mut self, value: &Value<'js>) -> Result<Kind<'js, C>> {
         if value.is_proxy() {
             return refuse(self.ctx, "a proxy cannot be passed");
         }
         if value.is_promise() {
             self.spend(16)?;
-            return Ok(Passable::promise(self.naming.promise(self.ctx, self.kit, value)?));
+            return Ok(Kind::Made(Passable::promise(self.naming.promise(self.ctx, self.kit, value)?)));
         }
         if value.is_error() {
-            return self.error(value);
+            return self.error(value).map(Kind::Made);
         }
         let Some(object) = value.as_object() else {
             return refuse(self.ctx, "this cannot be passed");
         };
+        let prototype = object.get_prototype();
         if value.is_array() {
-            return self.array(value, object, depth);
+            return match self.is(&prototype, &self.kit.array_prototype)? {
+                true => Ok(Kind::Array),
+                false => refuse(self.ctx, "an array with another prototype cannot be passed"),
+            };
         }
         if raw::is_immutable_buffer(value) {
             let bytes = raw::buffer_bytes(self.ctx, value).unwrap_or_default();
             self.spend(bytes.len().saturating_mul(4) / 3)?;
-            return Ok(Passable::bytes(bytes));
+            return Ok(Kind::Made(Passable::bytes(bytes)));
         }
-        let prototype = object.get_prototype();
         if !value.is_function() && self.is(&prototype, &self.kit.object_prototype)? {
-            return self.record(value, depth);
+            return Ok(Kind::Record);
         }
         if self.is(&prototype, &self.kit.tagged_prototype)? {
             let parts: Value<'js> = call(self.ctx, &self.kit.tagged_parts, (value.clone(),))?;
             if let Some(parts) = parts.as_array() {
-                let tag = self.text(&parts.get(0)?)?;
-                let payload = self.value(&parts.get::<Value<'js>>(1)?, depth + 1)?;
-                return self.made(Passable::try_tagged(tag, payload));
+                return Ok(Kind::Tagged(self.text(&parts.get(0)?)?, parts.get(1)?));
             }
         }
         let (reference, iface) = self.naming.remotable(self.ctx, self.kit, value)?;
         self.spend(16 + iface.as_ref().map_or(0, |iface| iface.as_bytes().len()))?;
-        Ok(match iface {
+        Ok(Kind::Made(match iface {
             Some(iface) => Passable::remotable_alleged(reference, iface),
             None => Passable::remotable(reference),
-        })
+        }))
     }
 
     fn is(
@@ -155,21 +189,13 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
         Ok(Passable::error(name, message))
     }
 
-    fn array(&mut self, value: &Value<'js>, object: &Object<'js>, depth: u32) -> Result<Passable<C>> {
-        if !self.is(&object.get_prototype(), &self.kit.array_prototype)? {
-            return refuse(self.ctx, "an array with another prototype cannot be passed");
-        }
+    fn array(&mut self, value: &Value<'js>, depth: u32) -> Result<Passable<C>> {
         let length = raw::length(self.ctx, value)?;
         // A hole at the front refuses an array of any length before anything is set aside for it.
         let mut elements = Vec::new();
         for index in 0..length {
-            match raw::element(self.ctx, value, index)? {
-                Property::Data(element, true) => elements.push(self.value(&element, depth + 1)?),
-                Property::Data(..) | Property::Accessor => {
-                    return refuse(self.ctx, "an array with accessors cannot be passed");
-                }
-                Property::Missing => return refuse(self.ctx, "an array with holes cannot be passed"),
-            }
+            let element = self.element(value, index)?;
+            elements.push(self.value(&element, depth + 1)?);
         }
         if raw::count(self.ctx, value)? != length.saturating_add(1) {
             return refuse(self.ctx, "an array with properties of its own cannot be passed");
@@ -177,35 +203,50 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
         self.made(Passable::try_array(elements))
     }
 
+    #[inline(never)]
+    fn element(&self, array: &Value<'js>, index: u32) -> Result<Value<'js>> {
+        match raw::element(self.ctx, array, index)? {
+            Property::Data(element, true) => Ok(element),
+            Property::Data(..) | Property::Accessor => {
+                refuse(self.ctx, "an array with accessors cannot be passed")
+            }
+            Property::Missing => refuse(self.ctx, "an array with holes cannot be passed"),
+        }
+    }
+
     fn record(&mut self, value: &Value<'js>, depth: u32) -> Result<Passable<C>> {
         let mut fields = Vec::new();
         for (key, property) in raw::properties(self.ctx, value)? {
-            if !key.is_string() {
-                return refuse(self.ctx, "a record with symbols as names cannot be passed");
-            }
-            let name = self.text(&key)?;
-            match property {
-                Property::Data(field, true) => {
-                    if field.is_function() && !field.is_proxy() {
-                        let far: Result<_> = self.naming.remotable(self.ctx, self.kit, &field);
-                        if far.is_err() {
-                            self.ctx.catch();
-                            let shown = passable::visible_line(&name.to_str_lossy()).into_owned();
-                            let message = format!(
-                                "Remotables must be explicitly declared: the function `{shown}` makes this no record"
-                            );
-                            return refuse(self.ctx, &message);
-                        }
-                    }
-                    fields.push((name, self.value(&field, depth + 1)?));
-                }
-                Property::Data(..) => {
-                    return refuse(self.ctx, "a record with hidden properties cannot be passed");
-                }
-                Property::Accessor => return refuse(self.ctx, "a record with accessors cannot be passed"),
-                Property::Missing => return refuse(self.ctx, "the record changed while it was read"),
-            }
+            let (name, field) = self.field(&key, property)?;
+            fields.push((name, self.value(&field, depth + 1)?));
         }
         self.made(Passable::try_record(fields))
+    }
+
+    #[inline(never)]
+    fn field(&mut self, key: &Value<'js>, property: Property<'js>) -> Result<(Text, Value<'js>)> {
+        if !key.is_string() {
+            return refuse(self.ctx, "a record with symbols as names cannot be passed");
+        }
+        let name = self.text(key)?;
+        match property {
+            Property::Data(field, true) => {
+                if field.is_function() && !field.is_proxy() {
+                    let far: Result<_> = self.naming.remotable(self.ctx, self.kit, &field);
+                    if far.is_err() {
+                        self.ctx.catch();
+                        let shown = passable::visible_line(&name.to_str_lossy()).into_owned();
+                        let message = format!(
+                            "Remotables must be explicitly declared: the function `{shown}` makes this no record"
+                        );
+                        return refuse(self.ctx, &message);
+                    }
+                }
+                Ok((name, field))
+            }
+            Property::Data(..) => refuse(self.ctx, "a record with hidden properties cannot be passed"),
+            Property::Accessor => refuse(self.ctx, "a record with accessors cannot be passed"),
+            Property::Missing => refuse(self.ctx, "the record changed while it was read"),
+        }
     }
 }

@@ -15,7 +15,7 @@
 
   return {
     remotableSlot, promiseSlot, remotableNumber, identity, errorParts, symbolName, presence, promiseAt, makeTagged, errorOf,
-    symbolOf, evaluate, deliver, settle, release, forget, cancel, cancelled, taggedPrototype, objectPrototype,
+    symbolOf, evaluate, make, refused, deliver, settle, release, forget, cancel, cancelled, taggedPrototype, objectPrototype,
     taggedParts: thing => taggedParts.get(thing), arrayPrototype: Array.prototype, bigint: TheBigInt,
   };
 });

@@ -22,6 +22,7 @@ const PIECES: &[&str] = &[
     include_str!("pass.js"),
     include_str!("tables.js"),
     include_str!("eventual.js"),
+    include_str!("make.js"),
     include_str!("pattern.js"),
     include_str!("console.js"),
     include_str!("text.js"),
@@ -33,7 +34,7 @@ const PIECES: &[&str] = &[
 const NAME: &CStr = c"realm";
 
 /// The version of the realm, for journals. Raise it when the same guest code could come to another result.
-pub const REALM_VERSION: u32 = 1;
+pub const REALM_VERSION: u32 = 2;
 
 /// The engine's own version, for the journal.
 pub fn engine_version() -> &'static str {

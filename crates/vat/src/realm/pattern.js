@@ -21,9 +21,14 @@
   const splitRecord = (required, optional = undefined, rest = undefined) => split('splitRecord', required, optional, rest);
 
   const methodGuard = (callKind, args) => {
-    const make = (optional, rest, returns) => makeTagged('guard:methodGuard', {
-      callKind, argGuards: args, optionalArgGuards: optional, restArgGuard: rest, returnGuard: returns,
-    });
+    const make = (optional, rest, returns) => {
+      if (callKind === 'sync' && [...args, ...(optional ?? []), rest].some(part => tagOf(part) === 'guard:awaitArgGuard')) {
+        throw new TheTypeError('M.await is for the arguments of M.callWhen: a method that is called at once cannot wait');
+      }
+      return makeTagged('guard:methodGuard', {
+        callKind, argGuards: args, optionalArgGuards: optional, restArgGuard: rest, returnGuard: returns,
+      });
+    };
     const end = (optional, rest) => ({ returns: (returned = UNDEFINED) => make(optional, rest, returned) });
     return harden({
       optional: (...optional) => harden({ rest: rest => harden(end(optional, rest)), ...end(optional, undefined) }),

@@ -10,9 +10,12 @@
     reason = "a test stands where a peer does, and says so by panicking when something is wrong"
 )]
 
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
 use std::rc::Rc;
 use std::time::Duration;
 
+use vat::archive;
 use vat::{Clock, FrameError, Limits, Order, Report, Vat, frame, serve};
 
 /// Frames that a fuzzer begins with; `N` stands for small numbers that it chooses.
@@ -20,6 +23,7 @@ const ORDERS: &[&str] = &[
     r#"{"open":{"vat":N,"limits":{"memory":8000000,"stack":300000,"fuel":1000000,"wall_ms":1000,"sends":5,"message":5000,"console":500}}}"#,
     r##"{"evaluate":{"vat":1,"answer":N,"id":"x","source":"const f = Far('x', { m: v => v, p: () => new Promise(() => 0) }); E(a).m(f); [f, E(a).m()]","names":["a"],"values":{"body":"#[\"$0.Alleged: A\"]","slots":[{"h":N}]}}}"##,
     r##"{"evaluate":{"vat":1,"answer":N,"id":"x","source":"globalThis.x; E(E(a).m()).m(a)","names":["a"],"values":{"body":"#[\"$0\"]","slots":[{"v":N}]}}}"##,
+    r##"{"make":{"vat":1,"answer":N,"modules":{"entry":{"package":"a","module":"./a.js"},"packages":{"a":{"./a.js":{"source":{"language":"module","text":"import b from 'b'; export const make = p => [b, E(p).m()];"}},"b":{"link":{"package":"b","module":"./N"}}},"b":{"./1":{"source":{"language":"json","text":"[N]"}},"./2":{"source":{"language":"module","text":"import 'N'; export default Far('x', {});"}},"./3":{"missing":"gone"}}}},"env":{"A":"N"},"powers":{"body":"#\"$0\"","slots":[{"h":N}]},"context":{"body":"#null","slots":[]}}}"##,
     r##"{"deliver":{"vat":1,"answer":N,"target":{"v":N},"verb":{"call":{"text":"m"}},"args":{"body":"#[\"$0\",\"&1\",\"+5\",{\"#tag\":\"x\",\"payload\":1}]","slots":[{"h":N},{"q":N}]}}}"##,
     r##"{"deliver":{"vat":1,"answer":null,"target":{"a":N},"verb":{"call":{"symbol":"@@asyncIterator"}},"args":{"body":"#[]","slots":[]}}}"##,
     r##"{"deliver":{"vat":1,"answer":N,"target":{"a":N},"verb":"apply","args":{"body":"#[\"&0\"]","slots":[{"a":N}]}}}"##,
@@ -35,9 +39,9 @@ const ORDERS: &[&str] = &[
 ];
 
 /// A frame's body from a few bytes: which seed, its numbers, and edits if `edits` is set.
-fn body(script: &[u8], edits: bool) -> Vec<u8> {
+fn body(seeds: &[&str], script: &[u8], edits: bool) -> Vec<u8> {
     let [seed, numbers @ ..] = script else { return vec![] };
-    let seed = ORDERS[usize::from(*seed) % ORDERS.len()];
+    let seed = seeds[usize::from(*seed) % seeds.len()];
     let mut numbers = numbers.iter().cycle();
     let mut text = String::new();
     for part in seed.split_inclusive('N') {
@@ -75,7 +79,9 @@ fn orders_to_a_vat() {
                 Limits { memory: 8 << 20, fuel: 2_000_000, sends: 20, message: 20_000, ..Limits::default() };
             let mut vat = Vat::new(1, limits, still()).unwrap();
             for script in scripts.iter().take(12) {
-                let Ok(order) = serde_json::from_slice::<Order>(&body(script, false)) else { continue };
+                let Ok(order) = serde_json::from_slice::<Order>(&body(ORDERS, script, false)) else {
+                    continue;
+                };
                 let reports = vat.carry_out(&order);
                 let last = reports.last().expect("something is said of each order");
                 assert!(
@@ -104,7 +110,7 @@ fn a_stream_of_orders() {
             };
             stream.extend(frame::encode(&open).unwrap());
             for (index, script) in scripts.iter().take(6).enumerate() {
-                let body = body(script, index % 2 == 1);
+                let body = body(ORDERS, script, index % 2 == 1);
                 stream.extend((body.len() as u32).to_be_bytes());
                 stream.extend(body);
             }
@@ -118,6 +124,39 @@ fn a_stream_of_orders() {
             let first: Option<Report> = frame::read(&mut said).unwrap();
             assert_eq!(first, Some(Report::Ready { vat: 1 }));
             while frame::read::<Report>(&mut said).unwrap().is_some() {}
+        },
+    );
+}
+
+/// Reports that a fuzzer begins with.
+const REPORTS: &[&str] = &[
+    r##"{"ready":{"vat":N}}"##,
+    r##"{"send":{"vat":N,"target":{"h":N},"verb":{"call":{"text":"m"}},"args":{"body":"#[\"$0.Alleged: A\",\"+5\"]","slots":[{"v":N}]},"question":N}}"##,
+    r##"{"answer":{"vat":N,"answer":N,"outcome":{"err":{"body":"#{\"#error\":\"m\",\"name\":\"E\"}","slots":[]}},"place":{"line":N,"column":N,"excerpt":"x","module":"a.js"}}}"##,
+    r##"{"resolve":{"vat":N,"promise":N,"outcome":{"ok":{"body":"#{\"#tag\":\"x\",\"payload\":[N,\"#NaN\",\"%x\",\"*AAAA\"]}","slots":[]}}}}"##,
+    r##"{"dropped":{"vat":N,"imports":[[N,N]],"questions":[N]}}"##,
+    r##"{"console":{"vat":N,"level":"log","text":"x"}}"##,
+    r##"{"fault":{"vat":N,"kind":"memory","line":"x"}}"##,
+    r##"{"idle":{"vat":N,"memory":N}}"##,
+];
+
+/// Reports with edits in them: what can be read says the same when it is written again.
+#[test]
+fn reports_of_a_hostile_process() {
+    bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(
+        |scripts| {
+            let mut stream = Vec::new();
+            for (index, script) in scripts.iter().take(6).enumerate() {
+                let body = body(REPORTS, script, index % 3 != 0);
+                stream.extend((body.len() as u32).to_be_bytes());
+                stream.extend(body);
+            }
+            let mut stream = stream.as_slice();
+            while let Ok(Some(report)) = frame::read::<Report>(&mut stream) {
+                let bytes = frame::encode(&report).unwrap();
+                let again: Report = frame::read(&mut bytes.as_slice()).unwrap().unwrap();
+                assert_eq!(frame::encode(&again).unwrap(), bytes);
+            }
         },
     );
 }
@@ -137,6 +176,54 @@ fn bytes_as_reports() {
         framed.extend(bytes);
         drop(frame::read::<Report>(&mut framed.as_slice()));
     });
+}
+
+/// Archives as upstream's own tool writes them, with edits in them, and maps with edits in them in a good archive: each is
+/// a program within bounds, or refused with one line.
+#[test]
+fn archives() {
+    const GOOD: &[u8] = include_bytes!("../archives/tally.zip");
+    let files = {
+        let mut zip = zip::ZipArchive::new(Cursor::new(GOOD)).unwrap();
+        let read = |index| {
+            let mut file = zip.by_index(index).unwrap();
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).unwrap();
+            (file.name().unwrap().into_owned(), bytes)
+        };
+        (0..9).map(read).collect::<BTreeMap<_, _>>()
+    };
+    bolero::check!()
+        .with_test_time(Duration::from_millis(500))
+        .with_type::<(bool, Vec<(u16, u8, u8)>)>()
+        .for_each(|(in_map, edits)| {
+            let edited = |bytes: &[u8]| {
+                let mut bytes = bytes.to_vec();
+                for (at, what, byte) in edits.iter().take(8) {
+                    let at = usize::from(*at) % bytes.len().max(1);
+                    match what % 4 {
+                        0 => bytes.insert(at, *byte),
+                        1 if bytes.len() > 1 => drop(bytes.remove(at)),
+                        2 => bytes.truncate(bytes.len().max(2) - 1),
+                        _ => bytes[at] = *byte,
+                    }
+                }
+                bytes
+            };
+            let made = match in_map {
+                true => {
+                    let mut files = files.clone();
+                    let map = edited(&files[archive::MAP]);
+                    files.insert(archive::MAP.to_owned(), map);
+                    archive::from_tree(&files)
+                }
+                false => archive::unpack(&edited(GOOD)),
+            };
+            match made {
+                Ok(modules) => assert_eq!(modules.check(), Ok(())),
+                Err(why) => assert!(!why.to_string().contains(char::is_control), "{why:?}"),
+            }
+        });
 }
 
 /// Any text is evaluated, and the engine stands.

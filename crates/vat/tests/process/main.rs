@@ -1,14 +1,18 @@
 //! Vats in a process of their own, and what happens when that one is stuck, lies, or dies.
 //!
-//! This program is both sides: without arguments it tests, and starts itself again as the process that hosts vats.
+//! This program is both sides: without arguments, or with a part of a test's name, it tests, and starts itself again as the process that hosts vats.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,
+    clippy::exit,
     clippy::print_stderr,
     reason = "a test stands where a host does, and says so by panicking when something is wrong"
 )]
+
+mod bombs;
+mod hostile;
 
 use std::io::Write;
 use std::process::Command;
@@ -38,9 +42,15 @@ fn main() {
     match role.as_str() {
         "host" => host(),
         "liar" => liar(),
+        "harm" => hostile::harm(&std::env::args().nth(2).unwrap()),
+        "random" => hostile::random(std::env::args().nth(2).unwrap().parse().unwrap()),
         "--list" => {}
-        _ => {
-            for (name, test) in TESTS {
+        part => {
+            // Options are for a harness, which this is not.
+            let part = if part.starts_with('-') { "" } else { part };
+            for (name, test) in
+                [TESTS, hostile::TESTS, bombs::TESTS].concat().iter().filter(|(name, _)| name.contains(part))
+            {
                 test();
                 eprintln!("{name} ... ok");
             }

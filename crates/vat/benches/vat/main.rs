@@ -10,6 +10,8 @@
     reason = "a bench prints, and may stop"
 )]
 
+mod node;
+
 use std::process::Command;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -84,8 +86,9 @@ fn sends(count: u32, in_flight: u32) -> f64 {
     })
 }
 
-fn resident_kib() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// Resident memory of a process, in KiB.
+fn resident_kib(process: &str) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }
@@ -103,6 +106,51 @@ fn until(host: &Host, mut done: impl FnMut(&Event) -> bool) {
 
 fn answered(event: &Event) -> bool {
     matches!(event, Event::Report(Report::Answer { .. }))
+}
+
+/// The same over the border of a process.
+fn sends_over_border(count: u32, in_flight: u32) -> f64 {
+    let mut host = started();
+    host.order(&Order::Open { vat: 1, limits: Limits::default() }).unwrap();
+    let source = format!(
+        "let left = {count};
+         const one = async () => {{ while (left-- > 0) await E(counter).incr(1); }};
+         Promise.all(Array.from({{ length: {in_flight} }}, one)).then(() => 'done')"
+    );
+    rate(count, || {
+        host.order(&evaluate(1, &source)).unwrap();
+        let mut number = 0.0;
+        loop {
+            match host.next(Duration::from_secs(60)).unwrap() {
+                Event::Report(Report::Send { question: Some(question), .. }) => {
+                    number += 1.0;
+                    let (promise, outcome) = (Slot::Question(question), Outcome::Ok(Value::number(number)));
+                    host.order(&Order::Settle { vat: 1, promise, outcome }).unwrap();
+                }
+                Event::Report(Report::Answer { outcome: Outcome::Ok(_), .. }) => break,
+                Event::Report(Report::Idle { .. } | Report::Dropped { .. } | Report::Ready { .. }) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    })
+}
+
+/// A process whose vat is stuck is killed, and another one gives a result.
+fn recovery() -> f64 {
+    let mut host = started();
+    host.order(&Order::Open { vat: 1, limits: Limits { wall_ms: 60_000, ..Limits::default() } }).unwrap();
+    host.order(&evaluate(1, "0")).unwrap();
+    until(&host, answered);
+    host.order(&evaluate(2, "Array.prototype.reverse.call({ length: 2 ** 53 - 1 })")).unwrap();
+    std::thread::sleep(Duration::from_millis(30));
+    milliseconds(|| {
+        host.kill();
+        until(&host, |event| matches!(event, Event::Ended(_)));
+        let mut host = started();
+        host.order(&Order::Open { vat: 1, limits: Limits::default() }).unwrap();
+        host.order(&evaluate(1, "1 + 1")).unwrap();
+        until(&host, answered);
+    })
 }
 
 fn main() {
@@ -146,6 +194,21 @@ fn main() {
         "not confined",
     );
     row(
+        "process in reserve to first result",
+        sample(&|| {
+            let mut host = started();
+            host.order(&Order::Ping { number: 1 }).unwrap();
+            until(&host, |event| matches!(event, Event::Report(Report::Pong { .. })));
+            milliseconds(|| {
+                host.order(&Order::Open { vat: 1, limits: Limits::default() }).unwrap();
+                host.order(&evaluate(1, "1 + 1")).unwrap();
+                until(&host, answered);
+            })
+        }),
+        "ms",
+        "with a new vat in it",
+    );
+    row(
         "evals in one vat",
         sample(&|| {
             let mut vat = made();
@@ -184,14 +247,16 @@ fn main() {
         "/s",
         "100 in flight",
     );
+    row("sends over the process border, 1 in flight", sample(&|| sends_over_border(2_000, 1)), "/s", "");
+    row("sends over the process border, 64 in flight", sample(&|| sends_over_border(20_000, 64)), "/s", "");
     row("sends and their answers, 1 in flight", sample(&|| sends(20_000, 1)), "/s", "in process");
     row("sends and their answers, 64 in flight", sample(&|| sends(20_000, 64)), "/s", "in process");
     row(
         "idle vats per GiB",
         vec![{
-            let before = resident_kib();
+            let before = resident_kib("self");
             let vats: Vec<Vat> = (0..200).map(|_| made()).collect();
-            let each = (resident_kib() - before) / vats.len() as f64;
+            let each = (resident_kib("self") - before) / vats.len() as f64;
             (1 << 20) as f64 / each
         }],
         "",
@@ -213,4 +278,6 @@ fn main() {
         "ms",
         "beyond the deadline",
     );
+    row("killed and another one's first result", sample(&recovery), "ms", "a new process, not confined");
+    node::rows(&sample);
 }

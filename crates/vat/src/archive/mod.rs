@@ -1,0 +1,167 @@
+//! Programs of modules as people hand them over: an archive, or a tree of files. Bytes in, [`Modules`] out; nothing is
+//! run, and nothing is read but what is given.
+//!
+//! An archive is a ZIP file of sources with a `compartment-map.json`, as Endo's `bundle-source` and `compartment-mapper`
+//! write it. Only what the map names is unpacked, and each file must have the digest that the map says.
+
+mod map;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+
+use passable::visible_line;
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use crate::Modules;
+use crate::modules::MOST_SOURCE;
+
+/// The most bytes of an archive.
+pub const MOST_ARCHIVE: usize = 16 << 20;
+/// The most entries of an archive, whether the map names them or not.
+pub const MOST_ENTRIES: usize = 4_000;
+/// What an entry of the directory of a ZIP file begins with.
+const ENTRY: &[u8] = b"PK\x01\x02";
+/// The file that says what is what.
+pub const MAP: &str = "compartment-map.json";
+
+/// Why an archive or a tree is no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArchiveError {
+    /// It is larger than any may be, packed or unpacked.
+    #[error("the archive has {what}, but {most} is the limit")]
+    TooLarge {
+        /// What there is too much of, such as `9000000 bytes`.
+        what: String,
+        /// How much there may be.
+        most: usize,
+    },
+    /// It is no ZIP file, or a damaged one.
+    #[error("the archive cannot be read: {0}")]
+    Damaged(String),
+    /// A file that must be there is not.
+    #[error("the archive has no file `{0}`")]
+    NoFile(String),
+    /// A file's bytes are not those that the map speaks of.
+    #[error("the file `{0}` is not the one that the map speaks of: its digest is another")]
+    Digest(String),
+    /// The map, or the tree's own description, is of another shape.
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// Where files are taken from, by their paths.
+trait Files {
+    /// The bytes of a file, at most so many.
+    fn file(&mut self, path: &str, most: usize) -> Result<Vec<u8>, ArchiveError>;
+}
+
+/// What a file can have left, of all that may be unpacked.
+struct Budget(usize);
+
+impl Budget {
+    fn file(&mut self, files: &mut dyn Files, path: &str) -> Result<Vec<u8>, ArchiveError> {
+        let bytes = files.file(path, self.0)?;
+        self.0 = self.0.saturating_sub(bytes.len());
+        Ok(bytes)
+    }
+}
+
+/// Unpacks an archive.
+///
+/// # Errors
+/// [`ArchiveError`]; the archive is somebody else's, and says nothing that is believed.
+pub fn unpack(bytes: &[u8]) -> Result<Modules, ArchiveError> {
+    if bytes.len() > MOST_ARCHIVE {
+        return Err(ArchiveError::TooLarge { what: format!("{} bytes", bytes.len()), most: MOST_ARCHIVE });
+    }
+    // Counted before they are read: each takes far more room in memory than in the archive.
+    let entries = bytes.windows(ENTRY.len()).filter(|window| *window == ENTRY).count();
+    if entries > MOST_ENTRIES {
+        return Err(ArchiveError::TooLarge { what: format!("{entries} entries"), most: MOST_ENTRIES });
+    }
+    let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
+    program(&mut Packed { zip, left: bytes.len() as u64 })
+}
+
+/// Makes a program of a tree of files, by their paths with `/` and without a leading one. A tree with a
+/// `compartment-map.json` is an unpacked archive. All others are one package, whose modules can import each other by
+/// relative paths and nothing else; its `package.json` says which one is the first, or it is `index.js`.
+///
+/// # Errors
+/// [`ArchiveError`].
+pub fn from_tree(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, ArchiveError> {
+    match files.contains_key(MAP) {
+        true => program(&mut Loose(files)),
+        false => tree::program(files).and_then(checked),
+    }
+}
+
+fn program(files: &mut dyn Files) -> Result<Modules, ArchiveError> {
+    let mut budget = Budget(MOST_SOURCE);
+    let text = budget.file(files, MAP)?;
+    // The map itself is no source.
+    let mut budget = Budget(MOST_SOURCE);
+    checked(map::program(&text, &mut |path| budget.file(files, path))?)
+}
+
+fn checked(modules: Modules) -> Result<Modules, ArchiveError> {
+    modules.check().map_err(ArchiveError::Shape)?;
+    Ok(modules)
+}
+
+fn damaged(error: &ZipError) -> ArchiveError {
+    ArchiveError::Damaged(visible_line(&error.to_string()).into_owned())
+}
+
+struct Packed<'a> {
+    zip: ZipArchive<Cursor<&'a [u8]>>,
+    /// How many packed bytes are left to be unpacked: entries that overlap, or are read twice, would be more than the
+    /// archive has.
+    left: u64,
+}
+
+impl Files for Packed<'_> {
+    fn file(&mut self, path: &str, most: usize) -> Result<Vec<u8>, ArchiveError> {
+        let file = self.zip.by_name(path).map_err(|error| match error {
+            ZipError::FileNotFound => ArchiveError::NoFile(visible_line(path).into_owned()),
+            other => damaged(&other),
+        })?;
+        let left = self.left.checked_sub(file.compressed_size());
+        self.left = left.ok_or_else(|| ArchiveError::Damaged("its files overlap".to_owned()))?;
+        // What the archive says of its sizes is not believed.
+        let mut bytes = Vec::new();
+        let read = file.take(most as u64 + 1).read_to_end(&mut bytes);
+        read.map_err(|error| ArchiveError::Damaged(visible_line(&error.to_string()).into_owned()))?;
+        within(bytes.len(), most)?;
+        Ok(bytes)
+    }
+}
+
+struct Loose<'a>(&'a BTreeMap<String, Vec<u8>>);
+
+impl Files for Loose<'_> {
+    fn file(&mut self, path: &str, most: usize) -> Result<Vec<u8>, ArchiveError> {
+        let found = self.0.get(path).ok_or_else(|| ArchiveError::NoFile(visible_line(path).into_owned()))?;
+        within(found.len(), most)?;
+        Ok(found.clone())
+    }
+}
+
+fn within(bytes: usize, most: usize) -> Result<(), ArchiveError> {
+    match bytes > most {
+        true => Err(ArchiveError::TooLarge { what: "more bytes of sources".to_owned(), most: MOST_SOURCE }),
+        false => Ok(()),
+    }
+}
+
+/// The text of a file.
+fn text(path: &str, bytes: Vec<u8>) -> Result<String, ArchiveError> {
+    let text = String::from_utf8(bytes)
+        .map_err(|_| ArchiveError::Shape(format!("the file `{}` is not UTF-8", visible_line(path))))?;
+    Ok(match text.strip_prefix('\u{FEFF}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}

@@ -1,0 +1,64 @@
+//! A tree of files without a map: one package.
+
+use std::collections::BTreeMap;
+
+use passable::visible_line;
+use serde_json::Value;
+
+use super::{ArchiveError, text};
+use crate::modules::{Language, MOST_MODULES, MOST_SOURCE, Module, ModuleName, Modules};
+
+/// The file that may say which module is the first.
+const DESCRIPTION: &str = "package.json";
+
+pub(super) fn program(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, ArchiveError> {
+    let named = |extension: &str| match extension {
+        "js" | "mjs" => Some(Language::Module),
+        "json" => Some(Language::Json),
+        "txt" | "md" => Some(Language::Text),
+        _ => None,
+    };
+    let mut modules = BTreeMap::new();
+    let mut left = MOST_SOURCE;
+    for (path, bytes) in files {
+        // What cannot be imported may lie there.
+        let Some(language) = path.rsplit_once('.').and_then(|(_, extension)| named(extension)) else {
+            continue;
+        };
+        if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            return Err(ArchiveError::Shape(format!("`{}` is no path in a tree", visible_line(path))));
+        }
+        left = left.checked_sub(bytes.len()).ok_or_else(|| ArchiveError::TooLarge {
+            what: "more bytes of sources".to_owned(),
+            most: MOST_SOURCE,
+        })?;
+        if modules.len() >= MOST_MODULES {
+            return Err(ArchiveError::TooLarge { what: "more modules".to_owned(), most: MOST_MODULES });
+        }
+        modules.insert(format!("./{path}"), Module::Source { language, text: text(path, bytes.clone())? });
+    }
+    let first = match files.get(DESCRIPTION) {
+        Some(bytes) => described(bytes)?,
+        None => "./index.js".to_owned(),
+    };
+    if !modules.contains_key(&first) {
+        return Err(ArchiveError::NoFile(visible_line(first.trim_start_matches("./")).into_owned()));
+    }
+    let entry = ModuleName { package: String::new(), module: first };
+    Ok(Modules { entry, packages: BTreeMap::from([(String::new(), modules)]) })
+}
+
+/// The first module by a package's own description: what it exports, or its main file.
+fn described(bytes: &[u8]) -> Result<String, ArchiveError> {
+    let described: Value = serde_json::from_slice(bytes).map_err(|error| {
+        let why = error.to_string();
+        ArchiveError::Shape(format!("`{DESCRIPTION}` cannot be read: {}", visible_line(&why)))
+    })?;
+    let exports = described.get("exports").map(|exports| exports.get(".").unwrap_or(exports));
+    let exported = exports.and_then(|exports| match exports {
+        Value::String(path) => Some(path.as_str()),
+        conditions => ["import", "default"].iter().find_map(|condition| conditions.get(condition)?.as_str()),
+    });
+    let path = exported.or_else(|| described.get("main")?.as_str()).unwrap_or("index.js");
+    Ok(format!("./{}", path.trim_start_matches("./")))
+}

@@ -1,0 +1,1 @@
+export { mark as inner } from './mark.js';

@@ -1,0 +1,1 @@
+export { one as start } from './one.js';
