@@ -365,6 +365,7 @@ const TABLES: &[&[Row]] = &[
         ("host", "mnt", "lookup", r##"["a/b"]"##, r##"Error: Invalid name "a/b""##),
         ("host", "mnt", "readText", r##"["a"]"##, r##"Read { way: ["a"], maybe: false } in Mount { path: "/real/data", read_only: false } through 0 grants"##),
         ("host", "mnt", "maybeReadText", r##"["a"]"##, r##"Read { way: ["a"], maybe: true } in Mount { path: "/real/data", read_only: false } through 0 grants"##),
+        ("host", "mnt", "append", r##"["a", "text"]"##, r##"Append { way: ["a"], text: "text" } in Mount { path: "/real/data", read_only: false } through 0 grants"##),
         ("host", "mnt", "writeText", r##"["a", "text"]"##, r##"Write { way: ["a"], text: "text" } in Mount { path: "/real/data", read_only: false } through 0 grants"##),
         ("host", "mnt", "remove", r##"["a"]"##, r##"Remove(["a"]) in Mount { path: "/real/data", read_only: false } through 0 grants"##),
         ("host", "mnt", "remove", r##"[]"##, r##"Error: Invalid name path"##),
