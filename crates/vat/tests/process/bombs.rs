@@ -67,6 +67,7 @@ fn set_off(code: &str, expected: Option<FaultKind>) -> Option<Duration> {
             }
             Event::Report(Report::Idle { .. }) => {}
             Event::Report(other) => panic!("{code}: {other:?}"),
+            other @ (Event::Refused { .. } | Event::Woken) => panic!("{code}: {other:?}"),
             Event::Ended(end) => {
                 let stuck = End { culprit: Some(2), suspect: None, vats: vec![1, 2], broken: None };
                 assert_eq!(end, stuck, "{code}");

@@ -179,7 +179,7 @@ fn ended(host: &mut Host) -> (End, usize) {
     loop {
         assert!(begun.elapsed() < DEAD_MAN, "it does not end");
         match host.next(DEAD_MAN) {
-            Some(Event::Report(_)) => reports += 1,
+            Some(Event::Report(_) | Event::Refused { .. } | Event::Woken) => reports += 1,
             Some(Event::Ended(end)) => {
                 assert!(host.next(Duration::from_millis(20)).is_none());
                 assert!(matches!(host.order(&Order::Ping { number: 1 }), Err(HostError::Gone)));
@@ -298,7 +298,7 @@ fn processes_that_do_as_a_dice_says_end_too() {
                 assert!(begun.elapsed() < DEAD_MAN, "seed {seed}: it does not end");
                 match host.next(Duration::from_millis(400)) {
                     Some(Event::Report(Report::Fault { vat, .. } | Report::Closed { vat })) => gone.push(vat),
-                    Some(Event::Report(_)) => {}
+                    Some(Event::Report(_) | Event::Refused { .. } | Event::Woken) => {}
                     Some(Event::Ended(end)) => break end,
                     // It does as it should, and waits for orders; or an order of its is still within its time.
                     None if silent > 20 => host.kill(),

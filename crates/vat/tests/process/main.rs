@@ -118,7 +118,7 @@ fn answered(host: &Host, vat: u32, answer: u32) -> Result<Outcome, End> {
             Event::Report(Report::Fault { vat: own, kind, .. }) if own == vat => {
                 return Ok(Outcome::Err(Value::string(kind.line())));
             }
-            Event::Report(_) => {}
+            Event::Report(_) | Event::Refused { .. } | Event::Woken => {}
             Event::Ended(end) => return Err(end),
         }
     }
