@@ -339,6 +339,13 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
             state.unhold(&Number(holder.number), id, b"g", b"")?;
             Ok(true)
         }
+        Formula::Export { eval, holder, .. } => {
+            state.unhold(&Number(eval.number), id, b"x", b"")?;
+            if let Some(holder) = holder {
+                state.unhold(holder, id, b"x", b"")?;
+            }
+            Ok(true)
+        }
         Formula::Eval { .. } => crate::commands::strip_code(state, id, ROWS),
         Formula::Scratch { .. } => {
             // Whoever has the directory reads this after a crash as well.

@@ -146,6 +146,9 @@ pub enum Formula {
         number: u32,
         /// What it says its interface is called.
         interface: String,
+        /// The agent who holds it by itself: whoever wrote the code, if nobody else endowed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        holder: Option<Number>,
     },
     /// An isolated heap in which endowed code runs.
     Vat {

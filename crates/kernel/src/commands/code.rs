@@ -128,7 +128,7 @@ fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<Exported>) -> Re
         let id = code::export_id(eval, number);
         if table::formula(state.txn, &id)?.is_none() {
             let said = Provenance::of(Source::Agent(Number(eval.number)));
-            state.put_formula(id, Formula::Export { eval: *eval, number, interface }, said)?;
+            state.put_formula(id, Formula::Export { eval: *eval, number, interface, holder: owner }, said)?;
         }
         state.hold(&Number(eval.number), &id, b"x", b"")?;
         if let Some(agent) = owner {

@@ -138,7 +138,12 @@ fn objects_of_code_have_the_same_identity_each_time_and_keep_the_code() {
     w.apply(export());
     w.apply(export());
     let id = code::export_id(&eval, 3);
-    let made = Formula::Export { eval, number: 3, interface: "Alleged: A".to_owned() };
+    let made = Formula::Export {
+        eval,
+        number: 3,
+        interface: "Alleged: A".to_owned(),
+        holder: Some(kernel::Number(host.number)),
+    };
     assert_eq!(w.formula(id), made);
     assert!(query::holds(&mut w.store, &host, &id).unwrap(), "its own code's");
     assert_ne!(id, code::export_id(&eval, 4));

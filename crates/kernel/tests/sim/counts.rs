@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use kernel::command::{Act, Cancel, Fault, GrantAct, MailAct, Move, NameAct, TimerAct};
+use kernel::command::{Act, Cancel, CodeAct, Fault, GrantAct, MailAct, Move, NameAct, TimerAct};
 
 /// The least number of times that everything must happen in a whole run.
 pub(crate) const ENOUGH: u64 = 100;
@@ -135,6 +135,10 @@ names!(ACTS, act_name, Act, {
     Act::Cancel { what: Cancel::Name { .. }, .. } => "cancel: name",
     Act::Cancel { what: Cancel::Run { .. }, .. } => "cancel: run",
     Act::Cancel { what: Cancel::Vat { .. }, .. } => "cancel: place to run",
+    Act::Code(CodeAct::Record { .. }) => "code: record",
+    Act::Code(CodeAct::Do { .. }) => "code: do",
+    Act::Code(CodeAct::Export { .. }) => "code: export",
+    Act::Code(CodeAct::Keep { .. }) => "code: keep",
     Act::Evaluated { .. } => "evaluated",
     Act::Collect { .. } => "collect",
 });

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use kernel::FormulaId;
+use kernel::code::Record;
 use kernel::formula::Formula;
 use kernel::run::{Delivery, Run};
 use kernel::table::{self, EvalRow, PromiseRow, TokenRow, edge_key};
@@ -63,6 +64,13 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         }
     }
     for (place, row) in world.store.rows(Table::Meta) {
+        if let Some(eval) = place.strip_prefix(&[&NOBODY[..], b"code "].concat()[..]) {
+            let record: Record = decode_row(Table::Meta, row).unwrap();
+            let eval = id(&number(eval));
+            for (i, to) in record.entry.needs().iter().enumerate() {
+                open.push(edge_key(to, &eval, &format!("heard {}.{i}", record.number)));
+            }
+        }
         if let Some(eval) = place.strip_prefix(&[&NOBODY[..], b"eval "].concat()[..]) {
             let row: EvalRow = decode_row(Table::Meta, row).unwrap();
             let eval = id(&number(eval));

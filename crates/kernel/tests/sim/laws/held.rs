@@ -59,6 +59,11 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         if let Formula::Grant { holder, .. } = formula {
             expected.insert(key(&holder.number, grant, b"g", b""));
         }
+        // What code has made it holds, and so does whoever wrote and endowed it.
+        if let Formula::Export { eval, holder, .. } = formula {
+            expected.insert(key(&eval.number, grant, b"x", b""));
+            expected.extend(holder.map(|holder| key(&holder.0, grant, b"x", b"")));
+        }
     }
     let held: BTreeSet<&[u8]> = world.store.rows(Table::Held).map(|(place, _)| place).collect();
     let show = |place: &[u8]| {

@@ -8,8 +8,12 @@ mod timers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::command::{Act, AgentKind, Cancel, Command, Fault, MailAct, ProvideAgent, Reply};
+use kernel::code::{Bound, Entry, Of, Reference};
+use kernel::command::{
+    Act, AgentKind, Cancel, CodeAct, Command, Exported, Fault, MailAct, NameAct, ProvideAgent, Reply,
+};
 use kernel::env::Env;
+use kernel::facet::Then;
 use kernel::message::Mail;
 use kernel::run::{RunOutcome, Trouble};
 use kernel::{FormulaId, MessageNumber, NamePath, RunNumber, Value};
@@ -210,6 +214,45 @@ fn more_agents(world: &mut World) -> Law {
     act(world, host, provide(kind, name, agent_name, &[(mine, "shared")]))
 }
 
+/// Something that code does, or is said to do.
+fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[FormulaId]) -> Law {
+    let seen = world.seen.clone();
+    let thing = |world: &mut World| *world.random.pick(&seen);
+    let number = |world: &mut World, most| u32::try_from(world.random.below(most)).unwrap_or_default();
+    let done = match world.random.below(8) {
+        0..3 => {
+            let from = kernel::code::length(&mut world.store, &eval).unwrap_or_default();
+            let (id, agent) = (thing(world), thing(world));
+            let through = if world.random.one_in(3) { vec![thing(world)] } else { vec![] };
+            let to = Reference::Object { id, agent, through };
+            let bound = vec![Bound { slot: 0, to }];
+            let heard = Entry::Heard { of: Of::Send(0), outcome: String::new(), bound };
+            CodeAct::Record { eval, from: from + u64::from(world.random.one_in(10)), entries: vec![heard] }
+        }
+        3..6 => {
+            let base = if world.random.one_in(4) {
+                thing(world)
+            } else {
+                *world.random.any(endowments).unwrap_or(&eval)
+            };
+            let path = NamePath::new([(*world.random.pick(&["x", "y"])).to_owned()]).unwrap();
+            let inside = NameAct::MakeDirectory { path };
+            let within = Act::Name(NameAct::Within { base, act: Box::new(inside) });
+            let keep = CodeAct::Keep { eval, name: "k".to_owned(), value: Some(Value::null()) };
+            let act = Box::new(if world.random.one_in(2) { Act::Code(keep) } else { within });
+            let send = world.random.one_in(2).then(|| number(world, 4));
+            let actor = if world.random.one_in(4) { thing(world) } else { eval };
+            CodeAct::Do { eval, send, actor, then: Then::Nothing, act }
+        }
+        6 => {
+            let exported = Exported { number: number(world, 3), interface: "Alleged: X".to_owned() };
+            CodeAct::Export { eval, objects: vec![exported] }
+        }
+        _ => CodeAct::Keep { eval, name: "n".to_owned(), value: world.random.one_in(2).then(Value::null) },
+    };
+    act(world, actor, Act::Code(done))
+}
+
 fn evaluated(world: &mut World, actor: FormulaId) -> Law {
     let open: Vec<FormulaId> = world.evals.iter().copied().collect();
     let seen = world.seen.clone();
@@ -222,8 +265,11 @@ fn evaluated(world: &mut World, actor: FormulaId) -> Law {
         Some(kernel::formula::Formula::Eval { endowments, .. }) => endowments.into_values().collect(),
         _ => vec![],
     };
-    let outcome = outcome(world, &endowments);
     let actor = if world.random.one_in(20) { actor } else { root };
+    if !world.random.one_in(3) {
+        return code(world, actor, eval, &endowments);
+    }
+    let outcome = outcome(world, &endowments);
     act(world, actor, Act::Evaluated { eval, outcome })
 }
 
