@@ -11,8 +11,9 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use crate::command::Reply;
-use crate::facet::Then;
-use crate::id::{BlobHash, FormulaId};
+use crate::facet::{Part, Then};
+use crate::formula::Tree;
+use crate::id::{BlobHash, FormulaId, MessageNumber};
 pub use crate::run::Origin;
 use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
 
@@ -37,6 +38,37 @@ pub enum Reference {
         id: FormulaId,
         /// On whose behalf it is waited for.
         agent: FormulaId,
+        /// The grants through which it was found.
+        through: Vec<FormulaId>,
+    },
+    /// Whether a promise of the store's was kept, once it settles.
+    Settled {
+        /// The promise.
+        id: FormulaId,
+    },
+    /// That a message was dismissed, once it is.
+    Dismissed {
+        /// In whose mailbox.
+        agent: FormulaId,
+        /// Its number there.
+        number: MessageNumber,
+    },
+    /// Something that was looked up in what has files.
+    Part {
+        /// What has the files.
+        id: FormulaId,
+        /// On whose behalf it is called.
+        agent: FormulaId,
+        /// The grants through which it was found.
+        through: Vec<FormulaId>,
+        /// A tree that is no formula, if it was taken of what was there.
+        taken: Option<Tree>,
+        /// The names that lead to it.
+        place: Vec<String>,
+        /// What it is.
+        kind: Part,
+        /// Whether nothing in it may be changed.
+        read_only: bool,
     },
     /// An object of a heap that lasts as long as the heap.
     Live {
@@ -46,8 +78,10 @@ pub enum Reference {
         heap: u64,
         /// The number by which the heap knows it.
         number: u32,
+        /// The grants through which it was found: it can be used as long as they last.
+        through: Vec<FormulaId>,
     },
-    /// Something that ends with the heap: an iterator, a part of a directory.
+    /// Something that ends with the heap: an iterator.
     Passing,
 }
 
@@ -55,12 +89,14 @@ impl Reference {
     /// The formulas that it needs.
     pub fn needs(&self) -> Vec<FormulaId> {
         match self {
-            Reference::Object { id, through, .. } => {
+            Reference::Object { id, through, .. }
+            | Reference::Promise { id, through, .. }
+            | Reference::Part { id, through, .. }
+            | Reference::Live { eval: id, through, .. } => {
                 std::iter::once(*id).chain(through.iter().copied()).collect()
             }
-            Reference::Promise { id, .. } => vec![*id],
-            Reference::Live { eval, .. } => vec![*eval],
-            Reference::Passing => vec![],
+            Reference::Settled { id } => vec![*id],
+            Reference::Dismissed { .. } | Reference::Passing => vec![],
         }
     }
 }
@@ -150,6 +186,8 @@ pub struct Record {
 /// What came of a send that was a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
+    /// As whom, and through which grants, the answer is reached.
+    pub reach: Reference,
     /// What the reply means to whoever called.
     pub then: Then,
     /// The reply.

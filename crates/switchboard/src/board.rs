@@ -289,6 +289,15 @@ impl Switchboard {
         matches!(state, Some(State::Open(_) | State::Following(..)))
     }
 
+    /// The open promise that a promise has become, if it has become another one.
+    pub fn follows(&self, promise: Ref) -> Option<Ref> {
+        let mut end = promise;
+        while let Some(State::Following(next, _)) = self.entries.get(&end).map(|entry| &entry.state) {
+            end = *next;
+        }
+        (end != promise).then_some(end)
+    }
+
     /// How much is in the table.
     pub fn counts(&self) -> Counts {
         Counts {

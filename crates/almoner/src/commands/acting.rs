@@ -186,7 +186,7 @@ pub fn told(response: &Response) -> String {
         Response::Reply(Reply::Dismissed { count: 1 }) => "dismissed 1 message".to_owned(),
         Response::Reply(Reply::Dismissed { count }) => format!("dismissed {count} messages"),
         Response::Reply(Reply::Parked { .. }) => {
-            "endowed: it runs; with --result NAME you see what comes of it".to_owned()
+            "endowed: the code runs; with --result NAME you see what comes of it".to_owned()
         }
         Response::Reply(Reply::Answered { .. } | Reply::AlreadyAnswered { .. }) => {
             super::answer::told(response)

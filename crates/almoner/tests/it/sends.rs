@@ -101,7 +101,6 @@ fn code_reaches_what_it_was_handed_and_nothing_else() {
     // What was revoked meanwhile is used no more: neither by name nor by what was made of it.
     let waits =
         "(async () => { const r = E(me).request('@host', 'go on'); await r; return await E(d).list(); })()";
-    home.almoner(&["send", "fae", "take this", "--with", "d=notes"]);
     home.almoner(&["eval", waits, "me=agent-fae", "d=notes", "--name", "later", "--detach"]).expect(0);
     let number = wait_for_mail(&home, "request");
     let grants = home.almoner(&["grants", "--json"]).expect(0).json();
@@ -204,6 +203,121 @@ fn the_result_hands_nothing_over_before_the_host_says_so() {
             }
         }
     }
+}
+
+#[test]
+fn nothing_but_what_code_has_made_goes_to_other_code() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["mkdir", "notes"]).expect(0);
+    home.almoner(&["store", "notes/x:=1"]).expect(0);
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
+    // The guest's code would use what it is given with the host's authority.
+    let taker =
+        "E(me).storeValue(Far('T', { take: d => E(d).list(), echo: x => x, boom: d => { throw d; } }), 't')";
+    fae(&["eval", taker, "me=@agent"]).expect(0);
+    let with = |method: &str| {
+        format!("(async () => {{ const t = await E(f).lookup('t'); return E(t).{method}; }})()")
+    };
+    let holds = ["f=agent-fae", "d=notes", "h=@agent"];
+    for method in ["take(d)", "take(h)", "take(await E(h).lookup('notes'))", "echo(harden({ a: [d] }))"] {
+        refused(&home, &[&[&*with(method)], &holds[..]].concat(), "only data and objects that code has made");
+    }
+    // What code has made goes over, and comes back as what it is.
+    let own = "(async () => { const t = await E(f).lookup('t'); const c = Far('C', { hi: () => 'hi' }); \
+               return await E(t).echo(c) === c; })()";
+    assert_eq!(evaluated(&home, &[&[own], &holds[..]].concat()), "true");
+    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+    let same = "(async () => { const t = await E(f).lookup('t'); return E(await E(t).echo(c)).incr(); })()";
+    assert_eq!(evaluated(&home, &[same, "f=agent-fae", "c=counter"]), "1");
+    // Nor does what a host's object would give or throw.
+    let giver =
+        "Far('G', { give: () => d, fail: () => { throw d; }, make: () => Far('M', { ping: () => 'pong' }) })";
+    home.almoner(&["eval", giver, "d=notes", "--name", "giver"]).expect(0);
+    for method in ["give()", "fail()"] {
+        refused(&home, &[&format!("E(g).{method}"), "g=giver"], "only data and objects that code has made");
+    }
+    // What was made through a grant ends with it.
+    home.almoner(&["send", "fae", "take @giver"]).expect(0);
+    let adopt = "(async () => { const [{ number }] = (await E(me).listMessages()).slice(-1); \
+                 await E(me).adopt(number, 'giver', 'g'); })()";
+    fae(&["eval", adopt, "me=@agent"]).expect(0);
+    let keeps = "(async () => { const m = await E(g).make(); await E(m).ping(); \
+                 await E(me).request('@host', 'revoke'); return E(m).ping(); })()";
+    fae(&["eval", keeps, "g", "me=@agent", "--name", "kept", "--detach"]).expect(0);
+    let number = wait_for_mail(&home, "request");
+    let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+    for grant in grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == "giver") {
+        home.almoner(&["revoke", &format!("g{}", grant["number"])]).expect(0);
+    }
+    home.almoner(&["resolve", &number.to_string(), "counter"]).expect(0);
+    let ended = fae(&["show", "kept", "--wait"]);
+    assert!(
+        ended.code != 0 && (ended.err.contains("revoked") || ended.err.contains("restarted")),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn whoever_waits_for_an_object_is_answered_whatever_becomes_of_it() {
+    let home = Home::new();
+    // A message to an object of code that is still on its way, from the code itself and from others.
+    let own = "(async () => { const x = Far('X', { hi: () => 'hi' }); await E(me).storeValue(x, 'x'); \
+               return E(E(me).lookup('x')).hi(); })()";
+    refused(&home, &[own, "me=@agent"], "has not come to its end");
+    let caller = "Far('C', { async call(cb) { return E(cb).hi(); } })";
+    home.almoner(&["eval", caller, "--name", "caller"]).expect(0);
+    let back = "E(c).call(Far('cb', { hi: () => 'hi' }))";
+    refused(&home, &[back, "c=caller"], "has not come to its end");
+    // The heap goes while somebody waits.
+    home.almoner(&["eval", "Far('S', { stuck() { for (;;); } })", "--name", "stuck"]).expect(0);
+    let said = home.almoner(&["eval", "E(s).stuck()", "s=stuck"]);
+    assert!(said.code == 1 && said.err.contains("steps"), "{said:?}");
+    assert_eq!(evaluated(&home, &["1 + 1"]), "2");
+}
+
+#[test]
+fn more_agents_than_there_are_lanes_get_their_turn() {
+    let home = Home::new();
+    for at in 0..34 {
+        let (name, agent) = (format!("g{at}"), format!("agent-{at}"));
+        home.almoner(&["mkguest", &name, &agent]).expect(0);
+        home.almoner(&["--as", &agent, "eval", "Far('a', { hi: () => 1 })", "--name", "x", "--detach"])
+            .expect(0);
+    }
+    for at in (0..34).rev() {
+        let agent = format!("agent-{at}");
+        home.almoner(&["--as", &agent, "show", "x", "--wait"]).expect(0);
+    }
+    assert_eq!(home.almoner(&["--as", "agent-0", "eval", "E(x).hi()", "x"]).expect(0).out.trim(), "1");
+}
+
+#[test]
+fn what_code_was_told_of_is_the_same_after_a_restart() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    home.write("out/a.txt", "hello");
+    home.almoner(&["mount", "out", "dir"]).expect(0);
+    home.almoner(&["store", "answer:=1"]).expect(0);
+    // A file that was looked up, a directory that was made, and a promise that nobody keeps.
+    let source = "(async () => { const f = await E(d).lookup('a.txt'); const n = await E(me).makeDirectory('n'); \
+                  const told = E(me).request('@self', 'go on'); await told; await E(n).makeDirectory('z'); \
+                  return `${await E(f).text()} ${await E(n).list()}`; })()";
+    home.almoner(&["eval", source, "d=dir", "me=@agent", "--name", "r", "--detach"]).expect(0);
+    let number = wait_for_mail(&home, "request");
+    // It holds no memory meanwhile.
+    let begun = Instant::now();
+    let daemon = || {
+        i32::try_from(home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap()).unwrap()
+    };
+    // One is in reserve.
+    while crate::eval::vat_hosts_of(daemon()).len() > 1 {
+        assert!(begun.elapsed() < PATIENCE, "it waits in memory");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    crate::eval::kill(daemon());
+    home.almoner(&["resolve", &number.to_string(), "answer"]).expect(0);
+    assert_eq!(told(&home.almoner(&["show", "r", "--wait"]).expect(0).out), "hello z");
 }
 
 /// Code that sends messages: each is there once, or it was sent twice.

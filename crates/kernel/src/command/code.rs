@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Act;
-use crate::code::Entry;
+use crate::code::{Entry, Reference};
 use crate::facet::Then;
 use crate::id::FormulaId;
 use crate::proposal::Value;
@@ -32,6 +32,8 @@ pub enum CodeAct {
         actor: FormulaId,
         /// What the reply means.
         then: Then,
+        /// As whom, and through which grants, the answer is reached.
+        reach: Reference,
         /// The command.
         act: Box<Act>,
     },

@@ -1,6 +1,6 @@
 //! Code: what endowed code sends and hears is recorded, and its commands are applied once.
 
-use crate::code::{self, Entry, Mark, Origin, Record};
+use crate::code::{self, Entry, Mark, Origin, Record, Reference};
 use crate::command::{Act, CodeAct, Exported, Fault, NameAct, Reply};
 use crate::facet::Then;
 use crate::formula::Formula;
@@ -12,7 +12,10 @@ use crate::table;
 use crate::txn::Table;
 
 /// How many names code may keep something under.
-const MOST_KEPT: usize = 1_000;
+const MOST_KEPT: usize = 256;
+
+/// How many bytes a value may have that code keeps.
+const LARGEST: usize = 64 << 10;
 
 /// How many bytes such a name may have.
 const LONGEST: usize = 255;
@@ -21,7 +24,9 @@ pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
     state.daemon_only("say what code does")?;
     match act {
         CodeAct::Record { eval, from, entries } => record(state, &eval, from, entries),
-        CodeAct::Do { eval, send, actor, then, act } => perform(state, eval, send, actor, then, *act),
+        CodeAct::Do { eval, send, actor, then, reach, act } => {
+            perform(state, Caller { eval, send, actor }, then, reach, *act)
+        }
         CodeAct::Export { eval, objects } => export(state, &eval, objects),
         CodeAct::Keep { eval, name, value } => keep(state, &eval, &name, value),
     }
@@ -79,12 +84,18 @@ pub(crate) fn strip_code(state: &mut State<'_>, eval: &FormulaId, most: usize) -
     Ok(done)
 }
 
-fn perform(
-    state: &mut State<'_>,
+/// The code, which of its sends it is, and who acts.
+struct Caller {
     eval: FormulaId,
     send: Option<u32>,
     actor: FormulaId,
+}
+
+fn perform(
+    state: &mut State<'_>,
+    Caller { eval, send, actor }: Caller,
     then: Then,
+    reach: Reference,
     act: Act,
 ) -> Result<Reply, Fault> {
     expect_code(state, &eval)?;
@@ -115,7 +126,7 @@ fn perform(
         }
     };
     if let Some(send) = send {
-        let mark = Mark { then, reply: reply.clone() };
+        let mark = Mark { reach, then, reply: reply.clone() };
         code::write::mark(state.txn, &Origin { eval, send }, &mark)?;
     }
     Ok(reply)
@@ -156,6 +167,9 @@ fn keep(state: &mut State<'_>, eval: &FormulaId, name: &str, value: Option<Value
     if let Some(value) = &value {
         if !value.references().is_empty() {
             return Err(Fault::Misfit { what: "`state` keeps data, and no objects".to_owned() });
+        }
+        if passable::smallcaps::encode(value).body.len() > LARGEST {
+            return Err(Fault::Misfit { what: format!("`state` keeps values of at most {LARGEST} bytes") });
         }
         let is_new = code::kept(state.txn, eval, name)?.is_none();
         if is_new && code::kept_names(state.txn, eval)?.len() >= MOST_KEPT {

@@ -195,7 +195,8 @@ pub(super) fn has_files(formula: &Formula) -> bool {
 }
 
 /// What was looked up in something that has files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Part {
     /// A directory.
     Directory,

@@ -87,7 +87,7 @@ fn a_command_of_code_happens_once() {
     };
     let done = |send, name: &str| {
         let then = Then::Object { interface: "EndoDirectory".into() };
-        Act::Code(CodeAct::Do { eval, send, actor: eval, then, act: act(name) })
+        Act::Code(CodeAct::Do { eval, send, actor: eval, then, reach: Reference::Passing, act: act(name) })
     };
     let Reply::Made { id } = w.apply(done(Some(0), "a")).reply else { panic!("made") };
     let mark = code::mark(&mut w.store, &Origin { eval, send: 0 }).unwrap().expect("a mark");
@@ -98,14 +98,27 @@ fn a_command_of_code_happens_once() {
     let other = w.guest("ann");
     assert!(matches!(refused(&mut w, other, done(Some(2), "c")), Fault::NotAllowed(_)));
     let own = Act::Name(NameAct::MakeDirectory { path: path("x") });
-    let own =
-        Act::Code(CodeAct::Do { eval, send: Some(3), actor: eval, then: Then::Nothing, act: Box::new(own) });
+    let own = Act::Code(CodeAct::Do {
+        eval,
+        send: Some(3),
+        actor: eval,
+        then: Then::Nothing,
+        reach: Reference::Passing,
+        act: Box::new(own),
+    });
     assert!(matches!(refused(&mut w, host, own), Fault::NotAllowed(_)));
     // Neither does it name what it was not handed.
     let dir = w.id(host, "dir");
     let inside = NameAct::MakeDirectory { path: path("x") };
     let act = Box::new(Act::Name(NameAct::Within { base: dir, act: Box::new(inside) }));
-    let stolen = Act::Code(CodeAct::Do { eval, send: Some(4), actor: eval, then: Then::Nothing, act });
+    let stolen = Act::Code(CodeAct::Do {
+        eval,
+        send: Some(4),
+        actor: eval,
+        then: Then::Nothing,
+        reach: Reference::Passing,
+        act,
+    });
     assert!(matches!(refused(&mut w, host, stolen), Fault::NotHeld(_)));
     // Marks go when the code has come to its end.
     w.evaluated(eval, Value::string("done"));

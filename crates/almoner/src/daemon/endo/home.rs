@@ -176,12 +176,19 @@ impl Home {
                     pins.insert(object.id);
                     pins.extend(&object.through);
                 }
-                Thing::Promise { id, .. } | Thing::Settled { id } => drop(pins.insert(*id)),
+                Thing::Promise { id, through, .. } => {
+                    pins.insert(*id);
+                    pins.extend(through);
+                }
+                Thing::Settled { id } => drop(pins.insert(*id)),
                 Thing::Part(part) => {
                     pins.insert(part.root.id);
                     pins.extend(&part.root.through);
                 }
-                Thing::Live(object) => drop(pins.insert(object.eval)),
+                Thing::Live(object) => {
+                    pins.insert(object.eval);
+                    pins.extend(&object.through);
+                }
                 Thing::Dismissed { .. } | Thing::Iterator | Thing::Entrance | Thing::Ended => {}
             }
         }
@@ -305,7 +312,9 @@ impl Home {
     ) -> Result<Value<Ref>, Full> {
         convert::rebuild(value, &mut |remote: &Remote<Live>, promise| {
             let thing = match remote.reference {
-                Live::Formula(id) if promise => Thing::Promise { id, agent: reach.agent },
+                Live::Formula(id) if promise => {
+                    Thing::Promise { id, agent: reach.agent, through: reach.through.clone() }
+                }
                 Live::Formula(id) => {
                     let object = Object { id, agent: reach.agent, through: reach.through.clone() };
                     let reference = self.intern(board, Thing::Object(object))?;

@@ -2,17 +2,21 @@
 
 use kernel::code::Reference;
 use kernel::facet::Delivery;
+use kernel::formula::Formula;
+use kernel::{FormulaId, table};
 use passable::{Remote, Value};
 use switchboard::{Call, Full, Name, Outcome, Ref};
 use vat::Verb;
+use worker::World as _;
 
 use super::convert::rebuild;
 use super::files::Came;
 use super::home::{Context, Home, type_error};
 use super::perform::{self, Trouble};
-use super::thing::{LiveObject, Object, Thing};
+use super::thing::{LiveObject, Object, Part, Thing};
 use super::writes;
-use crate::daemon::vats::{Letter, Target};
+use crate::daemon::vats::{Letter, Reply, Target};
+use crate::daemon::world::Daemon;
 
 /// What is asked, and what is given with it.
 pub(super) fn verb(call: &Call<Ref>) -> (Verb, &[Value<Ref>]) {
@@ -77,9 +81,11 @@ impl Home {
         args: &[Value<Ref>],
         answer: Ref,
     ) -> Option<Outcome> {
-        let reach = Object { id: to.eval, agent: to.eval, through: vec![] };
-        let target = Target { eval: to.eval, heap: Some(to.heap), number: to.number };
-        let sent = self.send(context, reach, target, verb, args, answer);
+        let LiveObject { eval, heap, number, through } = to;
+        let ended = first_ended(context, &through);
+        let reach = Object { id: eval, agent: eval, through };
+        let target = Target { eval, heap: Some(heap), number };
+        let sent = ended.and_then(|()| self.send(context, reach, target, verb, args, answer));
         sent.err().map(|trouble| Err(trouble.to_value()))
     }
 
@@ -92,16 +98,15 @@ impl Home {
         args: &[Value<Ref>],
         answer: Ref,
     ) -> Result<(), Trouble> {
-        let args = args.iter().map(|value| self.references(value)).collect::<Result<Vec<_>, _>>();
-        let Ok(args) = args else {
-            return Err(Trouble::Plain("not durable: give it a name first".to_owned()));
-        };
+        let daemon = &context.desk.daemon;
+        let args = args.iter().map(|value| self.references(daemon, value)).collect::<Result<Vec<_>, _>>();
+        let args = args.map_err(Trouble::Plain)?;
         let courier = (context.courier)();
         let through = reach.through.clone();
-        let reply = Box::new(move |told: Result<Value<Reference>, Value<Reference>>| {
-            // What was found through a grant ends with it.
-            let told = told.map(|value| value.map_references(&mut |one| behind(one, &through)));
-            courier(reach, answer, Ok(Came::Told(told)));
+        let reply = Reply::new(move |told| {
+            // What was found through a grant ends with it, also what was thrown.
+            let behind = |value: Value<Reference>| value.map_references(&mut |one| behind(one, &through));
+            courier(reach, answer, Ok(Came::Told(told.map(behind).map_err(behind))));
         });
         let office = context.desk.daemon.vats();
         let office = office.ok_or_else(|| Trouble::Plain("no guest code runs here".to_owned()))?;
@@ -128,10 +133,25 @@ impl Home {
         }
     }
 
-    /// A value with what its references stand for; an error if one is the client's own.
-    pub(in crate::daemon) fn references(&self, value: &Value<Ref>) -> Result<Value<Reference>, ()> {
+    /// A value as it goes to other code, or comes from it. Objects that code has made go over. What somebody was handed
+    /// does not: it would be used with the authority of whoever sent it, and no grant would say so.
+    ///
+    /// # Errors
+    /// What does not go over, in words.
+    pub(in crate::daemon) fn references(
+        &self,
+        daemon: &Daemon,
+        value: &Value<Ref>,
+    ) -> Result<Value<Reference>, String> {
         rebuild(value, &mut |remote: &Remote<Ref>, _| {
-            let reference = self.reference(remote.reference).ok_or(())?;
+            let own = || "not durable: give it a name first".to_owned();
+            let reference = match self.reference(remote.reference).ok_or_else(own)? {
+                Reference::Object { id, through, .. } if is_made_by_code(daemon, &id) => {
+                    Reference::Object { id, agent: id, through }
+                }
+                live @ Reference::Live { .. } => live,
+                _ => return Err(NOT_HANDED_ON.to_owned()),
+            };
             Ok(Remote { reference, iface: remote.iface.clone() })
         })
     }
@@ -147,10 +167,23 @@ impl Home {
             Thing::Object(Object { id, agent, through }) => {
                 Reference::Object { id: *id, agent: *agent, through: through.clone() }
             }
-            Thing::Promise { id, agent } => Reference::Promise { id: *id, agent: *agent },
-            Thing::Live(LiveObject { eval, heap, number }) => {
-                Reference::Live { eval: *eval, heap: *heap, number: *number }
+            Thing::Promise { id, agent, through } => {
+                Reference::Promise { id: *id, agent: *agent, through: through.clone() }
             }
+            Thing::Settled { id } => Reference::Settled { id: *id },
+            Thing::Dismissed { agent, number } => Reference::Dismissed { agent: *agent, number: *number },
+            Thing::Live(LiveObject { eval, heap, number, through }) => {
+                Reference::Live { eval: *eval, heap: *heap, number: *number, through: through.clone() }
+            }
+            Thing::Part(part) => Reference::Part {
+                id: part.root.id,
+                agent: part.root.agent,
+                through: part.root.through.clone(),
+                taken: part.taken.clone(),
+                place: part.place.clone(),
+                kind: part.kind,
+                read_only: part.read_only,
+            },
             _ => Reference::Passing,
         })
     }
@@ -168,9 +201,21 @@ impl Home {
             Reference::Object { id, agent, through } => {
                 Thing::Object(Object { id: *id, agent: *agent, through: through.clone() })
             }
-            Reference::Promise { id, agent } => Thing::Promise { id: *id, agent: *agent },
-            Reference::Live { eval, heap, number } => {
-                Thing::Live(LiveObject { eval: *eval, heap: *heap, number: *number })
+            Reference::Promise { id, agent, through } => {
+                Thing::Promise { id: *id, agent: *agent, through: through.clone() }
+            }
+            Reference::Settled { id } => Thing::Settled { id: *id },
+            Reference::Dismissed { agent, number } => Thing::Dismissed { agent: *agent, number: *number },
+            Reference::Live { eval, heap, number, through } => Thing::Live(LiveObject {
+                eval: *eval,
+                heap: *heap,
+                number: *number,
+                through: through.clone(),
+            }),
+            Reference::Part { id, agent, through, taken, place, kind, read_only } => {
+                let root = Object { id: *id, agent: *agent, through: through.clone() };
+                let (taken, place) = (taken.clone(), place.clone());
+                Thing::Part(Box::new(Part { root, taken, place, kind: *kind, read_only: *read_only }))
             }
             Reference::Passing => Thing::Ended,
         };
@@ -182,16 +227,46 @@ fn target(to: &Delivery) -> Target {
     Target { eval: to.eval, heap: None, number: to.number }
 }
 
-fn behind(reference: &Reference, grants: &[kernel::FormulaId]) -> Reference {
-    match reference {
-        Reference::Object { id, agent, through } => {
-            let mut through = through.clone();
-            through
-                .extend(grants.iter().filter(|grant| !through.contains(grant)).copied().collect::<Vec<_>>());
-            Reference::Object { id: *id, agent: *agent, through }
+/// Said to whoever sends what does not go over.
+const NOT_HANDED_ON: &str = "only data and objects that code has made go to other code: hand other things over with \
+                             `endow`, `send` or `share`";
+
+fn is_made_by_code(daemon: &Daemon, id: &FormulaId) -> bool {
+    let reached = daemon.read(|txn| table::reach(txn, id)).ok().flatten();
+    reached.is_some_and(|reached| matches!(reached.formula, Formula::Export { .. }))
+}
+
+/// Refuses what was found through a grant that has ended.
+fn first_ended(context: &Context<'_>, through: &[FormulaId]) -> Result<(), Trouble> {
+    let daemon = &context.desk.daemon;
+    let now_ms = daemon.now_ms();
+    for grant in through {
+        let reached = daemon.read(|txn| table::reach(txn, grant))?;
+        let ended = reached.map_or(Some("it is gone".to_owned()), |reached| {
+            reached.ended(now_ms).map(|finding| finding.message)
+        });
+        if let Some(why) = ended {
+            return Err(Trouble::Plain(why));
         }
-        other => other.clone(),
     }
+    Ok(())
+}
+
+/// The same, found through more grants.
+fn behind(reference: &Reference, grants: &[FormulaId]) -> Reference {
+    let mut reference = reference.clone();
+    if let Reference::Object { through, .. }
+    | Reference::Promise { through, .. }
+    | Reference::Live { through, .. }
+    | Reference::Part { through, .. } = &mut reference
+    {
+        for grant in grants {
+            if !through.contains(grant) {
+                through.push(*grant);
+            }
+        }
+    }
+    reference
 }
 
 fn no_function() -> Value<Ref> {

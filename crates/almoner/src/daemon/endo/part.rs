@@ -303,9 +303,9 @@ impl Home {
                 return Ok(None);
             }
             Came::Told(told) => return self.told(context, told).map(Some),
-            Came::Act(action) => act(context, self.behalf(answer).as_ref(), *action)?,
+            Came::Act(action) => act(context, self.behalf(answer).as_ref(), reach, *action)?,
             Came::Stage { tree, make } => {
-                let value = act(context, self.behalf(answer).as_ref(), *make)?;
+                let value = act(context, self.behalf(answer).as_ref(), reach, *make)?;
                 let Some(id) = value.as_reference().copied() else { return Ok(Some(Value::Undefined)) };
                 let work: Work = Box::new(move |outside| {
                     let op = FileOp::MakeDirectory(vec![]);

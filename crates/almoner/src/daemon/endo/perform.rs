@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kernel::code::Reference;
 use kernel::command::{Act, CodeAct, Command, Reply};
 use kernel::facet::{self, Action, Follow, Live, Need, ParseWorker, Plan, Refusal, StartWorker, Then};
 use kernel::formula::Formula;
@@ -196,7 +197,7 @@ impl Home {
     ) -> Result<Done, Trouble> {
         let desk = context.desk;
         let behalf = self.behalf(answer);
-        let act = |context: &Context<'_>, action| act(context, behalf.as_ref(), action);
+        let act = |context: &Context<'_>, action| act(context, behalf.as_ref(), reach, action);
         let plain = |value| Ok(Done::Value(value, vec![]));
         let need = match plan {
             Plan::Value(value) => return plain(value),
@@ -311,9 +312,14 @@ pub(in crate::daemon) fn plan(
 }
 
 /// Applies a command; what its reply means.
-pub(super) fn act(context: &Context<'_>, behalf: Option<&Behalf>, action: Action) -> Result<Value, Trouble> {
+pub(super) fn act(
+    context: &Context<'_>,
+    behalf: Option<&Behalf>,
+    reach: &Object,
+    action: Action,
+) -> Result<Value, Trouble> {
     let then = action.then.clone();
-    let command = Behalf::command(behalf, context.desk.daemon.root, action);
+    let command = Behalf::command(behalf, context.desk.daemon.root, reach, action);
     // What a message is not says so by itself.
     let outcome = context.desk.apply_as(command.actor, None, command.act)?;
     Ok(facet::result(&then, &outcome.reply))
@@ -328,12 +334,19 @@ pub(super) struct Behalf {
 
 impl Behalf {
     /// The command that an action is. What code does is the daemon's to say, and is done once.
-    pub(super) fn command(behalf: Option<&Behalf>, root: FormulaId, action: Action) -> Command {
+    pub(super) fn command(
+        behalf: Option<&Behalf>,
+        root: FormulaId,
+        reach: &Object,
+        action: Action,
+    ) -> Command {
         let Action { actor, act, then } = action;
         match behalf {
             None => Command { actor, act, said: None },
             Some(Behalf { eval, send }) => {
-                let done = CodeAct::Do { eval: *eval, send: *send, actor, then, act: Box::new(act) };
+                let Object { id, agent, through } = reach.clone();
+                let reach = Reference::Object { id, agent, through };
+                let done = CodeAct::Do { eval: *eval, send: *send, actor, then, reach, act: Box::new(act) };
                 Command { actor: root, act: Act::Code(done), said: None }
             }
         }

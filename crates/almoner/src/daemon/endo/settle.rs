@@ -7,6 +7,7 @@ use kernel::txn::{Owner, ReadTxn, StoreFault};
 use kernel::{FormulaId, query, table};
 use passable::Value;
 use switchboard::{Key, Outcome, Ref};
+use worker::World as _;
 
 use super::convert::{self, Interfaces};
 use super::home::{Context, Home};
@@ -49,8 +50,9 @@ impl Home {
                 .into_iter()
                 .filter_map(|key| self.things.get(&key).map(|(thing, found)| (key, thing.clone(), *found)))
                 .collect();
+            let now_ms = context.desk.daemon.now_ms();
             let found = context.desk.daemon.read(|txn| {
-                looked.iter().map(|(_, thing, _)| look(txn, thing)).collect::<Result<Vec<_>, _>>()
+                looked.iter().map(|(_, thing, _)| look(txn, thing, now_ms)).collect::<Result<Vec<_>, _>>()
             });
             match found {
                 Ok(states) => {
@@ -80,8 +82,8 @@ impl Home {
             }
             State::Word(word) => Ok(word.map_or(Value::undefined(), Value::string)),
             State::Broken(reason) => Err(Value::error("Error", reason)),
-            State::Kept { value, interfaces, agent, id } => {
-                let reach = Object { id, agent, through: vec![] };
+            State::Kept { value, interfaces, agent, id, through } => {
+                let reach = Object { id, agent, through };
                 let shown = self.show(&mut context.board(), &convert::live(&value), &interfaces, &reach);
                 shown.map_err(|full| Value::error("Error", full.to_string()))
             }
@@ -99,10 +101,16 @@ enum State {
     /// It was broken.
     Broken(String),
     /// It has a value.
-    Kept { value: kernel::Value, interfaces: Interfaces, agent: FormulaId, id: FormulaId },
+    Kept {
+        value: kernel::Value,
+        interfaces: Interfaces,
+        agent: FormulaId,
+        id: FormulaId,
+        through: Vec<FormulaId>,
+    },
 }
 
-fn look(txn: &mut dyn ReadTxn, thing: &Thing) -> Result<State, StoreFault> {
+fn look(txn: &mut dyn ReadTxn, thing: &Thing, now_ms: i64) -> Result<State, StoreFault> {
     let last = |txn: &mut dyn ReadTxn, owner: &Owner| {
         Ok::<_, StoreFault>(kernel::head::log_end(txn, owner)?.map_or(0, |end| end.seq))
     };
@@ -117,9 +125,17 @@ fn look(txn: &mut dyn ReadTxn, thing: &Thing) -> Result<State, StoreFault> {
                 State::Pending { cause: Cause::Settled(*id), owner: asker.0, seen }
             }
             Some(PromiseRow::Fulfilled { value }) => match thing {
-                Thing::Promise { agent, .. } => {
+                Thing::Promise { agent, through, .. } => {
+                    // What was found through a grant ends with it.
+                    for grant in through {
+                        let reached = table::reach(txn, grant)?;
+                        if let Some(finding) = reached.and_then(|reached| reached.ended(now_ms)) {
+                            return Ok(State::Broken(finding.message));
+                        }
+                    }
                     let interfaces = convert::interfaces(txn, &convert::live(&value))?;
-                    State::Kept { value, interfaces, agent: *agent, id: *id }
+                    let through = through.clone();
+                    State::Kept { value, interfaces, agent: *agent, id: *id, through }
                 }
                 _ => State::Word(Some("fulfilled")),
             },

@@ -15,6 +15,8 @@ pub enum Thing {
         id: FormulaId,
         /// The agent on whose behalf it is waited for.
         agent: FormulaId,
+        /// The grants through which it was found: what it comes to is found through them as well.
+        through: Vec<FormulaId>,
     },
     /// Whether a promise of the store's was kept, in a word, once it settles.
     Settled {
@@ -75,7 +77,7 @@ pub struct Object {
 }
 
 /// An object that code made after it had come to its end: it has no identity that lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LiveObject {
     /// The code.
     pub eval: FormulaId,
@@ -83,6 +85,8 @@ pub struct LiveObject {
     pub heap: u64,
     /// The number by which the heap knows the object.
     pub number: u32,
+    /// The grants through which it was found: it can be used as long as they last.
+    pub through: Vec<FormulaId>,
 }
 
 /// Something that was looked up in what has files. It is no formula: it can be used as long as what it was looked up in.

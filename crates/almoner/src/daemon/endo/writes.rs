@@ -108,7 +108,7 @@ impl Home {
             match plan.map_err(Stopped::Refused)? {
                 Plan::Act(action) => {
                     let then = action.then.clone();
-                    let command = Behalf::command(behalf.as_ref(), root, *action);
+                    let command = Behalf::command(behalf.as_ref(), root, &reach, *action);
                     let outcome = kernel::apply(txn, &env, command).map_err(Stopped::Fault)?;
                     let answer = facet::result(&then, &outcome.reply);
                     Ok((Came::Applied(answer, reach), outcome.ready))

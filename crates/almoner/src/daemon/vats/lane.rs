@@ -1,6 +1,7 @@
 //! The code of one agent, in a process that nobody shares.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -40,6 +41,9 @@ const LOSSES: u32 = 50;
 
 /// How long nothing is tried when no process can be started.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// After how long without work a lane makes room for another agent's.
+const MAKES_ROOM: Duration = Duration::from_secs(3);
 
 /// How long code may wait in memory for what may take a week.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -92,6 +96,8 @@ pub struct Lane {
     pub reserve: Arc<Reserve>,
     pub sleepers: Arc<Sleepers>,
     pub window: Arc<Window>,
+    /// Whether others wait for a lane.
+    pub crowded: Arc<AtomicBool>,
     pub sender: Sender<Job>,
     pub jobs: Receiver<Job>,
 }
@@ -153,19 +159,28 @@ impl Work {
             let job = self.lane.jobs.try_recv().ok();
             let patience = if job.is_some() { Duration::ZERO } else { MOMENT };
             if let Some(job) = job {
-                busy = Instant::now();
+                if !matches!(job, Job::News) {
+                    busy = Instant::now();
+                }
                 self.take(job);
             }
             if self.stuck.is_some() {
                 break;
             }
             self.put_to_sleep();
+            // Heaps of code that has come to its end are made anew when somebody uses them.
+            let at_rest = busy.elapsed() >= MAKES_ROOM && self.sessions.values().all(Session::is_at_rest);
+            if at_rest && self.lane.crowded.swap(false, Ordering::SeqCst) {
+                break;
+            }
             self.show_pins();
             let event = match &self.host {
                 Some(host) if !self.sessions.is_empty() => host.next(patience),
                 _ => match self.lane.jobs.recv_timeout(IDLE.saturating_sub(busy.elapsed())) {
                     Ok(job) => {
-                        busy = Instant::now();
+                        if !matches!(job, Job::News) {
+                            busy = Instant::now();
+                        }
                         self.take(job);
                         continue;
                     }
@@ -174,7 +189,10 @@ impl Work {
                 },
             };
             match event {
-                Some(Event::Report(report)) => self.report(report),
+                Some(Event::Report(report)) => {
+                    busy = Instant::now();
+                    self.report(report);
+                }
                 Some(Event::Ended(end)) => self.lost(&end),
                 Some(Event::Refused { vat, line }) => {
                     let eval = vat.and_then(|vat| self.sessions.get(&vat)).map(|session| session.parcel.eval);
@@ -210,6 +228,7 @@ impl Work {
         {
             shared.news.rest(PAUSE);
         }
+        // Messages that came meanwhile are let go of with the lane, which answers them.
     }
 
     fn show_pins(&self) {
@@ -579,6 +598,7 @@ fn is_fault(code: &str) -> bool {
             | "vat/not-durable"
             | "vat/references"
             | "vat/journal"
+            | "vat/sends"
             | "vat/large"
     )
 }

@@ -27,14 +27,40 @@ pub struct Letter {
     pub verb: Verb,
     /// What is given with it.
     pub args: Vec<Value<Reference>>,
-    /// Takes the answer; called once, from any thread.
-    pub reply: Box<dyn FnOnce(Told) + Send>,
+    /// Takes the answer.
+    pub reply: Reply,
+}
+
+/// Takes the answer to a message, once, from any thread. Whoever lets go of it without an answer says that the outcome
+/// is not known.
+pub struct Reply(Option<Box<dyn FnOnce(Told) + Send>>);
+
+impl Reply {
+    /// What takes it.
+    pub fn new(take: impl FnOnce(Told) + Send + 'static) -> Reply {
+        Reply(Some(Box::new(take)))
+    }
+
+    /// Answers.
+    pub fn answer(mut self, told: Told) {
+        if let Some(take) = self.0.take() {
+            take(told);
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(take) = self.0.take() {
+            take(Err(restarted()));
+        }
+    }
 }
 
 impl Letter {
     /// Answers that nothing comes of it.
     pub fn refuse(self, why: &str) {
-        (self.reply)(Err(Value::error("Error", why)));
+        self.reply.answer(Err(Value::error("Error", why)));
     }
 }
 

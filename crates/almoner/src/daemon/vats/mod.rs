@@ -15,6 +15,7 @@ mod slots;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -33,7 +34,7 @@ use parcel::Parked;
 use process::Reserve;
 use sleepers::Sleepers;
 
-pub use letter::{Letter, Target, restarted};
+pub use letter::{Letter, Reply, Target, restarted};
 
 /// How often somebody looks, if nothing wakes them.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -63,6 +64,7 @@ pub fn start(server: &Arc<Server>, program: PathBuf) -> Vats {
         server: Arc::downgrade(server),
         reserve: Arc::new(Reserve::new(program)),
         sleepers: Arc::default(),
+        crowded: Arc::default(),
         lanes: Mutex::default(),
     });
     daemon.open_vats(Arc::clone(&office));
@@ -83,6 +85,7 @@ pub struct Office {
     server: Weak<Server>,
     reserve: Arc<Reserve>,
     sleepers: Arc<Sleepers>,
+    crowded: Arc<AtomicBool>,
     lanes: Mutex<BTreeMap<Number, LaneThread>>,
 }
 
@@ -135,6 +138,8 @@ impl Office {
         }
         lanes.retain(|_, lane| !lane.thread.is_finished());
         if lanes.len() >= MOST_LANES {
+            // Whoever has had nothing to do for a while makes room.
+            self.crowded.store(true, Ordering::SeqCst);
             return Err(Box::new(job));
         }
         let (sender, jobs) = channel();
@@ -145,6 +150,7 @@ impl Office {
             reserve: Arc::clone(&self.reserve),
             sleepers: Arc::clone(&self.sleepers),
             window: Arc::clone(&window),
+            crowded: Arc::clone(&self.crowded),
             sender: sender.clone(),
             jobs,
         };

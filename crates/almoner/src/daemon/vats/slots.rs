@@ -34,6 +34,8 @@ pub struct Slots {
     own: HashMap<FormulaId, u32>,
     /// Promises that the heap was given and that have not settled.
     pub promises: BTreeSet<u32>,
+    /// Whether the heap was given something that would not be found again.
+    pub has_passing: bool,
 }
 
 /// Why a value cannot pass.
@@ -81,6 +83,7 @@ impl Slots {
             exported: BTreeMap::new(),
             own: HashMap::new(),
             promises: BTreeSet::new(),
+            has_passing: false,
         }
     }
 
@@ -146,7 +149,7 @@ impl Slots {
                 Reference::Object { id, .. } if self.own.contains_key(id) => {
                     self.own.get(id).copied().map(Slot::Vat)
                 }
-                Reference::Live { eval, heap, number } if (*eval, *heap) == (self.eval, self.heap) => {
+                Reference::Live { eval, heap, number, .. } if (*eval, *heap) == (self.eval, self.heap) => {
                     Some(Slot::Vat(*number))
                 }
                 _ => None,
@@ -155,6 +158,7 @@ impl Slots {
                 Some(slot) => slot,
                 None => {
                     let (number, is_new) = self.number(board, remote.reference)?;
+                    self.has_passing |= to == Reference::Passing;
                     if is_new {
                         bound.push(Bound { slot: number, to });
                     }
@@ -199,6 +203,7 @@ impl Slots {
         value: &Value<Slot>,
     ) -> Result<(), Full> {
         for Bound { slot, to } in bound {
+            self.has_passing |= *to == Reference::Passing;
             let reference = {
                 let mut board = lock(board);
                 let reference = home.adopt(&mut board, to)?;
@@ -255,7 +260,7 @@ impl Slots {
     pub fn object(&self, number: u32) -> Reference {
         match self.exported.get(&number) {
             Some(id) => Reference::Object { id: *id, agent: self.eval, through: vec![] },
-            None => Reference::Live { eval: self.eval, heap: self.heap, number },
+            None => Reference::Live { eval: self.eval, heap: self.heap, number, through: vec![] },
         }
     }
 

@@ -89,9 +89,11 @@ fn a_command_line_that_makes_no_sense_exits_with_2() {
         let said = desk.home.almoner(args).expect(2);
         assert!(said.err.contains(says) && said.out.is_empty(), "{args:?}: {}", said.err);
     }
-    for args in [["trace", "first"], ["resume", "17"]] {
+    for args in [["resume", "17"], ["resume", "first"]] {
         check(&desk.home.almoner(&args), &args, 2, &["is not a run like `r17`"], "almoner runs");
     }
+    let said = desk.home.almoner(&["trace", "first"]).expect(4);
+    assert!(said.err.contains("Unknown pet name"), "{said:?}");
     for (args, code) in [(["trace", "r99"], 4), (["resume", "r99"], 4)] {
         check(&desk.home.almoner(&args), &args, code, &["no run r99"], "almoner runs");
     }

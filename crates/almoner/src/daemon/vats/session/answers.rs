@@ -6,12 +6,18 @@ use switchboard::{Action, Ref};
 use vat::{Order, Outcome, Slot};
 
 use super::super::slots::PROMISE;
-use super::{Asked, Broken, Phase, Session, Tools, diverged, locked, read, restarted, too_full, write};
+use super::{
+    Asked, Broken, Phase, Session, Tools, diverged, failed, locked, read, restarted, too_full, write,
+};
+
+/// How many bytes code may be told on the way to its end: all of them are kept in its journal.
+const MOST_HEARD: usize = 64 << 20;
 
 impl Session {
     /// Tells the heap what it was told before.
     pub(super) fn tell_again(&mut self, tools: &mut Tools<'_>, entry: Entry) -> Result<(), Broken> {
         let Entry::Heard { of, outcome, bound } = entry else { return Ok(()) };
+        self.heard = self.heard.saturating_add(outcome.len());
         let told: Outcome = read(&outcome)?;
         let (Outcome::Ok(value) | Outcome::Err(value)) = &told;
         self.slots.bind(&mut self.home, &self.board, &bound, value).map_err(too_full)?;
@@ -92,6 +98,13 @@ impl Session {
         };
         let entry = Entry::Heard { of, outcome: write(&outcome)?, bound };
         if self.phase == Phase::Running {
+            if let Entry::Heard { outcome, .. } = &entry {
+                self.heard = self.heard.saturating_add(outcome.len());
+            }
+            if self.heard > MOST_HEARD {
+                let what = format!("it has been told more than {} MiB", MOST_HEARD >> 20);
+                return Err(Broken::Code(failed("vat/journal", what, "let it ask for less")));
+            }
             self.fresh.push(entry);
         }
         let Some(promise) = promise else { return Ok(()) };

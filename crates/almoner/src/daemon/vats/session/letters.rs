@@ -12,8 +12,14 @@ impl Session {
     /// # Errors
     /// [`Broken`].
     pub fn take_letter(&mut self, tools: &mut Tools<'_>, letter: Letter) -> Result<Stand, Broken> {
+        if self.phase == Phase::Running {
+            // Until the code has come to its end, nobody else has a say in what it does.
+            letter.refuse(
+                "the code that makes this object has not come to its end: until then it takes no messages",
+            );
+            return Ok(Stand::On);
+        }
         self.letters.push_back(letter);
-        // Until the code has come to its end, nobody else has a say in what it does.
         match self.phase {
             Phase::Live => self.deliver_all(tools).map(|()| Stand::On),
             Phase::Running | Phase::Reviving => Ok(Stand::On),
@@ -29,7 +35,7 @@ impl Session {
 
     pub(super) fn open_letter(&mut self, tools: &mut Tools<'_>, letter: Letter) -> Result<(), Broken> {
         if letter.target.heap.is_some_and(|heap| heap != self.slots.heap) {
-            (letter.reply)(Err(restarted()));
+            letter.reply.answer(Err(restarted()));
             return Ok(());
         }
         let mut args = Vec::new();
@@ -60,12 +66,12 @@ impl Session {
                 Ok(())
             }
             Err(HostError::Frame(e)) => {
-                (letter.reply)(Err(Value::error("Error", e.to_string())));
+                letter.reply.answer(Err(Value::error("Error", e.to_string())));
                 Ok(())
             }
             Err(error) => {
                 // Nothing of it has happened.
-                (letter.reply)(Err(restarted()));
+                letter.reply.answer(Err(restarted()));
                 Err(error.into())
             }
         }
@@ -81,9 +87,9 @@ impl Session {
         let mut convert = |value: &Value<Slot>| -> Result<Value<code::Reference>, String> {
             let live =
                 self.slots.outward(&mut self.home, &self.board, value).map_err(|stuck| stuck.words())?;
-            self.home.references(&live).map_err(|()| "it holds what cannot pass".to_owned())
+            self.home.references(&tools.server.desk.daemon, &live)
         };
-        reply(match outcome {
+        reply.answer(match outcome {
             Outcome::Ok(value) => convert(value).map_err(|what| Value::error("Error", what)),
             Outcome::Err(value) => Err(convert(value).unwrap_or_else(|what| Value::error("Error", what))),
         });

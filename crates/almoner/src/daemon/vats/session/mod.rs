@@ -29,7 +29,7 @@ use super::super::endo::perform;
 use super::super::endo::thing::{Object, Thing};
 use super::super::serve::Server;
 use super::lane::Job;
-use super::letter::{Letter, RESTARTED, Told, restarted};
+use super::letter::{Letter, RESTARTED, Reply as Taker, restarted};
 use super::outcome::{diverged, failed, fault, threw};
 use super::parcel::Parcel;
 use super::slots::Slots;
@@ -148,6 +148,8 @@ pub struct Session {
     answered: BTreeSet<u32>,
     /// How many lines of the console are recorded.
     lines: usize,
+    /// How many bytes it was told, since this heap was made.
+    heard: usize,
     /// How many sends have left the heap.
     sent: u32,
     outgoing: Vec<Outgoing>,
@@ -160,7 +162,7 @@ pub struct Session {
     /// Messages that wait until the code has come to its end.
     letters: VecDeque<Letter>,
     /// Those that are being answered.
-    replies: BTreeMap<u32, Box<dyn FnOnce(Told) + Send>>,
+    replies: BTreeMap<u32, Taker>,
     next_reply: u32,
 }
 
@@ -243,6 +245,7 @@ impl Session {
             known,
             answered,
             lines,
+            heard: 0,
             sent: 0,
             outgoing: vec![],
             drops: vec![],
@@ -263,6 +266,14 @@ impl Session {
     /// The heap, among all that there have been.
     pub fn heap(&self) -> u64 {
         self.slots.heap
+    }
+
+    /// Whether nobody waits for anything of it: it has come to its end, and answers no message just now.
+    pub fn is_at_rest(&self) -> bool {
+        self.phase == Phase::Live
+            && self.replies.is_empty()
+            && self.letters.is_empty()
+            && self.asked.is_empty()
     }
 
     /// How many entries its journal has.
@@ -479,7 +490,7 @@ impl Session {
     /// How it stands when the heap has nothing to do.
     fn stand(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
         if !self.asked.is_empty() {
-            return Ok(Stand::On);
+            return Ok(self.sleeps(tools)?.map_or(Stand::On, Stand::Waits));
         }
         let Some((outcome, place)) = self.result.take() else {
             if self.slots.promises.is_empty() {
@@ -487,19 +498,7 @@ impl Session {
                 let help = "nothing can settle what it waits for";
                 return Err(Broken::Code(failed("vat/waits", what, help)));
             }
-            let promises = self.slots.promises.iter().filter_map(|number| self.slots.host(*number));
-            let durable = promises.map(|promise| match self.home.thing(promise) {
-                Some(Thing::Promise { id, .. }) => Some(*id),
-                _ => None,
-            });
-            return Ok(match durable.collect::<Option<BTreeSet<FormulaId>>>() {
-                Some(all) => {
-                    // It may go: the journal has all that it was told.
-                    self.record(tools)?;
-                    Stand::Waits(all)
-                }
-                None => Stand::On,
-            });
+            return Ok(self.sleeps(tools)?.map_or(Stand::On, Stand::Waits));
         };
         let outcome = match outcome {
             Outcome::Ok(value) => self.came_to(tools, &value)?,
@@ -507,6 +506,32 @@ impl Session {
         };
         self.record(tools)?;
         Ok(Stand::Done(outcome, self.slots.has_exports()))
+    }
+
+    /// The promises of the store's for one of which the heap waits, if it waits for nothing else. The journal has all that
+    /// it was told, so it may go.
+    fn sleeps(&mut self, tools: &Tools<'_>) -> Result<Option<BTreeSet<FormulaId>>, Broken> {
+        // What would not be found again keeps it.
+        if self.slots.has_passing {
+            return Ok(None);
+        }
+        let given = self.slots.promises.iter().map(|number| self.slots.host(*number));
+        let board = locked(&self.board);
+        let asked = self.asked.values().map(|asked| {
+            let answer = asked.question.and_then(|question| self.slots.target(Slot::Question(question)));
+            answer.and_then(|answer| board.follows(answer))
+        });
+        let all =
+            given.chain(asked).map(|promise| match promise.and_then(|promise| self.home.thing(promise)) {
+                Some(Thing::Promise { id, .. }) => Some(*id),
+                _ => None,
+            });
+        let all: Option<BTreeSet<FormulaId>> = all.collect();
+        drop(board);
+        if all.is_some() {
+            self.record(tools)?;
+        }
+        Ok(all)
     }
 
     /// The result as the store keeps it.
@@ -572,7 +597,7 @@ impl Session {
     /// The heap is gone, or goes: whoever waits for it is told.
     pub fn end(self, why: &str) {
         for (_, reply) in self.replies {
-            reply(Err(Value::error("Error", why)));
+            reply.answer(Err(Value::error("Error", why)));
         }
         for letter in self.letters {
             letter.refuse(why);

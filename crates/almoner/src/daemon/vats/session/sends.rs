@@ -11,8 +11,11 @@ use vat::{Slot, Verb};
 use super::super::slots::Stuck;
 use super::{
     Asked, Broken, Courier, LINE, Object, Outgoing, Phase, Session, Thing, Tools, act, attend, convert,
-    diverged, locked, perform, restarted, too_full,
+    diverged, failed, locked, perform, restarted, too_full,
 };
+
+/// How many messages code may send on the way to its end: each has its place in the journal.
+const MOST_SENDS: u32 = 100_000;
 
 impl Session {
     /// A send has left the heap.
@@ -23,6 +26,10 @@ impl Session {
         args: Value<Slot>,
         question: Option<u32>,
     ) -> Result<(), Broken> {
+        if self.phase == Phase::Running && self.sent >= MOST_SENDS {
+            let what = format!("it has sent {MOST_SENDS} messages, and may send no more");
+            return Err(Broken::Code(failed("vat/sends", what, "let it do less, or in parts")));
+        }
         let send = self.sent;
         self.sent = self.sent.wrapping_add(1);
         let all = serde_json::to_vec(&(target, &verb, &args, question));
@@ -144,7 +151,13 @@ impl Session {
         question: Option<u32>,
     ) -> Result<(), Broken> {
         let value = convert::live(&facet::result(&mark.then, &mark.reply));
-        let reach = Object { id: self.parcel.eval, agent: self.parcel.eval, through: vec![] };
+        let eval = self.parcel.eval;
+        let reach = match &mark.reach {
+            code::Reference::Object { id, agent, through } => {
+                Object { id: *id, agent: *agent, through: through.clone() }
+            }
+            _ => Object { id: eval, agent: eval, through: vec![] },
+        };
         let (answer, side) = (self.own_answer(send, question)?, self.side);
         attend(&mut self.home, &self.board, tools.server, courier, |home, context| {
             let outcome = home.hand_over(context, &value, &reach).map_err(|trouble| trouble.to_value());
