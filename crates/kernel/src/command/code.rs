@@ -33,7 +33,7 @@ pub enum CodeAct {
         /// What the reply means.
         then: Then,
         /// As whom, and through which grants, the answer is reached.
-        reach: Reference,
+        reach: Box<Reference>,
         /// The command.
         act: Box<Act>,
     },

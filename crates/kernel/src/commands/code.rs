@@ -25,7 +25,7 @@ pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
     match act {
         CodeAct::Record { eval, from, entries } => record(state, &eval, from, entries),
         CodeAct::Do { eval, send, actor, then, reach, act } => {
-            perform(state, Caller { eval, send, actor }, then, reach, *act)
+            perform(state, Caller { eval, send, actor }, then, *reach, *act)
         }
         CodeAct::Export { eval, objects } => export(state, &eval, objects),
         CodeAct::Keep { eval, name, value } => keep(state, &eval, &name, value),

@@ -87,7 +87,14 @@ fn a_command_of_code_happens_once() {
     };
     let done = |send, name: &str| {
         let then = Then::Object { interface: "EndoDirectory".into() };
-        Act::Code(CodeAct::Do { eval, send, actor: eval, then, reach: Reference::Passing, act: act(name) })
+        Act::Code(CodeAct::Do {
+            eval,
+            send,
+            actor: eval,
+            then,
+            reach: Box::new(Reference::Passing),
+            act: act(name),
+        })
     };
     let Reply::Made { id } = w.apply(done(Some(0), "a")).reply else { panic!("made") };
     let mark = code::mark(&mut w.store, &Origin { eval, send: 0 }).unwrap().expect("a mark");
@@ -103,7 +110,7 @@ fn a_command_of_code_happens_once() {
         send: Some(3),
         actor: eval,
         then: Then::Nothing,
-        reach: Reference::Passing,
+        reach: Box::new(Reference::Passing),
         act: Box::new(own),
     });
     assert!(matches!(refused(&mut w, host, own), Fault::NotAllowed(_)));
@@ -116,7 +123,7 @@ fn a_command_of_code_happens_once() {
         send: Some(4),
         actor: eval,
         then: Then::Nothing,
-        reach: Reference::Passing,
+        reach: Box::new(Reference::Passing),
         act,
     });
     assert!(matches!(refused(&mut w, host, stolen), Fault::NotHeld(_)));

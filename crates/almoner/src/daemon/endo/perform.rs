@@ -345,7 +345,7 @@ impl Behalf {
             None => Command { actor, act, said: None },
             Some(Behalf { eval, send }) => {
                 let Object { id, agent, through } = reach.clone();
-                let reach = Reference::Object { id, agent, through };
+                let reach = Box::new(Reference::Object { id, agent, through });
                 let done = CodeAct::Do { eval: *eval, send: *send, actor, then, reach, act: Box::new(act) };
                 Command { actor: root, act: Act::Code(done), said: None }
             }

@@ -242,7 +242,7 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
             let act = Box::new(if world.random.one_in(2) { Act::Code(keep) } else { within });
             let send = world.random.one_in(2).then(|| number(world, 4));
             let actor = if world.random.one_in(4) { thing(world) } else { eval };
-            CodeAct::Do { eval, send, actor, then: Then::Nothing, reach: Reference::Passing, act }
+            CodeAct::Do { eval, send, actor, then: Then::Nothing, reach: Box::new(Reference::Passing), act }
         }
         6 => {
             let exported = Exported { number: number(world, 3), interface: "Alleged: X".to_owned() };
