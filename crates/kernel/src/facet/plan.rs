@@ -106,7 +106,6 @@ pub fn result(then: &Then, reply: &Reply) -> Value {
 }
 
 /// What must be done first, and how to go on.
-#[expect(clippy::large_enum_variant, reason = "it lies in a box wherever it is kept")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Need {
     /// These bytes must lie beside the store before the action.
