@@ -101,6 +101,8 @@ impl Home {
         let daemon = &context.desk.daemon;
         let args = args.iter().map(|value| self.references(daemon, value)).collect::<Result<Vec<_>, _>>();
         let args = args.map_err(Trouble::Plain)?;
+        let office = context.desk.daemon.vats();
+        let office = office.ok_or_else(|| Trouble::Plain("no guest code runs here".to_owned()))?;
         let courier = (context.courier)();
         let through = reach.through.clone();
         let reply = Reply::new(move |told| {
@@ -108,8 +110,6 @@ impl Home {
             let behind = |value: Value<Reference>| value.map_references(&mut |one| behind(one, &through));
             courier(reach, answer, Ok(Came::Told(told.map(behind).map_err(behind))));
         });
-        let office = context.desk.daemon.vats();
-        let office = office.ok_or_else(|| Trouble::Plain("no guest code runs here".to_owned()))?;
         office.deliver(Letter { target, verb, args, reply })?;
         Ok(())
     }

@@ -49,10 +49,19 @@ impl Reply {
     }
 }
 
+impl Reply {
+    /// Nobody is told anything: whoever sent the message knows that it did not go.
+    pub fn forget(mut self) {
+        self.0 = None;
+    }
+}
+
 impl Drop for Reply {
     fn drop(&mut self) {
         if let Some(take) = self.0.take() {
-            take(Err(restarted()));
+            // Whoever lets go of it may hold what the answer needs.
+            let tell = move || take(Err(restarted()));
+            drop(std::thread::Builder::new().name("vat answer".to_owned()).spawn(tell));
         }
     }
 }

@@ -106,16 +106,26 @@ impl Office {
     /// # Errors
     /// When the code is gone, or too much code runs already.
     pub fn deliver(&self, letter: Letter) -> Result<(), Failure> {
+        let agent = match self.author_of(&letter.target.eval) {
+            Ok(agent) => agent,
+            Err(failure) => {
+                letter.reply.forget();
+                return Err(failure);
+            }
+        };
+        self.hand_over(agent, Job::Letter(letter)).map_err(|job| {
+            if let Job::Letter(letter) = *job {
+                letter.reply.forget();
+            }
+            Failure::new(Exit::Failure, "too much code runs just now: try again")
+        })
+    }
+
+    fn author_of(&self, eval: &FormulaId) -> Result<Number, Failure> {
         let shared = self.shared.upgrade();
         let shared = shared.ok_or_else(|| Failure::new(Exit::NoDaemon, "the daemon ends"))?;
-        let eval = letter.target.eval;
-        let agent = shared.read(|txn| author(txn, &eval))?;
-        let gone = || Failure::new(Exit::Failure, "the code that made this object is gone");
-        let agent = agent.ok_or_else(gone)?;
-        match self.hand_over(agent, Job::Letter(letter)) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(Failure::new(Exit::Failure, "too much code runs just now: try again")),
-        }
+        let agent = shared.read(|txn| author(txn, eval))?;
+        agent.ok_or_else(|| Failure::new(Exit::Failure, "the code that made this object is gone"))
     }
 
     /// What code refers to in the store: it must not be collected.
