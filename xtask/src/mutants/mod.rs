@@ -62,6 +62,7 @@ pub(crate) const PARTS: &[Part] = &[
             "commands/evidence.rs",
             "commands/propose.rs",
             "commands/recover.rs",
+            "commands/stand.rs",
             "state/runs.rs",
         ],
         features: &["--features", "testing,planted"],

@@ -222,6 +222,12 @@ fn what_code_was_endowed_with_is_used_for_whoever_waits_for_it() {
     assert_eq!(fae.refused(at), "grant/held", "what the host had run is not the guest's");
     fae.at = stand(&mut fae.world, host);
     assert_eq!(fae.propose(Decision::Allow).1.begun.len(), 1);
+    // What the code does itself stands in a journal of its own, and its host answers for it.
+    let of_code = stand(&mut fae.world, eval);
+    assert_eq!((of_code.host, of_code == fae.at), (host, false));
+    fae.at = of_code;
+    assert_eq!(fae.run().principal, Some(eval));
+    assert_eq!(fae.propose(Decision::Allow).1.begun.len(), 1);
 }
 
 #[test]
@@ -289,6 +295,23 @@ fn a_send_that_was_made_before_is_told_where_it_stands_and_happens_once() {
     assert_eq!(standing::step_of(&mut fae.world.store, &fae.at.host, &first.unwrap()).unwrap(), Some(at));
     let judgement = fae.judgement(Decision::Allow, second);
     assert_eq!(fae.try_propose(judgement).unwrap().begun.len(), 1, "another send is another call");
+}
+
+#[test]
+fn a_send_that_came_to_nothing_because_of_somebody_else_may_be_made_again() {
+    let mut fae = fae();
+    let origin = Some(Origin { eval: fae.agent, send: 0 });
+    let ends = |rule: &str| Completion::Refused(vec![kernel::proposal::Finding::new(rule, "no")]);
+    for (rule, is_new) in [(standing::CHANGED, true), (standing::CHANGED, true), ("mount/size", false)] {
+        let judgement = fae.judgement(Decision::Allow, origin);
+        let Reply::Proposed { at } = fae.try_propose(judgement).unwrap().reply else { panic!("proposed") };
+        let complete = Move::Complete { proposal: at.step, completion: ends(rule) };
+        fae.world.advance(fae.at.run, vec![complete]);
+        if !is_new {
+            let judgement = fae.judgement(Decision::Allow, origin);
+            assert_eq!(fae.try_propose(judgement).unwrap().reply, Reply::AlreadyProposed { at }, "{rule}");
+        }
+    }
 }
 
 #[test]
