@@ -112,7 +112,7 @@ pub enum AgentVerb {
     /// Ask that code be run over things that you hold
     #[command(hide = true)]
     RequestEvaluation(RequestEvaluationArgs),
-    /// Run code over data of yours, confined, and print its result
+    /// Run code over what you name and nothing else, confined, and print its result
     #[command(hide = true)]
     Eval(EvalArgs),
 }

@@ -80,7 +80,7 @@ impl Engine {
         let runs = tasks.into_iter().filter_map(|task| match task {
             Task::Drive { run } => Some(run),
             Task::Effect { step } => Some(step.run),
-            // Endowed code waits for a vat to run in, which this version does not have.
+            // Endowed code is taken up by those who run vats.
             Task::Eval { .. } => None,
         });
         Ok(runs.map(|run| HostRun { host, run }).collect())

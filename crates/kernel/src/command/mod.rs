@@ -406,7 +406,7 @@ pub enum Reply {
         /// Its number in the actor's mailbox.
         number: MessageNumber,
     },
-    /// Endowed code waits for a vat to run in.
+    /// Endowed code is parked until a vat has brought it to its end.
     Parked {
         /// The code.
         eval: FormulaId,

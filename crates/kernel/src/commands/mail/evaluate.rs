@@ -1,4 +1,4 @@
-//! Evaluate: code over things that somebody holds. It is parked until there is a vat to run it in.
+//! Evaluate: code over things that somebody holds. It is parked until a vat has brought it to its end.
 
 use std::collections::BTreeMap;
 
