@@ -120,6 +120,16 @@ pub enum Of {
     Promise(u32),
 }
 
+/// A promise that code has made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CodePromise {
+    /// By the number by which its heap knows it.
+    Own(u32),
+    /// For the answer to one of its sends, by the heap's number for that answer.
+    Answer(u32),
+}
+
 /// What happened between a heap and the rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
@@ -151,6 +161,17 @@ pub enum Entry {
         /// The numbers that are new in that.
         bound: Vec<Bound>,
     },
+    /// Others called one of its objects before it had come to its end.
+    Called {
+        /// The number of the answer.
+        answer: u32,
+        /// The number by which the heap knows the object.
+        target: u32,
+        /// What was asked, and with what, as it was told.
+        call: String,
+        /// The numbers that are new in that.
+        bound: Vec<Bound>,
+    },
     /// It wrote to its console.
     Logged {
         /// How loud: `debug`, `log`, `info`, `warn`, `error`.
@@ -164,7 +185,7 @@ impl Entry {
     /// The formulas that whoever begins the code anew needs.
     pub fn needs(&self) -> Vec<FormulaId> {
         match self {
-            Entry::Began { bound, .. } | Entry::Heard { bound, .. } => {
+            Entry::Began { bound, .. } | Entry::Heard { bound, .. } | Entry::Called { bound, .. } => {
                 bound.iter().flat_map(|bound| bound.to.needs()).collect()
             }
             Entry::Sent { .. } | Entry::Logged { .. } => vec![],
@@ -277,6 +298,64 @@ pub fn export_id(eval: &FormulaId, number: u32) -> FormulaId {
     FormulaId { number: *hasher.finalize().as_bytes(), node: eval.node }
 }
 
+/// The identity of a promise that code has made. Whoever begins the code anew finds the same.
+pub fn promise_id(eval: &FormulaId, which: CodePromise) -> FormulaId {
+    let mut hasher = blake3::Hasher::new_derive_key("almoner promise of code v1");
+    hasher.update(&eval.to_bytes());
+    let (tag, number) = match which {
+        CodePromise::Own(number) => (0, number),
+        CodePromise::Answer(number) => (1, number),
+    };
+    hasher.update(&[tag]);
+    hasher.update(&number.to_le_bytes());
+    FormulaId { number: *hasher.finalize().as_bytes(), node: eval.node }
+}
+
+/// How often somebody has ended what the code had made, after it had come to its end. A heap that was made before the
+/// last time is not used any more.
+///
+/// # Errors
+/// The store's.
+pub fn endings(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<u64, StoreFault> {
+    Ok(table::load(txn, Table::Meta, &NOBODY, &endings_key(eval))?.unwrap_or_default())
+}
+
+/// What somebody has got of somebody who handed just this over before, found through these grants; `None` if that is gone.
+///
+/// # Errors
+/// The store's.
+pub fn handed(
+    txn: &mut dyn ReadTxn,
+    giver: &FormulaId,
+    id: &FormulaId,
+    through: &[FormulaId],
+    to: &FormulaId,
+) -> Result<Option<FormulaId>, StoreFault> {
+    let given: Option<FormulaId> =
+        table::load(txn, Table::Meta, &NOBODY, &handed_key(to, &handed_digest(giver, id, through)))?;
+    let Some(given) = given else { return Ok(None) };
+    Ok(table::formula(txn, &given)?.map(|_| given))
+}
+
+fn handed_digest(giver: &FormulaId, id: &FormulaId, through: &[FormulaId]) -> BlobHash {
+    let all: Vec<u8> = [giver, id].into_iter().chain(through).flat_map(|id| id.to_bytes()).collect();
+    BlobHash::of(&all)
+}
+
+fn endings_key(eval: &FormulaId) -> Vec<u8> {
+    [b"ends ", &eval.number[..]].concat()
+}
+
+/// Promises of the code's that nobody has settled.
+fn open_key(eval: &FormulaId) -> Vec<u8> {
+    [b"open ", &eval.number[..]].concat()
+}
+
+/// What was handed to somebody, by whom, as a digest of both.
+fn handed_key(to: &FormulaId, what: &BlobHash) -> Vec<u8> {
+    [b"hand ", &to.number[..], &what.0[..]].concat()
+}
+
 pub(crate) mod write {
     //! Where commands write what this module reads.
 
@@ -329,9 +408,64 @@ pub(crate) mod write {
         txn.delete(Table::Meta, &NOBODY, &super::record_key(eval, number))
     }
 
+    /// What the code had made is ended once more.
+    pub(crate) fn end(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
+        let times = super::endings(txn, eval)?.saturating_add(1);
+        crate::table::save(txn, Table::Meta, &NOBODY, &super::endings_key(eval), &times, None)
+    }
+
+    /// Notes that a promise of the code's is open.
+    pub(crate) fn open(txn: &mut dyn Txn, eval: &FormulaId, promise: &FormulaId) -> Result<(), StoreFault> {
+        let key = [super::open_key(eval), promise.number.to_vec()].concat();
+        crate::table::save(txn, Table::Meta, &NOBODY, &key, promise, None)
+    }
+
+    /// Notes that it is settled.
+    pub(crate) fn close(txn: &mut dyn Txn, eval: &FormulaId, promise: &FormulaId) -> Result<(), StoreFault> {
+        let key = [super::open_key(eval), promise.number.to_vec()].concat();
+        txn.delete(Table::Meta, &NOBODY, &key)
+    }
+
+    /// Some of the code's promises that nobody has settled.
+    pub(crate) fn some_open(
+        txn: &mut dyn Txn,
+        eval: &FormulaId,
+        most: usize,
+    ) -> Result<Vec<FormulaId>, StoreFault> {
+        let from = super::open_key(eval);
+        let to = crate::table::behind(&from);
+        let rows = crate::table::scan(txn, Table::Meta, &NOBODY, &from, &to, most, false)?;
+        Ok(rows.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// Notes what was handed to somebody.
+    pub(crate) fn hand(
+        txn: &mut dyn Txn,
+        (giver, id, through): (&FormulaId, &FormulaId, &[FormulaId]),
+        to: &FormulaId,
+        given: &FormulaId,
+    ) -> Result<(), StoreFault> {
+        let key = super::handed_key(to, &super::handed_digest(giver, id, through));
+        crate::table::save(txn, Table::Meta, &NOBODY, &key, given, None)
+    }
+
+    /// Forgets what was handed to somebody who is gone; `true` once nothing is left.
+    pub(crate) fn forget_handed(
+        txn: &mut dyn Txn,
+        to: &FormulaId,
+        most: usize,
+    ) -> Result<bool, StoreFault> {
+        let prefix = [b"hand ", &to.number[..]].concat();
+        let rows = txn.range(Table::Meta, &NOBODY, &prefix, &crate::table::behind(&prefix), most, false)?;
+        let done = rows.len() < most;
+        rows.iter().try_for_each(|(key, _)| txn.delete(Table::Meta, &NOBODY, key))?;
+        Ok(done)
+    }
+
     /// Takes everything else away that the code has: its marks, and what it keeps.
     pub(crate) fn forget_rest(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
         forget_marks(txn, eval)?;
+        txn.delete(Table::Meta, &NOBODY, &super::endings_key(eval))?;
         for name in super::kept_names(txn, eval)? {
             keep(txn, eval, &name, None)?;
         }

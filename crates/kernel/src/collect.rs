@@ -323,7 +323,12 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
             }
             Ok(done)
         }
-        Formula::Promise { asker, .. } => {
+        Formula::Promise { asker, code, .. } => {
+            if let Some(code) = code {
+                state.unhold(&Number(code.number), id, b"x", b"")?;
+                state.unhold(asker, id, b"x", b"")?;
+                crate::code::write::close(state.txn, code, id)?;
+            }
             if let Some(PromiseRow::Fulfilled { value }) = table::promise(state.txn, id)? {
                 let references: Vec<FormulaId> = value.references().into_iter().copied().collect();
                 for (i, target) in references.iter().enumerate() {
@@ -373,6 +378,9 @@ fn forget_agent(state: &mut State<'_>, agent: &FormulaId) -> Result<bool, Fault>
         state.txn.delete(Table::Held, &agent.number, &key)?;
     }
     if !done {
+        return Ok(false);
+    }
+    if !crate::code::write::forget_handed(state.txn, agent, ROWS)? {
         return Ok(false);
     }
     crate::commands::fall(state, agent)?;

@@ -93,6 +93,9 @@ pub enum Formula {
         /// What was asked, as a digest: the same call with the same result name attaches to it.
         #[serde(default)]
         call: Option<BlobHash>,
+        /// The code that made it and settles it, if it is one of code's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<FormulaId>,
     },
     /// The right to settle a promise.
     Resolver {
@@ -367,7 +370,6 @@ impl Formula {
             Formula::LeastAuthority
             | Formula::PetStore { .. }
             | Formula::Mailbox { .. }
-            | Formula::Promise { .. }
             | Formula::Vat { .. }
             | Formula::Secret { .. }
             | Formula::Blob { .. }
@@ -394,6 +396,7 @@ impl Formula {
                 let named = endowments.iter().map(|(name, id)| (format!("endowment {name}"), *id));
                 named.chain([one("vat", vat), one("result", result)]).collect()
             }
+            Formula::Promise { code, .. } => code.iter().map(|code| one("code", code)).collect(),
             Formula::Export { eval, .. } => vec![one("code", eval)],
             Formula::Worker { grants, .. } => grants.iter().map(|grant| one("grant", grant)).collect(),
             Formula::Run { worker, result, documents, .. } => {

@@ -289,6 +289,14 @@ impl Switchboard {
         matches!(state, Some(State::Open(_) | State::Following(..)))
     }
 
+    /// What a promise has come to; `None` if it has not settled, or is none.
+    pub fn outcome(&self, promise: Ref) -> Option<&Outcome> {
+        match self.entries.get(&promise).map(|entry| &entry.state) {
+            Some(State::Settled(outcome)) => Some(outcome),
+            _ => None,
+        }
+    }
+
     /// The open promise that a promise has become, if it has become another one.
     pub fn follows(&self, promise: Ref) -> Option<Ref> {
         let mut end = promise;

@@ -43,7 +43,7 @@ fn eval_of(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<FormulaId>, F
     let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
     match reached.formula {
         Formula::Eval { .. } => return Ok(Some(reached.id)),
-        Formula::Export { eval, .. } => return Ok(Some(eval)),
+        Formula::Export { eval, .. } | Formula::Promise { code: Some(eval), .. } => return Ok(Some(eval)),
         _ => {}
     }
     let number = reached.id.number;

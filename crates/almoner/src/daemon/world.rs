@@ -107,6 +107,20 @@ impl Shared {
 
     /// Applies one act of any agent; returns when it is durable.
     pub fn apply_as(&self, actor: FormulaId, said: Option<Said>, act: Act) -> Result<Outcome, Failure> {
+        self.attempt(actor, said, act)?.map_err(|fault| fault_failure(&fault))
+    }
+
+    /// The same, telling what the kernel refuses from what the store cannot do just now.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn attempt(
+        &self,
+        actor: FormulaId,
+        said: Option<Said>,
+        act: Act,
+    ) -> Result<Result<Outcome, Fault>, Failure> {
+        let ends_code = matches!(act, Act::Cancel { .. });
         let is_of_timers = matches!(
             act,
             Act::Timer(TimerAct::Subscribe { .. }) | Act::Cancel { .. } | Act::Grant(GrantAct::Revoke { .. })
@@ -119,9 +133,13 @@ impl Shared {
                     self.alarms.stir();
                 }
                 self.news.wake();
-                Ok(outcome)
+                if ends_code && let Some(vats) = self.vats.get() {
+                    vats.tell_endings();
+                }
+                Ok(Ok(outcome))
             }
-            Err(store::WriteError::Refused(fault)) => Err(fault_failure(&fault)),
+            Err(store::WriteError::Refused(fault @ Fault::Store(_))) => Err(fault_failure(&fault)),
+            Err(store::WriteError::Refused(fault)) => Ok(Err(fault)),
             Err(other) => Err(store_failure(other.to_string())),
         }
     }

@@ -35,6 +35,11 @@ fn line(record: &Record) -> String {
             let rest = if short.len() < outcome.len() { "…" } else { "" };
             format!("heard {of} {}{rest}", visible_line(&short))
         }
+        Entry::Called { target, call, .. } => {
+            let short: String = call.chars().take(LONGEST).collect();
+            let rest = if short.len() < call.len() { "…" } else { "" };
+            format!("called: its object {target} {}{rest}", visible_line(&short))
+        }
         Entry::Logged { level, text } => format!("{} {}", visible_line(level), text.visible_line()),
     }
 }

@@ -13,6 +13,7 @@ mod attacks;
 mod audit;
 mod backup;
 mod bad_input;
+mod between;
 mod bytes;
 mod closing;
 mod crash;

@@ -9,21 +9,21 @@ use serde_json::Value as Json;
 use crate::home::Home;
 
 /// How long something may take before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
-const COUNTER: &str = "let n = 0;\nmakeExo('Counter', M.interface('Counter', {\n  incr: M.call().returns(M.number()),\n  \
+pub const COUNTER: &str = "let n = 0;\nmakeExo('Counter', M.interface('Counter', {\n  incr: M.call().returns(M.number()),\n  \
                        add: M.call(M.nat()).returns(M.number()),\n}), { incr() { return ++n; }, add(m) { n += Number(m); return n; } })";
 
-fn evaluated(home: &Home, args: &[&str]) -> String {
+pub fn evaluated(home: &Home, args: &[&str]) -> String {
     told(&home.almoner(&[&["eval"], args].concat()).expect(0).out)
 }
 
 /// A result, without the quotes of text.
-fn told(out: &str) -> String {
+pub fn told(out: &str) -> String {
     out.trim().trim_matches('"').to_owned()
 }
 
-fn refused(home: &Home, args: &[&str], says: &str) {
+pub fn refused(home: &Home, args: &[&str], says: &str) {
     let said = home.almoner(&[&["eval"], args].concat()).expect(1);
     assert!(said.err.contains(says), "{args:?} does not say {says:?}: {said:?}");
 }
@@ -114,7 +114,7 @@ fn code_reaches_what_it_was_handed_and_nothing_else() {
 }
 
 /// The number of the message of this kind that waits.
-fn wait_for_mail(home: &Home, kind: &str) -> u64 {
+pub fn wait_for_mail(home: &Home, kind: &str) -> u64 {
     let begun = Instant::now();
     loop {
         let letters = home.almoner(&["inbox", "--json"]).expect(0).json();
@@ -203,77 +203,6 @@ fn the_result_hands_nothing_over_before_the_host_says_so() {
             }
         }
     }
-}
-
-#[test]
-fn nothing_but_what_code_has_made_goes_to_other_code() {
-    let home = Home::new();
-    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
-    home.almoner(&["mkdir", "notes"]).expect(0);
-    home.almoner(&["store", "notes/x:=1"]).expect(0);
-    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
-    // The guest's code would use what it is given with the host's authority.
-    let taker =
-        "E(me).storeValue(Far('T', { take: d => E(d).list(), echo: x => x, boom: d => { throw d; } }), 't')";
-    fae(&["eval", taker, "me=@agent"]).expect(0);
-    let with = |method: &str| {
-        format!("(async () => {{ const t = await E(f).lookup('t'); return E(t).{method}; }})()")
-    };
-    let holds = ["f=agent-fae", "d=notes", "h=@agent"];
-    for method in ["take(d)", "take(h)", "take(await E(h).lookup('notes'))", "echo(harden({ a: [d] }))"] {
-        refused(&home, &[&[&*with(method)], &holds[..]].concat(), "only data and objects that code has made");
-    }
-    // What code has made goes over, and comes back as what it is.
-    let own = "(async () => { const t = await E(f).lookup('t'); const c = Far('C', { hi: () => 'hi' }); \
-               return await E(t).echo(c) === c; })()";
-    assert_eq!(evaluated(&home, &[&[own], &holds[..]].concat()), "true");
-    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
-    let same = "(async () => { const t = await E(f).lookup('t'); return E(await E(t).echo(c)).incr(); })()";
-    assert_eq!(evaluated(&home, &[same, "f=agent-fae", "c=counter"]), "1");
-    // Nor does what a host's object would give or throw.
-    let giver =
-        "Far('G', { give: () => d, fail: () => { throw d; }, make: () => Far('M', { ping: () => 'pong' }) })";
-    home.almoner(&["eval", giver, "d=notes", "--name", "giver"]).expect(0);
-    for method in ["give()", "fail()"] {
-        refused(&home, &[&format!("E(g).{method}"), "g=giver"], "only data and objects that code has made");
-    }
-    // What was made through a grant ends with it.
-    home.almoner(&["send", "fae", "take @giver"]).expect(0);
-    let adopt = "(async () => { const [{ number }] = (await E(me).listMessages()).filter(m => m.type === 'package').slice(-1); \
-                 await E(me).adopt(number, 'giver', 'g'); })()";
-    fae(&["eval", adopt, "me=@agent"]).expect(0);
-    let keeps = "(async () => { const m = await E(g).make(); await E(m).ping(); \
-                 await E(me).request('@host', 'revoke'); return E(m).ping(); })()";
-    fae(&["eval", keeps, "g", "me=@agent", "--name", "kept", "--detach"]).expect(0);
-    let number = wait_for_mail(&home, "request");
-    let grants = home.almoner(&["grants", "--json"]).expect(0).json();
-    for grant in grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == "giver") {
-        home.almoner(&["revoke", &format!("g{}", grant["number"])]).expect(0);
-    }
-    home.almoner(&["resolve", &number.to_string(), "counter"]).expect(0);
-    let ended = fae(&["show", "kept", "--wait"]);
-    assert!(
-        ended.code != 0 && (ended.err.contains("revoked") || ended.err.contains("restarted")),
-        "{ended:?}"
-    );
-}
-
-#[test]
-fn whoever_waits_for_an_object_is_answered_whatever_becomes_of_it() {
-    let home = Home::new();
-    // A message to an object of code that is still on its way, from the code itself and from others.
-    let own = "(async () => { const x = Far('X', { hi: () => 'hi' }); await E(me).storeValue(x, 'x'); \
-               return E(E(me).lookup('x')).hi(); })()";
-    refused(&home, &[own, "me=@agent"], "has not come to its end");
-    let caller = "Far('C', { async call(cb) { return E(cb).hi(); } })";
-    home.almoner(&["eval", caller, "--name", "caller"]).expect(0);
-    let back = "E(c).call(Far('cb', { hi: () => 'hi' }))";
-    refused(&home, &[back, "c=caller"], "has not come to its end");
-    // The heap goes while somebody waits.
-    home.almoner(&["eval", "Far('S', { stuck() { for (;;); } })", "--name", "stuck"]).expect(0);
-    let said = home.almoner(&["eval", "E(s).stuck()", "s=stuck"]);
-    assert!(said.code == 1 && said.err.contains("steps"), "{said:?}");
-    assert_eq!(evaluated(&home, &["1 + 1"]), "2");
 }
 
 #[test]

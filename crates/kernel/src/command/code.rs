@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::Act;
-use crate::code::{Entry, Reference};
+use crate::code::{CodePromise, Entry, Reference};
 use crate::facet::Then;
 use crate::id::FormulaId;
 use crate::proposal::Value;
+use crate::run::RunOutcome;
 
 /// Something that happens to endowed code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,36 @@ pub enum CodeAct {
         eval: FormulaId,
         /// Which.
         objects: Vec<Exported>,
+    },
+    /// Promises that it has made get an identity: they are promises of the store's until it settles them.
+    Promise {
+        /// The code.
+        eval: FormulaId,
+        /// Which.
+        promises: Vec<CodePromise>,
+    },
+    /// One of those is settled.
+    Settle {
+        /// The code.
+        eval: FormulaId,
+        /// Which.
+        promise: CodePromise,
+        /// With what: data, and objects and promises that code has made.
+        outcome: RunOutcome,
+    },
+    /// Something that somebody holds goes to code, or from code to somebody: the recipient gets a grant of its own. The
+    /// same handed over again is the same grant, and stays revoked if it was.
+    Hand {
+        /// An agent, or code.
+        giver: FormulaId,
+        /// What it hands over.
+        id: FormulaId,
+        /// The grants through which it was found.
+        through: Vec<FormulaId>,
+        /// An agent, or code.
+        to: FormulaId,
+        /// What it is to whoever gets it, in one word.
+        name: String,
     },
     /// It keeps a value under a name of its own, or no longer.
     Keep {

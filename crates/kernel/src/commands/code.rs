@@ -11,6 +11,11 @@ use crate::state::State;
 use crate::table;
 use crate::txn::Table;
 
+mod hand;
+mod promise;
+
+pub(crate) use promise::give_up;
+
 /// How many names code may keep something under.
 const MOST_KEPT: usize = 256;
 
@@ -28,6 +33,9 @@ pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
             perform(state, Caller { eval, send, actor }, then, *reach, *act)
         }
         CodeAct::Export { eval, objects } => export(state, &eval, objects),
+        CodeAct::Promise { eval, promises } => promise::promise(state, &eval, &promises),
+        CodeAct::Settle { eval, promise, outcome } => promise::settle(state, &eval, promise, &outcome),
+        CodeAct::Hand { giver, id, through, to, name } => hand::hand(state, giver, id, through, to, &name),
         CodeAct::Keep { eval, name, value } => keep(state, &eval, &name, value),
     }
 }
@@ -73,7 +81,9 @@ pub(crate) fn strip_code(state: &mut State<'_>, eval: &FormulaId, most: usize) -
         }
         code::write::erase(state.txn, eval, record.number)?;
     }
+    let done = done && code::write::forget_handed(state.txn, eval, most)?;
     if done {
+        promise::give_up(state, eval, "the code that made it is gone")?;
         super::stand::fall(state, eval)?;
         code::write::forget_rest(state.txn, eval)?;
         let held = state.txn.range(Table::Held, &eval.number, &[], &[], usize::MAX, false)?;
@@ -149,14 +159,21 @@ fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<Exported>) -> Re
     Ok(Reply::Done)
 }
 
+/// The agent who endowed the code.
+fn endower(state: &mut State<'_>, eval: &FormulaId) -> Result<Number, Fault> {
+    let Formula::Eval { result, .. } = state.formula(eval)? else { return Err(Fault::Dangling(*eval)) };
+    match state.formula(&result)? {
+        Formula::Promise { asker, .. } => Ok(asker),
+        _ => Err(Fault::Dangling(result)),
+    }
+}
+
 /// The agent whose own code it is: it wrote it, and it endowed it with what it held. What others endowed code with is
 /// not its author's.
-fn own_code_of(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<Number>, Fault> {
-    let Formula::Eval { author: Some(author), result, .. } = state.formula(eval)? else { return Ok(None) };
-    match state.formula(&result)? {
-        Formula::Promise { asker, .. } if asker == author => Ok(Some(author)),
-        _ => Ok(None),
-    }
+pub(crate) fn own_code_of(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<Number>, Fault> {
+    let Formula::Eval { author, .. } = state.formula(eval)? else { return Ok(None) };
+    let endower = endower(state, eval)?;
+    Ok(author.filter(|author| *author == endower))
 }
 
 fn keep(state: &mut State<'_>, eval: &FormulaId, name: &str, value: Option<Value>) -> Result<Reply, Fault> {

@@ -24,7 +24,7 @@ pub use genesis::genesis;
 
 pub(crate) use begin::complete_call;
 pub(crate) use cancel::finish_if_still;
-pub(crate) use code::strip_code;
+pub(crate) use code::{give_up, own_code_of, strip_code};
 pub(crate) use stand::fall;
 
 use crate::command::{Act, Command, Fault, Outcome, Reply};

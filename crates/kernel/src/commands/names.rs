@@ -3,6 +3,7 @@
 use crate::command::{Fault, NameAct, Reply};
 use crate::formula::Formula;
 use crate::id::{FormulaId, Number};
+use crate::proposal::Value;
 use crate::provenance::Provenance;
 use crate::state::State;
 
@@ -37,8 +38,14 @@ fn change(state: &mut State<'_>, base: Option<&FormulaId>, act: NameAct) -> Resu
             for id in value.references() {
                 state.expect_held(id)?;
             }
-            let said = state.said()?;
-            let id = state.make(Formula::Marshal { value }, said)?;
+            let id = match value {
+                // A name for a promise is a name for what it comes to.
+                Value::Promise(promise) => promise.reference,
+                value => {
+                    let said = state.said()?;
+                    state.make(Formula::Marshal { value }, said)?
+                }
+            };
             state.put(&spot, &id)?
         }
         NameAct::StoreBlob { hash, bytes, path } => {

@@ -25,12 +25,14 @@ pub(crate) struct Gift<'a> {
     pub(crate) source: Option<MessageNumber>,
     /// The grants through which the actor reached it.
     pub(crate) through: Vec<FormulaId>,
+    /// Whether it goes to code that the actor endows and that is its own.
+    pub(crate) own: bool,
 }
 
 impl<'a> Gift<'a> {
     /// A gift that no message causes, of something that the actor has by itself.
     pub(crate) fn plain(to: FormulaId, name: &'a str) -> Gift<'a> {
-        Gift { to, name, source: None, through: Vec::new() }
+        Gift { to, name, source: None, through: Vec::new(), own: false }
     }
 
     /// The same, caused by a message of the actor's.
@@ -147,6 +149,8 @@ impl State<'_> {
                 Some(PromiseRow::Rejected { reason }) => {
                     Err(Fault::Misfit { what: format!("what was asked for was refused: {reason}") })
                 }
+                // It comes to data or to what that code has made, which is the recipient's as well.
+                _ if self.is_own_promise(&formula, gift)? => Ok(end),
                 _ => Err(Fault::Misfit {
                     what: "nobody has answered yet: there is nothing to hand on".to_owned(),
                 }),
@@ -155,6 +159,22 @@ impl State<'_> {
                 let words = crate::query::words(other);
                 self.grant_to(id, gift, words)
             }
+        }
+    }
+
+    /// Whether a promise was made by code of the recipient's own, or of the agent whose code the recipient is.
+    fn is_own_promise(&mut self, promise: &Formula, gift: &Gift<'_>) -> Result<bool, Fault> {
+        let Formula::Promise { code: Some(code), .. } = promise else { return Ok(false) };
+        let Some(owner) = crate::commands::own_code_of(self, code)? else { return Ok(false) };
+        if gift.own {
+            return Ok(owner == self.me());
+        }
+        if gift.to.number == owner.0 {
+            return Ok(true);
+        }
+        match table::formula(self.txn, &gift.to)?.map(|row| row.formula) {
+            Some(Formula::Eval { .. }) => Ok(crate::commands::own_code_of(self, &gift.to)? == Some(owner)),
+            _ => Ok(false),
         }
     }
 
@@ -270,7 +290,7 @@ impl State<'_> {
             self.actor = owner;
         }
         let (_, name) = path.split();
-        let given = self.give(&id, &Gift { to: actor, name, source: None, through });
+        let given = self.give(&id, &Gift { to: actor, name, source: None, through, own: false });
         self.actor = actor;
         given
     }

@@ -19,7 +19,7 @@ impl State<'_> {
         call: Option<BlobHash>,
     ) -> Result<(FormulaId, FormulaId), Fault> {
         let said = self.said()?;
-        let promise = self.make(Formula::Promise { asker, call }, said)?;
+        let promise = self.make(Formula::Promise { asker, call, code: None }, said)?;
         self.put_promise(&promise, &PromiseRow::Pending)?;
         let resolver = self.make(Formula::Resolver { promise }, Provenance::host())?;
         Ok((promise, resolver))

@@ -1,6 +1,7 @@
 //! Messages to objects that code has made: they are sent on to the heap, and the answer comes by itself.
 
-use kernel::code::Reference;
+use kernel::code::{self, Reference};
+use kernel::command::{Act, CodeAct, Reply};
 use kernel::facet::Delivery;
 use kernel::formula::Formula;
 use kernel::{FormulaId, table};
@@ -15,7 +16,7 @@ use super::home::{Context, Home, type_error};
 use super::perform::{self, Trouble};
 use super::thing::{LiveObject, Object, Part, Thing};
 use super::writes;
-use crate::daemon::vats::{Letter, Reply, Target};
+use crate::daemon::vats::{self, Letter, Target};
 use crate::daemon::world::Daemon;
 
 /// What is asked, and what is given with it.
@@ -99,18 +100,21 @@ impl Home {
         answer: Ref,
     ) -> Result<(), Trouble> {
         let daemon = &context.desk.daemon;
-        let args = args.iter().map(|value| self.references(daemon, value)).collect::<Result<Vec<_>, _>>();
+        let to = target.eval;
+        let args =
+            args.iter().map(|value| self.references(daemon, value, to, "argument")).collect::<Result<_, _>>();
         let args = args.map_err(Trouble::Plain)?;
+        let from = self.code.unwrap_or(reach.agent);
         let office = context.desk.daemon.vats();
         let office = office.ok_or_else(|| Trouble::Plain("no guest code runs here".to_owned()))?;
         let courier = (context.courier)();
         let through = reach.through.clone();
-        let reply = Reply::new(move |told| {
+        let reply = vats::Reply::new(move |told| {
             // What was found through a grant ends with it, also what was thrown.
             let behind = |value: Value<Reference>| value.map_references(&mut |one| behind(one, &through));
             courier(reach, answer, Ok(Came::Told(told.map(behind).map_err(behind))));
         });
-        office.deliver(Letter { target, verb, args, reply })?;
+        office.deliver(Letter { target, from, verb, args, reply })?;
         Ok(())
     }
 
@@ -133,8 +137,8 @@ impl Home {
         }
     }
 
-    /// A value as it goes to other code, or comes from it. Objects that code has made go over. What somebody was handed
-    /// does not: it would be used with the authority of whoever sent it, and no grant would say so.
+    /// A value as it goes to code, or comes from it. Objects and promises that code has made go over. Of what somebody
+    /// holds the recipient gets a grant of its own, under which it is called from then on.
     ///
     /// # Errors
     /// What does not go over, in words.
@@ -142,13 +146,24 @@ impl Home {
         &self,
         daemon: &Daemon,
         value: &Value<Ref>,
+        to: FormulaId,
+        name: &str,
     ) -> Result<Value<Reference>, String> {
         rebuild(value, &mut |remote: &Remote<Ref>, _| {
             let own = || "not durable: give it a name first".to_owned();
             let reference = match self.reference(remote.reference).ok_or_else(own)? {
-                Reference::Object { id, through, .. } if is_made_by_code(daemon, &id) => {
-                    Reference::Object { id, agent: id, through }
+                Reference::Object { id, agent, through } => match is_made_by_code(daemon, &id) {
+                    true => Reference::Object { id, agent: id, through },
+                    false => {
+                        let giver = self.code.unwrap_or(agent);
+                        let id = hand(daemon, giver, id, through, to, name)?;
+                        Reference::Object { id, agent: to, through: vec![] }
+                    }
+                },
+                Reference::Promise { id, through, .. } if is_promise_of_code(daemon, &id) => {
+                    Reference::Promise { id, agent: id, through }
                 }
+                Reference::Promise { .. } => return Err(PROMISE.to_owned()),
                 live @ Reference::Live { .. } => live,
                 _ => return Err(NOT_HANDED_ON.to_owned()),
             };
@@ -228,8 +243,39 @@ fn target(to: &Delivery) -> Target {
 }
 
 /// Said to whoever sends what does not go over.
-const NOT_HANDED_ON: &str = "only data and objects that code has made go to other code: hand other things over with \
-                             `endow`, `send` or `share`";
+const NOT_HANDED_ON: &str = "this does not go to other code: what was looked up in a directory goes with the directory, \
+                             and an iterator with whoever made it";
+
+/// Said to whoever sends a promise that may come to anything.
+const PROMISE: &str = "this promise does not go to other code: wait for it first, and send what it comes to";
+
+/// Hands something over: the recipient's grant, or the thing itself if it is data.
+fn hand(
+    daemon: &Daemon,
+    giver: FormulaId,
+    id: FormulaId,
+    through: Vec<FormulaId>,
+    to: FormulaId,
+    name: &str,
+) -> Result<FormulaId, String> {
+    let known = daemon.read(|txn| code::handed(txn, &giver, &id, &through, &to));
+    if let Ok(Some(given)) = known {
+        return Ok(given);
+    }
+    let hand = CodeAct::Hand { giver, id, through, to, name: name.to_owned() };
+    match daemon.apply_as(daemon.root, None, Act::Code(hand)) {
+        Ok(outcome) => match outcome.reply {
+            Reply::Made { id } => Ok(id),
+            other => Err(format!("it cannot be handed over: {other:?}")),
+        },
+        Err(failure) => Err(failure.message.raw().to_owned()),
+    }
+}
+
+fn is_promise_of_code(daemon: &Daemon, id: &FormulaId) -> bool {
+    let row = daemon.read(|txn| table::formula(txn, id)).ok().flatten();
+    matches!(row.map(|row| row.formula), Some(Formula::Promise { code: Some(_), .. }))
+}
 
 fn is_made_by_code(daemon: &Daemon, id: &FormulaId) -> bool {
     let reached = daemon.read(|txn| table::reach(txn, id)).ok().flatten();

@@ -126,6 +126,9 @@ impl Home {
                     shared.news.wake();
                     if ends {
                         shared.alarms.stir();
+                        if let Some(vats) = shared.vats() {
+                            vats.tell_endings();
+                        }
                     }
                 }
                 came

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use kernel::command::Act;
 use kernel::formula::Formula;
 use kernel::run::{RunOutcome, Trouble};
-use kernel::{FormulaId, Number, code, table};
+use kernel::table::{self, PromiseRow};
+use kernel::{FormulaId, Number, code};
 use passable::Untrusted;
 use switchboard::Ref;
 use vat::{End, Event, Host, Order, Report, VatId, Waker};
@@ -61,6 +62,8 @@ pub enum Job {
     Came { eval: FormulaId, heap: u64, reach: Object, answer: Ref, came: Box<Result<Came, Failure>> },
     /// Something in the store is new.
     News,
+    /// Somebody has cancelled something.
+    Endings,
 }
 
 /// What others see of a lane while it works.
@@ -159,7 +162,7 @@ impl Work {
             let job = self.lane.jobs.try_recv().ok();
             let patience = if job.is_some() { Duration::ZERO } else { MOMENT };
             if let Some(job) = job {
-                if !matches!(job, Job::News) {
+                if !matches!(job, Job::News | Job::Endings) {
                     busy = Instant::now();
                 }
                 self.take(job);
@@ -178,7 +181,7 @@ impl Work {
                 Some(host) if !self.sessions.is_empty() => host.next(patience),
                 _ => match self.lane.jobs.recv_timeout(IDLE.saturating_sub(busy.elapsed())) {
                     Ok(job) => {
-                        if !matches!(job, Job::News) {
+                        if !matches!(job, Job::News | Job::Endings) {
                             busy = Instant::now();
                         }
                         self.take(job);
@@ -246,6 +249,18 @@ impl Work {
                     false => Ok(Stand::On),
                 });
             }
+            Job::Endings => {
+                for eval in self.by_eval.keys().copied().collect::<Vec<_>>() {
+                    self.with(eval, |session, tools| {
+                        let endings =
+                            tools.server.desk.daemon.read(|txn| code::endings(txn, &session.parcel.eval))?;
+                        match session.phase() {
+                            Phase::Live | Phase::Reviving if endings != session.endings() => Err(Broken::Gone),
+                            _ => Ok(Stand::On),
+                        }
+                    });
+                }
+            }
             Job::News => {
                 for eval in self.by_eval.keys().copied().collect::<Vec<_>>() {
                     self.with(eval, |session, tools| {
@@ -284,8 +299,9 @@ impl Work {
     fn open(&mut self, parcel: Box<Parcel>, phase: Phase) -> bool {
         let eval = parcel.eval;
         let Some(shared) = self.lane.shared.upgrade() else { return false };
-        let journal = match shared.read(|txn| code::journal(txn, &eval, 0)) {
-            Ok(journal) => journal,
+        let found = shared.read(|txn| Ok((code::journal(txn, &eval, 0)?, code::endings(txn, &eval)?)));
+        let (journal, endings) = match found {
+            Ok(found) => found,
             Err(failure) => {
                 self.stuck = Some(failure.message.raw().to_owned());
                 return false;
@@ -317,7 +333,7 @@ impl Work {
             self.stuck = Some("this machine gives no randomness".to_owned());
             return false;
         }
-        match Session::new(parcel, phase, journal, vat, u64::from_le_bytes(heap)) {
+        match Session::new(parcel, phase, journal, vat, u64::from_le_bytes(heap), endings) {
             Ok(session) => {
                 self.sessions.insert(vat, session);
                 self.by_eval.insert(eval, vat);
@@ -342,22 +358,28 @@ impl Work {
                 return letter.refuse(&why);
             }
         }
-        if !self.by_eval.contains_key(&eval) {
+        let Some(session) = self.by_eval.get(&eval).and_then(|vat| self.sessions.get(vat)) else {
             return letter.refuse(RESTARTED);
-        }
+        };
         self.live.retain(|other| *other != eval);
-        self.live.push_back(eval);
+        if session.phase() != Phase::Running {
+            self.live.push_back(eval);
+        }
         self.with(eval, |session, tools| session.take_letter(tools, letter));
     }
 
-    /// Makes the heap anew of code that has come to its end.
+    /// Makes the heap anew of code that others call.
     fn revive(&mut self, eval: FormulaId) -> Result<(), String> {
         let gone = || "the code that made this object is gone".to_owned();
         let shared = self.lane.shared.upgrade().ok_or_else(gone)?;
+        if shared.read(|txn| table::eval(txn, &eval)).map_err(|failure| failure.message.raw().to_owned())?.is_some() {
+            // It is on its way, and sleeps.
+            drop(shared);
+            self.lane.sleepers.wake(&eval);
+            self.begin(eval);
+            return Ok(());
+        }
         let found = shared.read(|txn| {
-            if table::eval(txn, &eval)?.is_some() {
-                return Ok(None);
-            }
             let Some(source) = parcel::source(txn, &eval)? else { return Ok(None) };
             let names = match table::formula(txn, &eval)?.map(|row| row.formula) {
                 Some(Formula::Eval { endowments, .. }) => endowments.into_keys().collect(),
@@ -368,8 +390,7 @@ impl Work {
         drop(shared);
         let (source, names) = match found {
             Ok(Some(found)) => found,
-            // It has not come to its end, and does not run here.
-            Ok(None) => return Err("the code that made this object has not come to its end".to_owned()),
+            Ok(None) => return Err(gone()),
             Err(failure) => return Err(failure.message.raw().to_owned()),
         };
         let parcel = Box::new(Parcel { eval, agent: Number(eval.number), source, names, values: vec![] });
@@ -458,7 +479,16 @@ impl Work {
             Broken::Store(failure) => {
                 self.stuck = Some(failure.message.raw().to_owned());
             }
-            Broken::Gone => self.close_session(eval, true),
+            Broken::Gone if phase == Phase::Ending => {}
+            Broken::Gone => self.cancel(eval),
+            Broken::Over => {
+                let vat = self.by_eval.get(&eval).copied();
+                let session = vat.and_then(|vat| self.sessions.get_mut(&vat));
+                let unread = session.map(Session::unread).unwrap_or_default();
+                self.close_session(eval, true);
+                // What it has made is made anew when somebody uses it.
+                unread.into_iter().for_each(|letter| self.letter(letter));
+            }
             Broken::Code(outcome) => {
                 let is_fault = matches!(&outcome, RunOutcome::Failed(trouble) if is_fault(&trouble.code));
                 if phase == Phase::Running
@@ -476,6 +506,26 @@ impl Work {
                 self.close_session(eval, !is_fault);
             }
         }
+    }
+
+    /// Tells code that it was cancelled, for as long as it needs to hear of it.
+    fn cancel(&mut self, eval: FormulaId) {
+        let said = self.lane.shared.upgrade().and_then(|shared| {
+            let reason = shared.read(|txn| {
+                let Some(Formula::Eval { result, .. }) = table::formula(txn, &eval)?.map(|row| row.formula)
+                else {
+                    return Ok(None);
+                };
+                table::promise(txn, &result)
+            });
+            match reason {
+                Ok(Some(PromiseRow::Rejected { reason })) => Some(reason),
+                _ => None,
+            }
+        });
+        let reason = said.unwrap_or_else(|| "it was cancelled".to_owned());
+        self.waits.remove(&eval);
+        self.with(eval, |session, tools| session.cancel(tools, &reason).map(|()| Stand::On));
     }
 
     fn tell_all(&mut self, eval: FormulaId, why: &str) {

@@ -23,6 +23,8 @@ pub type Told = Result<Value<Reference>, Value<Reference>>;
 pub struct Letter {
     /// To which.
     pub target: Target,
+    /// Who sends it, and gets the answer: an agent, or other code.
+    pub from: FormulaId,
     /// What is asked.
     pub verb: Verb,
     /// What is given with it.

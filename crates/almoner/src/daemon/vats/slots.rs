@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kernel::FormulaId;
-use kernel::code::{Bound, Reference, export_id};
+use kernel::code::{Bound, CodePromise, Reference, export_id, promise_id};
 use passable::{Remote, Value};
 use switchboard::{Full, Ref, Side, Switchboard};
 use vat::Slot;
@@ -32,6 +32,9 @@ pub struct Slots {
     /// Those that have an identity.
     exported: BTreeMap<u32, FormulaId>,
     own: HashMap<FormulaId, u32>,
+    /// Promises of the heap's that are promises of the store's.
+    promised: BTreeMap<CodePromise, FormulaId>,
+    own_promises: HashMap<FormulaId, u32>,
     /// Promises that the heap was given and that have not settled.
     pub promises: BTreeSet<u32>,
     /// Whether the heap was given something that would not be found again.
@@ -82,6 +85,8 @@ impl Slots {
             lasting: BTreeSet::new(),
             exported: BTreeMap::new(),
             own: HashMap::new(),
+            promised: BTreeMap::new(),
+            own_promises: HashMap::new(),
             promises: BTreeSet::new(),
             has_passing: false,
         }
@@ -100,8 +105,9 @@ impl Slots {
     /// The objects in a value that need an identity and have none, with what they say their interfaces are called.
     pub fn unnamed(&self, value: &Value<Slot>) -> Vec<(u32, String)> {
         let mut found = BTreeMap::new();
-        let mut look = |remote: &Remote<Slot>, _: bool| {
+        let mut look = |remote: &Remote<Slot>, is_promise: bool| {
             if let Slot::Vat(number) = remote.reference
+                && !is_promise
                 && self.lasting.contains(&number)
                 && !self.exported.contains_key(&number)
             {
@@ -112,6 +118,45 @@ impl Slots {
         };
         let _ = rebuild(value, &mut look);
         found.into_iter().collect()
+    }
+
+    /// The promises of the heap's in a value that need an identity and have none.
+    pub fn unpromised(&self, value: &Value<Slot>) -> Vec<CodePromise> {
+        let mut found = BTreeSet::new();
+        let mut look = |remote: &Remote<Slot>, is_promise: bool| {
+            let which = match remote.reference {
+                Slot::Vat(number) if is_promise && self.lasting.contains(&number) => CodePromise::Own(number),
+                Slot::Question(number) => CodePromise::Answer(number),
+                _ => return Ok::<_, std::convert::Infallible>(remote.clone()),
+            };
+            if !self.promised.contains_key(&which) {
+                found.insert(which);
+            }
+            Ok(remote.clone())
+        };
+        let _ = rebuild(value, &mut look);
+        found.into_iter().collect()
+    }
+
+    /// Notes that a promise is one of the store's.
+    pub fn promise(&mut self, which: CodePromise) {
+        let id = promise_id(&self.eval, which);
+        self.promised.insert(which, id);
+        // One for an answer the heap may have let go of: that is told anew.
+        if let CodePromise::Own(number) = which {
+            self.own_promises.insert(id, number);
+        }
+    }
+
+    /// Whether a promise is one of the store's.
+    pub fn is_promised(&self, which: CodePromise) -> bool {
+        self.promised.contains_key(&which)
+    }
+
+    /// What one of the heap's promises is to others, if it is a promise of the store's.
+    fn promised(&self, which: CodePromise) -> Option<Reference> {
+        let id = *self.promised.get(&which)?;
+        Some(Reference::Promise { id, agent: self.eval, through: vec![] })
     }
 
     /// Notes that an object has an identity.
@@ -127,9 +172,19 @@ impl Slots {
         self.lasting.iter().copied()
     }
 
-    /// Whether others may hold objects of the heap that are found again.
+    /// Whether others may hold objects or promises of the heap that are found again.
     pub fn has_exports(&self) -> bool {
+        !self.exported.is_empty() || !self.own_promises.is_empty()
+    }
+
+    /// Whether others may call an object of the heap.
+    pub fn can_be_called(&self) -> bool {
         !self.exported.is_empty()
+    }
+
+    /// The heap's promises that the store may still wait for.
+    pub fn promised_ids(&self) -> impl Iterator<Item = FormulaId> {
+        self.promised.values().copied()
     }
 
     /// A live value as the heap is told it, with the numbers that are new in it.
@@ -146,6 +201,9 @@ impl Slots {
         rebuild(value, &mut |remote: &Remote<Ref>, is_promise| {
             let to = home.reference(remote.reference).unwrap_or(Reference::Passing);
             let slot = match &to {
+                Reference::Promise { id, .. } if self.own_promises.contains_key(id) => {
+                    self.own_promises.get(id).copied().map(Slot::Vat)
+                }
                 Reference::Object { id, .. } if self.own.contains_key(id) => {
                     self.own.get(id).copied().map(Slot::Vat)
                 }
@@ -242,13 +300,17 @@ impl Slots {
         rebuild(value, &mut |remote: &Remote<Slot>, is_promise| {
             let reference = match remote.reference {
                 Slot::Host(number) => self.hosts.get(&number).copied().ok_or(Stuck::Cannot("it is gone"))?,
-                Slot::Question(number) => {
-                    self.questions.get(&number).copied().ok_or(Stuck::Cannot("it is gone"))?
-                }
-                Slot::Vat(_) | Slot::Answer(_) if is_promise => {
-                    let what = "a promise that code has made cannot be passed on: wait for it first";
-                    return Err(Stuck::Cannot(what));
-                }
+                Slot::Question(number) => match self.promised(CodePromise::Answer(number)) {
+                    Some(promise) => home.adopt(&mut lock(board), &promise)?,
+                    None => self.questions.get(&number).copied().ok_or(Stuck::Cannot("it is gone"))?,
+                },
+                Slot::Vat(number) if is_promise => match self.promised(CodePromise::Own(number)) {
+                    Some(promise) => home.adopt(&mut lock(board), &promise)?,
+                    None => {
+                        let what = "a promise made by code that has come to its end cannot be passed on: wait for it first";
+                        return Err(Stuck::Cannot(what));
+                    }
+                },
                 Slot::Vat(number) => home.adopt(&mut lock(board), &self.object(number))?,
                 Slot::Answer(_) => return Err(Stuck::Cannot("it is no object")),
             };
@@ -298,6 +360,10 @@ impl Slots {
             }
         }
         for question in questions {
+            // The store may wait for it still.
+            if self.promised.contains_key(&CodePromise::Answer(*question)) {
+                continue;
+            }
             if let Some(answer) = self.questions.remove(question) {
                 board.release(self.side, answer);
             }

@@ -37,7 +37,7 @@ pub(super) fn park(
     let vat = vat(state, code.vat.as_ref())?;
     let mut endowments = BTreeMap::new();
     for (name, id) in &code.ids {
-        let gift = Gift::plain(eval, name).because_of(code.source_message);
+        let gift = Gift { own: delivery.is_none(), ..Gift::plain(eval, name).because_of(code.source_message) };
         endowments.insert(name.clone(), state.give(id, &gift)?);
     }
     let me = state.me();
@@ -201,6 +201,10 @@ fn end(
         RunOutcome::Failed(trouble) => PromiseRow::Rejected { reason: trouble.message.raw().to_owned() },
     };
     state.settle_with(result, settled)?;
+    if let RunOutcome::Failed(trouble) = outcome {
+        let why = format!("the code that made it failed: {}", trouble.code);
+        crate::commands::give_up(state, eval, &why)?;
+    }
     if let Some(delivery) = row.delivery {
         super::share(state, &delivery, outcome, &provenance)?;
     }
@@ -216,6 +220,8 @@ pub(crate) fn park_cancelled(
     outcome: &RunOutcome,
 ) -> Result<bool, Fault> {
     if eval_row(state, eval)?.is_none() {
+        // What it has made is made anew when somebody uses it.
+        crate::code::write::end(state.txn, eval)?;
         return Ok(false);
     }
     evaluated(state, eval, outcome)?;

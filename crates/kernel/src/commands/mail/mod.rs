@@ -91,7 +91,7 @@ fn attach(state: &mut State<'_>, name: Option<&NamePath>, call: &Call) -> Result
         Err(fault) => return Err(fault),
     };
     match state.formula(&id)? {
-        crate::formula::Formula::Promise { asker, call: Some(known) }
+        crate::formula::Formula::Promise { asker, call: Some(known), .. }
             if known == call.digest() && asker == state.me() =>
         {
             Ok(Some(Reply::Asked { promise: id, number: None }))

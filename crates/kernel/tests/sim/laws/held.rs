@@ -60,6 +60,14 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             expected.insert(key(&holder.number, grant, b"g", b""));
         }
         // What code has made it holds, and so does whoever wrote and endowed it.
+        if let Formula::Promise { asker, code: Some(eval), .. } = formula {
+            expected.insert(key(&eval.number, grant, b"x", b""));
+            let own = match snapshot.formulas.get(&eval.number) {
+                Some(Formula::Eval { author, .. }) => *author == Some(*asker),
+                _ => false,
+            };
+            expected.extend(own.then(|| key(&asker.0, grant, b"x", b"")));
+        }
         if let Formula::Export { eval, holder, .. } = formula {
             expected.insert(key(&eval.number, grant, b"x", b""));
             expected.extend(holder.map(|holder| key(&holder.0, grant, b"x", b"")));

@@ -8,7 +8,7 @@ mod timers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::code::{Bound, Entry, Of, Reference};
+use kernel::code::{Bound, CodePromise, Entry, Of, Reference};
 use kernel::command::{
     Act, AgentKind, Cancel, CodeAct, Command, Exported, Fault, MailAct, NameAct, ProvideAgent, Reply,
 };
@@ -219,7 +219,7 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
     let seen = world.seen.clone();
     let thing = |world: &mut World| *world.random.pick(&seen);
     let number = |world: &mut World, most| u32::try_from(world.random.below(most)).unwrap_or_default();
-    let done = match world.random.below(8) {
+    let done = match world.random.below(12) {
         0..3 => {
             let from = kernel::code::length(&mut world.store, &eval).unwrap_or_default();
             let (id, agent) = (thing(world), thing(world));
@@ -248,9 +248,39 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
             let exported = Exported { number: number(world, 3), interface: "Alleged: X".to_owned() };
             CodeAct::Export { eval, objects: vec![exported] }
         }
+        7 => CodeAct::Promise { eval, promises: vec![code_promise(world)] },
+        8 => {
+            let what = match world.random.below(4) {
+                0 => Value::promise(kernel::code::promise_id(&eval, code_promise(world))),
+                1 => Value::remotable(thing(world)),
+                _ => Value::string("kept"),
+            };
+            CodeAct::Settle { eval, promise: code_promise(world), outcome: RunOutcome::Done(what) }
+        }
+        9 | 10 => {
+            let held = *world.random.any(endowments).unwrap_or(&eval);
+            let other = world.random.any(&world.evals.iter().copied().collect::<Vec<_>>()).copied();
+            let agents: Vec<FormulaId> = world.agents.iter().map(|agent| agent.id).collect();
+            let agent = *world.random.pick(&agents);
+            let to = if world.random.one_in(2) { agent } else { other.unwrap_or(eval) };
+            // Now and then by or to somebody else, or of what the giver does not hold.
+            let giver = if world.random.one_in(6) { thing(world) } else { eval };
+            let to = if world.random.one_in(10) { thing(world) } else { to };
+            let id = if world.random.one_in(6) { thing(world) } else { held };
+            let through = if world.random.one_in(6) { vec![held] } else { vec![] };
+            CodeAct::Hand { giver, id, through, to, name: "argument".to_owned() }
+        }
         _ => CodeAct::Keep { eval, name: "n".to_owned(), value: world.random.one_in(2).then(Value::null) },
     };
     act(world, actor, Act::Code(done))
+}
+
+/// One of the few promises that code makes here.
+fn code_promise(world: &mut World) -> CodePromise {
+    match u32::try_from(world.random.below(3)).unwrap_or_default() {
+        0 => CodePromise::Answer(0),
+        number => CodePromise::Own(number),
+    }
 }
 
 fn evaluated(world: &mut World, actor: FormulaId) -> Law {

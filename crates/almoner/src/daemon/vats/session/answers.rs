@@ -16,7 +16,13 @@ const MOST_HEARD: usize = 64 << 20;
 impl Session {
     /// Tells the heap what it was told before.
     pub(super) fn tell_again(&mut self, tools: &mut Tools<'_>, entry: Entry) -> Result<(), Broken> {
-        let Entry::Heard { of, outcome, bound } = entry else { return Ok(()) };
+        let (of, outcome, bound) = match entry {
+            Entry::Heard { of, outcome, bound } => (of, outcome, bound),
+            Entry::Called { answer, target, call, bound } => {
+                return self.called_again(tools, answer, target, &call, &bound);
+            }
+            Entry::Began { .. } | Entry::Sent { .. } | Entry::Logged { .. } => return Ok(()),
+        };
         self.heard = self.heard.saturating_add(outcome.len());
         let told: Outcome = read(&outcome)?;
         let (Outcome::Ok(value) | Outcome::Err(value)) = &told;
@@ -81,6 +87,16 @@ impl Session {
         Ok(told)
     }
 
+    /// Counts what the heap is told on the way to its end.
+    pub(super) fn hears(&mut self, bytes: usize) -> Result<(), Broken> {
+        self.heard = self.heard.saturating_add(bytes);
+        if self.heard <= MOST_HEARD {
+            return Ok(());
+        }
+        let what = format!("it has been told more than {} MiB", MOST_HEARD >> 20);
+        Err(Broken::Code(failed("vat/journal", what, "let it ask for less")))
+    }
+
     pub(super) fn tell(
         &mut self,
         tools: &mut Tools<'_>,
@@ -99,11 +115,7 @@ impl Session {
         let entry = Entry::Heard { of, outcome: write(&outcome)?, bound };
         if self.phase == Phase::Running {
             if let Entry::Heard { outcome, .. } = &entry {
-                self.heard = self.heard.saturating_add(outcome.len());
-            }
-            if self.heard > MOST_HEARD {
-                let what = format!("it has been told more than {} MiB", MOST_HEARD >> 20);
-                return Err(Broken::Code(failed("vat/journal", what, "let it ask for less")));
+                self.hears(outcome.len())?;
             }
             self.fresh.push(entry);
         }

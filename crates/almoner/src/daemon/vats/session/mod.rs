@@ -2,11 +2,14 @@
 //!
 //! A session begins with what the journal has. While there is any of that left, the heap is told what it was told before,
 //! and every send is compared with the one that is recorded; nothing goes out. What the code sends after that is
-//! recorded before it goes, and every answer before anything follows from it. Once the code has come to its end, its
-//! objects may be sent messages; none of that is recorded, and all of it ends with the heap.
+//! recorded before it goes, and every answer before anything follows from it; so is every message that others send to
+//! its objects on the way. Once the code has come to its end, its objects may still be sent messages; none of that is
+//! recorded, and all of it ends with the heap.
 
+mod again;
 mod answers;
 mod letters;
+mod promises;
 mod sends;
 
 use std::cell::RefCell;
@@ -14,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kernel::code::{self, Entry, Of};
-use kernel::command::{Act, CodeAct, Reply};
+use kernel::code::{self, CodePromise, Entry, Of};
+use kernel::command::{Act, CodeAct, Fault, Reply};
 use kernel::run::RunOutcome;
 use kernel::{BlobHash, FormulaId};
 use passable::{Untrusted, Value};
@@ -59,6 +62,8 @@ pub enum Broken {
     Store(Failure),
     /// The code was cancelled, or has come to its end elsewhere.
     Gone,
+    /// It was cancelled, and has been told.
+    Over,
     /// The code itself is the reason, and this is what came of it.
     Code(RunOutcome),
 }
@@ -90,6 +95,8 @@ pub enum Phase {
     Reviving,
     /// At its end: its objects are there for others.
     Live,
+    /// Cancelled: it hears of that, and then its heap goes.
+    Ending,
 }
 
 /// How a session stands after something has happened.
@@ -161,9 +168,17 @@ pub struct Session {
     result: Option<(Outcome, Option<Place>)>,
     /// Messages that wait until the code has come to its end.
     letters: VecDeque<Letter>,
-    /// Those that are being answered.
-    replies: BTreeMap<u32, Taker>,
+    /// Those that are being answered, and who has sent each.
+    replies: BTreeMap<u32, (Taker, FormulaId)>,
     next_reply: u32,
+    /// What became of promises of the heap's that the store has not been told.
+    resolved: BTreeMap<u32, Outcome>,
+    /// Answers to its own sends for which the store waits.
+    open_answers: BTreeSet<u32>,
+    /// Sends to answers that are not known yet.
+    held: Vec<again::Held>,
+    /// How often what the code made had been ended when this heap was made.
+    endings: u64,
 }
 
 /// The engine and the realm, with their versions.
@@ -202,13 +217,15 @@ fn locked(board: &Mutex<Switchboard>) -> MutexGuard<'_, Switchboard> {
 }
 
 impl Session {
-    /// A session over what the journal has. `phase` says whether the code has come to its end before.
+    /// A session over what the journal has. `phase` says whether the code has come to its end before, `endings` how often
+    /// what it made has been ended since.
     pub fn new(
         parcel: Box<Parcel>,
         phase: Phase,
         journal: Vec<code::Record>,
         vat: VatId,
         heap: u64,
+        endings: u64,
     ) -> Result<Session, Broken> {
         let mut board = Switchboard::new();
         let side = board.add(Party::default());
@@ -226,7 +243,7 @@ impl Session {
                 Entry::Began { .. } => {}
                 Entry::Sent { send, digest, .. } => drop(known.insert(*send, *digest)),
                 Entry::Heard { of: Of::Send(send), .. } => drop(answered.insert(*send)),
-                Entry::Heard { .. } => {}
+                Entry::Heard { .. } | Entry::Called { .. } => {}
                 Entry::Logged { .. } => lines += 1,
             }
         }
@@ -255,6 +272,10 @@ impl Session {
             letters: VecDeque::new(),
             replies: BTreeMap::new(),
             next_reply: RESULT,
+            resolved: BTreeMap::new(),
+            open_answers: BTreeSet::new(),
+            held: vec![],
+            endings,
         })
     }
 
@@ -276,6 +297,11 @@ impl Session {
             && self.asked.is_empty()
     }
 
+    /// How often what the code made had been ended when this heap was made.
+    pub fn endings(&self) -> u64 {
+        self.endings
+    }
+
     /// How many entries its journal has.
     pub fn recorded(&self) -> u64 {
         self.recorded
@@ -285,6 +311,7 @@ impl Session {
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         let mut pins = self.home.pins();
         pins.insert(self.parcel.eval);
+        pins.extend(self.slots.promised_ids());
         pins
     }
 
@@ -366,6 +393,8 @@ impl Session {
     /// [`Broken`].
     pub fn hear(&mut self, tools: &mut Tools<'_>, report: Report) -> Result<Stand, Broken> {
         match report {
+            // Nothing goes out any more.
+            Report::Send { .. } if self.phase == Phase::Ending => {}
             Report::Send { target, verb, args, question, .. } => self.leaves(target, verb, args, question)?,
             Report::Answer { answer: RESULT, outcome, place, .. } => {
                 let (Outcome::Ok(value) | Outcome::Err(value)) = &outcome;
@@ -382,8 +411,8 @@ impl Session {
                 self.orders = self.orders.saturating_sub(1);
                 return self.go_on(tools);
             }
-            Report::Resolve { .. } | Report::Closed { .. } | Report::Pong { .. } | Report::Refused { .. } => {
-            }
+            Report::Resolve { promise, outcome, .. } => drop(self.resolved.insert(promise, outcome)),
+            Report::Closed { .. } | Report::Pong { .. } | Report::Refused { .. } => {}
         }
         Ok(Stand::On)
     }
@@ -412,30 +441,15 @@ impl Session {
     pub fn go_on(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
         // The heap is told one thing after the other, in an order that can be repeated.
         while self.orders == 0 {
+            if self.phase == Phase::Ending {
+                return Err(Broken::Over);
+            }
             if let Some(entry) = self.script.pop_front() {
                 self.tell_again(tools, entry)?;
                 continue;
             }
             if self.phase == Phase::Reviving {
-                self.expect_same()?;
-                if !self.outgoing.is_empty() {
-                    return Err(Broken::Code(diverged("it asks for more than the first time")));
-                }
-                let lasting: Vec<u32> = self.slots.lasting().collect();
-                let eval = self.parcel.eval;
-                let known = tools.server.desk.daemon.read(|txn| {
-                    let mut known = Vec::new();
-                    for number in lasting {
-                        if kernel::table::formula(txn, &code::export_id(&eval, number))?.is_some() {
-                            known.push(number);
-                        }
-                    }
-                    Ok(known)
-                })?;
-                for number in known {
-                    self.slots.named(number);
-                }
-                self.phase = Phase::Live;
+                self.revived(tools)?;
             }
             if self.phase == Phase::Running {
                 self.expect_same()?;
@@ -443,23 +457,60 @@ impl Session {
             if !self.outgoing.is_empty() {
                 self.send_all(tools)?;
             }
+            self.settle_resolved(tools)?;
             for Dropped { imports, questions } in std::mem::take(&mut self.drops) {
                 self.slots.dropped(&self.board, &imports, &questions);
             }
+            self.release_held(tools)?;
             let told = self.tell_all(tools)?;
+            self.settle_answers(tools)?;
             if told || self.orders > 0 {
                 continue;
             }
-            if self.phase == Phase::Live {
-                match self.letters.pop_front() {
-                    Some(letter) => self.open_letter(tools, letter)?,
-                    None => break,
+            let is_done = self.phase == Phase::Running && self.result.is_some() && self.asked.is_empty();
+            match self.letters.pop_front() {
+                Some(letter) if !is_done => self.open_letter(tools, letter)?,
+                waits => {
+                    if let Some(letter) = waits {
+                        self.letters.push_front(letter);
+                    }
+                    match self.phase {
+                        Phase::Live => break,
+                        _ => return self.stand(tools),
+                    }
                 }
-                continue;
             }
-            return self.stand(tools);
         }
         Ok(Stand::On)
+    }
+
+    /// All that was recorded has happened again: the heap is as it was at the end.
+    fn revived(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
+        self.expect_same()?;
+        if !self.outgoing.is_empty() {
+            return Err(Broken::Code(diverged("it asks for more than the first time")));
+        }
+        let lasting: Vec<u32> = self.slots.lasting().collect();
+        let eval = self.parcel.eval;
+        let (named, promised) = tools.server.desk.daemon.read(|txn| {
+            let (mut named, mut promised) = (Vec::new(), Vec::new());
+            for number in lasting {
+                if kernel::table::formula(txn, &code::export_id(&eval, number))?.is_some() {
+                    named.push(number);
+                }
+                let which = CodePromise::Own(number);
+                if kernel::table::formula(txn, &code::promise_id(&eval, which))?.is_some() {
+                    promised.push(which);
+                }
+            }
+            Ok((named, promised))
+        })?;
+        for number in named {
+            self.slots.named(number);
+        }
+        promised.into_iter().for_each(|which| self.slots.promise(which));
+        self.phase = Phase::Live;
+        Ok(())
     }
 
     /// All that was recorded has been sent again.
@@ -493,7 +544,8 @@ impl Session {
             return Ok(self.sleeps(tools)?.map_or(Stand::On, Stand::Waits));
         }
         let Some((outcome, place)) = self.result.take() else {
-            if self.slots.promises.is_empty() {
+            // Others may still call what it has made.
+            if self.slots.promises.is_empty() && !self.slots.can_be_called() {
                 let what = "it waits for something that never comes";
                 let help = "nothing can settle what it waits for";
                 return Err(Broken::Code(failed("vat/waits", what, help)));
@@ -511,8 +563,8 @@ impl Session {
     /// The promises of the store's for one of which the heap waits, if it waits for nothing else. The journal has all that
     /// it was told, so it may go.
     fn sleeps(&mut self, tools: &Tools<'_>) -> Result<Option<BTreeSet<FormulaId>>, Broken> {
-        // What would not be found again keeps it.
-        if self.slots.has_passing {
+        // What would not be found again keeps it, and so does whoever waits for an answer of it.
+        if self.slots.has_passing || !self.replies.is_empty() || !self.held.is_empty() {
             return Ok(None);
         }
         let given = self.slots.promises.iter().map(|number| self.slots.host(*number));
@@ -537,17 +589,9 @@ impl Session {
     /// The result as the store keeps it.
     fn came_to(&mut self, tools: &Tools<'_>, value: &Value<Slot>) -> Result<RunOutcome, Broken> {
         self.export(tools, value)?;
-        let lasting = |home: &Home, slot: &Slot| match slot {
-            Slot::Vat(number) => match self.slots.object(*number) {
-                kernel::code::Reference::Object { id, .. } => Ok(id),
-                _ => Err(()),
-            },
-            slot => match self.slots.target(*slot).and_then(|found| home.reference(found)) {
-                Some(kernel::code::Reference::Object { id, through, .. }) if through.is_empty() => Ok(id),
-                _ => Err(()),
-            },
-        };
-        let mapped = value.try_map_references(&mut |slot| lasting(&self.home, slot));
+        self.settle_resolved(tools)?;
+        self.settle_answers(tools)?;
+        let mapped = self.lasting_value(value);
         Ok(match mapped {
             Ok(value) => RunOutcome::Done(value),
             Err(()) => {
@@ -561,6 +605,18 @@ impl Session {
     pub fn live(&mut self) {
         self.phase = Phase::Live;
         self.fresh.clear();
+    }
+
+    /// It was cancelled: the heap hears of that, and goes.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub fn cancel(&mut self, tools: &mut Tools<'_>, reason: &str) -> Result<(), Broken> {
+        self.phase = Phase::Ending;
+        self.fresh.clear();
+        self.outgoing.clear();
+        let (vat, reason) = (self.vat, Value::error("Error", reason));
+        self.order(tools, &Order::Cancel { vat, reason })
     }
 
     /// An answer has come from elsewhere.
@@ -596,7 +652,7 @@ impl Session {
 
     /// The heap is gone, or goes: whoever waits for it is told.
     pub fn end(self, why: &str) {
-        for (_, reply) in self.replies {
+        for (_, (reply, _)) in self.replies {
             reply.answer(Err(Value::error("Error", why)));
         }
         for letter in self.letters {
@@ -610,9 +666,18 @@ impl Session {
     }
 }
 
+/// Has the kernel do something. What it refuses comes of the code.
 fn act(tools: &Tools<'_>, act: CodeAct) -> Result<Reply, Broken> {
+    attempt(tools, act)?.map_err(|fault| match fault {
+        // It is gone, or goes.
+        Fault::Dangling(_) => Broken::Gone,
+        fault => Broken::Code(failed("vat/journal", fault.to_string(), "let it do less")),
+    })
+}
+
+fn attempt(tools: &Tools<'_>, act: CodeAct) -> Result<Result<Reply, Fault>, Broken> {
     let shared = &tools.server.desk.daemon;
-    Ok(shared.apply_as(shared.root, None, Act::Code(act))?.reply)
+    Ok(shared.attempt(shared.root, None, Act::Code(act))?.map(|outcome| outcome.reply))
 }
 
 fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Broken> {

@@ -11,7 +11,7 @@ use vat::{Slot, Verb};
 use super::super::slots::Stuck;
 use super::{
     Asked, Broken, Courier, LINE, Object, Outgoing, Phase, Session, Thing, Tools, act, attend, convert,
-    diverged, failed, locked, perform, restarted, too_full,
+    diverged, failed, locked, perform, too_full,
 };
 
 /// How many messages code may send on the way to its end: each has its place in the journal.
@@ -45,6 +45,14 @@ impl Session {
             ))));
         }
         if self.answered.contains(&send) {
+            // It has gone out, so what is in it had been given an identity.
+            let (unnamed, unpromised) = (self.slots.unnamed(&args), self.unpromised(&args));
+            if self.phase == Phase::Running {
+                for (number, _) in unnamed {
+                    self.slots.named(number);
+                }
+                unpromised.into_iter().for_each(|which| self.promised(which));
+            }
             self.asked.insert(send, Asked { question });
             return Ok(());
         }
@@ -73,38 +81,35 @@ impl Session {
 
     pub(super) fn send_one(
         &mut self,
-        tools: &Tools<'_>,
+        tools: &mut Tools<'_>,
         courier: &Courier,
         one: Outgoing,
     ) -> Result<(), Broken> {
-        let Outgoing { send, target, verb, args, question, again, .. } = one;
+        let (send, question) = (one.send, one.question);
         self.asked.insert(send, Asked { question });
-        self.export(tools, &args)?;
-        let eval = self.parcel.eval;
+        self.export(tools, &one.args)?;
         let sent = (|| {
-            let args = self.slots.outward(&mut self.home, &self.board, &args)?;
-            let target = self.slots.target(target).ok_or(Stuck::Cannot("what it is sent to is gone"))?;
+            let args = self.slots.outward(&mut self.home, &self.board, &one.args)?;
+            let target = self.slots.target(one.target).ok_or(Stuck::Cannot("what it is sent to is gone"))?;
             Ok::<_, Stuck>((target, args))
         })();
         let (target, args) = match sent {
             Ok(sent) => sent,
             Err(stuck) => return self.answer_at_once(send, question, Err(error(&stuck.words()))),
         };
-        if again {
-            let origin = Origin { eval, send };
-            if let Some(mark) = tools.server.desk.daemon.read(|txn| code::mark(txn, &origin))? {
-                return self.answer_marked(tools, courier, &mark, send, question);
-            }
-            if !self.may_go_again(tools, target, &verb, &args)? {
-                return self.answer_at_once(send, question, Err(restarted()));
-            }
+        let is_done = match one.again {
+            true => self.send_again(tools, courier, &one, target, &args)?,
+            false => self.hold_back(&one, target, &args)?,
+        };
+        if is_done {
+            return Ok(());
         }
-        let call = call(verb, &args);
+        let call = call(one.verb, &args);
         let sent = locked(&self.board).send(self.side, target, call);
         match sent {
             Ok(answer) => {
                 if self.phase == Phase::Running {
-                    self.home.sent(answer, Origin { eval, send });
+                    self.home.sent(answer, Origin { eval: self.parcel.eval, send });
                 }
                 if let Some(question) = question {
                     self.slots.ask(question, answer);
@@ -175,6 +180,12 @@ impl Session {
         args: &Value<Ref>,
     ) -> Result<bool, Broken> {
         let Verb::Call(vat::Name::Text(method)) = verb else { return Ok(false) };
+        // What is sent to an answer goes to what the answer is.
+        let target = match locked(&self.board).outcome(target) {
+            Some(Ok(value)) => value.as_reference().copied().unwrap_or(target),
+            Some(Err(_)) => return Ok(true),
+            None => target,
+        };
         Ok(match self.home.thing(target) {
             Some(Thing::Object(object)) => {
                 let daemon = &tools.server.desk.daemon;
@@ -190,8 +201,9 @@ impl Session {
         })
     }
 
-    /// Gives an identity to the objects in a value that need one.
+    /// Gives an identity to the objects and promises in a value that need one.
     pub(super) fn export(&mut self, tools: &Tools<'_>, value: &Value<Slot>) -> Result<(), Broken> {
+        self.promise(tools, value)?;
         let unnamed = self.slots.unnamed(value);
         if unnamed.is_empty() {
             return Ok(());
@@ -215,7 +227,7 @@ fn may_repeat(plan: &Plan) -> bool {
     }
 }
 
-fn call(verb: Verb, args: &Value<Ref>) -> Call<Ref> {
+pub(super) fn call(verb: Verb, args: &Value<Ref>) -> Call<Ref> {
     let all = || args.as_array().unwrap_or_default().to_vec();
     match verb {
         Verb::Call(name) => Call::Method(name_of(name), all()),

@@ -1,0 +1,262 @@
+//! What goes between pieces of code while they run: calls back, promises, and what somebody was handed.
+
+use std::time::{Duration, Instant};
+
+use crate::home::Home;
+use crate::sends::{COUNTER, PATIENCE, evaluated, refused, told, wait_for_mail};
+
+/// The grants of the host's with this slot, as `revoke` takes them.
+fn grants(home: &Home, slot: &str) -> Vec<String> {
+    let all = home.almoner(&["grants", "--json"]).expect(0).json();
+    let all = all.as_array().unwrap().iter().filter(|grant| grant["slot"] == slot);
+    all.map(|grant| format!("g{}", grant["number"])).collect()
+}
+
+fn daemon_of(home: &Home) -> i32 {
+    let pid = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
+    i32::try_from(pid).unwrap()
+}
+
+#[test]
+fn what_one_hands_to_code_is_a_grant_of_its_own() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["mkdir", "notes"]).expect(0);
+    home.almoner(&["store", "notes/x:=1"]).expect(0);
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
+    let taker = "E(me).storeValue(Far('T', { take: d => E(d).list().then(l => l.join()), echo: x => x, \
+                 boom: d => { throw d; } }), 't')";
+    fae(&["eval", taker, "me=@agent"]).expect(0);
+    let with = |method: &str| {
+        format!("(async () => {{ const t = await E(f).lookup('t'); return E(t).{method}; }})()")
+    };
+    let holds = ["f=agent-fae", "d=notes", "h=@agent"];
+    assert!(grants(&home, "argument").is_empty());
+    for method in ["take(d)", "take(await E(h).lookup('notes'))"] {
+        assert_eq!(evaluated(&home, &[&[&*with(method)], &holds[..]].concat()), "x", "{method}");
+    }
+    assert!(!grants(&home, "argument").is_empty(), "the host sees what its code has handed over");
+    // What code has made goes over, and comes back as what it is.
+    let own = "(async () => { const t = await E(f).lookup('t'); const c = Far('C', { hi: () => 'hi' }); \
+               return await E(t).echo(c) === c; })()";
+    assert_eq!(evaluated(&home, &[&[own], &holds[..]].concat()), "true");
+    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+    let same = "(async () => { const t = await E(f).lookup('t'); return E(await E(t).echo(c)).incr(); })()";
+    assert_eq!(evaluated(&home, &[same, "f=agent-fae", "c=counter"]), "1");
+    // An iterator, a promise that may come to anything, a file out of a directory: these have no grant.
+    for (method, says) in [
+        ("echo(await E(h).followMessages())", "does not go to other code"),
+        ("echo(E(h).request('@self', 'x'))", "wait for it first"),
+    ] {
+        refused(&home, &[&[&*with(method)], &holds[..]].concat(), says);
+    }
+    // What is revoked stays revoked, however often it is handed over again.
+    home.almoner(&["eval", "Far('K', { keep: d => E(d).list().then(l => l.length) })", "--name", "keeper"])
+        .expect(0);
+    let giver = "Far('G', { go: () => E(k).keep(d), give: () => d, fail: () => { throw d; }, \
+                 make: () => Far('M', { ping: () => 'pong' }) })";
+    home.almoner(&["eval", giver, "d=notes", "k=keeper", "--name", "giver"]).expect(0);
+    let before = grants(&home, "argument").len();
+    for _ in 0..3 {
+        assert_eq!(evaluated(&home, &["E(g).go()", "g=giver"]), "1");
+    }
+    let given = grants(&home, "argument");
+    assert_eq!(given.len(), before + 1, "the same handed over again is the same grant");
+    home.almoner(&["revoke", given.last().unwrap()]).expect(0);
+    refused(&home, &["E(g).go()", "g=giver"], "revoked");
+    // What comes back is a grant as well, and ends with what it was found through.
+    assert_eq!(evaluated(&home, &["E(E(g).give()).list().then(l => l.join())", "g=giver"]), "x");
+    let thrown = "E(g).fail().catch(d => E(d).list()).then(l => l.join())";
+    assert_eq!(evaluated(&home, &[thrown, "g=giver"]), "x");
+    home.almoner(&["send", "fae", "take @giver"]).expect(0);
+    let adopt = "(async () => { const [{ number }] = (await E(me).listMessages()).filter(m => m.type === 'package').slice(-1); \
+                 await E(me).adopt(number, 'giver', 'g'); })()";
+    fae(&["eval", adopt, "me=@agent"]).expect(0);
+    let keeps = "(async () => { const m = await E(g).make(); const d = await E(g).give(); await E(m).ping(); \
+                 await E(d).list(); await E(me).request('@host', 'revoke'); const said = []; \
+                 for (const left of [E(m).ping(), E(d).list()]) said.push(await left.then(() => 'works', e => e.message)); \
+                 return said.join(' & '); })()";
+    fae(&["eval", keeps, "g", "me=@agent", "--name", "kept", "--detach"]).expect(0);
+    let number = wait_for_mail(&home, "request");
+    for grant in grants(&home, "giver") {
+        home.almoner(&["revoke", &grant]).expect(0);
+    }
+    home.almoner(&["resolve", &number.to_string(), "counter"]).expect(0);
+    let ended = fae(&["show", "kept", "--wait"]);
+    assert!(!ended.out.contains("works"), "{ended:?}");
+    assert!(ended.out.contains("revoked") || ended.out.contains("restarted"), "{ended:?}");
+}
+
+#[test]
+fn code_that_a_host_endowed_for_a_guest_hands_nothing_on() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["mkdir", "notes"]).expect(0);
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
+    fae(&["eval", "Far('S', { take: d => E(d).list() })", "--name", "sink"]).expect(0);
+    fae(&["send", "@host", "use @sink"]).expect(0);
+    let number = wait_for_mail(&home, "package").to_string();
+    home.almoner(&["adopt", &number, "sink", "--name", "sink"]).expect(0);
+    home.write("code.js", "E(sink).take(c).then(() => 'given', e => e.message)");
+    fae(&["define", "code.js", "--slot", "c:any", "--slot", "sink:any", "--result", "r"]).expect(0);
+    let number = wait_for_mail(&home, "definition").to_string();
+    home.almoner(&["endow", &number, "c=notes", "sink=sink"]).expect(0);
+    let shown = fae(&["show", "r", "--wait"]).expect(0);
+    assert!(shown.out.contains("hands nothing of that on"), "{shown:?}");
+    // To the host, and to the host's own code, it gives what it has.
+    home.almoner(&["eval", "Far('O', { take: d => E(d).list().then(l => l.length) })", "--name", "own"]).expect(0);
+    home.almoner(&["endow", &number, "c=notes", "sink=own"]).expect(0);
+}
+
+#[test]
+fn code_on_its_way_is_called_back() {
+    let home = Home::new();
+    let own = "(async () => { const x = Far('X', { hi: () => 'hi' }); await E(me).storeValue(x, 'x'); \
+               return E(E(me).lookup('x')).hi(); })()";
+    assert_eq!(evaluated(&home, &[own, "me=@agent"]), "hi");
+    let caller = "Far('C', { async call(cb, n) { let last; for (let i = 0; i < n; i += 1) last = await E(cb).hi(i); return last; } })";
+    home.almoner(&["eval", caller, "--name", "caller"]).expect(0);
+    let back = "E(c).call(Far('cb', { hi: () => 'hi' }), 1)";
+    assert_eq!(evaluated(&home, &[back, "c=caller"]), "hi");
+    let many = "(async () => { let n = 0; await E(c).call(Far('cb', { hi: i => { n += i; } }), 100); return n; })()";
+    assert_eq!(evaluated(&home, &[many, "c=caller"]), "4950");
+    // What is called sends itself, and throws.
+    let sends = "(async () => { const cb = Far('cb', { async hi(i) { await E(me).storeValue(i, `k${i}`); \
+                 if (i === 2) throw Error('enough'); } }); return E(c).call(cb, 5).catch(e => e.message); })()";
+    assert_eq!(evaluated(&home, &[sends, "c=caller", "me=@agent"]), "enough");
+    let names = home.almoner(&["ls"]).expect(0).out;
+    assert!(names.contains("k2") && !names.contains("k3"), "{names}");
+    // The heap goes while somebody waits.
+    home.almoner(&["eval", "Far('S', { stuck() { for (;;); } })", "--name", "stuck"]).expect(0);
+    let said = home.almoner(&["eval", "E(s).stuck()", "s=stuck"]);
+    assert!(said.code == 1 && said.err.contains("steps"), "{said:?}");
+    assert_eq!(evaluated(&home, &["1 + 1"]), "2");
+}
+
+/// Waits for a name.
+fn wait_for_name(home: &Home, name: &str) {
+    let begun = Instant::now();
+    while home.almoner(&["show", name]).code != 0 {
+        assert!(begun.elapsed() < PATIENCE, "no {name}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn what_others_told_code_on_its_way_is_told_again_after_a_crash() {
+    let home = Home::new();
+    // It waits for three calls of others, and each leaves something behind that must be there once.
+    let waits = "(async () => { let n = 0; let go; const all = new Promise(r => { go = r; }); \
+                 const door = Far('Door', { async knock(who) { n += 1; const k = n; await E(me).send('@self', [`${who} ${k}`], [], []); \
+                 if (n === 3) go(); return n; } }); await E(me).storeValue(door, 'door'); await all; return n; })()";
+    home.almoner(&["eval", waits, "me=@agent", "--name", "waits", "--detach"]).expect(0);
+    wait_for_name(&home, "door");
+    assert_eq!(evaluated(&home, &["E(d).knock('a')", "d=door"]), "1");
+    crate::eval::kill(daemon_of(&home));
+    assert_eq!(evaluated(&home, &["E(d).knock('b')", "d=door"]), "2");
+    // It waits for nothing but calls, so it holds no memory.
+    let begun = Instant::now();
+    while crate::eval::vat_hosts_of(daemon_of(&home)).len() > 1 {
+        assert!(begun.elapsed() < PATIENCE, "it waits in memory");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(evaluated(&home, &["E(d).knock('c')", "d=door"]), "3");
+    assert_eq!(home.almoner(&["show", "waits", "--wait"]).expect(0).out.trim(), "3");
+    let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
+    let mut texts: Vec<String> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["message"]["body"]["type"] == "package")
+        .map(|one| one["message"]["body"]["strings"][0].as_str().unwrap().to_owned())
+        .collect();
+    texts.sort();
+    assert_eq!(texts, ["a 1", "b 2", "c 3"]);
+}
+
+#[test]
+fn promises_that_code_has_made_are_stored_sent_and_settled_after_a_restart() {
+    let home = Home::new();
+    let kit = "(() => { let done, fail; const p = new Promise((a, b) => { done = a; fail = b; }); \
+               return harden({ p, r: Far('R', { done: v => done(v), fail: e => fail(e) }) }); })()";
+    let take = "(async () => { const { p } = await k; return p; })()";
+    for (name, call, comes, is_restarted) in [
+        ("one", "done('yes')", "yes", false),
+        ("two", "done('yes')", "yes", true),
+        ("three", "fail(Error('no way'))", "no way", true),
+    ] {
+        home.almoner(&["eval", kit, "--name", name]).expect(0);
+        home.almoner(&["eval", take, &format!("k={name}"), "--name", &format!("{name}-came"), "--detach"]).expect(0);
+        if is_restarted {
+            crate::eval::kill(daemon_of(&home));
+        }
+        home.almoner(&["eval", &format!("(async () => E((await k).r).{call})()"), &format!("k={name}")]).expect(0);
+        let shown = home.almoner(&["show", &format!("{name}-came"), "--wait"]);
+        assert!(format!("{}{}", shown.out, shown.err).contains(comes), "{name}: {shown:?}");
+        // Whoever asks later hears the same.
+        let later = home.almoner(&["eval", take, &format!("k={name}")]);
+        assert!(format!("{}{}", later.out, later.err).contains(comes), "{name}: {later:?}");
+    }
+    // A promise for an answer, and one of its own, under names of the store's.
+    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+    let stores = "(async () => { await E(me).storeValue(E(c).add(41n), 'sum'); \
+                  await E(me).storeValue(new Promise(() => {}), 'never'); \
+                  await E(me).storeValue(harden([Promise.resolve(Far('F', { hi: () => 'hi' }))]), 'list'); return 1; })()";
+    assert_eq!(evaluated(&home, &[stores, "c=counter", "me=@agent"]), "1");
+    assert_eq!(home.almoner(&["show", "sum", "--wait"]).expect(0).out.trim(), "41");
+    assert_ne!(home.almoner(&["show", "never"]).code, 0);
+    assert_eq!(evaluated(&home, &["E(l[0]).hi()", "l=list"]), "hi");
+    // To other code, which waits for it; and what it comes to is told when it comes.
+    home.almoner(&["eval", "Far('W', { wait: async p => `came ${await p}` })", "--name", "waiter"]).expect(0);
+    let sends = "(async () => { let go; const p = new Promise(r => { go = r; }); const told = E(w).wait(p); \
+                 await E(c).incr(); go('late'); return told; })()";
+    assert_eq!(evaluated(&home, &[sends, "w=waiter", "c=counter"]), "came late");
+    assert_eq!(evaluated(&home, &["E(w).wait(E(c).add(0n))", "w=waiter", "c=counter"]), "came 42");
+    // Nobody settles what code has promised that has failed.
+    let fails = "(async () => { await E(me).storeValue(new Promise(() => {}), 'lost'); throw Error('x'); })()";
+    home.almoner(&["eval", fails, "me=@agent"]).expect(1);
+    let lost = home.almoner(&["show", "lost", "--wait"]);
+    assert!(lost.code != 0 && lost.err.contains("failed"), "{lost:?}");
+}
+
+#[test]
+fn code_hears_that_it_is_cancelled() {
+    let home = Home::new();
+    // On its way: whoever waits for an object of it is told what the code says, and nothing more goes out.
+    let code = "(async () => { const gone = new Promise((_, no) => { $cancelled.catch(e => no(Error(`told: ${e.message}`))); }); \
+                const d = Far('D', { wait: () => gone }); await E(me).storeValue(d, 'd'); \
+                $cancelled.catch(() => E(me).storeValue(1, 'afterwards')); return gone; })()";
+    home.almoner(&["eval", code, "me=@agent", "--name", "r", "--detach"]).expect(0);
+    wait_for_name(&home, "d");
+    home.almoner(&["eval", "E(d).wait().catch(e => e.message)", "d", "--name", "waited", "--detach"]).expect(0);
+    // It is under way once the journal of the code says so.
+    let begun = Instant::now();
+    while !home.almoner(&["trace", "r"]).expect(0).out.contains("called") {
+        assert!(begun.elapsed() < PATIENCE, "nobody has called it");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    home.almoner(&["cancel", "r", "--reason", "enough"]).expect(0);
+    let waited = home.almoner(&["show", "waited", "--wait"]).expect(0);
+    assert!(told(&waited.out).starts_with("told: ") && waited.out.contains("enough"), "{waited:?}");
+    assert_ne!(home.almoner(&["show", "afterwards"]).code, 0);
+    // At its end: its heap goes, and what it has made is made anew for whoever uses it next.
+    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+    assert_eq!(evaluated(&home, &["E(c).add(5n)", "c=counter"]), "5");
+    home.almoner(&["cancel", "counter"]).expect(0);
+    assert_eq!(evaluated(&home, &["E(c).incr()", "c=counter"]), "1");
+}
+
+#[test]
+fn a_send_to_an_answer_that_was_not_known_goes_out_once_after_a_crash() {
+    let home = Home::new();
+    // The second send goes to what the first will be: a person says it after the crash.
+    let code = "(async () => { const d = E(me).request('@self', 'a directory'); const n = E(d).makeDirectory('n'); \
+                return (await E(n).list()).length; })()";
+    home.almoner(&["eval", code, "me=@agent", "--name", "r", "--detach"]).expect(0);
+    let number = wait_for_mail(&home, "request").to_string();
+    crate::eval::kill(daemon_of(&home));
+    home.almoner(&["mkdir", "place"]).expect(0);
+    home.almoner(&["resolve", &number, "place"]).expect(0);
+    assert_eq!(home.almoner(&["show", "r", "--wait"]).expect(0).out.trim(), "0");
+    assert_eq!(home.almoner(&["ls", "place"]).expect(0).out.lines().count(), 1);
+}

@@ -1,0 +1,81 @@
+//! Promises that code has made, as promises of the store's.
+
+use crate::code::{self, CodePromise};
+use crate::command::{Fault, Reply};
+use crate::formula::Formula;
+use crate::id::{FormulaId, Number};
+use crate::provenance::{Provenance, Source};
+use crate::run::RunOutcome;
+use crate::state::State;
+use crate::table::{self, PromiseRow};
+
+use super::expect_code;
+
+/// How many promises are settled at a time when nobody can settle them any more.
+const SOME: usize = 256;
+
+pub(super) fn promise(
+    state: &mut State<'_>,
+    eval: &FormulaId,
+    promises: &[CodePromise],
+) -> Result<Reply, Fault> {
+    expect_code(state, eval)?;
+    let asker = super::endower(state, eval)?;
+    for which in promises {
+        let id = code::promise_id(eval, *which);
+        if table::formula(state.txn, &id)?.is_none() {
+            let said = Provenance::of(Source::Agent(Number(eval.number)));
+            state.put_formula(id, Formula::Promise { asker, call: None, code: Some(*eval) }, said)?;
+            state.put_promise(&id, &PromiseRow::Pending)?;
+            code::write::open(state.txn, eval, &id)?;
+        }
+        state.hold(&Number(eval.number), &id, b"x", b"")?;
+        if let Some(agent) = super::own_code_of(state, eval)? {
+            state.hold(&agent, &id, b"x", b"")?;
+        }
+    }
+    Ok(Reply::Done)
+}
+
+pub(super) fn settle(
+    state: &mut State<'_>,
+    eval: &FormulaId,
+    which: CodePromise,
+    outcome: &RunOutcome,
+) -> Result<Reply, Fault> {
+    expect_code(state, eval)?;
+    if let RunOutcome::Done(value) = outcome {
+        state.expect_held_by(eval, value)?;
+        for id in value.references() {
+            // Whoever has the promise has what is in it, and no grant says so.
+            if !is_made_by_code(state, id)? {
+                let what = "a promise of code's own comes to data, or to what code has made";
+                return Err(Fault::Misfit { what: what.to_owned() });
+            }
+        }
+    }
+    let id = code::promise_id(eval, which);
+    code::write::close(state.txn, eval, &id)?;
+    Ok(match state.settle(&id, outcome)? {
+        true => Reply::Done,
+        false => Reply::AlreadySettled,
+    })
+}
+
+fn is_made_by_code(state: &mut State<'_>, id: &FormulaId) -> Result<bool, Fault> {
+    Ok(matches!(state.formula(id)?, Formula::Export { .. } | Formula::Promise { code: Some(_), .. }))
+}
+
+/// Nobody settles what the code has promised: it has failed, or is gone.
+pub(crate) fn give_up(state: &mut State<'_>, eval: &FormulaId, why: &str) -> Result<(), Fault> {
+    loop {
+        let open = code::write::some_open(state.txn, eval, SOME)?;
+        for id in &open {
+            code::write::close(state.txn, eval, id)?;
+            state.settle_with(id, PromiseRow::Rejected { reason: why.to_owned() })?;
+        }
+        if open.len() < SOME {
+            return Ok(());
+        }
+    }
+}
