@@ -450,11 +450,7 @@ pub(crate) mod write {
     }
 
     /// Forgets what was handed to somebody who is gone; `true` once nothing is left.
-    pub(crate) fn forget_handed(
-        txn: &mut dyn Txn,
-        to: &FormulaId,
-        most: usize,
-    ) -> Result<bool, StoreFault> {
+    pub(crate) fn forget_handed(txn: &mut dyn Txn, to: &FormulaId, most: usize) -> Result<bool, StoreFault> {
         let prefix = [b"hand ", &to.number[..]].concat();
         let rows = txn.range(Table::Meta, &NOBODY, &prefix, &crate::table::behind(&prefix), most, false)?;
         let done = rows.len() < most;

@@ -9,21 +9,21 @@ use serde_json::Value as Json;
 use crate::home::Home;
 
 /// How long something may take before a test gives up.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-pub const COUNTER: &str = "let n = 0;\nmakeExo('Counter', M.interface('Counter', {\n  incr: M.call().returns(M.number()),\n  \
+pub(crate) const COUNTER: &str = "let n = 0;\nmakeExo('Counter', M.interface('Counter', {\n  incr: M.call().returns(M.number()),\n  \
                        add: M.call(M.nat()).returns(M.number()),\n}), { incr() { return ++n; }, add(m) { n += Number(m); return n; } })";
 
-pub fn evaluated(home: &Home, args: &[&str]) -> String {
+pub(crate) fn evaluated(home: &Home, args: &[&str]) -> String {
     told(&home.almoner(&[&["eval"], args].concat()).expect(0).out)
 }
 
 /// A result, without the quotes of text.
-pub fn told(out: &str) -> String {
+pub(crate) fn told(out: &str) -> String {
     out.trim().trim_matches('"').to_owned()
 }
 
-pub fn refused(home: &Home, args: &[&str], says: &str) {
+pub(crate) fn refused(home: &Home, args: &[&str], says: &str) {
     let said = home.almoner(&[&["eval"], args].concat()).expect(1);
     assert!(said.err.contains(says), "{args:?} does not say {says:?}: {said:?}");
 }
@@ -114,7 +114,7 @@ fn code_reaches_what_it_was_handed_and_nothing_else() {
 }
 
 /// The number of the message of this kind that waits.
-pub fn wait_for_mail(home: &Home, kind: &str) -> u64 {
+pub(crate) fn wait_for_mail(home: &Home, kind: &str) -> u64 {
     let begun = Instant::now();
     loop {
         let letters = home.almoner(&["inbox", "--json"]).expect(0).json();

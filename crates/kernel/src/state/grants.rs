@@ -135,6 +135,8 @@ impl State<'_> {
                 let provenance = self.provenance_of(&end)?;
                 self.make(Formula::Marshal { value }, provenance)
             }
+            // It comes to data or to what that code has made, which is the recipient's as well.
+            promise if self.is_own_promise(promise, gift)? => Ok(end),
             Formula::Promise { .. } => match table::promise(self.txn, &end)? {
                 Some(PromiseRow::Fulfilled { value }) => {
                     let provenance = self.provenance_of(&end)?;
@@ -149,8 +151,6 @@ impl State<'_> {
                 Some(PromiseRow::Rejected { reason }) => {
                     Err(Fault::Misfit { what: format!("what was asked for was refused: {reason}") })
                 }
-                // It comes to data or to what that code has made, which is the recipient's as well.
-                _ if self.is_own_promise(&formula, gift)? => Ok(end),
                 _ => Err(Fault::Misfit {
                     what: "nobody has answered yet: there is nothing to hand on".to_owned(),
                 }),

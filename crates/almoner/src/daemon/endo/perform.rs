@@ -106,13 +106,12 @@ impl Home {
     ) -> Result<Option<passable::Value<Ref>>, Trouble> {
         let foreign = self.foreign_reference(args);
         // An object of the client's own has no place in the store, but some methods use it at once.
-        if foreign.is_some() && !FOREIGN_TAKERS.contains(&method) {
-            return Err(Trouble::Plain("not durable: give it a name first".to_owned()));
-        }
+        let is_refused = foreign.is_some() && !FOREIGN_TAKERS.contains(&method);
+        let not_durable = || Trouble::Plain("not durable: give it a name first".to_owned());
         let given = args.first().and_then(passable::Value::as_reference).copied();
         let original = args;
         let args = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
-        if writes::is_command(method) {
+        if writes::is_command(method) && !is_refused {
             if self.is_full() {
                 self.settle(context);
             }
@@ -127,7 +126,11 @@ impl Home {
         if let Ok(plan) = &plan
             && let Some(to) = writes::delivery(plan)
         {
+            // Code takes what it is sent, as far as that goes over.
             return self.send_on(context, reach, to, method, original, answer).map(|()| None);
+        }
+        if is_refused {
+            return Err(not_durable());
         }
         self.do_planned(context, reach, plan?, foreign, given, answer)
     }

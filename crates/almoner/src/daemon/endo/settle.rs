@@ -143,7 +143,24 @@ fn look(txn: &mut dyn ReadTxn, thing: &Thing, now_ms: i64) -> Result<State, Stor
                 Thing::Promise { .. } => State::Broken(reason),
                 _ => State::Word(Some("rejected")),
             },
-            None => State::Broken("the promise was collected".to_owned()),
+            None => match (thing, table::formula(txn, id)?.map(|row| row.formula)) {
+                (_, None) | (Thing::Settled { .. }, _) => {
+                    State::Broken("the promise was collected".to_owned())
+                }
+                // It was handed on when it had been kept: as what it came to.
+                (_, Some(formula)) => {
+                    let value = match formula {
+                        Formula::Marshal { value } => value,
+                        _ => kernel::Value::remotable(*id),
+                    };
+                    let interfaces = convert::interfaces(txn, &convert::live(&value))?;
+                    let (agent, through) = match thing {
+                        Thing::Promise { agent, through, .. } => (*agent, through.clone()),
+                        _ => (*id, vec![]),
+                    };
+                    State::Kept { value, interfaces, agent, id: *id, through }
+                }
+            },
         },
         Thing::Dismissed { agent, number } => {
             let letter = query::message(txn, agent, *number)?;

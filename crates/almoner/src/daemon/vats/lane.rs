@@ -255,7 +255,9 @@ impl Work {
                         let endings =
                             tools.server.desk.daemon.read(|txn| code::endings(txn, &session.parcel.eval))?;
                         match session.phase() {
-                            Phase::Live | Phase::Reviving if endings != session.endings() => Err(Broken::Gone),
+                            Phase::Live | Phase::Reviving if endings != session.endings() => {
+                                Err(Broken::Gone)
+                            }
                             _ => Ok(Stand::On),
                         }
                     });
@@ -372,7 +374,11 @@ impl Work {
     fn revive(&mut self, eval: FormulaId) -> Result<(), String> {
         let gone = || "the code that made this object is gone".to_owned();
         let shared = self.lane.shared.upgrade().ok_or_else(gone)?;
-        if shared.read(|txn| table::eval(txn, &eval)).map_err(|failure| failure.message.raw().to_owned())?.is_some() {
+        if shared
+            .read(|txn| table::eval(txn, &eval))
+            .map_err(|failure| failure.message.raw().to_owned())?
+            .is_some()
+        {
             // It is on its way, and sleeps.
             drop(shared);
             self.lane.sleepers.wake(&eval);

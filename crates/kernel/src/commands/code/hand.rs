@@ -72,7 +72,8 @@ fn whose(state: &mut State<'_>, giver: &FormulaId, to: &FormulaId) -> Result<For
         _ => to.number == endower.0,
     };
     if own_code_of(state, giver)?.is_none() && !goes_back {
-        let what = "code that a host has endowed hands nothing of that on: the host does, with endow, send or share";
+        let what =
+            "code that a host has endowed hands nothing of that on: the host does, with endow, send or share";
         return Err(Fault::NotAllowed(what.to_owned()));
     }
     Ok(state.id_of(endower))

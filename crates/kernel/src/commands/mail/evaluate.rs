@@ -37,7 +37,8 @@ pub(super) fn park(
     let vat = vat(state, code.vat.as_ref())?;
     let mut endowments = BTreeMap::new();
     for (name, id) in &code.ids {
-        let gift = Gift { own: delivery.is_none(), ..Gift::plain(eval, name).because_of(code.source_message) };
+        let gift =
+            Gift { own: delivery.is_none(), ..Gift::plain(eval, name).because_of(code.source_message) };
         endowments.insert(name.clone(), state.give(id, &gift)?);
     }
     let me = state.me();

@@ -130,9 +130,7 @@ impl Session {
             };
             reply.answer(match outcome {
                 Outcome::Ok(value) => convert(value).map_err(|what| Value::error("Error", what)),
-                Outcome::Err(value) => {
-                    Err(convert(value).unwrap_or_else(|what| Value::error("Error", what)))
-                }
+                Outcome::Err(value) => Err(convert(value).unwrap_or_else(|what| Value::error("Error", what))),
             });
         }
         // The heap need not keep the answer for us.

@@ -643,7 +643,7 @@ impl Session {
     /// [`Broken`].
     pub fn look_around(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
         if !self.home.waits() {
-            return Ok(Stand::On);
+            return if self.phase == Phase::Running { self.go_on(tools) } else { Ok(Stand::On) };
         }
         let courier = self.courier(tools);
         attend(&mut self.home, &self.board, tools.server, &courier, Home::look_around);
