@@ -311,15 +311,6 @@ pub fn promise_id(eval: &FormulaId, which: CodePromise) -> FormulaId {
     FormulaId { number: *hasher.finalize().as_bytes(), node: eval.node }
 }
 
-/// How often somebody has ended what the code had made, after it had come to its end. A heap that was made before the
-/// last time is not used any more.
-///
-/// # Errors
-/// The store's.
-pub fn endings(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<u64, StoreFault> {
-    Ok(table::load(txn, Table::Meta, &NOBODY, &endings_key(eval))?.unwrap_or_default())
-}
-
 /// What somebody has got of somebody who handed just this over before, found through these grants; `None` if that is gone.
 ///
 /// # Errors
@@ -340,10 +331,6 @@ pub fn handed(
 fn handed_digest(giver: &FormulaId, id: &FormulaId, through: &[FormulaId]) -> BlobHash {
     let all: Vec<u8> = [giver, id].into_iter().chain(through).flat_map(|id| id.to_bytes()).collect();
     BlobHash::of(&all)
-}
-
-fn endings_key(eval: &FormulaId) -> Vec<u8> {
-    [b"ends ", &eval.number[..]].concat()
 }
 
 /// Promises of the code's that nobody has settled.
@@ -408,12 +395,6 @@ pub(crate) mod write {
         txn.delete(Table::Meta, &NOBODY, &super::record_key(eval, number))
     }
 
-    /// What the code had made is ended once more.
-    pub(crate) fn end(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
-        let times = super::endings(txn, eval)?.saturating_add(1);
-        crate::table::save(txn, Table::Meta, &NOBODY, &super::endings_key(eval), &times, None)
-    }
-
     /// Notes that a promise of the code's is open.
     pub(crate) fn open(txn: &mut dyn Txn, eval: &FormulaId, promise: &FormulaId) -> Result<(), StoreFault> {
         let key = [super::open_key(eval), promise.number.to_vec()].concat();
@@ -461,7 +442,6 @@ pub(crate) mod write {
     /// Takes everything else away that the code has: its marks, and what it keeps.
     pub(crate) fn forget_rest(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
         forget_marks(txn, eval)?;
-        txn.delete(Table::Meta, &NOBODY, &super::endings_key(eval))?;
         for name in super::kept_names(txn, eval)? {
             keep(txn, eval, &name, None)?;
         }

@@ -120,7 +120,6 @@ impl Shared {
         said: Option<Said>,
         act: Act,
     ) -> Result<Result<Outcome, Fault>, Failure> {
-        let ends_code = matches!(act, Act::Cancel { .. });
         let is_of_timers = matches!(
             act,
             Act::Timer(TimerAct::Subscribe { .. }) | Act::Cancel { .. } | Act::Grant(GrantAct::Revoke { .. })
@@ -133,9 +132,6 @@ impl Shared {
                     self.alarms.stir();
                 }
                 self.news.wake();
-                if ends_code && let Some(vats) = self.vats.get() {
-                    vats.tell_endings();
-                }
                 Ok(Ok(outcome))
             }
             Err(store::WriteError::Refused(fault @ Fault::Store(_))) => Err(fault_failure(&fault)),

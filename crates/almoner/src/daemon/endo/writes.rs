@@ -126,9 +126,6 @@ impl Home {
                     shared.news.wake();
                     if ends {
                         shared.alarms.stir();
-                        if let Some(vats) = shared.vats() {
-                            vats.tell_endings();
-                        }
                     }
                 }
                 came

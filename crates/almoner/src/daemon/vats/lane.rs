@@ -62,8 +62,6 @@ pub enum Job {
     Came { eval: FormulaId, heap: u64, reach: Object, answer: Ref, came: Box<Result<Came, Failure>> },
     /// Something in the store is new.
     News,
-    /// Somebody has cancelled something.
-    Endings,
 }
 
 /// What others see of a lane while it works.
@@ -162,7 +160,7 @@ impl Work {
             let job = self.lane.jobs.try_recv().ok();
             let patience = if job.is_some() { Duration::ZERO } else { MOMENT };
             if let Some(job) = job {
-                if !matches!(job, Job::News | Job::Endings) {
+                if !matches!(job, Job::News) {
                     busy = Instant::now();
                 }
                 self.take(job);
@@ -181,7 +179,7 @@ impl Work {
                 Some(host) if !self.sessions.is_empty() => host.next(patience),
                 _ => match self.lane.jobs.recv_timeout(IDLE.saturating_sub(busy.elapsed())) {
                     Ok(job) => {
-                        if !matches!(job, Job::News | Job::Endings) {
+                        if !matches!(job, Job::News) {
                             busy = Instant::now();
                         }
                         self.take(job);
@@ -249,20 +247,6 @@ impl Work {
                     false => Ok(Stand::On),
                 });
             }
-            Job::Endings => {
-                for eval in self.by_eval.keys().copied().collect::<Vec<_>>() {
-                    self.with(eval, |session, tools| {
-                        let endings =
-                            tools.server.desk.daemon.read(|txn| code::endings(txn, &session.parcel.eval))?;
-                        match session.phase() {
-                            Phase::Live | Phase::Reviving if endings != session.endings() => {
-                                Err(Broken::Gone)
-                            }
-                            _ => Ok(Stand::On),
-                        }
-                    });
-                }
-            }
             Job::News => {
                 for eval in self.by_eval.keys().copied().collect::<Vec<_>>() {
                     self.with(eval, |session, tools| {
@@ -301,9 +285,8 @@ impl Work {
     fn open(&mut self, parcel: Box<Parcel>, phase: Phase) -> bool {
         let eval = parcel.eval;
         let Some(shared) = self.lane.shared.upgrade() else { return false };
-        let found = shared.read(|txn| Ok((code::journal(txn, &eval, 0)?, code::endings(txn, &eval)?)));
-        let (journal, endings) = match found {
-            Ok(found) => found,
+        let journal = match shared.read(|txn| code::journal(txn, &eval, 0)) {
+            Ok(journal) => journal,
             Err(failure) => {
                 self.stuck = Some(failure.message.raw().to_owned());
                 return false;
@@ -335,7 +318,7 @@ impl Work {
             self.stuck = Some("this machine gives no randomness".to_owned());
             return false;
         }
-        match Session::new(parcel, phase, journal, vat, u64::from_le_bytes(heap), endings) {
+        match Session::new(parcel, phase, journal, vat, u64::from_le_bytes(heap)) {
             Ok(session) => {
                 self.sessions.insert(vat, session);
                 self.by_eval.insert(eval, vat);
@@ -486,7 +469,7 @@ impl Work {
                 self.stuck = Some(failure.message.raw().to_owned());
             }
             Broken::Gone if phase == Phase::Ending => {}
-            Broken::Gone => self.cancel(eval),
+            Broken::Gone => self.cancel(eval, None),
             Broken::Over => {
                 let vat = self.by_eval.get(&eval).copied();
                 let session = vat.and_then(|vat| self.sessions.get_mut(&vat));
@@ -515,7 +498,7 @@ impl Work {
     }
 
     /// Tells code that it was cancelled, for as long as it needs to hear of it.
-    fn cancel(&mut self, eval: FormulaId) {
+    fn cancel(&mut self, eval: FormulaId, reason: Option<String>) {
         let said = self.lane.shared.upgrade().and_then(|shared| {
             let reason = shared.read(|txn| {
                 let Some(Formula::Eval { result, .. }) = table::formula(txn, &eval)?.map(|row| row.formula)
@@ -529,7 +512,7 @@ impl Work {
                 _ => None,
             }
         });
-        let reason = said.unwrap_or_else(|| "it was cancelled".to_owned());
+        let reason = reason.or(said).unwrap_or_else(|| "it was cancelled".to_owned());
         self.waits.remove(&eval);
         self.with(eval, |session, tools| session.cancel(tools, &reason).map(|()| Stand::On));
     }

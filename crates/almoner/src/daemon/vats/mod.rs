@@ -181,17 +181,8 @@ impl Office {
 
     /// Tells every lane that something in the store is new.
     fn tell_news(&self) {
-        self.tell(|| Job::News);
-    }
-
-    /// Somebody has cancelled something: it may be code that has come to its end, and of which there is a heap.
-    pub fn tell_endings(&self) {
-        self.tell(|| Job::Endings);
-    }
-
-    fn tell(&self, job: impl Fn() -> Job) {
         for lane in self.lanes().values() {
-            if lane.jobs.send(job()).is_ok() {
+            if lane.jobs.send(Job::News).is_ok() {
                 lane.window.wake();
             }
         }

@@ -221,8 +221,6 @@ pub(crate) fn park_cancelled(
     outcome: &RunOutcome,
 ) -> Result<bool, Fault> {
     if eval_row(state, eval)?.is_none() {
-        // What it has made is made anew when somebody uses it.
-        crate::code::write::end(state.txn, eval)?;
         return Ok(false);
     }
     evaluated(state, eval, outcome)?;

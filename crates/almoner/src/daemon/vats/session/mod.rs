@@ -177,8 +177,6 @@ pub struct Session {
     open_answers: BTreeSet<u32>,
     /// Sends to answers that are not known yet.
     held: Vec<again::Held>,
-    /// How often what the code made had been ended when this heap was made.
-    endings: u64,
 }
 
 /// The engine and the realm, with their versions.
@@ -217,15 +215,13 @@ fn locked(board: &Mutex<Switchboard>) -> MutexGuard<'_, Switchboard> {
 }
 
 impl Session {
-    /// A session over what the journal has. `phase` says whether the code has come to its end before, `endings` how often
-    /// what it made has been ended since.
+    /// A session over what the journal has. `phase` says whether the code has come to its end before.
     pub fn new(
         parcel: Box<Parcel>,
         phase: Phase,
         journal: Vec<code::Record>,
         vat: VatId,
         heap: u64,
-        endings: u64,
     ) -> Result<Session, Broken> {
         let mut board = Switchboard::new();
         let side = board.add(Party::default());
@@ -275,7 +271,6 @@ impl Session {
             resolved: BTreeMap::new(),
             open_answers: BTreeSet::new(),
             held: vec![],
-            endings,
         })
     }
 
@@ -295,11 +290,6 @@ impl Session {
             && self.replies.is_empty()
             && self.letters.is_empty()
             && self.asked.is_empty()
-    }
-
-    /// How often what the code made had been ended when this heap was made.
-    pub fn endings(&self) -> u64 {
-        self.endings
     }
 
     /// How many entries its journal has.
