@@ -1,5 +1,6 @@
 //! What happens to endowed code. All of it is the daemon's to say.
 
+use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use super::Act;
@@ -43,6 +44,13 @@ pub enum CodeAct {
         eval: FormulaId,
         /// Which.
         objects: Vec<Exported>,
+    },
+    /// It ends itself.
+    Cancel {
+        /// The code.
+        eval: FormulaId,
+        /// Why.
+        reason: Untrusted,
     },
     /// It keeps a value under a name of its own, or no longer.
     Keep {

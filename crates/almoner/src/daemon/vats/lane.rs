@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use kernel::command::Act;
-use kernel::formula::Formula;
 use kernel::run::{RunOutcome, Trouble};
-use kernel::{FormulaId, Number, code, table};
+use kernel::{FormulaId, code, table};
 use passable::Untrusted;
 use switchboard::Ref;
 use vat::{End, Event, Host, Order, Report, VatId, Waker};
@@ -358,21 +357,15 @@ impl Work {
             if table::eval(txn, &eval)?.is_some() {
                 return Ok(None);
             }
-            let Some(source) = parcel::source(txn, &eval)? else { return Ok(None) };
-            let names = match table::formula(txn, &eval)?.map(|row| row.formula) {
-                Some(Formula::Eval { endowments, .. }) => endowments.into_keys().collect(),
-                _ => vec![],
-            };
-            Ok(Some((source, names)))
+            parcel::again(txn, &eval)
         });
         drop(shared);
-        let (source, names) = match found {
-            Ok(Some(found)) => found,
+        let parcel = match found {
+            Ok(Some(found)) => Box::new(found),
             // It has not come to its end, and does not run here.
             Ok(None) => return Err("the code that made this object has not come to its end".to_owned()),
             Err(failure) => return Err(failure.message.raw().to_owned()),
         };
-        let parcel = Box::new(Parcel { eval, agent: Number(eval.number), source, names, values: vec![] });
         match self.open(parcel, Phase::Reviving) {
             true => Ok(()),
             false => Err("the object cannot be made again".to_owned()),
@@ -437,11 +430,16 @@ impl Work {
 
     /// Lets go of a heap.
     fn close_session(&mut self, eval: FormulaId, is_there: bool) {
+        self.close_saying(eval, is_there, RESTARTED);
+    }
+
+    /// The same; whoever waits for it is told why.
+    fn close_saying(&mut self, eval: FormulaId, is_there: bool, why: &str) {
         self.waits.remove(&eval);
         self.live.retain(|other| *other != eval);
         let Some(vat) = self.by_eval.remove(&eval) else { return };
         if let Some(session) = self.sessions.remove(&vat) {
-            session.end(RESTARTED);
+            session.end(why);
         }
         if is_there
             && let Some(host) = &mut self.host
@@ -470,18 +468,11 @@ impl Work {
                         RunOutcome::Failed(trouble) => trouble.message.raw().to_owned(),
                         RunOutcome::Done(_) => RESTARTED.to_owned(),
                     };
-                    self.tell_all(eval, &said);
+                    return self.close_saying(eval, !is_fault, &said);
                 }
                 // Of a heap that passed a limit nothing is left to close.
                 self.close_session(eval, !is_fault);
             }
-        }
-    }
-
-    fn tell_all(&mut self, eval: FormulaId, why: &str) {
-        let Some(vat) = self.by_eval.remove(&eval) else { return };
-        if let Some(session) = self.sessions.remove(&vat) {
-            session.end(why);
         }
     }
 
@@ -600,6 +591,8 @@ fn is_fault(code: &str) -> bool {
             | "vat/journal"
             | "vat/sends"
             | "vat/large"
+            | "vat/modules"
+            | "vat/cancelled"
     )
 }
 

@@ -27,6 +27,7 @@ use super::super::endo::files::Task;
 use super::super::endo::home::{Context, Courier, Home};
 use super::super::endo::perform;
 use super::super::endo::thing::{Object, Thing};
+use super::super::modules;
 use super::super::serve::Server;
 use super::lane::Job;
 use super::letter::{Letter, RESTARTED, Reply as Taker, restarted};
@@ -322,8 +323,15 @@ impl Session {
             Some(_) => return Err(Broken::Code(diverged("its journal does not begin at the beginning"))),
             None => self.begin(tools)?,
         };
-        let (id, source) = (self.parcel.eval.to_string(), self.parcel.source.clone());
-        self.order(tools, &Order::Evaluate { vat, answer: RESULT, id, source, names, values })
+        let id = self.parcel.eval.to_string();
+        let order = match &self.parcel.modules {
+            None => {
+                let source = self.parcel.source.clone();
+                Order::Evaluate { vat, answer: RESULT, id, source, names, values }
+            }
+            Some(kept) => made(tools, kept, vat, id, &values)?,
+        };
+        self.order(tools, &order)
     }
 
     fn names(&self) -> Vec<String> {
@@ -608,6 +616,24 @@ impl Session {
     pub fn unread(&mut self) -> VecDeque<Letter> {
         std::mem::take(&mut self.letters)
     }
+}
+
+/// The order to make a program of modules. What it is told of are its powers, and its own object.
+fn made(
+    tools: &Tools<'_>,
+    kept: &kernel::modules::Modules,
+    vat: VatId,
+    id: String,
+    values: &Value<Slot>,
+) -> Result<Order, Broken> {
+    let blobs = tools.server.desk.daemon.store.blobs();
+    let modules = modules::load(blobs, kept)
+        .map_err(|what| Broken::Code(failed("vat/modules", what, "`almoner doctor` says what is damaged")))?;
+    let [powers, own] = values.as_array().unwrap_or_default() else {
+        return Err(Broken::Code(diverged("it was begun as something else")));
+    };
+    let (powers, own, env) = (powers.clone(), own.clone(), kept.env.clone());
+    Ok(Order::Make { vat, answer: RESULT, id, modules, env, powers, own })
 }
 
 fn act(tools: &Tools<'_>, act: CodeAct) -> Result<Reply, Broken> {

@@ -99,6 +99,13 @@ impl Session {
                 return self.answer_at_once(send, question, Err(restarted()));
             }
         }
+        if self.phase == Phase::Live
+            && let Some(reason) = self.ends_itself(target, &verb, &args)
+        {
+            // It has come to its end before: the heap goes, and is made anew for whoever needs it.
+            let help = "it is made anew when somebody uses what it has made";
+            return Err(Broken::Code(failed("vat/cancelled", reason, help)));
+        }
         let call = call(verb, &args);
         let sent = locked(&self.board).send(self.side, target, call);
         match sent {
@@ -114,6 +121,19 @@ impl Session {
             }
             Err(full) => self.answer_at_once(send, question, Err(error(&full.to_string()))),
         }
+    }
+
+    /// Why the code ends itself, if that is what it sends.
+    fn ends_itself(&self, target: Ref, verb: &Verb, args: &Value<Ref>) -> Option<String> {
+        let is_own =
+            matches!(self.home.thing(target), Some(Thing::Object(object)) if object.id == self.parcel.eval);
+        let is_cancel = matches!(verb, Verb::Call(vat::Name::Text(name)) if name == "cancel");
+        let reason = args.as_array().and_then(<[_]>::first);
+        (is_own && is_cancel).then(|| match reason {
+            Some(Value::Error(error)) => error.message.to_str_lossy().into_owned(),
+            Some(other) => other.as_str().unwrap_or("it cancelled itself").to_owned(),
+            None => "it cancelled itself".to_owned(),
+        })
     }
 
     /// An answer without a call.
