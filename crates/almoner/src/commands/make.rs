@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kernel::NamePath;
 use kernel::command::Reply;
 use passable::visible_line;
 
@@ -45,8 +46,9 @@ fn given(acting: &Acting<'_>, program: &str) -> Result<GivenModules, Failure> {
         )
         .help(format!("{} shows the names", acting.command("list")))
     };
-    // What can be no name was meant as a path.
-    let path = kernel::NamePath::parse(program).map_err(|_| none())?;
+    // What can be no name was meant as a path, and what nothing has may have been.
+    let path = NamePath::parse(program).map_err(|_| none())?;
+    acting.thing(path.clone()).map_err(|e| if e.exit == Exit::NotFound { none() } else { e })?;
     Ok(GivenModules::Named { path })
 }
 
