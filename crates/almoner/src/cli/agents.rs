@@ -12,7 +12,7 @@ Agents, names and mail (each has its own --help; all take --as AGENT, which acts
   agents    mkguest  mkhost  share  accept  grants  revoke  cancel  timer
   mail      send  reply  adopt  dismiss  request  resolve  reject
   asking    form  submit  define  edit  endow  request-evaluation
-  code      eval
+  code      eval  make
 
 A run that waits for you holds no memory and never times out: see `almoner inbox`.";
 

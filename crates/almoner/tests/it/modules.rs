@@ -327,6 +327,27 @@ fn what_is_no_program_is_refused_before_anything_of_it_leaves_the_disk() {
 }
 
 #[test]
+fn the_example_does_what_its_page_says() {
+    let home = Home::new();
+    home.write("notes/plans.md", "# Plans\n\n## Monday\n\n### Morning\n");
+    home.write("notes/bread.md", "# Bread\n");
+    home.write("notes/other.txt", "# no note\n");
+    home.almoner(&["mount", "notes", "notes"]).expect(0);
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/headings");
+    home.almoner(&["make", example, "--powers", "notes", "--name", "headings"]).expect(0);
+    let list = || evaluated(&home, &["E(h).list()", "h=headings"]);
+    assert_eq!(list(), r"bread.md: Bread\nplans.md: Plans\nplans.md: Monday");
+    home.almoner(&["stop"]).expect(0);
+    assert_eq!(evaluated(&home, &["E(h).asked()", "h=headings"]), "1");
+    // It has the notes as long as they are granted.
+    let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+    for grant in grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == "powers") {
+        home.almoner(&["revoke", &format!("g{}", grant["number"])]).expect(0);
+    }
+    refused(home.almoner(&["eval", "E(h).list()", "h=headings"]), 1, "revoked");
+}
+
+#[test]
 fn a_program_ends_itself_and_is_told_when_others_end_it() {
     let home = Home::new();
     write(&home, "counter", COUNTER);
