@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { E, Far } from '@endo/far';
-import { equal, fails, inFolder, ok, start, stop, test } from './harness.mjs';
+import { equal, fails, inFolder, isPending, ok, start, stop, test } from './harness.mjs';
 
 /** Made by `@endo/compartment-mapper` of sources. */
 const tally = fs.readFileSync(path.join(path.dirname(fileURLToPath(import.meta.url)), 'tally.zip'));
@@ -47,7 +47,7 @@ const program = {
           keep: value => E(state).set('kept', value),
           kept: () => E(state).get('kept'),
           cancel: why => context.cancel(Error(why)),
-          late: context.whenCancelled,
+          late: () => context.whenCancelled(),
         });
       };`,
     'math.js': 'export const double = n => n * 2;',
@@ -157,6 +157,14 @@ test('modules: a program ends itself', async client => {
   equal(await E(made).up(), 2);
   await fails(E(made).cancel('it was enough'), 'it was enough');
   equal(await E(made).up(), 2, 'it is made anew');
+  // Somebody else ends it: it is told, and so is whoever waits.
+  equal(await E(made).up(), 4);
+  const told = E(made).late();
+  told.catch(() => {});
+  ok(await isPending(told), 'told early');
+  await E(host).cancel('ends', Error('by its owner'));
+  await fails(told, 'by its owner');
+  equal(await E(made).up(), 2, 'it is made anew again');
   const early = `export const make = async (powers, context) => {
     await context.cancel(Error('too early'));
     return 'not reached';

@@ -27,7 +27,10 @@ const COUNTER: &[(&str, &str)] = &[
          env: () => env,\n    id: () => context.id(),\n    \
          keep: async value => { await E(state).set('v', value); return E(state).get('v'); },\n    \
          kept: () => E(state).get('v'),\n    ask: () => E(powers).list(),\n    \
-         end: why => context.cancel(Error(why)),\n  });\n};\n",
+         end: why => context.cancel(Error(why)),\n    \
+         wait: () => context.whenCancelled().catch(e => `told: ${e.message}`),\n    \
+         last: () => new Promise(tell => context.addDisposalHook(() => tell('its hook ran'))),\n    \
+         late: () => context.whenCancelled().catch(() => E(state).set('v', 'too late')),\n  });\n};\n",
     ),
     ("lib/math.js", "export const double = n => n * 2;\n"),
     ("table.json", "{ \"start\": 3 }\n"),
@@ -356,6 +359,23 @@ fn a_program_ends_itself_and_is_told_when_others_end_it() {
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "12");
     // Whoever waits is told why; the object is made anew when somebody uses it.
     refused(home.almoner(&["eval", "E(c).end('enough')", "c"]), 1, "enough");
+    assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "6");
+    // A person ends it: it is told, its hooks run, and whoever has asked hears what it says at last.
+    let asks = [("wait", "told: the host cancelled it"), ("last", "its hook ran")];
+    for (method, _) in asks {
+        home.almoner(&["eval", &format!("E(c).{method}()"), "c", "--name", method, "--detach"]).expect(0);
+    }
+    home.almoner(&["eval", "E(c).late()", "c", "--name", "late", "--detach"]).expect(0);
+    // Those before it have arrived.
+    assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "12");
+    home.almoner(&["cancel", "c"]).expect(0);
+    for (method, says) in asks {
+        let shown = home.almoner(&["show", method, "--wait"]).expect(0);
+        assert_eq!(shown.out.trim().trim_matches('"'), says);
+    }
+    // Nothing that it sends goes out any more.
+    refused(home.almoner(&["show", "late", "--wait"]), 1, "cancelled");
+    assert_eq!(evaluated(&home, &["E(c).kept().then(v => v === undefined)", "c"]), "true");
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "6");
     // On its way to its end, there is nothing that would be made anew.
     let ends = "export const make = async (powers, context) => { await context.cancel(Error('of its own')); \

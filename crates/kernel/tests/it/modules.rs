@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernel::code;
-use kernel::command::{Act, CodeAct, Fault, MailAct, NameAct, Reply};
+use kernel::command::{Act, Cancel, CodeAct, Fault, MailAct, NameAct, Outcome, Reply};
 use kernel::facet::Then;
 use kernel::formula::Formula;
 use kernel::modules::{Modules, Packed};
@@ -115,6 +115,34 @@ fn code_that_ends_itself_hears_nothing_more_and_nobody_ends_it_in_its_place() {
     // Nothing is left of what nobody refers to.
     w.collect(200);
     assert!(table::formula(&mut w.store, &eval).unwrap().is_none());
+}
+
+#[test]
+fn the_heap_of_code_that_is_cancelled_after_its_end_goes_and_nothing_else() {
+    let mut w = World::new();
+    let (host, fae) = (w.host, w.guest("fae"));
+    w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("dir") }));
+    let (eval, _) = w.parked(host, make(Some("dir"), false, Some("made")));
+    let (beside, _) = w.parked(host, make(None, false, Some("beside")));
+    let cancel = |name: &str| Act::Cancel { what: Cancel::Name { path: path(name) }, reason: text("enough") };
+    let cancelled = |outcome: Outcome| -> Vec<(FormulaId, String)> {
+        outcome.cancelled.into_iter().map(|one| (one.eval, one.reason.raw().to_owned())).collect()
+    };
+    // On its way to its end its promise is broken, and whoever has its heap sees that.
+    assert_eq!(cancelled(w.apply(cancel("beside"))), []);
+    assert!(table::eval(&mut w.store, &beside).unwrap().is_none());
+    w.evaluated(eval, Value::string("made"));
+    let outcome = w.apply(cancel("made"));
+    assert_eq!(outcome.cancelled[0].author, kernel::Number(host.number));
+    assert_eq!(cancelled(outcome), [(eval, "enough".to_owned())]);
+    assert!(matches!(w.formula(eval), Formula::Eval { .. }), "it is made anew when somebody uses it");
+    // So does that of what depends on what is cancelled, and of nothing else.
+    assert_eq!(cancelled(w.apply(cancel("dir"))), [(eval, "enough".to_owned())]);
+    w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("other") }));
+    assert_eq!(cancelled(w.apply(cancel("other"))), []);
+    // A guest ends nothing of its host's.
+    let refused = w.try_as(fae, cancel("made")).unwrap_err();
+    assert!(matches!(refused, Fault::UnknownName(_)), "{refused:?}");
 }
 
 #[test]

@@ -58,6 +58,8 @@ pub enum Job {
     Letter(Letter),
     /// An answer for a call that the code in a heap has made.
     Came { eval: FormulaId, heap: u64, reach: Object, answer: Ref, came: Box<Result<Came, Failure>> },
+    /// Code that has come to its end was cancelled.
+    Cancel { eval: FormulaId, reason: String },
     /// Something in the store is new.
     News,
 }
@@ -244,6 +246,9 @@ impl Work {
                     true => session.came(tools, reach, answer, *came),
                     false => Ok(Stand::On),
                 });
+            }
+            Job::Cancel { eval, reason } => {
+                self.with(eval, |session, tools| session.cancel(tools, reason).map(|()| Stand::On));
             }
             Job::News => {
                 for eval in self.by_eval.keys().copied().collect::<Vec<_>>() {
@@ -468,7 +473,11 @@ impl Work {
                         RunOutcome::Failed(trouble) => trouble.message.raw().to_owned(),
                         RunOutcome::Done(_) => RESTARTED.to_owned(),
                     };
-                    return self.close_saying(eval, !is_fault, &said);
+                    // Whoever has not been heard yet finds another heap.
+                    let unread = self.by_eval.get(&eval).and_then(|vat| self.sessions.get_mut(vat));
+                    let unread = unread.filter(|session| session.is_ending()).map(Session::unread);
+                    self.close_saying(eval, !is_fault, &said);
+                    return unread.into_iter().flatten().for_each(|letter| self.letter(letter));
                 }
                 // Of a heap that passed a limit nothing is left to close.
                 self.close_session(eval, !is_fault);

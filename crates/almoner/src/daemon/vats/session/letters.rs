@@ -27,7 +27,9 @@ impl Session {
     }
 
     pub(super) fn deliver_all(&mut self, tools: &mut Tools<'_>) -> Result<(), Broken> {
-        while let Some(letter) = self.letters.pop_front() {
+        while !self.is_ending()
+            && let Some(letter) = self.letters.pop_front()
+        {
             self.open_letter(tools, letter)?;
         }
         Ok(())

@@ -160,6 +160,8 @@ pub struct Session {
     /// How many orders the heap has not carried out.
     orders: usize,
     result: Option<(Outcome, Option<Place>)>,
+    /// Why its heap goes, once that is told what it is told last.
+    ending: Option<String>,
     /// Messages that wait until the code has come to its end.
     letters: VecDeque<Letter>,
     /// Those that are being answered.
@@ -253,6 +255,7 @@ impl Session {
             asked: BTreeMap::new(),
             orders: 0,
             result: None,
+            ending: None,
             letters: VecDeque::new(),
             replies: BTreeMap::new(),
             next_reply: RESULT,
@@ -418,6 +421,12 @@ impl Session {
     /// # Errors
     /// [`Broken`].
     pub fn go_on(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
+        if self.orders == 0
+            && let Some(reason) = &self.ending
+        {
+            let help = "it is made anew when somebody uses what it has made";
+            return Err(Broken::Code(failed("vat/cancelled", reason.clone(), help)));
+        }
         // The heap is told one thing after the other, in an order that can be repeated.
         while self.orders == 0 {
             if let Some(entry) = self.script.pop_front() {
@@ -563,6 +572,27 @@ impl Session {
                 failed("vat/not-durable", what, "let it return data, or objects of its own")
             }
         })
+    }
+
+    /// The heap of code that has come to its end is told that it goes, and why. It may answer what it was asked, and
+    /// sends nothing more.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub fn cancel(&mut self, tools: &mut Tools<'_>, reason: String) -> Result<(), Broken> {
+        if self.phase != Phase::Live || self.ending.is_some() {
+            // What is made again only now is as new as what would be made afterwards.
+            return Ok(());
+        }
+        self.outgoing.clear();
+        let told = Value::error("Error", reason.clone());
+        self.ending = Some(reason);
+        self.order(tools, &Order::Cancel { vat: self.vat, reason: told })
+    }
+
+    /// Whether its heap goes.
+    pub fn is_ending(&self) -> bool {
+        self.ending.is_some()
     }
 
     /// The code has come to its end: its objects are there for others.

@@ -30,6 +30,9 @@ impl Session {
             let what = format!("it has sent {MOST_SENDS} messages, and may send no more");
             return Err(Broken::Code(failed("vat/sends", what, "let it do less, or in parts")));
         }
+        if self.ending.is_some() {
+            return Ok(());
+        }
         let send = self.sent;
         self.sent = self.sent.wrapping_add(1);
         let all = serde_json::to_vec(&(target, &verb, &args, question));
@@ -65,6 +68,9 @@ impl Session {
         }
         let courier = self.courier(tools);
         for one in outgoing {
+            if self.ending.is_some() {
+                break;
+            }
             self.send_one(tools, &courier, one)?;
         }
         attend(&mut self.home, &self.board, tools.server, &courier, |_, _| {});
@@ -73,7 +79,7 @@ impl Session {
 
     pub(super) fn send_one(
         &mut self,
-        tools: &Tools<'_>,
+        tools: &mut Tools<'_>,
         courier: &Courier,
         one: Outgoing,
     ) -> Result<(), Broken> {
@@ -103,8 +109,7 @@ impl Session {
             && let Some(reason) = self.ends_itself(target, &verb, &args)
         {
             // It has come to its end before: the heap goes, and is made anew for whoever needs it.
-            let help = "it is made anew when somebody uses what it has made";
-            return Err(Broken::Code(failed("vat/cancelled", reason, help)));
+            return self.cancel(tools, reason);
         }
         let call = call(verb, &args);
         let sent = locked(&self.board).send(self.side, target, call);
