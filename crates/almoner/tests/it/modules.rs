@@ -1,6 +1,7 @@
 //! `almoner make`: programs of modules, out of directories, archives and names; what they reach, and what they do not.
 
 use std::io::{Cursor, Write as _};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use passable::to_base64;
@@ -136,6 +137,19 @@ fn a_program_of_modules_runs_out_of_a_directory_an_archive_and_what_has_a_name()
     }
 }
 
+/// Whether bytes with this hash lie in the folder.
+fn holds(folder: &Path, hash: &str) -> bool {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    entries.into_iter().any(|entry| {
+        let path = entry.path();
+        if path.is_dir() {
+            holds(&path, hash)
+        } else {
+            path.to_string_lossy().replace('/', "").contains(hash)
+        }
+    })
+}
+
 #[test]
 fn what_a_program_makes_is_made_again_after_a_restart_whatever_has_become_of_its_files() {
     let home = Home::new();
@@ -145,11 +159,21 @@ fn what_a_program_makes_is_made_again_after_a_restart_whatever_has_become_of_its
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "6");
     assert_eq!(evaluated(&home, &["E(c).keep('kept')", "c"]), "kept");
     std::fs::remove_dir_all(home.path("counter")).unwrap();
+    home.write("garbage.txt", "nobody needs this");
+    home.almoner(&["store", "garbage=@garbage.txt"]).expect(0);
+    home.almoner(&["remove", "garbage"]).expect(0);
     home.almoner(&["stop"]).expect(0);
     // Its heap began anew; its identity, and what it put into `state`, are the same.
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "6");
     assert_eq!(evaluated(&home, &["E(c).kept()", "c"]), "kept");
     assert_eq!(evaluated(&home, &["E(c).id()", "c"]), id);
+    // Bytes that nothing refers to go, and its modules stay.
+    let hash = blake3::hash(b"nobody needs this").to_hex().to_string();
+    let begun = Instant::now();
+    while holds(&home.root().join("state/store/blobs"), &hash) {
+        assert!(begun.elapsed() < PATIENCE, "nobody sweeps");
+        std::thread::sleep(Duration::from_millis(100));
+    }
     crate::eval::kill(i32::try_from(pid(&home)).unwrap());
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "6");
     let page = home.almoner(&["trace", "c"]).expect(0);
