@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{BlobHash, FormulaId, Number, RunNumber};
 use crate::message::Message;
+use crate::modules::Modules;
 use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::Value;
@@ -129,7 +130,7 @@ pub enum Formula {
     },
     /// Code that has been endowed.
     Eval {
-        /// The code.
+        /// The code; empty if it is a program of modules.
         source: Untrusted,
         /// What its names stand for: grants, or plain data.
         endowments: BTreeMap<String, FormulaId>,
@@ -140,6 +141,9 @@ pub enum Formula {
         /// The agent who wrote it, beside whose other code it runs. Code of earlier stores does not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         author: Option<Number>,
+        /// The program of modules that it is, if it is no text: its `make` is called with the endowment `powers`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        modules: Option<Modules>,
     },
     /// An object that endowed code has made and that others may hold. Whoever begins the code anew finds it again.
     Export {
@@ -300,6 +304,7 @@ impl Formula {
             Formula::Marshal { .. } => "marshal",
             Formula::Lookup { .. } => "lookup",
             Formula::Definition { .. } => "definition",
+            Formula::Eval { modules: Some(modules), .. } => modules.packed.kind(),
             Formula::Eval { .. } => "eval",
             Formula::Export { .. } => "export",
             // Endo's clients call a vat a worker; here a worker is a prompt program.

@@ -26,6 +26,7 @@ pub mod hub;
 pub mod id;
 mod line;
 pub mod message;
+pub mod modules;
 pub mod name;
 #[cfg(feature = "planted")]
 pub mod planted;

@@ -190,6 +190,9 @@ pub fn words(formula: &Formula) -> String {
         Formula::Blob { bytes, .. } => format!("{bytes} bytes"),
         Formula::Endo { .. } => "the root of this store".to_owned(),
         Formula::Run { run, .. } => format!("run {run}"),
+        Formula::Eval { modules: Some(modules), .. } => {
+            format!("a program of modules out of {}", modules.packed.words())
+        }
         other => format!("a {}", other.kind()),
     }
 }

@@ -131,8 +131,8 @@ fn in_a_vat(test: &Test, path: &Path, whole: &str) -> Result<(), String> {
     let order = match test.has("module") {
         true => {
             let modules = modules(path, &whole);
-            let (powers, context) = (Value::Null, Value::Null);
-            Order::Make { vat: 1, answer: 1, modules, env: BTreeMap::new(), powers, context }
+            let (id, powers, own) = (String::new(), Value::Null, Value::Null);
+            Order::Make { vat: 1, answer: 1, id, modules, env: BTreeMap::new(), powers, own }
         }
         false => Order::Evaluate {
             vat: 1,

@@ -118,20 +118,24 @@ pub enum Order {
         /// An array with the endowments.
         values: Value<Slot>,
     },
-    /// Run a program of modules, and call the `make` that its first module exports: `make(powers, context, { env })`.
+    /// Run a program of modules, and call the `make` that its first module exports:
+    /// `make(powers, context, { env, state })`. The context is made in the vat: it says the program's identity, tells of
+    /// its cancellation as `$cancelled` does, and sends `cancel` to the program's own object.
     Make {
         /// The vat.
         vat: VatId,
         /// The number of the answer, as for [`Order::Evaluate`].
         answer: u32,
+        /// What the context gives as its `id`.
+        id: String,
         /// The modules. Each such order runs them anew; none sees those of another.
         modules: Modules,
         /// What `env` has.
         env: BTreeMap<String, String>,
         /// The first argument. Its slots are counted by themselves, as are those of the second.
         powers: Value<Slot>,
-        /// The second argument.
-        context: Value<Slot>,
+        /// The program's own object on the host's side: `state`, to which the context's `cancel` is sent as well.
+        own: Value<Slot>,
     },
     /// Deliver a message to one of the vat's objects.
     Deliver {

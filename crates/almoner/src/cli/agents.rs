@@ -12,7 +12,7 @@ Agents, names and mail (each has its own --help; all take --as AGENT, which acts
   agents    mkguest  mkhost  share  accept  grants  revoke  cancel  timer
   mail      send  reply  adopt  dismiss  request  resolve  reject
   asking    form  submit  define  edit  endow  request-evaluation
-  code      eval
+  code      eval  make
 
 A run that waits for you holds no memory and never times out: see `almoner inbox`.";
 
@@ -115,6 +115,9 @@ pub enum AgentVerb {
     /// Run code over what you name and nothing else, confined, and print its result
     #[command(hide = true)]
     Eval(EvalArgs),
+    /// Run a program of modules, confined, and print what its `make` makes
+    #[command(hide = true)]
+    Make(MakeModulesArgs),
 }
 
 /// `almoner list`.
@@ -540,6 +543,40 @@ pub struct EvalArgs {
     #[command(flatten)]
     pub json: JsonArg,
 }
+
+/// `almoner make`.
+#[derive(Debug, Args)]
+#[command(after_help = MAKE_HELP)]
+pub struct MakeModulesArgs {
+    /// A directory or a ZIP file; or a name of yours for an archive, a bundle or a tree
+    #[arg(value_name = "PATH|NAME")]
+    pub program: String,
+    /// What `make` is given as its powers, by a name of yours; nothing without it
+    #[arg(long, value_name = "NAME")]
+    pub powers: Option<String>,
+    /// A variable that `make` is given: `env.KEY`
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub env: Vec<String>,
+    /// Keep the promise for what it makes under this name
+    #[arg(long = "name", value_name = "NAME")]
+    pub result: Option<String>,
+    /// Do not wait for it
+    #[arg(long)]
+    pub detach: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// What a program of modules is.
+const MAKE_HELP: &str = "\
+A directory is one package: its first module is what `exports` or `main` in package.json says, or index.js, and its
+modules import each other by relative paths. Files that end in .js, .mjs, .json, .txt and .md are taken, but for those
+with a dot before their names and those in node_modules. A ZIP file is an archive of sources with a
+compartment-map.json, as Endo's tools write it. What is on the disk comes before what has the name.
+
+The first module exports `make(powers, context, { env, state })`. It reaches its powers and nothing else: no files, no
+network, no clock, no built-in modules.";
 
 /// `almoner request-evaluation`.
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod endow;
 mod endow_web;
 mod hole;
 mod input;
+pub mod modules;
 pub mod policy;
 mod programs;
 pub mod secret;

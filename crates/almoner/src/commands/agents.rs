@@ -50,6 +50,7 @@ pub fn run(acting: &Acting<'_>, verb: &AgentVerb) -> Ended {
         AgentVerb::Endow(args) => super::endow::endow(acting, args),
         AgentVerb::RequestEvaluation(args) => define::request_evaluation(acting, args),
         AgentVerb::Eval(args) => eval::eval(acting, args),
+        AgentVerb::Make(args) => super::make::make(acting, args),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `almoner eval`.
 
+use kernel::FormulaId;
 use kernel::command::{MailAct, Reply};
 use passable::Untrusted;
 
@@ -30,9 +31,17 @@ pub fn eval(acting: &Acting<'_>, args: &EvalArgs) -> Ended {
     let Response::Reply(Reply::Parked { promise, .. }) = response else {
         return Err(unexpected(&response));
     };
-    if args.detach {
-        if args.json.json {
-            output::json(&response)?;
+    came(acting, &response, promise, args.detach, args.json.json)
+}
+
+/// Prints what code comes to, and what it wrote to its console; or, without waiting, the promise for it.
+///
+/// # Errors
+/// When the code fails.
+pub fn came(acting: &Acting<'_>, response: &Response, promise: FormulaId, detach: bool, json: bool) -> Ended {
+    if detach {
+        if json {
+            output::json(response)?;
         } else {
             output::result(&promise.to_string())?;
         }
@@ -43,5 +52,5 @@ pub fn eval(acting: &Acting<'_>, args: &EvalArgs) -> Ended {
     if let Ok(page) = trace::code_journal(acting, &promise.to_string()) {
         console(&page).iter().for_each(|line| output::note(line));
     }
-    acting::settled(&state, args.json.json)
+    acting::settled(&state, json)
 }

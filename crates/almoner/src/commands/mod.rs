@@ -22,6 +22,7 @@ pub mod inbox;
 pub mod interrupt;
 pub mod look;
 pub mod mail;
+pub mod make;
 pub mod models;
 pub mod names;
 pub mod output;

@@ -200,6 +200,27 @@ pub enum Request {
     Stop,
 }
 
+/// The modules of a program, as they come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "as", rename_all = "snake_case")]
+pub enum GivenModules {
+    /// An archive.
+    Archive {
+        /// Its bytes in Base64.
+        base64: String,
+    },
+    /// Files.
+    Files {
+        /// Their bytes in Base64, by their paths with `/` between names.
+        files: BTreeMap<String, String>,
+    },
+    /// What a name of the agent's stands for: a blob with an archive or a bundle, or a tree.
+    Named {
+        /// The name.
+        path: NamePath,
+    },
+}
+
 /// What an agent does. What needs the outside (bytes beside the store, a worker file read, a secret sealed, a token
 /// drawn) is asked for in its own words; everything else is the kernel's act.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -258,6 +279,20 @@ pub enum AgentAct {
         /// Where the result goes.
         goes_to: ResultGoesTo,
         /// The name under which the host keeps the promise for the result.
+        result_name: Option<NamePath>,
+    },
+    /// Runs a program of modules.
+    Make {
+        /// Its modules.
+        given: GivenModules,
+        /// What its `make` is given as powers; nothing without a name.
+        #[serde(default)]
+        powers: Option<NamePath>,
+        /// Variables that it is given.
+        #[serde(default)]
+        env: BTreeMap<String, String>,
+        /// The name under which the promise for what it makes is kept.
+        #[serde(default)]
         result_name: Option<NamePath>,
     },
     /// Fills in a form.

@@ -7,17 +7,18 @@ use kernel::formula::Formula;
 use kernel::grant::EVERY_METHOD;
 use kernel::hub::{Hub, View};
 use kernel::message::{Body, Field};
+use kernel::modules::{Modules, Packed};
 use kernel::slot::{Slot, Want};
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, MessageNumber, NamePath, Number, Pattern, Value, query, table};
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, from_base64, visible_line};
 use worker::definition::Bundle;
 
 use super::desk::Desk;
 use super::own::Own;
 use super::start_run::{self, Endowed};
-use super::{mounts, secrets, world};
-use crate::control::protocol::{AgentAct, Response, Written};
+use super::{modules, mounts, secrets, tree, world};
+use crate::control::protocol::{AgentAct, GivenModules, Response, Written};
 use crate::exit::{Exit, Failure};
 
 /// How long a sharing token can be used.
@@ -128,6 +129,7 @@ pub fn act(
             | MailAct::Edit { .. }
             | MailAct::EndowCode { .. }
             | MailAct::EndowWorker { .. }
+            | MailAct::Make { .. }
             | MailAct::Submit { .. } => {
                 return Err(Failure::new(Exit::Usage, "this act has a request of its own"));
             }
@@ -165,6 +167,11 @@ pub fn act(
             run.beside = None;
             run.text = said.map_or_else(|| Untrusted::new("endow"), |said| said.text);
             return start_run::start_as(&desk, *run, Some(Endowed { number, names, goes_to, result_name }));
+        }
+        AgentAct::Make { given, powers, env, result_name } => {
+            let modules = given_modules(desk, agent, given, env)?;
+            let act = MailAct::Make { vat: None, modules, powers, new_guest: false, result_name };
+            Act::Mail(Box::new(act))
         }
         AgentAct::Submit { number, values } => {
             let values = filled(desk, agent, number, values)?;
@@ -260,6 +267,40 @@ fn text(
         })
         .collect();
     Ok(Text { source: Untrusted::new(bundle.source), worker: Some(worker), slots })
+}
+
+/// Where bytes that came with a request are kept.
+struct OnDesk<'a>(&'a Desk);
+
+impl tree::Shelf for OnDesk<'_> {
+    fn put(&self, bytes: &[u8]) -> Result<kernel::BlobHash, Failure> {
+        start_run::upload(self.0, bytes)
+    }
+}
+
+/// A program of modules as the kernel takes it: unpacked, and put beside the store first.
+fn given_modules(
+    desk: &Desk,
+    agent: FormulaId,
+    given: GivenModules,
+    env: BTreeMap<String, String>,
+) -> Result<Modules, Failure> {
+    let head = desk.daemon.read(|txn| kernel::head::head(txn, &agent))?;
+    if !head.is_some_and(|head| head.is_host()) {
+        return Err(Failure::new(Exit::Denied, "only a host can make programs of modules")
+            .help("an agent that is none can be handed what one has made"));
+    }
+    let decoded =
+        |base64: &str| from_base64(base64).map_err(|_| Failure::new(Exit::Invalid, "what came is no Base64"));
+    let (packed, unpacked) = match given {
+        GivenModules::Archive { base64 } => (Packed::Archive, modules::archive(&decoded(&base64)?)?),
+        GivenModules::Files { files } => {
+            let files = files.into_iter().map(|(path, base64)| Ok((path, decoded(&base64)?)));
+            (Packed::Tree, modules::files(&files.collect::<Result<_, Failure>>()?)?)
+        }
+        GivenModules::Named { path } => modules::named(&desk.daemon, desk.daemon.view(agent), &path)?,
+    };
+    modules::keep(&OnDesk(desk), packed, env, &unpacked)
 }
 
 /// The pattern that a person wrote, as an `M.` expression or as a line of shorthand.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kernel::begun::Begun;
-use kernel::command::{Act, Advance, Command, Fault, GrantAct, Move, Outcome, Said, TimerAct};
+use kernel::command::{Act, Advance, CancelledCode, Command, Fault, GrantAct, Move, Outcome, Said, TimerAct};
 use kernel::env::Env;
 use kernel::event::Event;
 use kernel::formula::Formula;
@@ -132,11 +132,19 @@ impl Shared {
                     self.alarms.stir();
                 }
                 self.news.wake();
+                self.cancelled(&outcome.cancelled);
                 Ok(Ok(outcome))
             }
             Err(store::WriteError::Refused(fault @ Fault::Store(_))) => Err(fault_failure(&fault)),
             Err(store::WriteError::Refused(fault)) => Ok(Err(fault)),
             Err(other) => Err(store_failure(other.to_string())),
+        }
+    }
+
+    /// Lets the heaps of code go that was cancelled. It waits for nothing.
+    pub fn cancelled(&self, code: &[CancelledCode]) {
+        if let Some(office) = self.vats() {
+            code.iter().for_each(|one| office.cancel(one));
         }
     }
 

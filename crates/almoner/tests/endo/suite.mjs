@@ -11,6 +11,7 @@ import './wire.mjs';
 import './gateway.mjs';
 import './hosts.mjs';
 import './timers.mjs';
+import './modules.mjs';
 import './life.mjs';
 import './crash.mjs';
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// How many cases there must be: a suite that does not run holds nothing.
-const CASES: usize = 167;
+const CASES: usize = 177;
 
 /// The folder of tools that tests need: `test-tools` in the target directory, unless `ALMONER_TEST_TOOLS` names another.
 fn tools() -> PathBuf {
@@ -22,6 +22,9 @@ fn suite(tools: &Path) -> tempfile::TempDir {
         let file = file.unwrap();
         std::fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
     }
+    // An archive that Endo's own tool has packed.
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vat/tests/archives/tally.zip");
+    std::fs::copy(archive, folder.path().join("tally.zip")).unwrap();
     folder
 }
 

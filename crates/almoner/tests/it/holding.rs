@@ -54,7 +54,10 @@ fn the_hash_of_bytes_is_no_way_to_them() {
     let edit = json!({"mail": "edit", "number": 0, "program": text});
     let sealed = json!({"filled": "sealed", "sealed": {"method": "x", "nonce": hash, "bytes": hash}});
     let submit = json!({"mail": "submit", "number": 0, "values": {"key": sealed}});
+    let modules = json!({"packed": "archive", "hash": hash, "bytes": secret.len(), "entry": "x"});
+    let make = json!({"mail": "make", "modules": modules, "result_name": ["mine"]});
     let acts = [
+        json!({"do": "mail", "act": make}),
         json!({"do": "name", "act": store_blob}),
         json!({"do": "name", "act": within}),
         json!({"do": "name", "act": twice}),

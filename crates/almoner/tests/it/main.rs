@@ -33,6 +33,7 @@ mod journey;
 mod load;
 #[cfg(feature = "local")]
 mod model_host;
+mod modules;
 mod origin;
 mod policy;
 mod programs;

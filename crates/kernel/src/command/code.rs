@@ -1,5 +1,6 @@
 //! What happens to endowed code. All of it is the daemon's to say.
 
+use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use super::Act;
@@ -74,6 +75,13 @@ pub enum CodeAct {
         to: FormulaId,
         /// What it is to whoever gets it, in one word.
         name: String,
+    },
+    /// It ends itself.
+    Cancel {
+        /// The code.
+        eval: FormulaId,
+        /// Why.
+        reason: Untrusted,
     },
     /// It keeps a value under a name of its own, or no longer.
     Keep {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::formula::Sealed;
 use crate::id::{FormulaId, MessageNumber};
 use crate::message::Field;
+use crate::modules::Modules;
 use crate::name::NamePath;
 use crate::proposal::Value;
 use crate::run::{Program, ResultGoesTo};
@@ -157,6 +158,22 @@ pub enum MailAct {
         names: Vec<String>,
         /// What they stand for.
         paths: Vec<NamePath>,
+        /// The name under which the promise is kept.
+        result_name: Option<NamePath>,
+    },
+    /// Runs a program of modules.
+    Make {
+        /// The name of the place where it runs; the actor's own without one.
+        #[serde(default)]
+        vat: Option<NamePath>,
+        /// The program, whose bytes lie beside the store.
+        modules: Modules,
+        /// What its `make` is given as powers; nothing without a name.
+        #[serde(default)]
+        powers: Option<NamePath>,
+        /// Whether a guest is made under that name if nothing has it.
+        #[serde(default)]
+        new_guest: bool,
         /// The name under which the promise is kept.
         result_name: Option<NamePath>,
     },

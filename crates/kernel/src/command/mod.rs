@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::begun::Begun;
 use crate::grant::Attenuation;
-use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, RunNumber, StepRef};
+use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
 use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
@@ -333,8 +333,21 @@ pub struct Outcome {
     pub begun: Vec<Begun>,
     /// Runs that can go on. May be lost: the outbox says the same.
     pub ready: Vec<HostRun>,
+    /// Code that has come to its end before and was cancelled: its heap goes. May be lost, as heaps may.
+    pub cancelled: Vec<CancelledCode>,
     /// The number of the last event. May be lost.
     pub last_event: u64,
+}
+
+/// Code whose heap goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CancelledCode {
+    /// The code.
+    pub eval: FormulaId,
+    /// The agent beside whose code it runs.
+    pub author: Number,
+    /// Why.
+    pub reason: Untrusted,
 }
 
 /// The reply to a command.

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use passable::Untrusted;
 
-use crate::command::{Cancel, Fault, Reply};
+use crate::command::{Cancel, CancelledCode, Fault, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::id::{FormulaId, RunNumber, StepRef};
@@ -125,9 +125,10 @@ fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), 
             None => Ok(()),
         },
         Formula::Eval { result, .. } => match may_end(state, &result)? {
-            Some(_) => super::mail::park_cancelled(state, id, &RunOutcome::Failed(trouble(reason))).map(drop),
+            Some(_) => end_code(state, id, reason),
             None => Ok(()),
         },
+        Formula::Export { eval, .. } => end(state, &eval, reason),
         Formula::Promise { asker, .. } if asker == state.me() => {
             super::mail::withdraw(state, id, reason).map(drop)
         }
@@ -140,6 +141,19 @@ fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), 
         Formula::Grant { .. } => state.hasten(id),
         _ => Ok(()),
     }
+}
+
+/// Ends code. Of code that has come to its end, the heap goes: what it has made is made anew when somebody uses it.
+fn end_code(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Result<(), Fault> {
+    let trouble = trouble(reason);
+    let why = trouble.message.clone();
+    if super::mail::park_cancelled(state, eval, &RunOutcome::Failed(trouble))? {
+        return Ok(());
+    }
+    if let Formula::Eval { author: Some(author), .. } = state.formula(eval)? {
+        state.outcome.cancelled.push(CancelledCode { eval: *eval, author, reason: why });
+    }
+    Ok(())
 }
 
 /// Who set the work to which this promise belongs going, if the actor may end it.

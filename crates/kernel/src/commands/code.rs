@@ -1,5 +1,7 @@
 //! Code: what endowed code sends and hears is recorded, and its commands are applied once.
 
+use passable::Untrusted;
+
 use crate::code::{self, Entry, Mark, Origin, Record, Reference};
 use crate::command::{Act, CodeAct, Exported, Fault, NameAct, Reply};
 use crate::facet::Then;
@@ -7,6 +9,7 @@ use crate::formula::Formula;
 use crate::id::{FormulaId, Number};
 use crate::proposal::Value;
 use crate::provenance::{Provenance, Source};
+use crate::run::{RunOutcome, Trouble};
 use crate::state::State;
 use crate::table;
 use crate::txn::Table;
@@ -37,6 +40,7 @@ pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
         CodeAct::Settle { eval, promise, outcome } => promise::settle(state, &eval, promise, &outcome),
         CodeAct::Hand { giver, id, through, to, name } => hand::hand(state, giver, id, through, to, &name),
         CodeAct::Keep { eval, name, value } => keep(state, &eval, &name, value),
+        CodeAct::Cancel { eval, reason } => cancel(state, &eval, &reason),
     }
 }
 
@@ -119,14 +123,19 @@ fn perform(
     if crate::collect::is_going(state.txn, &actor)? {
         return Err(Fault::Dangling(actor));
     }
-    let itself =
-        actor == eval && matches!(act, Act::Name(NameAct::Within { .. }) | Act::Code(CodeAct::Keep { .. }));
+    let itself = actor == eval
+        && matches!(
+            act,
+            Act::Name(NameAct::Within { .. }) | Act::Code(CodeAct::Keep { .. } | CodeAct::Cancel { .. })
+        );
     if !itself && state.head(&actor)?.agent().is_none() {
         let what = "code acts through what it was endowed with, and has no names of its own";
         return Err(Fault::NotAllowed(what.to_owned()));
     }
+    let ends = matches!(act, Act::Code(CodeAct::Cancel { .. }));
     let reply = match act {
         Act::Code(CodeAct::Keep { eval: of, name, value }) if of == eval => keep(state, &eval, &name, value)?,
+        Act::Code(CodeAct::Cancel { eval: of, reason }) if of == eval => cancel(state, &eval, &reason)?,
         Act::Code(_) => return Err(Fault::NotAllowed("code says nothing of other code".to_owned())),
         act => {
             let daemon = std::mem::replace(&mut state.actor, actor);
@@ -135,7 +144,8 @@ fn perform(
             reply
         }
     };
-    if let Some(send) = send {
+    // Code that has ended itself hears no answers.
+    if let Some(send) = send.filter(|_| !ends) {
         let mark = Mark { reach, then, reply: reply.clone() };
         code::write::mark(state.txn, &Origin { eval, send }, &mark)?;
     }
@@ -174,6 +184,21 @@ pub(crate) fn own_code_of(state: &mut State<'_>, eval: &FormulaId) -> Result<Opt
     let Formula::Eval { author, .. } = state.formula(eval)? else { return Ok(None) };
     let endower = endower(state, eval)?;
     Ok(author.filter(|author| *author == endower))
+}
+
+/// Code ends itself, unless it has come to its end.
+fn cancel(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Result<Reply, Fault> {
+    expect_code(state, eval)?;
+    let why = if reason.raw().is_empty() { "it cancelled itself" } else { reason.raw() };
+    let outcome = RunOutcome::Failed(Trouble {
+        code: "vat/cancelled".to_owned(),
+        message: Untrusted::new(why),
+        help: "start it again if you want it after all".to_owned(),
+    });
+    Ok(match super::mail::park_cancelled(state, eval, &outcome)? {
+        true => Reply::Done,
+        false => Reply::AlreadySettled,
+    })
 }
 
 fn keep(state: &mut State<'_>, eval: &FormulaId, name: &str, value: Option<Value>) -> Result<Reply, Fault> {

@@ -34,9 +34,16 @@ pub(super) const FACETS: &[(&str, Make)] = &[
     ("readable-tree", || Facet::new("EndoReadableTree", "Files and directories that never change.", &[HELP, TREE])),
     ("timer", || Facet::new("EndoTimer", "Counts intervals of the clock, also while nobody looks.", &[HELP, TIMER])),
     ("resolver", || Facet::new("EndoResponder", "The right to settle a promise, once.", &[HELP, RESOLVER])),
-    ("eval", || Facet::new("State", "What code keeps for itself: data under names of its own.", &[HELP, STATE])),
+    ("make-archive", state),
+    ("make-bundle", state),
+    ("make-from-tree", state),
+    ("eval", state),
     ("vat", || Facet::new("EndoWorker", "An isolated heap in which endowed code runs.", &[HELP, VAT])),
 ];
+
+fn state() -> Facet {
+    Facet::new("State", "What code keeps for itself: data under names of its own.", &[HELP, STATE])
+}
 
 /// What has no methods of its own.
 pub(super) fn opaque() -> Facet {
@@ -93,6 +100,10 @@ const NAME: &[Param] = &[req("petNameOrPath", NameOrPath)];
 const LOCATOR: &[Param] = &[req("locator", Text)];
 const MESSAGE_NUMBER: &[Param] = &[req("messageNumber", Number)];
 const CAPLET: &[Param] = &[req("workerName", MaybeText), req("source", NameOrPath), opt("options", Record)];
+
+/// Why no program runs with all powers.
+const UNCONFINED: &str = "code with all powers of the machine is not run here; makeArchive and makeFromTree run \
+                          modules with the powers that you name, and `almoner run` endows programs of this machine";
 
 const HELP: &[Method] =
     &[reads("help", &[opt("methodName", Text)], "Explains the object, or one of its methods.")];
@@ -331,16 +342,31 @@ const HOST: &[Method] = &[
         "Makes a host, or finds the one of that name. The options are agentName and introducedNames.",
     ),
     changes("provideWorker", NAME, "Makes an isolated heap for code."),
-    sends("makeUnconfined", CAPLET, "Runs a program with all powers of this machine.").not_yet(),
-    sends("makeBundle", CAPLET, "Runs a program from a bundle.").not_yet(),
-    sends("makeArchive", CAPLET, "Runs a program from an archive.").not_yet(),
-    sends("makeFromTree", CAPLET, "Runs a program from a tree of files.").not_yet(),
+    sends("makeUnconfined", CAPLET, "Runs a program with all powers of this machine.").never(UNCONFINED),
+    sends(
+        "makeBundle",
+        CAPLET,
+        "Runs a program of modules out of a bundle of sources (endoZipBase64), as makeArchive does.",
+    ),
+    sends(
+        "makeArchive",
+        CAPLET,
+        "Runs a program of modules out of an archive of sources, confined: calls make(powers, context, {env, state}) \
+         of its first module, and returns the promise of what comes of it. The options are powersName (a new guest if \
+         nothing has that name, nothing without one), resultName and env.",
+    ),
+    sends(
+        "makeFromTree",
+        CAPLET,
+        "Runs a program of modules out of a tree or a directory, as it is now, as makeArchive does. Its first module is \
+         what package.json exports, or index.js.",
+    ),
     changes(
         "stageTree",
         &[req("treeName", NameOrPath), req("scratchName", Text)],
         "Copies a tree for changing.",
     ),
-    sends("makeUnconfinedFromTree", CAPLET, "Runs a program from a tree with all powers.").not_yet(),
+    sends("makeUnconfinedFromTree", CAPLET, "Runs a program from a tree with all powers.").never(UNCONFINED),
     sends("makeChannel", &[req("petName", Text), req("proposedName", Text)], "Makes a room for several.")
         .not_yet(),
     changes(
@@ -455,6 +481,7 @@ const STATE: &[Method] = &[
     reads("list", &[], "The names, in order."),
     changes("set", &[req("name", Text), req("value", Any)], "Keeps data under the name."),
     changes("delete", &[req("name", Text)], "Keeps nothing under the name any more."),
+    changes("cancel", &[opt("reason", Any)], "Ends the code that it belongs to."),
 ];
 
 const VAT: &[Method] = &[sends("terminate", &[], "Ends all that runs in it.")];

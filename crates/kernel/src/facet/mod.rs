@@ -17,6 +17,7 @@ mod live;
 mod locator;
 mod mail;
 mod methods;
+mod modules;
 mod names;
 mod plan;
 mod present;
@@ -40,6 +41,7 @@ pub use follow::{Follow, Names, added, messages, names, removed};
 pub use interface::{Facet, Method, Param, Presence, Shape, Support, facet};
 pub use live::Live;
 pub use locator::{BadLocator, Locator};
+pub use modules::{MakeModules, ModulesIn, modules_in};
 pub use plan::{
     Action, BindDirectory, Delivery, DrawToken, KeepTree, Need, ParseWorker, Plan, ReadAs, Seal, StageTree,
     StartWorker, TakeBytes, Then, result,
@@ -172,6 +174,9 @@ fn agent(txn: &mut dyn ReadTxn, view: View, method: &str, args: Args<'_>) -> Res
         return Ok(Some(plan));
     }
     if let Some(plan) = programs::plan(txn, view, method, args)? {
+        return Ok(Some(plan));
+    }
+    if let Some(plan) = modules::plan(txn, view, method, args)? {
         return Ok(Some(plan));
     }
     host::plan(txn, view, method, args)

@@ -10,6 +10,7 @@ use super::files::FileCall;
 use super::follow::Follow;
 use super::live::Live;
 use super::locator::Locator;
+use super::modules::MakeModules;
 use super::refusal::Refusal;
 use super::timers::Watch;
 use crate::command::{Act, Define, Filled, GrantAct, MailAct, NameAct, Provided, Reply, Start};
@@ -148,6 +149,8 @@ pub enum Need {
     Tree(KeepTree),
     /// A tree of files must be copied to a new directory.
     Stage(StageTree),
+    /// Modules must be unpacked before code is made of them.
+    Modules(MakeModules),
     /// Something must be followed, by an iterator.
     Follow(Follow),
     /// An object of the caller's is to be told of ticks, or no longer: `undefined` is the answer.

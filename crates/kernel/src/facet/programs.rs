@@ -274,7 +274,12 @@ fn goes_to(options: Option<&Record<FormulaId>>) -> Result<ResultGoesTo, Refusal>
 }
 
 /// The name of a place to run, if one was given: any that the agent has a name for.
-fn place(txn: &mut dyn ReadTxn, view: View, args: Args<'_>, at: usize) -> Result<Option<NamePath>, Refusal> {
+pub(super) fn place(
+    txn: &mut dyn ReadTxn,
+    view: View,
+    args: Args<'_>,
+    at: usize,
+) -> Result<Option<NamePath>, Refusal> {
     if args.get(at).is_none() {
         return Ok(None);
     }

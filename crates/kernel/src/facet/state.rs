@@ -1,4 +1,6 @@
-//! What endowed code keeps for itself: data under names of its own, as long as the code is there.
+//! What endowed code has of its own: data under names that it chooses, as long as it is there, and its end.
+
+use passable::Untrusted;
 
 use super::args::Args;
 use super::plan::{Plan, Then};
@@ -34,6 +36,15 @@ pub(super) fn plan(
         }
         "set" => keep(args.text(0)?, Some(args.get(1).cloned().unwrap_or(Value::Undefined))),
         "delete" => keep(args.text(0)?, None),
+        "cancel" => {
+            let reason = match args.get(0) {
+                Some(Value::Error(error)) => error.message.to_str_lossy().into_owned(),
+                Some(other) => other.as_str().unwrap_or_default().to_owned(),
+                None => String::new(),
+            };
+            let act = CodeAct::Cancel { eval: *eval, reason: Untrusted::new(reason) };
+            Plan::act(*eval, Act::Code(act), Then::Nothing)
+        }
         _ => return Ok(None),
     }))
 }

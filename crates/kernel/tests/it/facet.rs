@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::command::{Binding, Command, Start, Target};
-use kernel::facet::{self, Facet, Follow, Live, Need, Plan, Refusal, Support};
+use kernel::facet::{self, Facet, Follow, Live, ModulesIn, Need, Plan, Refusal, Support};
 use kernel::formula::{Sealed, Tree};
 use kernel::hub::View;
+use kernel::modules::Modules;
 use kernel::run::{Input, Shape};
 use kernel::{BlobHash, FormulaId, MessageNumber, NamePath, Pattern, Value, table};
 
@@ -182,6 +183,21 @@ impl Desk {
                 Need::Follow(follow) => return self.follow(follow),
                 Need::Watch(watch) => {
                     return Ok(format!("watch {:?}, begins: {}", watch.timer, watch.begins));
+                }
+                Need::Modules(make) => {
+                    let from = match &make.origin {
+                        ModulesIn::Bytes(_) => "bytes".to_owned(),
+                        ModulesIn::Value(value) => format!("{value:?}"),
+                        ModulesIn::Files(call) => self.files(call),
+                    };
+                    let modules = Modules {
+                        packed: make.packed,
+                        hash: BlobHash::of(b"modules"),
+                        bytes: 7,
+                        entry: text("index.js"),
+                        env: make.env.clone(),
+                    };
+                    (format!("unpack {from} as {:?} with {:?}, ", make.packed, make.env), make.with(modules))
                 }
                 Need::Terminate => return Ok("terminate".to_owned()),
             },

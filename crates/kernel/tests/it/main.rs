@@ -24,6 +24,7 @@ mod hosts;
 mod mail;
 mod map_store;
 mod message_directory;
+mod modules;
 mod names;
 mod retention;
 mod runs;

@@ -127,6 +127,7 @@ names!(ACTS, act_name, Act, {
     Act::Mail(act) if matches!(**act, MailAct::Grant { .. }) => "mail: grant",
     Act::Mail(act) if matches!(**act, MailAct::EndowCode { .. }) => "mail: endow code",
     Act::Mail(act) if matches!(**act, MailAct::EndowWorker { .. }) => "mail: endow worker",
+    Act::Mail(act) if matches!(**act, MailAct::Make { .. }) => "mail: make",
     Act::Mail(_) => "mail: evaluate",
     Act::Timer(TimerAct::Make { .. }) => "timer: make",
     Act::Timer(TimerAct::Subscribe { .. }) => "timer: subscribe",
@@ -142,6 +143,7 @@ names!(ACTS, act_name, Act, {
     Act::Code(CodeAct::Settle { .. }) => "code: settle",
     Act::Code(CodeAct::Hand { .. }) => "code: hand",
     Act::Code(CodeAct::Keep { .. }) => "code: keep",
+    Act::Code(CodeAct::Cancel { .. }) => "code: cancel",
     Act::Evaluated { .. } => "evaluated",
     Act::Collect { .. } => "collect",
 });

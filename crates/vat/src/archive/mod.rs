@@ -85,6 +85,12 @@ pub fn unpack(bytes: &[u8]) -> Result<Modules, ArchiveError> {
     program(&mut Packed { zip, left: bytes.len() as u64 })
 }
 
+/// Whether a file of a tree can be imported, by its name: `.js` and `.mjs` are modules, `.json` is JSON, `.txt` and `.md`
+/// are text. All others are passed over, unless the tree is an unpacked archive.
+pub fn can_be_module(path: &str) -> bool {
+    tree::language(path).is_some()
+}
+
 /// Makes a program of a tree of files, by their paths with `/` and without a leading one. A tree with a
 /// `compartment-map.json` is an unpacked archive. All others are one package, whose modules can import each other by
 /// relative paths and nothing else; its `package.json` says which one is the first, or it is `index.js`.

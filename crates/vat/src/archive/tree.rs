@@ -12,19 +12,11 @@ use crate::modules::{Language, MOST_MODULES, MOST_SOURCE, Module, ModuleName, Mo
 const DESCRIPTION: &str = "package.json";
 
 pub(super) fn program(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, ArchiveError> {
-    let named = |extension: &str| match extension {
-        "js" | "mjs" => Some(Language::Module),
-        "json" => Some(Language::Json),
-        "txt" | "md" => Some(Language::Text),
-        _ => None,
-    };
     let mut modules = BTreeMap::new();
     let mut left = MOST_SOURCE;
     for (path, bytes) in files {
         // What cannot be imported may lie there.
-        let Some(language) = path.rsplit_once('.').and_then(|(_, extension)| named(extension)) else {
-            continue;
-        };
+        let Some(language) = language(path) else { continue };
         if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(ArchiveError::Shape(format!("`{}` is no path in a tree", visible_line(path))));
         }
@@ -46,6 +38,16 @@ pub(super) fn program(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Arch
     }
     let entry = ModuleName { package: String::new(), module: first };
     Ok(Modules { entry, packages: BTreeMap::from([(String::new(), modules)]) })
+}
+
+/// What a file is by its name, if it can be imported.
+pub(super) fn language(path: &str) -> Option<Language> {
+    match path.rsplit_once('.')?.1 {
+        "js" | "mjs" => Some(Language::Module),
+        "json" => Some(Language::Json),
+        "txt" | "md" => Some(Language::Text),
+        _ => None,
+    }
 }
 
 /// The first module by a package's own description: what it exports, or its main file.

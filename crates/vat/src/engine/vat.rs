@@ -145,8 +145,8 @@ impl Vat {
             Order::Evaluate { answer, id, source, names, values, .. } => {
                 self.evaluate(ctx, *answer, id, source, names, values)?;
             }
-            Order::Make { answer, modules, env, powers, context, .. } => {
-                self.make(ctx, *answer, modules, env, [powers, context])?;
+            Order::Make { answer, id, modules, env, powers, own, .. } => {
+                self.make(ctx, *answer, id, modules, env, [powers, own])?;
             }
             Order::Deliver { answer, target, verb, args, .. } => {
                 self.deliver(ctx, *answer, *target, verb, args)?;
@@ -241,9 +241,10 @@ impl Vat {
         &self,
         ctx: &Ctx<'_>,
         answer: u32,
+        id: &str,
         modules: &Modules,
         env: &BTreeMap<String, String>,
-        [powers, context]: [&Passable<Slot>; 2],
+        [powers, own]: [&Passable<Slot>; 2],
     ) -> std::result::Result<(), Trouble> {
         modules.check().map_err(Trouble::Refused)?;
         self.claim(answer)?;
@@ -253,7 +254,7 @@ impl Vat {
         }
         let entry = self.shared.programs.add(modules).map_err(Trouble::Refused)?;
         let kit = self.shared.kit(ctx)?;
-        let (powers, context) = (self.inward(ctx, powers)?, self.inward(ctx, context)?);
+        let (powers, own) = (self.inward(ctx, powers)?, self.inward(ctx, own)?);
         let texts = |texts: &mut dyn Iterator<Item = &String>| -> Result<Array<'_>> {
             let made = Array::new(ctx.clone())?;
             for (index, text) in texts.enumerate() {
@@ -265,7 +266,11 @@ impl Vat {
         let loaded = self.load(ctx, &entry).and_then(|module| module.eval());
         match loaded.and_then(|(module, loaded)| Ok((module.namespace()?, loaded))) {
             Ok((namespace, loaded)) => {
-                let args = (answer, loaded, namespace, powers, context, names, values);
+                let given = Array::new(ctx.clone())?;
+                given.set(0, id)?;
+                given.set(1, powers)?;
+                given.set(2, own)?;
+                let args = (answer, loaded, namespace, given, names, values);
                 Ok(call::<_, ()>(ctx, &kit.make, args)?)
             }
             Err(_) => Ok(call::<_, ()>(ctx, &kit.refused, (answer, ctx.catch()))?),

@@ -56,7 +56,7 @@ fn what_upstreams_own_tool_has_packed_runs() {
         ("greet", vec![Value::string("king")], "\"GOOD DAY, THE KING!\""),
         ("inner", vec![], "\"!!\""),
         ("ask", vec![], "1"),
-        ("id", vec![], "\"#undefined\""),
+        ("id", vec![], "\"id-1\""),
     ] {
         let asked = world.deliver(Slot::Answer(901), method, args);
         assert_eq!(world.told(asked), expected, "{method}");

@@ -28,10 +28,11 @@ pub(crate) fn made(world: &mut World, answer: u32, modules: Modules) -> String {
     world.order(Order::Make {
         vat: VAT,
         answer,
+        id: "id-1".to_owned(),
         modules,
         env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         powers: far(COUNTER, "Alleged: Counter"),
-        context: far(ECHO, "Alleged: Echo"),
+        own: far(ECHO, "Alleged: Echo"),
     });
     let place = world.reports.iter().rev().find_map(|report| match report {
         Report::Answer { answer: own, place, .. } if *own == answer => place.as_ref(),
@@ -60,8 +61,21 @@ fn make_is_called_with_powers_context_and_env() {
     table(&[
         (&[("index.js", "export const make = powers => E(powers).incr();")], "1"),
         (
-            &[("index.js", "export function make(powers, context) { return E(context).say('hello'); }")],
+            &[(
+                "index.js",
+                "export function make(powers, context, { state }) { return E(state).say('hello'); }",
+            )],
             "\"hello\"",
+        ),
+        (&[("index.js", "export const make = (p, context) => context.id();")], "\"id-1\""),
+        (&[("index.js", "export const make = (p, context) => E(context).id();")], "\"id-1\""),
+        (
+            &[("index.js", "export const make = (p, context) => Reflect.ownKeys(context).join();")],
+            "\"id,cancel,whenCancelled,whenDisposed,addDisposalHook\"",
+        ),
+        (
+            &[("index.js", "export const make = (p, { addDisposalHook }) => addDisposalHook(1);")],
+            "throws TypeError: a disposal hook is a function at index.js:1:48 `export const make = (p, { addDisposalHook }) => addDisposalHook(1);`",
         ),
         (
             &[("index.js", "export const make = (p, c, { env }) => [env, Object.isFrozen(env)];")],
@@ -377,4 +391,33 @@ fn many_modules_and_deep_ones_are_a_matter_of_limits() {
     let long = format!("/*{}*/ export const make = () => 1;", "x".repeat(7 << 20));
     let small = Limits { memory: 6 << 20, ..limits() };
     assert_eq!(made(&mut World::new(small), 1, program(&[("index.js", &long)])), "fault memory");
+}
+
+#[test]
+fn a_program_is_told_of_its_end_and_its_hooks_run_before_its_heap_goes() {
+    let source = r#"
+        export const make = (powers, context, { state }) => {
+            const order = [];
+            context.addDisposalHook(async () => { await null; order.push('first'); });
+            context.addDisposalHook(() => { order.push('second'); throw Error('a hook that fails'); });
+            context.addDisposalHook(() => { context.whenDisposed().then(() => order.push('disposed')); order.push('third'); });
+            context.whenCancelled().catch(reason => order.push(reason.message));
+            return Far('Thing', {
+                order: () => harden([...order]),
+                end: () => context.cancel(Error('of its own')),
+                late: () => context.addDisposalHook(() => order.push('late')),
+            });
+        };"#;
+    let mut world = World::new(limits());
+    made(&mut world, 901, program(&[("index.js", source)]));
+    // The host's object is asked; whatever it answers comes back.
+    let ended = world.deliver(Slot::Answer(901), "end", vec![]);
+    assert!(world.told(ended).contains("of its own"), "{}", world.told(ended));
+    let before = world.deliver(Slot::Answer(901), "order", vec![]);
+    assert_eq!(world.told(before), "[]");
+    world.order(Order::Cancel { vat: VAT, reason: Value::error("Error", "enough") });
+    let after = world.deliver(Slot::Answer(901), "order", vec![]);
+    assert_eq!(world.told(after), "[\"enough\",\"first\",\"second\",\"third\",\"disposed\"]");
+    let late = world.deliver(Slot::Answer(901), "late", vec![]);
+    assert!(world.told(late).contains("it is cancelled already: no hook will run"), "{}", world.told(late));
 }

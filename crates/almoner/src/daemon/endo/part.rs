@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kernel::facet::{self, BindDirectory, FileCall, FileOp, KeepTree, StageTree};
+use kernel::facet::{self, BindDirectory, FileCall, FileOp, KeepTree, MakeModules, ModulesIn, StageTree};
 use kernel::formula::{Formula, Tree};
 use kernel::run::Origin;
 use passable::Value;
@@ -16,8 +16,9 @@ use super::home::{Context, Home};
 use super::perform::{Trouble, act};
 use super::thing::{Object, Part, Thing};
 use crate::daemon::handed::{self, Own, Reached};
+use crate::daemon::modules;
 use crate::daemon::mounts::{self, Hand, Spot};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// The whole of what has files.
 fn whole(root: Object) -> Part {
@@ -229,6 +230,33 @@ impl Home {
         let part = whole(found(reach, &stage.from));
         let work: Work = Box::new(move |outside| {
             Ok(Came::Stage { tree: snapshot(outside, &part)?, make: Box::new(stage.make) })
+        });
+        self.later(context, answer, reach.clone(), work).map(drop)
+    }
+
+    /// Unpacks the modules of a program, and makes code of them.
+    pub(super) fn make_modules(
+        &mut self,
+        context: &Context<'_>,
+        reach: &Object,
+        make: MakeModules,
+        answer: Ref,
+    ) -> Result<(), Trouble> {
+        let files = match &make.origin {
+            ModulesIn::Files(call) => Some(whole(found(reach, call))),
+            ModulesIn::Bytes(_) | ModulesIn::Value(_) => None,
+        };
+        let work: Work = Box::new(move |outside| {
+            let server = outside.server()?;
+            let blobs = server.desk.daemon.store.blobs();
+            let unpacked = match (&make.origin, &files) {
+                (_, Some(part)) => modules::of_tree(blobs, &snapshot(outside, part)?)?,
+                (ModulesIn::Bytes(hash), None) => modules::of_bytes(blobs, hash, make.packed)?,
+                (ModulesIn::Value(value), None) => modules::bundled(value)?,
+                (ModulesIn::Files(_), None) => return Err(Failure::new(Exit::Failure, "it is no tree")),
+            };
+            let kept = modules::keep(outside, make.packed, make.env.clone(), &unpacked)?;
+            Ok(Came::Act(Box::new(make.with(kept))))
         });
         self.later(context, answer, reach.clone(), work).map(drop)
     }

@@ -243,6 +243,10 @@ impl Home {
                 self.stage_tree(context, reach, stage, answer)?;
                 Ok(Done::Later)
             }
+            Need::Modules(make) => {
+                self.make_modules(context, reach, make, answer)?;
+                Ok(Done::Later)
+            }
             Need::Follow(follow) => {
                 let feed = start_feed(context, follow, reach)?;
                 Ok(Done::Live(self.iterator(&mut context.board(), feed)?))

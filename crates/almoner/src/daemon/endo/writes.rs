@@ -111,19 +111,20 @@ impl Home {
                     let command = Behalf::command(behalf.as_ref(), root, &reach, *action);
                     let outcome = kernel::apply(txn, &env, command).map_err(Stopped::Fault)?;
                     let answer = facet::result(&then, &outcome.reply);
-                    Ok((Came::Applied(answer, reach), outcome.ready))
+                    Ok((Came::Applied(answer, reach), (outcome.ready, outcome.cancelled)))
                 }
-                other => Ok((Came::Planned(Box::new(other), reach), vec![])),
+                other => Ok((Came::Planned(Box::new(other), reach), (vec![], vec![]))),
             }
         };
         // Whether or not the client is still there when it is durable, others hear of it and runs go on.
         daemon.store.submit(call, move |result| {
-            let result = result.map(|(came, ready)| {
+            let result = result.map(|(came, (ready, cancelled))| {
                 if let Some(engine) = engine.upgrade() {
                     ready.iter().for_each(|run| engine.drive(*run));
                 }
                 if let Some(shared) = shared.upgrade() {
                     shared.news.wake();
+                    shared.cancelled(&cancelled);
                     if ends {
                         shared.alarms.stir();
                     }

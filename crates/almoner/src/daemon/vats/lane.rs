@@ -10,7 +10,7 @@ use kernel::command::Act;
 use kernel::formula::Formula;
 use kernel::run::{RunOutcome, Trouble};
 use kernel::table::{self, PromiseRow};
-use kernel::{FormulaId, Number, code};
+use kernel::{FormulaId, code};
 use passable::Untrusted;
 use switchboard::Ref;
 use vat::{End, Event, Host, Order, Report, VatId, Waker};
@@ -60,6 +60,8 @@ pub enum Job {
     Letter(Letter),
     /// An answer for a call that the code in a heap has made.
     Came { eval: FormulaId, heap: u64, reach: Object, answer: Ref, came: Box<Result<Came, Failure>> },
+    /// Code that has come to its end was cancelled.
+    Cancel { eval: FormulaId, reason: String },
     /// Something in the store is new.
     News,
 }
@@ -247,6 +249,13 @@ impl Work {
                     false => Ok(Stand::On),
                 });
             }
+            Job::Cancel { eval, reason } => {
+                // What is made again only now is as new as what would be made afterwards.
+                let session = self.by_eval.get(&eval).and_then(|vat| self.sessions.get(vat));
+                if session.is_some_and(|session| session.phase() == Phase::Live) {
+                    self.cancel(eval, Some(reason));
+                }
+            }
             Job::News => {
                 for eval in self.by_eval.keys().copied().collect::<Vec<_>>() {
                     self.with(eval, |session, tools| {
@@ -368,21 +377,13 @@ impl Work {
             self.begin(eval);
             return Ok(());
         }
-        let found = shared.read(|txn| {
-            let Some(source) = parcel::source(txn, &eval)? else { return Ok(None) };
-            let names = match table::formula(txn, &eval)?.map(|row| row.formula) {
-                Some(Formula::Eval { endowments, .. }) => endowments.into_keys().collect(),
-                _ => vec![],
-            };
-            Ok(Some((source, names)))
-        });
+        let found = shared.read(|txn| parcel::again(txn, &eval));
         drop(shared);
-        let (source, names) = match found {
-            Ok(Some(found)) => found,
+        let parcel = match found {
+            Ok(Some(found)) => Box::new(found),
             Ok(None) => return Err(gone()),
             Err(failure) => return Err(failure.message.raw().to_owned()),
         };
-        let parcel = Box::new(Parcel { eval, agent: Number(eval.number), source, names, values: vec![] });
         match self.open(parcel, Phase::Reviving) {
             true => Ok(()),
             false => Err("the object cannot be made again".to_owned()),
@@ -447,11 +448,16 @@ impl Work {
 
     /// Lets go of a heap.
     fn close_session(&mut self, eval: FormulaId, is_there: bool) {
+        self.close_saying(eval, is_there, RESTARTED);
+    }
+
+    /// The same; whoever waits for it is told why.
+    fn close_saying(&mut self, eval: FormulaId, is_there: bool, why: &str) {
         self.waits.remove(&eval);
         self.live.retain(|other| *other != eval);
         let Some(vat) = self.by_eval.remove(&eval) else { return };
         if let Some(session) = self.sessions.remove(&vat) {
-            session.end(RESTARTED);
+            session.end(why);
         }
         if is_there
             && let Some(host) = &mut self.host
@@ -489,7 +495,11 @@ impl Work {
                         RunOutcome::Failed(trouble) => trouble.message.raw().to_owned(),
                         RunOutcome::Done(_) => RESTARTED.to_owned(),
                     };
-                    self.tell_all(eval, &said);
+                    // Whoever has not been heard yet finds another heap.
+                    let unread = self.by_eval.get(&eval).and_then(|vat| self.sessions.get_mut(vat));
+                    let unread = unread.filter(|session| session.is_ending()).map(Session::unread);
+                    self.close_saying(eval, !is_fault, &said);
+                    return unread.into_iter().flatten().for_each(|letter| self.letter(letter));
                 }
                 // Of a heap that passed a limit nothing is left to close.
                 self.close_session(eval, !is_fault);
@@ -515,13 +525,6 @@ impl Work {
         let reason = reason.or(said).unwrap_or_else(|| "it was cancelled".to_owned());
         self.waits.remove(&eval);
         self.with(eval, |session, tools| session.cancel(tools, &reason).map(|()| Stand::On));
-    }
-
-    fn tell_all(&mut self, eval: FormulaId, why: &str) {
-        let Some(vat) = self.by_eval.remove(&eval) else { return };
-        if let Some(session) = self.sessions.remove(&vat) {
-            session.end(why);
-        }
     }
 
     /// The process is gone without having said so.
@@ -639,6 +642,8 @@ fn is_fault(code: &str) -> bool {
             | "vat/journal"
             | "vat/sends"
             | "vat/large"
+            | "vat/modules"
+            | "vat/cancelled"
     )
 }
 

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use kernel::command::CancelledCode;
 use kernel::formula::Formula;
 use kernel::table::{self, PromiseRow, Task};
 use kernel::{FormulaId, Number, query};
@@ -119,6 +120,16 @@ impl Office {
             }
             Failure::new(Exit::Failure, "too much code runs just now: try again")
         })
+    }
+
+    /// Lets the heap of code go that has come to its end, if there is one. It waits for nothing.
+    pub fn cancel(&self, code: &CancelledCode) {
+        let lanes = self.lanes();
+        let Some(lane) = lanes.get(&code.author) else { return };
+        let reason = code.reason.raw().to_owned();
+        if lane.jobs.send(Job::Cancel { eval: code.eval, reason }).is_ok() {
+            lane.window.wake();
+        }
     }
 
     fn author_of(&self, eval: &FormulaId) -> Result<Number, Failure> {

@@ -1,6 +1,7 @@
 //! What is needed to run parked code.
 
 use kernel::formula::Formula;
+use kernel::modules::Modules;
 use kernel::table::{self, PromiseRow};
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{FormulaId, Number, Value};
@@ -15,8 +16,10 @@ pub struct Parcel {
     pub eval: FormulaId,
     /// Who wrote it: it runs beside that agent's code, and no other.
     pub agent: Number,
-    /// The code.
+    /// The code; empty if it is a program of modules.
     pub source: String,
+    /// The program that it is, if it is no text. Its one name stands for its powers.
+    pub modules: Option<Modules>,
     /// The names in the code, in order.
     pub names: Vec<String>,
     /// What they stand for, in the same order.
@@ -42,13 +45,15 @@ pub enum Parked {
 /// When the store cannot be read.
 pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault> {
     let row = table::formula(txn, eval)?.map(|row| row.formula);
-    let Some(Formula::Eval { source, endowments, result, .. }) = row else { return Ok(Parked::Gone) };
+    let Some(Formula::Eval { source, endowments, result, modules, .. }) = row else {
+        return Ok(Parked::Gone);
+    };
     let Some(delivery) = table::eval(txn, eval)?.map(|row| row.delivery) else { return Ok(Parked::Gone) };
     let asker = table::formula(txn, &result)?.map(|row| row.formula);
     let Some(Formula::Promise { asker, .. }) = asker else { return Ok(Parked::Gone) };
     let agent = delivery.map_or(asker, |delivery| Number(delivery.guest.number));
     let source = source.raw().to_owned();
-    let mut parcel = Parcel { eval: *eval, agent, source, names: vec![], values: vec![] };
+    let mut parcel = Parcel { eval: *eval, agent, source, modules, names: vec![], values: vec![] };
     for (name, id) in endowments {
         let value = match stands_for(txn, &id)? {
             Stands::For(value) => value,
@@ -63,13 +68,20 @@ pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault>
     Ok(Parked::Ready(Box::new(parcel)))
 }
 
-/// The code of a formula, whether or not it has come to its end, without what its names stand for.
+/// The code of a formula, whether or not it has come to its end, with its names and without what they stand for.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn source(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<String>, StoreFault> {
+pub fn again(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<Parcel>, StoreFault> {
     Ok(match table::formula(txn, eval)?.map(|row| row.formula) {
-        Some(Formula::Eval { source, .. }) => Some(source.raw().to_owned()),
+        Some(Formula::Eval { source, endowments, modules, .. }) => Some(Parcel {
+            eval: *eval,
+            agent: Number(eval.number),
+            source: source.raw().to_owned(),
+            modules,
+            names: endowments.into_keys().collect(),
+            values: vec![],
+        }),
         _ => None,
     })
 }

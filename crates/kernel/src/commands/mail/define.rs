@@ -219,7 +219,7 @@ pub(super) fn endow_code(
     let delivery = Delivery { guest, promise, goes_to, message: number };
     let reply = park(
         state,
-        Code { source: program.source, ids, vat: vat.cloned(), source_message: Some(number) },
+        Code { source: program.source, modules: None, ids, vat: vat.cloned(), source_message: Some(number) },
         Some(delivery),
         result_name,
     )?;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use passable::Untrusted;
 
-use crate::command::{Fault, Reply};
+use crate::command::{AgentKind, Fault, ProvideAgent, Reply};
 use crate::formula::Formula;
 use crate::id::{FormulaId, MessageNumber, Number};
 use crate::message::{Answer, Body};
+use crate::modules::Modules;
 use crate::name::NamePath;
 use crate::run::{Delivery, ResultGoesTo, RunOutcome};
 use crate::state::{Gift, State};
@@ -17,9 +18,17 @@ use crate::txn::{NOBODY, Table};
 use super::send::check_edges;
 use super::{Call, ask, asker, attach, wrong_kind};
 
+/// The endowment that a program of modules has.
+const POWERS: &str = "powers";
+
+/// What stands for no powers at all.
+const NOTHING: &str = "@none";
+
 /// Code and what its names stand for.
 pub(super) struct Code {
     pub(super) source: Untrusted,
+    /// The program that it is, if it is no text.
+    pub(super) modules: Option<Modules>,
     pub(super) ids: BTreeMap<String, FormulaId>,
     /// The name of the place where it runs; the actor's own without one.
     pub(super) vat: Option<NamePath>,
@@ -50,7 +59,11 @@ pub(super) fn park(
     let said = state.said()?;
     let author = delivery.map_or(me, |delivery| Number(delivery.guest.number));
     let author = Some(author);
-    let formula = Formula::Eval { source: code.source, endowments, vat, result: promise, author };
+    if let Some(modules) = &code.modules {
+        state.note_blob(modules.hash, modules.bytes, &said)?;
+    }
+    let Code { source, modules, .. } = code;
+    let formula = Formula::Eval { source, endowments, vat, result: promise, author, modules };
     state.put_formula(eval, formula, said)?;
     let outbox = state.post_for_root(Task::Eval { eval })?;
     let row = EvalRow { outbox, delivery };
@@ -98,7 +111,46 @@ pub(super) fn evaluate(
 ) -> Result<Reply, Fault> {
     let ids = fixed(state, &names, &paths)?;
     let vat = vat.cloned();
-    park(state, Code { source, ids, vat, source_message: None }, None, result_name)
+    park(state, Code { source, modules: None, ids, vat, source_message: None }, None, result_name)
+}
+
+/// Runs a program of modules over what one name of the actor's stands for.
+pub(super) fn make(
+    state: &mut State<'_>,
+    vat: Option<&NamePath>,
+    modules: Modules,
+    powers: Option<&NamePath>,
+    new_guest: bool,
+    result_name: Option<&NamePath>,
+) -> Result<Reply, Fault> {
+    state.hosts_only("make programs of modules")?;
+    if let Some(what) = modules.complaint() {
+        return Err(Fault::Misfit { what });
+    }
+    let powers = match powers {
+        None => state.resolve(&NamePath::new([NOTHING])?)?,
+        Some(path) => match state.resolve(path) {
+            Err(Fault::UnknownName(_)) if new_guest => guest(state, path)?,
+            found => found?,
+        },
+    };
+    let ids = BTreeMap::from([(POWERS.to_owned(), powers)]);
+    let (source, vat) = (Untrusted::new(""), vat.cloned());
+    park(state, Code { source, modules: Some(modules), ids, vat, source_message: None }, None, result_name)
+}
+
+/// A new guest with nothing but its own, under a name of the actor's for its powers.
+fn guest(state: &mut State<'_>, path: &NamePath) -> Result<FormulaId, Fault> {
+    let act = ProvideAgent {
+        kind: AgentKind::Guest,
+        name: None,
+        agent_name: Some(path.clone()),
+        introduced: vec![],
+    };
+    match crate::commands::provide::provide(state, act)? {
+        Reply::Agent { agent, .. } => Ok(agent),
+        _ => Err(Fault::UnknownName(format!("{:?}", path.to_string()))),
+    }
 }
 
 pub(super) fn request_evaluation(
@@ -152,8 +204,12 @@ pub(super) fn grant(
             *id = state.view().identify(state.txn, &NamePath::new([name.clone()])?).unwrap_or(*id);
         }
     }
-    let reply =
-        park(state, Code { source, ids, vat: None, source_message: Some(number) }, Some(delivery), None)?;
+    let reply = park(
+        state,
+        Code { source, modules: None, ids, vat: None, source_message: Some(number) },
+        Some(delivery),
+        None,
+    )?;
     let at_ms = state.env.now_ms();
     state.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })?;
     Ok(reply)

@@ -49,6 +49,9 @@ pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> 
         MailAct::Evaluate { vat, source, names, paths, result_name } => {
             evaluate::evaluate(state, vat.as_ref(), source, names, paths, result_name.as_ref())
         }
+        MailAct::Make { vat, modules, powers, new_guest, result_name } => {
+            evaluate::make(state, vat.as_ref(), modules, powers.as_ref(), new_guest, result_name.as_ref())
+        }
     }
 }
 

@@ -50,6 +50,10 @@ pub(crate) fn before(world: &mut World, actor: &FormulaId, act: &Act) -> Option<
         MailAct::Evaluate { names, paths, .. } => {
             Some(Chosen { ids: follow(world, actor, names.iter().zip(paths)), goes_to: None })
         }
+        MailAct::Make { powers: Some(path), .. } => {
+            let name = "powers".to_owned();
+            Some(Chosen { ids: follow(world, actor, std::iter::once((&name, path))), goes_to: None })
+        }
         _ => None,
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::command::{Act, Binding, Define, MailAct, Program, Start, Target, Text};
 use kernel::formula::Formula;
 use kernel::message::Body;
+use kernel::modules::{Modules, Packed};
 use kernel::run::{Attachment, Input, Limits, ResultGoesTo, Shape};
 use kernel::slot::Slot;
 use kernel::{BlobHash, FormulaId, NamePath, Pattern, Value};
@@ -51,7 +52,7 @@ fn program_text(world: &mut World, worker: bool) -> Text {
 }
 
 pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
-    let it = match world.random.below(24) {
+    let it = match world.random.below(26) {
         0..5 => {
             let worker = world.random.one_in(2);
             let program = program_text(world, worker);
@@ -79,6 +80,13 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
                 letter(world, &actor, |mail, received| received && mail.envelope.kind == "eval-request");
             MailAct::Grant { number, goes_to: goes_to(world) }
         }
+        22..24 => MailAct::Make {
+            vat: vat(world),
+            modules: modules(world),
+            powers: world.random.one_in(2).then(|| names::path(world, actor)),
+            new_guest: world.random.one_in(4),
+            result_name: mail::result_name(world),
+        },
         _ => {
             let (names, paths) = mail::edges(world, actor, &NAMES[..2]);
             MailAct::Evaluate {
@@ -91,6 +99,12 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
         }
     };
     act(world, actor, Act::Mail(Box::new(it)))
+}
+
+fn modules(world: &mut World) -> Modules {
+    let packed = *world.random.pick(&[Packed::Archive, Packed::Bundle, Packed::Tree]);
+    let env = BTreeMap::from([("K".to_owned(), "v".to_owned())]);
+    Modules { packed, hash: BlobHash::of(b"modules"), bytes: 7, entry: text("index.js"), env }
 }
 
 fn goes_to(world: &mut World) -> ResultGoesTo {

@@ -219,7 +219,7 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
     let seen = world.seen.clone();
     let thing = |world: &mut World| *world.random.pick(&seen);
     let number = |world: &mut World, most| u32::try_from(world.random.below(most)).unwrap_or_default();
-    let done = match world.random.below(12) {
+    let done = match world.random.below(14) {
         0..3 => {
             let from = kernel::code::length(&mut world.store, &eval).unwrap_or_default();
             let (id, agent) = (thing(world), thing(world));
@@ -239,7 +239,13 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
             let inside = NameAct::MakeDirectory { path };
             let within = Act::Name(NameAct::Within { base, act: Box::new(inside) });
             let keep = CodeAct::Keep { eval, name: "k".to_owned(), value: Some(Value::null()) };
-            let act = Box::new(if world.random.one_in(2) { Act::Code(keep) } else { within });
+            let cancel = CodeAct::Cancel { eval, reason: text("of its own") };
+            let act = match world.random.below(8) {
+                0 => Act::Code(cancel),
+                1..4 => Act::Code(keep),
+                _ => within,
+            };
+            let act = Box::new(act);
             let send = world.random.one_in(2).then(|| number(world, 4));
             let actor = if world.random.one_in(4) { thing(world) } else { eval };
             CodeAct::Do { eval, send, actor, then: Then::Nothing, reach: Box::new(Reference::Passing), act }
@@ -270,6 +276,7 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
             let through = if world.random.one_in(6) { vec![held] } else { vec![] };
             CodeAct::Hand { giver, id, through, to, name: "argument".to_owned() }
         }
+        11 if world.random.one_in(3) => CodeAct::Cancel { eval, reason: text("of its own") },
         _ => CodeAct::Keep { eval, name: "n".to_owned(), value: world.random.one_in(2).then(Value::null) },
     };
     act(world, actor, Act::Code(done))

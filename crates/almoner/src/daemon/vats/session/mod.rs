@@ -30,6 +30,7 @@ use super::super::endo::files::Task;
 use super::super::endo::home::{Context, Courier, Home};
 use super::super::endo::perform;
 use super::super::endo::thing::{Object, Thing};
+use super::super::modules;
 use super::super::serve::Server;
 use super::lane::Job;
 use super::letter::{Letter, RESTARTED, Reply as Taker, restarted};
@@ -339,8 +340,15 @@ impl Session {
             Some(_) => return Err(Broken::Code(diverged("its journal does not begin at the beginning"))),
             None => self.begin(tools)?,
         };
-        let (id, source) = (self.parcel.eval.to_string(), self.parcel.source.clone());
-        self.order(tools, &Order::Evaluate { vat, answer: RESULT, id, source, names, values })
+        let id = self.parcel.eval.to_string();
+        let order = match &self.parcel.modules {
+            None => {
+                let source = self.parcel.source.clone();
+                Order::Evaluate { vat, answer: RESULT, id, source, names, values }
+            }
+            Some(kept) => made(tools, kept, vat, id, &values)?,
+        };
+        self.order(tools, &order)
     }
 
     fn names(&self) -> Vec<String> {
@@ -591,6 +599,11 @@ impl Session {
         })
     }
 
+    /// Whether its heap goes.
+    pub fn is_ending(&self) -> bool {
+        self.phase == Phase::Ending
+    }
+
     /// The code has come to its end: its objects are there for others.
     pub fn live(&mut self) {
         self.phase = Phase::Live;
@@ -654,6 +667,24 @@ impl Session {
     pub fn unread(&mut self) -> VecDeque<Letter> {
         std::mem::take(&mut self.letters)
     }
+}
+
+/// The order to make a program of modules. What it is told of are its powers, and its own object.
+fn made(
+    tools: &Tools<'_>,
+    kept: &kernel::modules::Modules,
+    vat: VatId,
+    id: String,
+    values: &Value<Slot>,
+) -> Result<Order, Broken> {
+    let blobs = tools.server.desk.daemon.store.blobs();
+    let modules = modules::load(blobs, kept)
+        .map_err(|what| Broken::Code(failed("vat/modules", what, "`almoner doctor` says what is damaged")))?;
+    let [powers, own] = values.as_array().unwrap_or_default() else {
+        return Err(Broken::Code(diverged("it was begun as something else")));
+    };
+    let (powers, own, env) = (powers.clone(), own.clone(), kept.env.clone());
+    Ok(Order::Make { vat, answer: RESULT, id, modules, env, powers, own })
 }
 
 /// Has the kernel do something. What it refuses comes of the code.

@@ -73,6 +73,9 @@ impl Session {
         }
         let courier = self.courier(tools);
         for one in outgoing {
+            if self.phase == Phase::Ending {
+                break;
+            }
             self.send_one(tools, &courier, one)?;
         }
         attend(&mut self.home, &self.board, tools.server, &courier, |_, _| {});
@@ -104,6 +107,12 @@ impl Session {
         if is_done {
             return Ok(());
         }
+        if self.phase == Phase::Live
+            && let Some(reason) = self.ends_itself(target, &one.verb, &args)
+        {
+            // It has come to its end before: the heap goes, and is made anew for whoever needs it.
+            return self.cancel(tools, &reason);
+        }
         let call = call(one.verb, &args);
         let sent = locked(&self.board).send(self.side, target, call);
         match sent {
@@ -119,6 +128,19 @@ impl Session {
             }
             Err(full) => self.answer_at_once(send, question, Err(error(&full.to_string()))),
         }
+    }
+
+    /// Why the code ends itself, if that is what it sends.
+    fn ends_itself(&self, target: Ref, verb: &Verb, args: &Value<Ref>) -> Option<String> {
+        let is_own =
+            matches!(self.home.thing(target), Some(Thing::Object(object)) if object.id == self.parcel.eval);
+        let is_cancel = matches!(verb, Verb::Call(vat::Name::Text(name)) if name == "cancel");
+        let reason = args.as_array().and_then(<[_]>::first);
+        (is_own && is_cancel).then(|| match reason {
+            Some(Value::Error(error)) => error.message.to_str_lossy().into_owned(),
+            Some(other) => other.as_str().unwrap_or("it cancelled itself").to_owned(),
+            None => "it cancelled itself".to_owned(),
+        })
     }
 
     /// An answer without a call.

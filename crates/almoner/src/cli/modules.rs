@@ -1,0 +1,125 @@
+//! Programs of modules on this machine: a directory, or a ZIP file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use passable::{to_base64, visible_line};
+use vat::archive::{MAP, MOST_ARCHIVE, MOST_ENTRIES, can_be_module};
+
+use crate::control::protocol::GivenModules;
+use crate::exit::{Exit, Failure};
+
+/// How deep directories may lie in one another.
+const DEEPEST: usize = 32;
+
+/// The folder of other packages: a directory is one package.
+const OTHERS: &str = "node_modules";
+
+/// Reads the program at a path; `None` if nothing is there.
+///
+/// # Errors
+/// When it cannot be read, is too large, or has links in it.
+pub fn read(path: &str) -> Result<Option<GivenModules>, Failure> {
+    let place = Path::new(path);
+    let found = match fs::metadata(place) {
+        Ok(found) => found,
+        Err(e)
+            if e.kind() == std::io::ErrorKind::NotFound || e.kind() == std::io::ErrorKind::NotADirectory =>
+        {
+            return Ok(None);
+        }
+        Err(e) => return Err(unread(place, &e)),
+    };
+    if found.is_dir() {
+        let mut gathered =
+            Gathered { files: BTreeMap::new(), left: MOST_ARCHIVE, mapped: place.join(MAP).is_file() };
+        gathered.directory(place, "", DEEPEST)?;
+        return Ok(Some(GivenModules::Files { files: gathered.files }));
+    }
+    if !found.is_file() {
+        return Err(Failure::new(Exit::Usage, format!("{} is neither a file nor a directory", shown(place)))
+            .help("name a directory or a ZIP file"));
+    }
+    let bytes = bytes(place, MOST_ARCHIVE)?;
+    Ok(Some(GivenModules::Archive { base64: to_base64(&bytes) }))
+}
+
+fn shown(path: &Path) -> String {
+    visible_line(&path.to_string_lossy()).into_owned()
+}
+
+fn unread(path: &Path, e: &std::io::Error) -> Failure {
+    Failure::new(Exit::Failure, format!("{}: {e}", shown(path))).help("check the path and its permissions")
+}
+
+fn too_large(path: &Path) -> Failure {
+    let what = format!("{}: a program can have {} MiB", shown(path), MOST_ARCHIVE >> 20);
+    Failure::new(Exit::Invalid, what).help("leave out what it does not import")
+}
+
+/// The bytes of a file, if there are not more than so many.
+fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
+    let file = fs::File::open(path).map_err(|e| unread(path, &e))?;
+    let mut bytes = Vec::new();
+    file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|e| unread(path, &e))?;
+    if bytes.len() > most { Err(too_large(path)) } else { Ok(bytes) }
+}
+
+/// What was found in a directory so far.
+struct Gathered {
+    files: BTreeMap<String, String>,
+    left: usize,
+    /// Whether it is an unpacked archive, in which a file may have any name.
+    mapped: bool,
+}
+
+impl Gathered {
+    fn directory(&mut self, place: &Path, before: &str, depth: usize) -> Result<(), Failure> {
+        if depth == 0 {
+            return Err(Failure::new(Exit::Invalid, format!("{} lies too deep", shown(place)))
+                .help(format!("a program can have {DEEPEST} directories in one another")));
+        }
+        for entry in fs::read_dir(place).map_err(|e| unread(place, &e))? {
+            let entry = entry.map_err(|e| unread(place, &e))?;
+            let path = entry.path();
+            let Ok(name) = entry.file_name().into_string() else {
+                return Err(Failure::new(
+                    Exit::Invalid,
+                    format!("{} has a name that is no text", shown(&path)),
+                )
+                .help("rename it"));
+            };
+            if !self.mapped && (name.starts_with('.') || name == OTHERS) {
+                continue;
+            }
+            let kind = entry.file_type().map_err(|e| unread(&path, &e))?;
+            if kind.is_dir() {
+                self.directory(&path, &format!("{before}{name}/"), depth - 1)?;
+                continue;
+            }
+            let wanted = self.mapped || can_be_module(&name);
+            // A link may lead to anything, also to what nobody meant to hand over.
+            if kind.is_symlink() && (wanted || path.is_dir()) {
+                return Err(Failure::new(Exit::Invalid, format!("{} is a link", shown(&path)))
+                    .help("put what it leads to in its place, or take it away"));
+            }
+            if wanted && kind.is_file() {
+                self.file(&path, format!("{before}{name}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, name: String) -> Result<(), Failure> {
+        if self.files.len() >= MOST_ENTRIES {
+            return Err(Failure::new(Exit::Invalid, format!("there are more than {MOST_ENTRIES} files"))
+                .help("leave out what it does not import"));
+        }
+        let bytes = bytes(path, self.left)?;
+        self.left -= bytes.len();
+        self.files.insert(name, to_base64(&bytes));
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! Programs of modules: code that is more than one text. Its modules lie beside the store.
+
+use std::collections::BTreeMap;
+
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use crate::id::BlobHash;
+
+/// How many variables a program may be given.
+const MOST_VARIABLES: usize = 256;
+
+/// How many bytes their names and values may have.
+const MOST_BYTES: usize = 64 << 10;
+
+/// In what form a program was handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Packed {
+    /// A ZIP file of sources with a map.
+    Archive,
+    /// The same, as text in Base64 within a record.
+    Bundle,
+    /// A tree of files.
+    Tree,
+}
+
+impl Packed {
+    /// What Endo's clients call the formula of such a program.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Packed::Archive => "make-archive",
+            Packed::Bundle => "make-bundle",
+            Packed::Tree => "make-from-tree",
+        }
+    }
+
+    /// In words, such as `an archive`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Packed::Archive => "an archive",
+            Packed::Bundle => "a bundle",
+            Packed::Tree => "a tree of files",
+        }
+    }
+}
+
+/// A program of modules, whose `make` is called with powers, a context and variables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Modules {
+    /// In what form it was handed over.
+    pub packed: Packed,
+    /// The hash of the bytes that hold its modules, unpacked: the same each time that it is begun.
+    pub hash: BlobHash,
+    /// How many there are.
+    pub bytes: u64,
+    /// The module whose `make` is called, as a person is shown it.
+    pub entry: Untrusted,
+    /// Variables that it is given.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+impl Modules {
+    /// What is wrong with the variables, if anything is.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        if self.env.len() > MOST_VARIABLES {
+            return Some(format!("{} variables in `env`, but {MOST_VARIABLES} is the limit", self.env.len()));
+        }
+        let bytes: usize = self.env.iter().map(|(name, value)| name.len().saturating_add(value.len())).sum();
+        (bytes > MOST_BYTES).then(|| format!("{bytes} bytes in `env`, but {MOST_BYTES} is the limit"))
+    }
+}
