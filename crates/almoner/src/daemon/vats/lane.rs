@@ -476,11 +476,11 @@ impl Work {
             }
             Broken::Gone if phase == Phase::Ending => {}
             Broken::Gone => self.cancel(eval, None),
-            Broken::Over => {
+            Broken::Over(why) => {
                 let vat = self.by_eval.get(&eval).copied();
                 let session = vat.and_then(|vat| self.sessions.get_mut(&vat));
                 let unread = session.map(Session::unread).unwrap_or_default();
-                self.close_session(eval, true);
+                self.close_saying(eval, true, &why);
                 // What it has made is made anew when somebody uses it.
                 unread.into_iter().for_each(|letter| self.letter(letter));
             }
@@ -495,11 +495,7 @@ impl Work {
                         RunOutcome::Failed(trouble) => trouble.message.raw().to_owned(),
                         RunOutcome::Done(_) => RESTARTED.to_owned(),
                     };
-                    // Whoever has not been heard yet finds another heap.
-                    let unread = self.by_eval.get(&eval).and_then(|vat| self.sessions.get_mut(vat));
-                    let unread = unread.filter(|session| session.is_ending()).map(Session::unread);
-                    self.close_saying(eval, !is_fault, &said);
-                    return unread.into_iter().flatten().for_each(|letter| self.letter(letter));
+                    return self.close_saying(eval, !is_fault, &said);
                 }
                 // Of a heap that passed a limit nothing is left to close.
                 self.close_session(eval, !is_fault);

@@ -63,8 +63,8 @@ pub enum Broken {
     Store(Failure),
     /// The code was cancelled, or has come to its end elsewhere.
     Gone,
-    /// It was cancelled, and has been told.
-    Over,
+    /// It was cancelled, and has been told: why it was.
+    Over(String),
     /// The code itself is the reason, and this is what came of it.
     Code(RunOutcome),
 }
@@ -167,7 +167,9 @@ pub struct Session {
     /// How many orders the heap has not carried out.
     orders: usize,
     result: Option<(Outcome, Option<Place>)>,
-    /// Messages that wait until the code has come to its end.
+    /// Why it was cancelled, if it was.
+    reason: String,
+    /// Messages that wait until the heap has nothing else to do.
     letters: VecDeque<Letter>,
     /// Those that are being answered, and who has sent each.
     replies: BTreeMap<u32, (Taker, FormulaId)>,
@@ -266,6 +268,7 @@ impl Session {
             asked: BTreeMap::new(),
             orders: 0,
             result: None,
+            reason: String::new(),
             letters: VecDeque::new(),
             replies: BTreeMap::new(),
             next_reply: RESULT,
@@ -440,7 +443,7 @@ impl Session {
         // The heap is told one thing after the other, in an order that can be repeated.
         while self.orders == 0 {
             if self.phase == Phase::Ending {
-                return Err(Broken::Over);
+                return Err(Broken::Over(std::mem::take(&mut self.reason)));
             }
             if let Some(entry) = self.script.pop_front() {
                 self.tell_again(tools, entry)?;
@@ -599,11 +602,6 @@ impl Session {
         })
     }
 
-    /// Whether its heap goes.
-    pub fn is_ending(&self) -> bool {
-        self.phase == Phase::Ending
-    }
-
     /// The code has come to its end: its objects are there for others.
     pub fn live(&mut self) {
         self.phase = Phase::Live;
@@ -616,6 +614,7 @@ impl Session {
     /// [`Broken`].
     pub fn cancel(&mut self, tools: &mut Tools<'_>, reason: &str) -> Result<(), Broken> {
         self.phase = Phase::Ending;
+        self.reason = reason.to_owned();
         self.fresh.clear();
         self.outgoing.clear();
         let (vat, reason) = (self.vat, Value::error("Error", reason));
