@@ -109,6 +109,9 @@ pub struct CodePage {
     pub eval: FormulaId,
     /// Whether it has not come to its end.
     pub is_open: bool,
+    /// The program of modules that it is, if it is no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modules: Option<kernel::modules::Modules>,
     /// The entries.
     pub entries: Vec<kernel::code::Record>,
 }

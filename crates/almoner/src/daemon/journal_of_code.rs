@@ -31,7 +31,11 @@ pub fn journal(desk: &Desk, view: &View, thing: &str, from: u64) -> Result<CodeP
         }
         let entries = code::journal(txn, &eval, from)?;
         let is_open = table::eval(txn, &eval)?.is_some();
-        Ok(Some(CodePage { eval, is_open, entries: entries.into_iter().take(PAGE).collect() }))
+        let modules = match table::formula(txn, &eval)?.map(|row| row.formula) {
+            Some(Formula::Eval { modules, .. }) => modules,
+            _ => None,
+        };
+        Ok(Some(CodePage { eval, is_open, modules, entries: entries.into_iter().take(PAGE).collect() }))
     })?;
     found.ok_or_else(|| {
         Failure::new(Exit::Invalid, "no code has come to this")

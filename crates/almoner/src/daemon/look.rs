@@ -134,7 +134,9 @@ fn thing(desk: &Desk, view: &View, found: Found) -> Result<Thing, Failure> {
                 .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
             shown.text = String::from_utf8(bytes).ok().map(Untrusted::new);
         }
-        Formula::Definition { source, .. } | Formula::Eval { source, .. } => shown.text = Some(source),
+        Formula::Definition { source, .. } | Formula::Eval { source, modules: None, .. } => {
+            shown.text = Some(source);
+        }
         Formula::Promise { .. } => {
             let state = daemon.read(|txn| table::promise(txn, &end))?.map(state_of);
             if let Some(PromiseState::Fulfilled { value }) = &state {

@@ -28,6 +28,9 @@ const ZIP: &[u8] = b"PK";
 /// What bundles of Endo's say they are.
 const BUNDLE: &str = "endoZipBase64";
 
+/// The longest reason that is shown in full, in bytes.
+const LONGEST: usize = 200;
+
 fn refused(what: impl Into<String>) -> Failure {
     Failure::new(Exit::Invalid, what.into())
 }
@@ -103,8 +106,12 @@ pub fn bundle(bytes: &[u8]) -> Result<Modules, Failure> {
         )));
     }
     let text = std::str::from_utf8(bytes).map_err(|_| refused("the bundle is not UTF-8"))?;
-    let value = passable::Value::from_json_text(text)
-        .map_err(|e| refused(format!("the bundle is not JSON: {}", visible_line(&e.to_string()))))?;
+    let value = passable::Value::from_json_text(text).map_err(|e| {
+        let why = e.to_string();
+        // Where it nests too deep, the way there says nothing.
+        let short = if why.len() > LONGEST { why.rsplit(": ").next().unwrap_or_default() } else { &why };
+        refused(format!("the bundle is not JSON: {}", visible_line(short)))
+    })?;
     bundled(&value.widen())
 }
 
@@ -247,6 +254,8 @@ mod tests {
             let said = bundle(bytes).unwrap_err().message.raw().to_owned();
             assert!(said.contains(says), "{says}: {said}");
         }
+        let deep = bundle(&b"[".repeat(100_000)).unwrap_err().message.raw().to_owned();
+        assert!(deep.contains("nested deeper than") && deep.len() < 300, "{deep}");
         let long = bundle(&vec![b' '; MOST_ARCHIVE * 2]).unwrap_err();
         assert!(long.message.raw().contains("an archive can have"), "{long:?}");
     }

@@ -13,7 +13,10 @@ const LONGEST: usize = 160;
 /// A journal, one line an entry.
 pub fn render(page: &CodePage) -> String {
     let stands = if page.is_open { "at work, or waiting" } else { "at its end" };
-    let mut out = format!("code {}: {stands}", page.eval.short());
+    let what = page.modules.as_ref().map(|modules| {
+        format!(", modules out of {} ({})", modules.packed.words(), modules.entry.visible_line())
+    });
+    let mut out = format!("code {}{}: {stands}", page.eval.short(), what.unwrap_or_default());
     for record in &page.entries {
         let _ = write!(out, "\n  {} {}", record.number, line(record));
     }

@@ -177,7 +177,11 @@ fn what_a_program_makes_is_made_again_after_a_restart_whatever_has_become_of_its
     crate::eval::kill(i32::try_from(pid(&home)).unwrap());
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "6");
     let page = home.almoner(&["trace", "c"]).expect(0);
-    assert!(page.out.contains("began, holding 2 things") && page.out.contains("log made"), "{page:?}");
+    assert!(
+        page.out.contains(", modules out of a tree of files (index.js): at its end")
+            && page.out.contains("log made"),
+        "{page:?}"
+    );
     // A copy of the store has its modules as well.
     let (copy, other) = (home.path("copy"), Home::new());
     home.almoner(&["backup", copy.to_str().unwrap()]).expect(0);
