@@ -409,7 +409,7 @@ fn a_hundred_programs_append_to_a_file_while_daemon_and_vats_are_killed() {
                 {
                     break;
                 }
-                assert!(begun.elapsed() < PATIENCE, "{known:?}");
+                assert!(begun.elapsed() < PATIENCE * 3, "{known:?}");
             }
         }
         for program in 0..PROGRAMS {
@@ -419,7 +419,7 @@ fn a_hundred_programs_append_to_a_file_while_daemon_and_vats_are_killed() {
                     break;
                 }
                 assert!(!said.err.contains("refused"), "p{program}: {said:?}");
-                assert!(begun.elapsed() < PATIENCE, "p{program}: {said:?}");
+                assert!(begun.elapsed() < PATIENCE * 3, "p{program}: {said:?}");
             }
         }
         drop(end);

@@ -1,9 +1,11 @@
 //! The journal of endowed code, commands that happen once, what code keeps, and objects that it makes.
 
-use kernel::code::{self, Bound, Entry, Of, Origin, Reference};
-use kernel::command::{Act, CodeAct, Exported, Fault, MailAct, NameAct, Reply};
+use kernel::code::{self, Bound, CodePromise, Entry, Of, Origin, Reference};
+use kernel::command::{Act, CodeAct, Exported, Fault, GrantAct, MailAct, NameAct, Reply};
 use kernel::facet::Then;
 use kernel::formula::Formula;
+use kernel::run::{RunOutcome, Trouble};
+use kernel::table::{self, PromiseRow};
 use kernel::{BlobHash, FormulaId, Value, query};
 
 use crate::agents::{mail, path};
@@ -176,4 +178,102 @@ fn objects_of_code_have_the_same_identity_each_time_and_keep_the_code() {
     w.collect(50);
     assert!(kernel::table::formula(&mut w.store, &eval).unwrap().is_none(), "nobody holds it any more");
     assert!(!query::holds(&mut w.store, &eval, &id).unwrap());
+}
+
+fn promise(eval: FormulaId, which: CodePromise) -> Act {
+    Act::Code(CodeAct::Promise { eval, promises: vec![which] })
+}
+
+fn settle(eval: FormulaId, promise: CodePromise, value: Value) -> Act {
+    Act::Code(CodeAct::Settle { eval, promise, outcome: RunOutcome::Done(value) })
+}
+
+#[test]
+fn promises_of_code_are_promises_of_the_stores_and_settle_once() {
+    let (mut w, eval, host) = world();
+    let (own, answer) = (CodePromise::Own(1), CodePromise::Answer(1));
+    let (first, second) = (code::promise_id(&eval, own), code::promise_id(&eval, answer));
+    assert_ne!(first, second);
+    for which in [own, answer, own] {
+        w.apply(promise(eval, which));
+    }
+    for id in [first, second] {
+        assert_eq!(table::promise(&mut w.store, &id).unwrap(), Some(PromiseRow::Pending));
+        assert!(query::holds(&mut w.store, &host, &id).unwrap(), "its own code's");
+    }
+    // It comes to data, or to what code has made: a grant would be handed to whoever has the promise.
+    let base = endowment(&mut w, eval);
+    let guest = w.guest("ann");
+    let said = refused(&mut w, guest, settle(eval, own, Value::null()));
+    assert!(matches!(said, Fault::NotAllowed(_)), "only the daemon says so: {said:?}");
+    let given_away = refused(&mut w, host, settle(eval, own, Value::remotable(base)));
+    assert!(matches!(given_away, Fault::Misfit { .. }), "{given_away:?}");
+    assert_eq!(w.apply(settle(eval, own, Value::string("yes"))).reply, Reply::Done);
+    assert_eq!(w.apply(settle(eval, own, Value::string("no"))).reply, Reply::AlreadySettled);
+    let kept = PromiseRow::Fulfilled { value: Value::string("yes") };
+    assert_eq!(table::promise(&mut w.store, &first).unwrap(), Some(kept));
+    // Whoever keeps the promise keeps the code that settles it.
+    w.as_agent(host, Act::Name(NameAct::StoreValue { value: Value::promise(second), path: path("later") }));
+    w.evaluated(eval, Value::null());
+    w.collect(50);
+    assert!(matches!(w.formula(eval), Formula::Eval { .. }));
+    assert_eq!(w.id(host, "later"), second, "a name for a promise is a name for what it comes to");
+    w.as_agent(host, Act::Name(NameAct::Remove { path: path("later") }));
+    w.collect(50);
+    assert!(table::formula(&mut w.store, &eval).unwrap().is_none());
+    assert!(table::promise(&mut w.store, &second).unwrap().is_none());
+    assert!(!query::holds(&mut w.store, &host, &second).unwrap());
+}
+
+#[test]
+fn nobody_waits_for_what_code_has_promised_that_has_failed() {
+    let (mut w, eval, host) = world();
+    let which = CodePromise::Own(7);
+    w.apply(promise(eval, which));
+    let id = code::promise_id(&eval, which);
+    w.as_agent(host, Act::Name(NameAct::StoreValue { value: Value::promise(id), path: path("p") }));
+    let trouble = Trouble { code: "vat/threw".to_owned(), message: text("x"), help: String::new() };
+    w.apply(Act::Evaluated { eval, outcome: RunOutcome::Failed(trouble) });
+    let row = table::promise(&mut w.store, &id).unwrap();
+    assert!(matches!(&row, Some(PromiseRow::Rejected { reason }) if reason.contains("vat/threw")), "{row:?}");
+}
+
+#[test]
+fn what_is_handed_over_is_a_grant_of_the_recipients_and_the_same_one_each_time() {
+    let (mut w, eval, host) = world();
+    let (other, _) = {
+        let act = MailAct::Evaluate {
+            vat: None,
+            source: text("2"),
+            names: vec![],
+            paths: vec![],
+            result_name: None,
+        };
+        w.parked(host, mail(act))
+    };
+    let base = endowment(&mut w, eval);
+    let hand = |giver, id, to| {
+        let name = "argument".to_owned();
+        Act::Code(CodeAct::Hand { giver, id, through: vec![], to, name })
+    };
+    let Reply::Made { id: given } = w.apply(hand(eval, base, other)).reply else { panic!("made") };
+    let Formula::Grant { target, holder, .. } = w.formula(given) else { panic!("a grant") };
+    assert_eq!((target, holder), (base, other));
+    assert_eq!(w.apply(hand(eval, base, other)).reply, Reply::Made { id: given });
+    // What was revoked stays so.
+    let number = table::grant(&mut w.store, &given).unwrap().unwrap().number;
+    w.as_agent(host, Act::Grant(GrantAct::Revoke { grant: number }));
+    assert_eq!(w.apply(hand(eval, base, other)).reply, Reply::Made { id: given });
+    assert!(table::grant(&mut w.store, &given).unwrap().unwrap().revoked_ms.is_some());
+    // Nobody hands over what he does not hold, and nobody but the daemon says who does.
+    let dir = w.id(host, "dir");
+    let guest = w.guest("ann");
+    let stolen = refused(&mut w, host, hand(eval, dir, other));
+    assert!(matches!(stolen, Fault::NotHeld(_)), "{stolen:?}");
+    assert!(matches!(refused(&mut w, guest, hand(host, dir, other)), Fault::NotAllowed(_)));
+    // An agent gives what it holds; what holds nothing gets nothing.
+    let Reply::Made { id: from_host } = w.apply(hand(host, dir, other)).reply else { panic!("made") };
+    assert_ne!(from_host, given);
+    let nobody = refused(&mut w, host, hand(host, dir, dir));
+    assert!(matches!(nobody, Fault::Misfit { .. }), "{nobody:?}");
 }
