@@ -14,6 +14,7 @@ mod audit;
 mod backup;
 mod bad_input;
 mod bytes;
+mod cards_of_code;
 mod closing;
 mod crash;
 mod crash_again;

@@ -114,7 +114,7 @@ fn code_reaches_what_it_was_handed_and_nothing_else() {
 }
 
 /// The number of the message of this kind that waits.
-fn wait_for_mail(home: &Home, kind: &str) -> u64 {
+pub(crate) fn wait_for_mail(home: &Home, kind: &str) -> u64 {
     let begun = Instant::now();
     loop {
         let letters = home.almoner(&["inbox", "--json"]).expect(0).json();
