@@ -16,6 +16,7 @@ mod bad_input;
 mod bytes;
 mod cards_of_code;
 mod closing;
+mod code_counted;
 mod crash;
 mod crash_again;
 mod crash_asked;
