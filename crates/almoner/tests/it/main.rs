@@ -31,6 +31,7 @@ mod holes;
 mod home;
 mod hosts;
 mod journey;
+mod kill_sweep;
 mod load;
 #[cfg(feature = "local")]
 mod model_host;

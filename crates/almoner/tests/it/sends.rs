@@ -1,12 +1,13 @@
 //! Code that holds what can act: what it sends goes out once, wherever a crash falls, and what it makes is there for
 //! others.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
 use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
 
 /// How long something may take before a test gives up.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -341,7 +342,7 @@ fn disturbed(point: &str, nth: u64) -> bool {
     let home = Home::new();
     begin(&home);
     home.almoner(&["stop"]).expect(0);
-    let mut daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+    let daemon = Doomed::start(&home, point, nth);
     let begun = Instant::now();
     // The first try may be cut off: it is known whether it was heard by what the name stands for.
     while home.almoner(&["--as", "agent-fae", "show", "done", "--wait"]).code != 0 {
@@ -351,9 +352,7 @@ fn disturbed(point: &str, nth: u64) -> bool {
             home.almoner(&["--as", "agent-fae", "eval", SENDS, "me=@agent", "--name", "done", "--detach"]);
         }
     }
-    let died = daemon.try_wait().unwrap().is_some();
-    let _ = daemon.kill();
-    let _ = daemon.wait();
+    let died = daemon.end();
     check(&home, &format!("killed at {point} {nth}"));
     died
 }
@@ -368,39 +367,24 @@ fn check(home: &Home, when: &str) {
 fn kill_at_every(point: &'static str) {
     let home = Home::new();
     begin(&home);
-    let commits = || home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap();
-    let before = commits();
+    let before = commits(&home);
     home.almoner(&["--as", "agent-fae", "eval", SENDS, "me=@agent", "--name", "done"]).expect(0);
-    let count = commits() - before;
+    let count = commits(&home) - before;
     check(&home, "undisturbed");
     drop(home);
     assert!(count >= 10, "only {count} commits");
-    let (next, reached) = (AtomicUsize::new(1), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let nth = next.fetch_add(1, Ordering::SeqCst) as u64;
-                    if nth > count {
-                        return;
-                    }
-                    reached.fetch_add(usize::from(disturbed(point, nth)), Ordering::SeqCst);
-                }
-            });
-        }
-    });
-    let reached = reached.load(Ordering::SeqCst) as u64;
+    let reached = at_each(count, |nth| disturbed(point, nth));
     assert!(reached + 2 >= count, "only {reached} of {count} commits were reached");
 }
 
 #[test]
 fn killed_just_before_every_commit_of_code_that_sends() {
-    kill_at_every("store.before_commit");
+    kill_at_every(BEFORE);
 }
 
 #[test]
 fn killed_just_after_every_commit_of_code_that_sends() {
-    kill_at_every("store.after_commit");
+    kill_at_every(AFTER);
 }
 
 /// How many programs append to one file.
