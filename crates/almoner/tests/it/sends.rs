@@ -260,6 +260,51 @@ fn nothing_but_what_code_has_made_goes_to_other_code() {
 }
 
 #[test]
+fn what_a_promise_comes_to_ends_with_the_grant_through_which_the_promise_was_found() {
+    for is_revoked in [false, true] {
+        let home = Home::new();
+        home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+        home.almoner(&["mkdir", "notes"]).expect(0);
+        home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+        // In the directory lies a promise that nobody has kept yet.
+        let later = "E(me).request('@self', 'the counter, please', ['notes', 'p']); 1";
+        home.almoner(&["eval", later, "me=@agent", "--detach"]).expect(0);
+        let asked = wait_for_mail(&home, "request").to_string();
+        home.almoner(&["send", "fae", "take @notes"]).expect(0);
+        let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
+        let letters = fae(&["inbox", "--all", "--json"]).expect(0).json();
+        fae(&["adopt", &letters[0]["number"].to_string(), "notes"]).expect(0);
+        // Code has the promise in hand before the grant ends, and uses what it comes to afterwards.
+        let uses = "(async () => { const p = E(d).lookup('p'); const used = E(p).incr(); used.catch(() => {}); \
+                    await E(me).send('@host', ['I have it'], [], []); const c = await p; \
+                    return [await E(c).incr(), await used].join(); })()";
+        fae(&["eval", uses, "d=notes", "me=@agent", "--name", "kept", "--detach"]).expect(0);
+        let begun = Instant::now();
+        while !home.almoner(&["inbox", "--all"]).expect(0).out.contains("I have it") {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", fae(&["trace", "kept"]));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if is_revoked {
+            let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+            let of_notes = grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == "notes");
+            let numbers: Vec<String> = of_notes.map(|grant| format!("g{}", grant["number"])).collect();
+            assert!(!numbers.is_empty(), "{grants}");
+            numbers.iter().for_each(|number| drop(home.almoner(&["revoke", number]).expect(0)));
+        }
+        home.almoner(&["resolve", &asked, "counter"]).expect(0);
+        let ended = fae(&["show", "kept", "--wait"]);
+        let count = evaluated(&home, &["E(c).incr()", "c=counter"]);
+        match is_revoked {
+            false => assert_eq!((told(&ended.out).as_str(), count.as_str()), ("2,1", "3"), "{ended:?}"),
+            true => {
+                assert!(ended.code != 0 && ended.err.contains("revoked"), "{ended:?}");
+                assert_eq!(count, "1", "the counter was used after all: {ended:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn whoever_waits_for_an_object_is_answered_whatever_becomes_of_it() {
     let home = Home::new();
     // A message to an object of code that is still on its way, from the code itself and from others.
