@@ -256,6 +256,21 @@ pub fn journal(txn: &mut dyn ReadTxn, eval: &FormulaId, from: u64) -> Result<Vec
     }
 }
 
+/// At most so many entries of the code's journal, from number `from` on.
+///
+/// # Errors
+/// The store's.
+pub fn page(
+    txn: &mut dyn ReadTxn,
+    eval: &FormulaId,
+    from: u64,
+    most: usize,
+) -> Result<Vec<Record>, StoreFault> {
+    let (from, to) = (record_key(eval, from), record_key(eval, u64::MAX));
+    let rows = table::scan(txn, Table::Meta, &NOBODY, &from, &to, most, false)?;
+    Ok(rows.into_iter().map(|(_, record)| record).collect())
+}
+
 /// What came of a send that was a command; `None` if it has not happened.
 ///
 /// # Errors

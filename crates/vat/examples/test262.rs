@@ -184,7 +184,7 @@ fn modules(path: &Path, whole: &str) -> Modules {
     let entry = format!("./{}", path.file_name().unwrap().to_string_lossy());
     files.insert(entry.clone(), Module::Source { language: Language::Module, text: whole.to_owned() });
     let entry = ModuleName { package: String::new(), module: entry };
-    Modules { entry, packages: BTreeMap::from([(String::new(), files)]) }
+    Modules { entry, packages: BTreeMap::from([(String::new(), files)]), maps: BTreeMap::new() }
 }
 
 /// The same in a realm that nobody has locked. Modules are not tried there.

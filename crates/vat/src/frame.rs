@@ -75,10 +75,10 @@ pub struct Place {
     /// The column, from 1, in the engine's way of counting.
     pub column: u32,
     /// That line of the source, cut to a bounded length, made safe to show. Empty if it is not known which source of
-    /// several it was.
+    /// several it was, or a source map does not have it.
     pub excerpt: String,
-    /// The module that it is in; none for source text that was evaluated. A name out of the guest's own program, made
-    /// safe to show.
+    /// The module that it is in, or what that was made of, if a source map says so; none for source text that was
+    /// evaluated as it was written. A name out of the guest's own program, made safe to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
 }

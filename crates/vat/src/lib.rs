@@ -35,6 +35,7 @@ mod pass;
 mod realm;
 mod serve;
 mod source;
+mod source_map;
 
 pub use engine::{Clock, Vat};
 pub use fault::FaultKind;

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use passable::visible_line;
 use serde::{Deserialize, Serialize};
 
+use crate::source_map::MOST_MAP;
+
 /// The most names of modules, of all packages together.
 pub const MOST_MODULES: usize = 2_000;
 /// The most bytes of all sources together.
@@ -68,6 +70,9 @@ pub struct Modules {
     pub entry: ModuleName,
     /// Packages, and the names that their own sources can import.
     pub packages: BTreeMap<String, BTreeMap<String, Module>>,
+    /// The source maps that lie beside sources, by package and name of the source: only errors are told with them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub maps: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Modules {
@@ -104,16 +109,29 @@ impl Modules {
         if bytes > MOST_SOURCE {
             return Err(format!("modules of {bytes} bytes, but {MOST_SOURCE} is the limit"));
         }
+        let maps = self.bytes_of_maps();
+        if maps > MOST_MAP {
+            return Err(format!("source maps of {maps} bytes, but {MOST_MAP} is the limit"));
+        }
         self.find(&self.entry).map(|_| ())
     }
 
-    /// The bytes of all sources.
+    fn bytes_of_maps(&self) -> usize {
+        self.maps.values().flat_map(BTreeMap::values).map(String::len).sum()
+    }
+
+    /// The source map that lies beside a source.
+    pub(crate) fn map(&self, name: &ModuleName) -> Option<&str> {
+        self.maps.get(&name.package)?.get(&name.module).map(String::as_str)
+    }
+
+    /// The bytes of all sources and their maps.
     pub(crate) fn bytes(&self) -> usize {
         let lengths = self.packages.values().flat_map(BTreeMap::values).map(|module| match module {
             Module::Source { text, .. } => text.len(),
             Module::Link(_) | Module::Missing(_) => 0,
         });
-        lengths.sum()
+        lengths.sum::<usize>().saturating_add(self.bytes_of_maps())
     }
 
     /// What an `import` of this specifier means in the source of a module.
@@ -175,7 +193,7 @@ fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// A specifier that begins with a dot, as seen from a module of the same package. `None` if it leads out of that.
-fn join(from: &str, specifier: &str) -> Option<String> {
+pub(crate) fn join(from: &str, specifier: &str) -> Option<String> {
     let folder = from.strip_prefix("./")?.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in specifier.split('/') {
@@ -215,7 +233,7 @@ mod tests {
             let ModuleName { package, module: path } = name(key);
             packages.entry(package).or_default().insert(path, module);
         }
-        Modules { entry: name("app ./index.js"), packages }
+        Modules { entry: name("app ./index.js"), packages, maps: BTreeMap::new() }
     }
 
     #[test]
@@ -264,7 +282,11 @@ mod tests {
             modules.packages.entry("app".to_owned()).or_default().insert(name, module);
         };
         assert_eq!(with(&|_| {}), "");
-        let cases: [(String, &str); 7] = [
+        let map = |modules: &mut Modules, text: String| {
+            modules.maps.entry("app".to_owned()).or_default().insert("./index.js".to_owned(), text);
+        };
+        let cases: [(String, &str); 8] = [
+            (with(&|modules| map(modules, " ".repeat(MOST_MAP + 1))), "source maps of 2097153 bytes"),
             (with(&|modules| modules.entry = name("app dep/gone")), "there is no module"),
             (with(&|modules| modules.entry = name("other ./x.js")), "there is no module other/x.js"),
             (with(&|modules| add(modules, "./<x>".to_owned(), source(String::new()))), "cannot be the name"),

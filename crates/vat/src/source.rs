@@ -3,6 +3,7 @@
 use passable::visible_line;
 
 use crate::frame::Place;
+use crate::source_map::Original;
 
 /// The most characters of a line that are shown.
 const EXCERPT: usize = 200;
@@ -341,6 +342,16 @@ fn spot(line: &str) -> Option<(&str, (u32, u32))> {
     let name = line.get(before.rfind('<')?..=before.len())?;
     let mut numbers = spot.split(|char: char| !char.is_ascii_digit()).map(str::parse::<u32>);
     Some((name, (numbers.next()?.ok()?, numbers.next()?.ok()?)))
+}
+
+impl From<Original> for Place {
+    fn from(original: Original) -> Place {
+        let (line, column) = original.at;
+        Place {
+            module: Some(visible_line(&original.name).into_owned()),
+            ..place(line, column, original.text.as_deref())
+        }
+    }
 }
 
 /// A place, with the line of its source.

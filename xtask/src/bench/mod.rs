@@ -9,6 +9,7 @@ mod machine;
 mod measure;
 mod run;
 mod table;
+mod vat;
 
 use anyhow::Result;
 
@@ -42,6 +43,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
         "captp" => captp::rows(&workspace, samples)?,
         "gates" => gates::rows(&workspace, samples)?,
         "kernel" => kernel::rows(&workspace, samples)?,
+        "vat" => [library::rows(&workspace, "vat", samples)?, vat::rows(&workspace)?].concat(),
         name if library::names(&workspace).contains(&name) => library::rows(&workspace, name, samples)?,
         other => return Ok(End::Usage(format!("nothing measures `{other}`; there is {known}"))),
     };

@@ -43,8 +43,15 @@ pub fn status(acting: &Acting<'_>, args: JsonArg) -> Ended {
         if status.others_at_work > 0 {
             at_work.push(format!("({} of other hosts)", status.others_at_work));
         }
+        let code = match status.code {
+            code if code.all() == 0 => String::new(),
+            code => format!(
+                "\ncode    {} running, {} asleep, {} not begun",
+                code.running, code.asleep, code.waiting
+            ),
+        };
         output::result(&format!(
-            "daemon {} (process {})\nstore   {}\nat work {}\ninbox   {} waiting for you",
+            "daemon {} (process {})\nstore   {}\nat work {}{code}\ninbox   {} waiting for you",
             status.build,
             status.pid,
             status.store,

@@ -616,12 +616,33 @@ pub struct Status {
     pub at_work: Vec<RunNumber>,
     /// How many runs of other hosts are.
     pub others_at_work: usize,
+    /// How much code there is that has not come to its end, of all hosts.
+    #[serde(default)]
+    pub code: CodeCount,
     /// How many messages wait for an answer.
     pub needs_you: usize,
     /// How many commits the store has made since the daemon began.
     pub commits: u64,
     /// How often it has waited for the disk.
     pub syncs: u64,
+}
+
+/// Code that has not come to its end, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeCount {
+    /// It has a heap, or is about to get one.
+    pub running: usize,
+    /// It waits for promises of the store's, and holds no memory meanwhile.
+    pub asleep: usize,
+    /// It has not begun: what one of its names stands for is not there yet, or other code has all the room.
+    pub waiting: usize,
+}
+
+impl CodeCount {
+    /// All of it.
+    pub fn all(&self) -> usize {
+        self.running.saturating_add(self.asleep).saturating_add(self.waiting)
+    }
 }
 
 /// What a run would do.

@@ -29,13 +29,14 @@ pub fn journal(desk: &Desk, view: &View, thing: &str, from: u64) -> Result<CodeP
         if !is_endower(txn, &eval, view)? {
             return Err(Fault::NotHeld(id));
         }
-        let entries = code::journal(txn, &eval, from)?;
+        // It may be long, and is asked for page by page.
+        let entries = code::page(txn, &eval, from, PAGE)?;
         let is_open = table::eval(txn, &eval)?.is_some();
         let modules = match table::formula(txn, &eval)?.map(|row| row.formula) {
             Some(Formula::Eval { modules, .. }) => modules,
             _ => None,
         };
-        Ok(Some(CodePage { eval, is_open, modules, entries: entries.into_iter().take(PAGE).collect() }))
+        Ok(Some(CodePage { eval, is_open, modules, entries }))
     })?;
     found.ok_or_else(|| {
         Failure::new(Exit::Invalid, "no code has come to this")

@@ -3,11 +3,15 @@
 
 use std::collections::BTreeSet;
 
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::hub::View;
 use kernel::message::Body;
 use kernel::query::{self, Letter};
 use kernel::run::{Input, Run, RunOutcome, State, Step};
+use kernel::table::PromiseRow;
 use kernel::txn::{ReadTxn, StoreFault, Table};
-use kernel::{MessageNumber, RunNumber, Value, table};
+use kernel::{FormulaId, MessageNumber, Number, RunNumber, Value, table};
 
 use super::world::Daemon;
 use crate::exit::{Exit, Failure};
@@ -100,7 +104,9 @@ pub fn one(daemon: &Daemon, number: RunNumber) -> Result<Run, Failure> {
     Ok(run)
 }
 
-/// What a run is called: by its worker's name, or, if it is the journal of an agent, by the host's name for that.
+/// What a run is called: by its worker's name, or, if it is the journal of an agent or of code, by the host's name for
+/// that: `@fae`, `code of out`. Code whose result the host has no name for goes by its number, and by its author's name if
+/// that is somebody else: `code 1a2b3c4d of @fae`.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -109,18 +115,59 @@ pub fn name(daemon: &Daemon, run: &Run) -> Result<String, Failure> {
         return Ok(run.name.clone());
     }
     let view = daemon.view(daemon.host);
-    let found = daemon.look(|txn| {
-        let handle =
-            table::formula(txn, &run.worker)?.and_then(|row| row.formula.agent().map(|own| own.handle));
-        for id in std::iter::once(run.worker).chain(handle) {
-            if let Some(name) = super::look::name_of(txn, &view, &id)? {
-                return Ok(Some(name));
-            }
+    let found = daemon.look(|txn| match table::formula(txn, &run.worker)?.map(|row| row.formula) {
+        Some(Formula::Eval { result, author, .. }) => code_name(txn, &view, run, result, author),
+        formula => {
+            let handle = formula.and_then(|formula| formula.agent().map(|own| own.handle));
+            agent_name(txn, &view, std::iter::once(run.worker).chain(handle))
         }
-        Ok(None)
     })?;
-    // The names of its own begin with the same sign.
-    Ok(found.map_or_else(|| run.name.clone(), |name| format!("@{}", name.trim_start_matches('@'))))
+    Ok(found.unwrap_or_else(|| run.name.clone()))
+}
+
+/// The name of an agent, by itself or its mail address.
+fn agent_name(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    ids: impl Iterator<Item = FormulaId>,
+) -> Result<Option<String>, Fault> {
+    for id in ids {
+        if let Some(name) = super::look::name_of(txn, view, &id)? {
+            // The names of its own begin with the same sign.
+            return Ok(Some(format!("@{}", name.trim_start_matches('@'))));
+        }
+    }
+    Ok(None)
+}
+
+/// The name of code: by the promise for its result, or by the object that it came to, if the code itself has made that.
+fn code_name(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    run: &Run,
+    result: FormulaId,
+    author: Option<Number>,
+) -> Result<Option<String>, Fault> {
+    let mut came_to = match table::promise(txn, &result)? {
+        Some(PromiseRow::Fulfilled { value }) => value.as_reference().copied(),
+        _ => None,
+    };
+    if let Some(id) = came_to {
+        let formula = table::formula(txn, &id)?.map(|row| row.formula);
+        // Any other thing has a name of its own, which says nothing of the code.
+        came_to =
+            came_to.filter(|_| matches!(formula, Some(Formula::Export { eval, .. }) if eval == run.worker));
+    }
+    for id in std::iter::once(result).chain(came_to) {
+        if let Some(name) = super::look::name_of(txn, view, &id)? {
+            return Ok(Some(format!("code of {name}")));
+        }
+    }
+    let Some(author) = author.filter(|author| author.0 != view.agent.number) else { return Ok(None) };
+    let author = FormulaId { number: author.0, node: run.worker.node };
+    let handle = table::formula(txn, &author)?.and_then(|row| row.formula.agent().map(|own| own.handle));
+    let whose = agent_name(txn, view, std::iter::once(author).chain(handle))?;
+    Ok(whose.map(|whose| format!("code {} of {whose}", run.worker.short())))
 }
 
 /// The run without what it worked on and what came of it, which can be long.

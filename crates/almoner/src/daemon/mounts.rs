@@ -88,12 +88,17 @@ pub fn scratch(state: &Path, id: &FormulaId) -> PathBuf {
 pub fn look_for(own: &Own, path: &str) -> Result<String, Failure> {
     let shown = visible_line(path).into_owned();
     let failed = |why: String| Failure::new(Exit::Failure, format!("`{shown}` cannot be bound: {why}"));
+    let missing = |why: String| Failure {
+        exit: Exit::NotFound,
+        help: "check the path and its permissions; a directory must be there before it is bound".to_owned(),
+        ..failed(why)
+    };
     if !Path::new(path).is_absolute() || path.contains('\0') {
         return Err(failed("a directory is named by its absolute path".to_owned()));
     }
-    let real = std::fs::canonicalize(path).map_err(|e| failed(e.to_string()))?;
+    let real = std::fs::canonicalize(path).map_err(|e| missing(e.to_string()))?;
     if !real.is_dir() {
-        return Err(failed("it is no directory".to_owned()));
+        return Err(missing("it is no directory".to_owned()));
     }
     own.keeps_from(&real)?;
     real.into_os_string().into_string().map_err(|_| failed("its path is no text in UTF-8".to_owned()))

@@ -121,6 +121,7 @@ fn status(desk: &Desk) -> Result<Status, Failure> {
         store: daemon.store.dir().display().to_string(),
         at_work: mine.into_iter().map(|at| at.run).collect(),
         others_at_work: others.len(),
+        code: daemon.vats().map(|office| office.count(daemon)).transpose()?.unwrap_or_default(),
         needs_you: listing::needs_you(daemon)?,
         commits: stats.commits,
         syncs: stats.syncs(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kernel::formula::Formula;
 use kernel::message::{Answer, Body};
-use kernel::proposal::{Caller, Proposal};
+use kernel::proposal::{Caller, Proposal, Verdict};
 use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
 use kernel::{FormulaId, MessageNumber, RunNumber, StepRef, query, standing, table};
 use passable::visible_line;
@@ -50,8 +50,9 @@ fn run(desk: &Desk, number: RunNumber) -> Result<Run, Failure> {
 
 fn of_run(desk: &Desk, number: RunNumber) -> Result<Vec<Reason>, Failure> {
     let run = run(desk, number)?;
+    let name = listing::name(&desk.daemon, &run)?;
     let mut reasons =
-        vec![Reason::new(number.to_string(), format!("`{}`, {}", visible_line(&run.name), state(&run)))];
+        vec![Reason::new(number.to_string(), format!("`{}`, {}", visible_line(&name), state(&run)))];
     let read: Vec<String> = run.provenance.sources.iter().map(source).collect();
     reasons.push(Reason::new("has been shown", read.join(", ")));
     cause_of_run(desk, &run, &mut reasons)?;
@@ -219,9 +220,7 @@ fn of_proposal(
                 reasons.push(Reason::new(at, said));
             }
             Entry::Judged { proposal, verdict, .. } if *proposal == proposed => {
-                let found: Vec<_> = verdict.findings.iter().map(finding_line).collect();
-                let decision = format!("{:?}", verdict.decision).to_lowercase();
-                reasons.push(Reason::new(at, format!("the gates said {decision}: {}", found.join("; "))));
+                reasons.push(Reason::new(at, judged(verdict)));
             }
             Entry::Proposed { proposal, .. } if step.number == proposed => {
                 reasons.push(Reason::new(at, format!("{}.{} was proposed", proposal.slot, proposal.method)));
@@ -233,6 +232,16 @@ fn of_proposal(
         }
     }
     Ok(())
+}
+
+/// What the gates said; nothing need be said for what is allowed.
+fn judged(verdict: &Verdict) -> String {
+    let found: Vec<_> = verdict.findings.iter().map(finding_line).collect();
+    let decision = format!("{:?}", verdict.decision).to_lowercase();
+    match found.is_empty() {
+        true => format!("the gates said {decision}"),
+        false => format!("the gates said {decision}: {}", found.join("; ")),
+    }
 }
 
 fn answer(desk: &Desk, number: MessageNumber, approved: bool) -> Result<String, Failure> {

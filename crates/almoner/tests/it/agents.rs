@@ -114,6 +114,21 @@ fn names_are_kept_moved_and_taken_away() {
 }
 
 #[test]
+fn a_directory_is_there_before_it_is_mounted() {
+    let home = Home::new();
+    home.write("file", "no directory");
+    for (path, says) in
+        [("gone", "No such file"), ("file", "it is no directory"), ("file/in", "Not a directory")]
+    {
+        let said = home.almoner(&["mount", path, "dir"]).expect(4);
+        assert!(said.err.contains(says) && said.err.contains("check the path"), "{path}: {said:?}");
+    }
+    home.almoner(&["show", "dir"]).expect(4);
+    std::fs::create_dir(home.path("gone")).unwrap();
+    home.almoner(&["mount", "gone", "dir"]).expect(0);
+}
+
+#[test]
 fn mail_goes_both_ways_with_things_in_it() {
     let home = with_fae();
     home.almoner(&["store", "report=all is well"]).expect(0);

@@ -5,13 +5,13 @@
 //! journals must come out the same.
 
 use std::collections::BTreeMap;
-use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::home::{Home, TRIAGE};
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
 
 /// Files and journals: everything that the run leaves behind, without what must differ from run to run.
 #[derive(Debug, PartialEq)]
@@ -117,18 +117,6 @@ fn assert_same(got: &Left, expected: &Left, when: &str) {
     }
 }
 
-/// Waits until the process has ended.
-fn wait(child: &mut Child, patience: Duration) -> bool {
-    let begun = Instant::now();
-    while begun.elapsed() < patience {
-        if child.try_wait().unwrap().is_some() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    false
-}
-
 /// The job, undisturbed from here on, whatever has been done of it before.
 fn to_the_end(home: &Home) {
     let runs = home.almoner(&["runs", "--json"]).expect(0).json();
@@ -149,20 +137,16 @@ fn to_the_end(home: &Home) {
     panic!("the run does not end");
 }
 
-fn commits(home: &Home) -> u64 {
-    home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap()
-}
-
 /// Runs the job with a daemon that dies at `point` for the `nth` time, then goes on. False if it never got there.
 fn disturbed(point: &str, nth: u64) -> Option<Left> {
     let home = Home::with_inbox();
-    let mut daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+    let mut daemon = Doomed::start(&home, point, nth);
     let mut client = home.command(&TRIAGE).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // The client ends when the card waits; the answer, and what follows it, are part of the job.
     let mut died = false;
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(60) {
-        if daemon.try_wait().unwrap().is_some() {
+        if daemon.has_died() {
             died = true;
             break;
         }
@@ -172,15 +156,14 @@ fn disturbed(point: &str, nth: u64) -> Option<Left> {
             let resume = home.command(&["resume"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
             let _ = (approve, resume);
             // The job is over, or the daemon is about to die.
-            died = wait(&mut daemon, Duration::from_millis(300));
+            died = daemon.dies_within(Duration::from_millis(300));
             break;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
     let _ = client.kill();
     let _ = client.wait();
-    let _ = daemon.kill();
-    let _ = daemon.wait();
+    daemon.end();
     if !died {
         return None;
     }
@@ -200,34 +183,23 @@ fn kill_at_every(point: &'static str) {
     assert!(count > 30, "the job has only {count} commits");
     assert_eq!(expected.files.len(), 6);
     drop(home);
-    let (next, reached) = (AtomicUsize::new(1), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let nth = next.fetch_add(1, Ordering::SeqCst) as u64;
-                    if nth > count {
-                        return;
-                    }
-                    if let Some(got) = disturbed(point, nth) {
-                        reached.fetch_add(1, Ordering::SeqCst);
-                        assert_same(&got, &expected, &format!("killed at {point} {nth} of {count}"));
-                    }
-                }
-            });
+    let reached = at_each(count, |nth| {
+        let got = disturbed(point, nth);
+        if let Some(got) = &got {
+            assert_same(got, &expected, &format!("killed at {point} {nth} of {count}"));
         }
+        got.is_some()
     });
-    let reached = reached.load(Ordering::SeqCst) as u64;
     // A commit may have held two commands at once, so the last ones may not be there to be killed at.
     assert!(reached + 6 >= count, "only {reached} of {count} commits were reached");
 }
 
 #[test]
 fn killed_just_before_every_commit() {
-    kill_at_every("store.before_commit");
+    kill_at_every(BEFORE);
 }
 
 #[test]
 fn killed_just_after_every_commit() {
-    kill_at_every("store.after_commit");
+    kill_at_every(AFTER);
 }

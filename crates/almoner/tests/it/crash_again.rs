@@ -4,13 +4,13 @@
 //! Whoever sits at the terminal presses again whenever an answer was not acknowledged. What must hold: one effect, and
 //! that with what the last card showed; nothing again that a person has vouched for.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
 use crate::doubt::cut_off;
 use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
 
 /// How long all of it may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -48,39 +48,22 @@ fn play(home: &Home, play: Play) {
 /// All of it with a daemon that dies at `point` for the `nth` time. False if it never got there.
 fn disturbed(the: Play, point: &str, nth: u64) -> bool {
     let home = (the.prepare)();
-    let mut daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+    let daemon = Doomed::start(&home, point, nth);
     play(&home, the);
-    let died = daemon.try_wait().unwrap().is_some();
-    let _ = daemon.kill();
-    let _ = daemon.wait();
+    let died = daemon.end();
     (the.check)(&home, &format!("killed at {point} {nth}"));
     died
 }
 
 fn kill_at_every(the: Play, point: &'static str, least: u64) {
     let home = (the.prepare)();
-    let commits = || home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap();
-    let before = commits();
+    let before = commits(&home);
     play(&home, the);
-    let count = commits() - before;
+    let count = commits(&home) - before;
     (the.check)(&home, "undisturbed");
     drop(home);
     assert!(count >= least, "only {count} commits");
-    let (next, reached) = (AtomicUsize::new(1), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let nth = next.fetch_add(1, Ordering::SeqCst) as u64;
-                    if nth > count {
-                        return;
-                    }
-                    reached.fetch_add(usize::from(disturbed(the, point, nth)), Ordering::SeqCst);
-                }
-            });
-        }
-    });
-    let reached = reached.load(Ordering::SeqCst) as u64;
+    let reached = at_each(count, |nth| disturbed(the, point, nth));
     assert!(reached + 2 >= count, "only {reached} of {count} commits were reached");
 }
 
@@ -137,12 +120,12 @@ const STALE: Play = Play {
 
 #[test]
 fn killed_just_before_every_commit_where_an_approval_has_become_stale() {
-    kill_at_every(STALE, "store.before_commit", 8);
+    kill_at_every(STALE, BEFORE, 8);
 }
 
 #[test]
 fn killed_just_after_every_commit_where_an_approval_has_become_stale() {
-    kill_at_every(STALE, "store.after_commit", 8);
+    kill_at_every(STALE, AFTER, 8);
 }
 
 fn doubted(home: &Home, when: &str, lines: std::ops::RangeInclusive<usize>) {
@@ -165,8 +148,8 @@ fn killed_at_every_commit_where_a_person_says_that_it_happened() {
         press: |home, number, kind| happened(home, number, kind, "yes"),
         check: |home, when| doubted(home, when, 1..=1),
     };
-    kill_at_every(it_did, "store.before_commit", 4);
-    kill_at_every(it_did, "store.after_commit", 4);
+    kill_at_every(it_did, BEFORE, 4);
+    kill_at_every(it_did, AFTER, 4);
 }
 
 #[test]
@@ -183,6 +166,6 @@ fn killed_at_every_commit_where_a_person_says_that_it_did_not_happen() {
             doubted(home, when, 2..=1 + asked);
         },
     };
-    kill_at_every(it_did_not, "store.before_commit", 5);
-    kill_at_every(it_did_not, "store.after_commit", 5);
+    kill_at_every(it_did_not, BEFORE, 5);
+    kill_at_every(it_did_not, AFTER, 5);
 }

@@ -5,12 +5,12 @@
 //! and the world is as the journal says.
 
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
 use crate::home::{Home, Said};
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
 
 const WORKER: &str = "---\nslots: { out: dir rw, outbox: outbox }\n---\nDo it.\n";
 const RUN: [&str; 8] =
@@ -130,7 +130,7 @@ fn check(home: &Home, told: &[Acknowledged], when: &str) {
 /// The whole of it with a daemon that dies at `point` for the `nth` time. False if it never got there.
 fn disturbed(point: &str, nth: u64) -> bool {
     let home = begun();
-    let mut daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+    let daemon = Doomed::start(&home, point, nth);
     // A run whose start was not acknowledged is begun again.
     let started = Instant::now();
     while home.almoner(&RUN).code != 7 {
@@ -141,9 +141,7 @@ fn disturbed(point: &str, nth: u64) -> bool {
         }
     }
     let told = answered(&home);
-    let died = daemon.try_wait().unwrap().is_some();
-    let _ = daemon.kill();
-    let _ = daemon.wait();
+    let died = daemon.end();
     check(&home, &told, &format!("killed at {point} {nth}"));
     died
 }
@@ -154,34 +152,20 @@ fn kill_at_every(point: &'static str) {
     let told = answered(&home);
     assert!(told.len() >= 2, "{told:?}");
     check(&home, &told, "undisturbed");
-    let count = home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap();
+    let count = commits(&home);
     drop(home);
     assert!(count >= 12, "the run has only {count} commits");
-    let (next, reached) = (AtomicUsize::new(1), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    // A denial takes fewer commits than a yes, and so the undisturbed run may have had fewer.
-                    let nth = next.fetch_add(1, Ordering::SeqCst) as u64;
-                    if nth > count + 4 {
-                        return;
-                    }
-                    reached.fetch_add(usize::from(disturbed(point, nth)), Ordering::SeqCst);
-                }
-            });
-        }
-    });
-    let reached = reached.load(Ordering::SeqCst) as u64;
+    // A denial takes fewer commits than a yes, and so the undisturbed run may have had fewer.
+    let reached = at_each(count + 4, |nth| disturbed(point, nth));
     assert!(reached + 8 >= count, "only {reached} of {count} commits were reached");
 }
 
 #[test]
 fn killed_just_before_every_commit_of_a_run_that_two_terminals_answer() {
-    kill_at_every("store.before_commit");
+    kill_at_every(BEFORE);
 }
 
 #[test]
 fn killed_just_after_every_commit_of_a_run_that_two_terminals_answer() {
-    kill_at_every("store.after_commit");
+    kill_at_every(AFTER);
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, commits, until_it_survives};
 
 /// How long anything may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -160,10 +161,6 @@ fn rest(home: &Home) {
     }
 }
 
-fn commits(home: &Home) -> u64 {
-    home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap()
-}
-
 /// What the guest does, one after the other, and what lies there afterwards.
 fn changes() -> Vec<(&'static str, Json, BTreeMap<String, String>)> {
     let lies = |all: &[(&str, &str)]| {
@@ -193,7 +190,7 @@ fn after(count: usize) -> BTreeMap<String, String> {
 fn killed(point: &str, nth: u64) -> bool {
     let home = handed();
     home.almoner(&["stop"]).expect(0);
-    let mut daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+    let daemon = Doomed::start(&home, point, nth);
     let mut client = Client::connect(&home);
     let docs = client.docs();
     let mut told = 0;
@@ -205,8 +202,7 @@ fn killed(point: &str, nth: u64) -> bool {
         told += 1;
     }
     let died = told < changes().len();
-    let _ = daemon.kill();
-    let _ = daemon.wait();
+    daemon.end();
     let when = format!("killed at {point} {nth}, after {told}");
     // Whoever comes next finds what had begun brought to its end, and nothing else.
     home.almoner(&["status"]).expect(0);
@@ -228,18 +224,18 @@ fn killed(point: &str, nth: u64) -> bool {
 
 fn kill_at_every(point: &str) {
     let least = 2 * changes().len() as u64;
-    let reached = (1..100).take_while(|nth| killed(point, *nth)).count() as u64;
+    let reached = until_it_survives(|nth| killed(point, nth));
     assert!(reached >= least, "only {reached} commits were reached");
 }
 
 #[test]
 fn killed_just_before_every_commit_of_what_a_guest_changes() {
-    kill_at_every("store.before_commit");
+    kill_at_every(BEFORE);
 }
 
 #[test]
 fn killed_just_after_every_commit_of_what_a_guest_changes() {
-    kill_at_every("store.after_commit");
+    kill_at_every(AFTER);
 }
 
 /// A guest whose call asks, and which has gone since.
@@ -259,12 +255,10 @@ fn asked() -> Home {
 
 #[test]
 fn a_yes_is_carried_out_once_although_the_guest_has_gone_and_the_daemon_was_killed_at_any_commit() {
-    for point in ["store.before_commit", "store.after_commit"] {
-        let mut nth = 0;
-        loop {
-            nth += 1;
+    for point in [BEFORE, AFTER] {
+        let deaths = until_it_survives(|nth| {
             let home = asked();
-            let mut daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+            let daemon = Doomed::start(&home, point, nth);
             let begun = Instant::now();
             // Whoever sits there presses again as long as the card is there.
             loop {
@@ -275,18 +269,14 @@ fn a_yes_is_carried_out_once_although_the_guest_has_gone_and_the_daemon_was_kill
                 assert!(begun.elapsed() < PATIENCE, "the card stays");
             }
             rest(&home);
-            let died = daemon.try_wait().unwrap().is_some();
-            let _ = daemon.kill();
-            let _ = daemon.wait();
+            let died = daemon.end();
             let when = format!("{point} {nth}");
             assert_eq!(home.read("docs/.env"), "mine\n", "{when}");
             assert_eq!((entries(&home, "begun"), entries(&home, "completed")), (1, 1), "{when}");
             home.almoner(&["audit", "verify"]).expect(0);
-            if !died {
-                assert!(nth > 4, "{when}: only so many commits");
-                break;
-            }
-        }
+            died
+        });
+        assert!(deaths >= 4, "{point}: only {deaths} commits");
     }
 }
 
@@ -295,11 +285,11 @@ fn between_the_two_commits_it_is_known_what_must_still_happen() {
     let home = handed();
     home.almoner(&["stop"]).expect(0);
     // The journal, and the call itself.
-    let mut daemon = home.doomed_daemon("store.after_commit=1*off->return");
+    let daemon = Doomed::start(&home, AFTER, 2);
     let mut client = Client::connect(&home);
     let docs = client.docs();
     assert!(client.try_ask(&docs, "writeText", &json!(["n.md", "made\n"])).is_none());
-    let _ = daemon.wait();
+    daemon.wait();
     assert_eq!(lies(&home), after(0), "it was not made");
     home.almoner(&["status"]).expect(0);
     rest(&home);

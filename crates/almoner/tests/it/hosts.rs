@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::agents::{NOTE, WRITES, newest};
 use crate::home::{Home, Said};
+use crate::kill_sweep::{AFTER, Doomed, until_it_survives};
 
 /// The guest of `bob`, as the store's own host reaches it.
 const FAE: &str = "bob/fae";
@@ -198,10 +199,10 @@ fn disturbed(nth: u64) -> bool {
     let number = newest(&home, Some("bob"), "definition");
     home.almoner(&["stop"]).expect(0);
     let endow = [&["--as", "bob", "endow", &number, "--detach"], &ALLOWED[..]].concat();
-    let mut daemon = home.doomed_daemon(&format!("store.after_commit={}*off->return", nth - 1));
+    let mut daemon = Doomed::start(&home, AFTER, nth);
     // The one that is to die is the one that is talked to, if it lives so long.
     let socket = home.root().join("run/control.sock");
-    while daemon.try_wait().unwrap().is_none() && UnixStream::connect(&socket).is_err() {
+    while !daemon.has_died() && UnixStream::connect(&socket).is_err() {
         std::thread::sleep(Duration::from_millis(2));
     }
     let mut client = home.command(&endow).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -237,17 +238,11 @@ fn disturbed(nth: u64) -> bool {
     }
     assert_eq!(runs(bob(&home, &["runs", "--all", "--json"])).len(), 1);
     assert!(runs(home.almoner(&["runs", "--all", "--json"])).is_empty());
-    let died = daemon.try_wait().unwrap().is_some();
-    let _ = daemon.kill();
-    let _ = daemon.wait();
-    died
+    daemon.end()
 }
 
 #[test]
 fn killed_after_every_commit_of_a_made_hosts_run_it_goes_on_by_itself() {
-    let mut nth = 1;
-    while disturbed(nth) {
-        nth += 1;
-    }
-    assert!(nth > 8, "only {nth} commits were reached");
+    let deaths = until_it_survives(disturbed);
+    assert!(deaths >= 8, "only {deaths} commits were reached");
 }

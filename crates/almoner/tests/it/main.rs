@@ -15,7 +15,9 @@ mod backup;
 mod bad_input;
 mod between;
 mod bytes;
+mod cards_of_code;
 mod closing;
+mod code_counted;
 mod crash;
 mod crash_again;
 mod crash_asked;
@@ -30,6 +32,7 @@ mod holes;
 mod home;
 mod hosts;
 mod journey;
+mod kill_sweep;
 mod load;
 #[cfg(feature = "local")]
 mod model_host;

@@ -1,12 +1,13 @@
 //! Code that holds what can act: what it sends goes out once, wherever a crash falls, and what it makes is there for
 //! others.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
 use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
 
 /// How long something may take before a test gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -206,6 +207,51 @@ fn the_result_hands_nothing_over_before_the_host_says_so() {
 }
 
 #[test]
+fn what_a_promise_comes_to_ends_with_the_grant_through_which_the_promise_was_found() {
+    for is_revoked in [false, true] {
+        let home = Home::new();
+        home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+        home.almoner(&["mkdir", "notes"]).expect(0);
+        home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+        // In the directory lies a promise that nobody has kept yet.
+        let later = "E(me).request('@self', 'the counter, please', ['notes', 'p']); 1";
+        home.almoner(&["eval", later, "me=@agent", "--detach"]).expect(0);
+        let asked = wait_for_mail(&home, "request").to_string();
+        home.almoner(&["send", "fae", "take @notes"]).expect(0);
+        let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
+        let letters = fae(&["inbox", "--all", "--json"]).expect(0).json();
+        fae(&["adopt", &letters[0]["number"].to_string(), "notes"]).expect(0);
+        // Code has the promise in hand before the grant ends, and uses what it comes to afterwards.
+        let uses = "(async () => { const p = E(d).lookup('p'); const used = E(p).incr(); used.catch(() => {}); \
+                    await E(me).send('@host', ['I have it'], [], []); const c = await p; \
+                    return [await E(c).incr(), await used].join(); })()";
+        fae(&["eval", uses, "d=notes", "me=@agent", "--name", "kept", "--detach"]).expect(0);
+        let begun = Instant::now();
+        while !home.almoner(&["inbox", "--all"]).expect(0).out.contains("I have it") {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", fae(&["trace", "kept"]));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if is_revoked {
+            let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+            let of_notes = grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == "notes");
+            let numbers: Vec<String> = of_notes.map(|grant| format!("g{}", grant["number"])).collect();
+            assert!(!numbers.is_empty(), "{grants}");
+            numbers.iter().for_each(|number| drop(home.almoner(&["revoke", number]).expect(0)));
+        }
+        home.almoner(&["resolve", &asked, "counter"]).expect(0);
+        let ended = fae(&["show", "kept", "--wait"]);
+        let count = evaluated(&home, &["E(c).incr()", "c=counter"]);
+        match is_revoked {
+            false => assert_eq!((told(&ended.out).as_str(), count.as_str()), ("2,1", "3"), "{ended:?}"),
+            true => {
+                assert!(ended.code != 0 && ended.err.contains("revoked"), "{ended:?}");
+                assert_eq!(count, "1", "the counter was used after all: {ended:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn more_agents_than_there_are_lanes_get_their_turn() {
     let home = Home::new();
     for at in 0..34 {
@@ -270,7 +316,7 @@ fn disturbed(point: &str, nth: u64) -> bool {
     let home = Home::new();
     begin(&home);
     home.almoner(&["stop"]).expect(0);
-    let mut daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+    let daemon = Doomed::start(&home, point, nth);
     let begun = Instant::now();
     // The first try may be cut off: it is known whether it was heard by what the name stands for.
     while home.almoner(&["--as", "agent-fae", "show", "done", "--wait"]).code != 0 {
@@ -280,9 +326,7 @@ fn disturbed(point: &str, nth: u64) -> bool {
             home.almoner(&["--as", "agent-fae", "eval", SENDS, "me=@agent", "--name", "done", "--detach"]);
         }
     }
-    let died = daemon.try_wait().unwrap().is_some();
-    let _ = daemon.kill();
-    let _ = daemon.wait();
+    let died = daemon.end();
     check(&home, &format!("killed at {point} {nth}"));
     died
 }
@@ -297,39 +341,24 @@ fn check(home: &Home, when: &str) {
 fn kill_at_every(point: &'static str) {
     let home = Home::new();
     begin(&home);
-    let commits = || home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap();
-    let before = commits();
+    let before = commits(&home);
     home.almoner(&["--as", "agent-fae", "eval", SENDS, "me=@agent", "--name", "done"]).expect(0);
-    let count = commits() - before;
+    let count = commits(&home) - before;
     check(&home, "undisturbed");
     drop(home);
     assert!(count >= 10, "only {count} commits");
-    let (next, reached) = (AtomicUsize::new(1), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let nth = next.fetch_add(1, Ordering::SeqCst) as u64;
-                    if nth > count {
-                        return;
-                    }
-                    reached.fetch_add(usize::from(disturbed(point, nth)), Ordering::SeqCst);
-                }
-            });
-        }
-    });
-    let reached = reached.load(Ordering::SeqCst) as u64;
+    let reached = at_each(count, |nth| disturbed(point, nth));
     assert!(reached + 2 >= count, "only {reached} of {count} commits were reached");
 }
 
 #[test]
 fn killed_just_before_every_commit_of_code_that_sends() {
-    kill_at_every("store.before_commit");
+    kill_at_every(BEFORE);
 }
 
 #[test]
 fn killed_just_after_every_commit_of_code_that_sends() {
-    kill_at_every("store.after_commit");
+    kill_at_every(AFTER);
 }
 
 /// How many programs append to one file.

@@ -6,7 +6,7 @@ use passable::visible_line;
 use serde::Deserialize;
 use sha2::{Digest, Sha512};
 
-use super::{ArchiveError, text};
+use super::{ArchiveError, Taken, text};
 use crate::modules::{Language, MOST_MODULES, Module, ModuleName, Modules};
 
 /// The map, as far as it matters here: labels, tags and policies are for others.
@@ -47,10 +47,7 @@ struct Entry {
 }
 
 /// Makes a program of a map and the files that it names.
-pub(super) fn program(
-    map: &[u8],
-    file: &mut dyn FnMut(&str) -> Result<Vec<u8>, ArchiveError>,
-) -> Result<Modules, ArchiveError> {
+pub(super) fn program(map: &[u8], taken: &mut Taken<'_>) -> Result<Modules, ArchiveError> {
     let map: Map = serde_json::from_slice(map).map_err(|error| {
         let why = error.to_string();
         ArchiveError::Shape(format!("the compartment map cannot be read: {}", visible_line(&why)))
@@ -63,13 +60,13 @@ pub(super) fn program(
     for (package, compartment) in map.compartments {
         let mut modules = BTreeMap::new();
         for (name, entry) in compartment.modules {
-            let module = module(&package, &compartment.location, &name, entry, file)?;
+            let module = module(&package, &compartment.location, &name, entry, taken)?;
             modules.insert(name, module);
         }
         packages.insert(package, modules);
     }
     let entry = ModuleName { package: map.entry.compartment, module: map.entry.module };
-    Ok(Modules { entry, packages })
+    Ok(Modules { entry, packages, maps: taken.maps() })
 }
 
 fn module(
@@ -77,19 +74,24 @@ fn module(
     folder: &str,
     name: &str,
     entry: Entry,
-    file: &mut dyn FnMut(&str) -> Result<Vec<u8>, ArchiveError>,
+    taken: &mut Taken<'_>,
 ) -> Result<Module, ArchiveError> {
     let shown = || visible_line(name).into_owned();
     if let Some(location) = entry.location {
         let language = language(&shown(), entry.parser.as_deref())?;
         let path = inside(folder, &location)?;
-        let bytes = file(&path)?;
+        let bytes = taken.source(&path)?;
         if let Some(expected) = entry.sha512
             && !Sha512::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).eq(pairs(&expected))
         {
             return Err(ArchiveError::Digest(visible_line(&path).into_owned()));
         }
-        return Ok(Module::Source { language, text: text(&path, bytes)? });
+        let text = text(&path, bytes)?;
+        if language == Language::Module {
+            let source = ModuleName { package: package.to_owned(), module: name.to_owned() };
+            taken.wants_map(source, folder, &location, &text);
+        }
+        return Ok(Module::Source { language, text });
     }
     if let Some(module) = entry.module {
         let package = entry.compartment.unwrap_or_else(|| package.to_owned());

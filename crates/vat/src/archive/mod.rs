@@ -2,7 +2,8 @@
 //! run, and nothing is read but what is given.
 //!
 //! An archive is a ZIP file of sources with a `compartment-map.json`, as Endo's `bundle-source` and `compartment-mapper`
-//! write it. Only what the map names is unpacked, and each file must have the digest that the map says.
+//! write it. Only what the map names is unpacked, and each file must have the digest that the map says; source maps that a
+//! source names come along, if they lie in its package.
 
 mod map;
 mod tree;
@@ -14,8 +15,9 @@ use passable::visible_line;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::Modules;
-use crate::modules::MOST_SOURCE;
+use crate::modules::{MOST_SOURCE, join};
+use crate::source_map::{MOST_MAP, beside};
+use crate::{ModuleName, Modules};
 
 /// The most bytes of an archive.
 pub const MOST_ARCHIVE: usize = 16 << 20;
@@ -57,14 +59,47 @@ trait Files {
     fn file(&mut self, path: &str, most: usize) -> Result<Vec<u8>, ArchiveError>;
 }
 
-/// What a file can have left, of all that may be unpacked.
-struct Budget(usize);
+/// Files, and how much of them may still be taken.
+struct Taken<'a> {
+    files: &'a mut dyn Files,
+    /// Bytes that sources have left, of all that may be unpacked.
+    left: usize,
+    /// Source maps that sources name: whose, and the path.
+    wanted: Vec<(ModuleName, String)>,
+}
 
-impl Budget {
-    fn file(&mut self, files: &mut dyn Files, path: &str) -> Result<Vec<u8>, ArchiveError> {
-        let bytes = files.file(path, self.0)?;
-        self.0 = self.0.saturating_sub(bytes.len());
+impl<'a> Taken<'a> {
+    fn of(files: &'a mut dyn Files) -> Taken<'a> {
+        Taken { files, left: MOST_SOURCE, wanted: Vec::new() }
+    }
+
+    fn source(&mut self, path: &str) -> Result<Vec<u8>, ArchiveError> {
+        let bytes = self.files.file(path, self.left)?;
+        self.left = self.left.saturating_sub(bytes.len());
         Ok(bytes)
+    }
+
+    /// Notes the map that a source names, if it is a file of its own folder: the package's, below which all are.
+    fn wants_map(&mut self, source: ModuleName, folder: &str, location: &str, text: &str) {
+        let joined = beside(text).and_then(|map| join(&format!("./{location}"), &format!("./{map}")));
+        if let Some(path) = joined.as_deref().and_then(|path| path.strip_prefix("./")) {
+            self.wanted
+                .push((source, if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }));
+        }
+    }
+
+    /// The maps that were noted. They come after all sources, and one that cannot be had is left out: nothing that runs
+    /// depends on them.
+    fn maps(&mut self) -> BTreeMap<String, BTreeMap<String, String>> {
+        let mut maps: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        let mut left = MOST_MAP;
+        for (source, path) in std::mem::take(&mut self.wanted) {
+            let Ok(bytes) = self.files.file(&path, left) else { continue };
+            let Ok(text) = String::from_utf8(bytes) else { continue };
+            left = left.saturating_sub(text.len());
+            maps.entry(source.package).or_default().insert(source.module, text);
+        }
+        maps
     }
 }
 
@@ -100,16 +135,14 @@ pub fn can_be_module(path: &str) -> bool {
 pub fn from_tree(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, ArchiveError> {
     match files.contains_key(MAP) {
         true => program(&mut Loose(files)),
-        false => tree::program(files).and_then(checked),
+        false => tree::program(files, &mut Taken::of(&mut Loose(files))).and_then(checked),
     }
 }
 
 fn program(files: &mut dyn Files) -> Result<Modules, ArchiveError> {
-    let mut budget = Budget(MOST_SOURCE);
-    let text = budget.file(files, MAP)?;
     // The map itself is no source.
-    let mut budget = Budget(MOST_SOURCE);
-    checked(map::program(&text, &mut |path| budget.file(files, path))?)
+    let text = files.file(MAP, MOST_SOURCE)?;
+    checked(map::program(&text, &mut Taken::of(files))?)
 }
 
 fn checked(modules: Modules) -> Result<Modules, ArchiveError> {

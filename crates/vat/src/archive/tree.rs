@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use passable::visible_line;
 use serde_json::Value;
 
-use super::{ArchiveError, text};
+use super::{ArchiveError, Taken, text};
 use crate::modules::{Language, MOST_MODULES, MOST_SOURCE, Module, ModuleName, Modules};
 
 /// The file that may say which module is the first.
 const DESCRIPTION: &str = "package.json";
 
-pub(super) fn program(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, ArchiveError> {
+pub(super) fn program(
+    files: &BTreeMap<String, Vec<u8>>,
+    taken: &mut Taken<'_>,
+) -> Result<Modules, ArchiveError> {
     let mut modules = BTreeMap::new();
     let mut left = MOST_SOURCE;
     for (path, bytes) in files {
@@ -27,7 +30,11 @@ pub(super) fn program(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Arch
         if modules.len() >= MOST_MODULES {
             return Err(ArchiveError::TooLarge { what: "more modules".to_owned(), most: MOST_MODULES });
         }
-        modules.insert(format!("./{path}"), Module::Source { language, text: text(path, bytes.clone())? });
+        let (module, text) = (format!("./{path}"), text(path, bytes.clone())?);
+        if language == Language::Module {
+            taken.wants_map(ModuleName { package: String::new(), module: module.clone() }, "", path, &text);
+        }
+        modules.insert(module, Module::Source { language, text });
     }
     let first = match files.get(DESCRIPTION) {
         Some(bytes) => described(bytes)?,
@@ -37,7 +44,7 @@ pub(super) fn program(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Arch
         return Err(ArchiveError::NoFile(visible_line(first.trim_start_matches("./")).into_owned()));
     }
     let entry = ModuleName { package: String::new(), module: first };
-    Ok(Modules { entry, packages: BTreeMap::from([(String::new(), modules)]) })
+    Ok(Modules { entry, packages: BTreeMap::from([(String::new(), modules)]), maps: taken.maps() })
 }
 
 /// What a file is by its name, if it can be imported.

@@ -90,6 +90,12 @@ impl Programs {
         Some((found.label(), module))
     }
 
+    /// The source map that came beside a module, by the engine's name for that.
+    pub(crate) fn map(&self, name: &str) -> Option<String> {
+        let (number, found) = self.names.borrow().get(name).cloned()?;
+        Some(self.program(number).ok()?.map(&found)?.to_owned())
+    }
+
     /// Begins an order: what went wrong before it has been told.
     pub(crate) fn begin(&self) {
         *self.stray.borrow_mut() = None;

@@ -18,6 +18,7 @@ use crate::pass::kit::{Kit, call};
 use crate::pass::outward::{Naming, Outward};
 use crate::pass::raw;
 use crate::source::{self, Spot};
+use crate::source_map;
 
 /// What a report costs beside its text, against the vat's memory.
 const REPORT: usize = 256;
@@ -276,13 +277,22 @@ impl Shared {
         let Spot { name, at: (line, column), in_json } = *spot;
         if name == source::EVALUATED {
             let sources = self.sources.borrow();
-            return Some(source::place(line, column, (sources.0 == 1).then_some(sources.1.as_str())));
+            let only = (sources.0 == 1).then_some(sources.1.as_str());
+            let original = only.and_then(|only| source_map::original(only, None, "", (line, column)));
+            return Some(original.map_or_else(|| source::place(line, column, only), Place::from));
         }
         let (label, module) = self.programs.get(name)?;
         let Module::Source { language, text } = module else { return None };
         // What is run for JSON and text is not what they are.
-        let (line, column) =
-            if language == Language::Module { (line, column) } else { in_json.unwrap_or((1, 1)) };
+        let is_module = language == Language::Module;
+        let (line, column) = if is_module { (line, column) } else { in_json.unwrap_or((1, 1)) };
+        let folder = label.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let original = is_module
+            .then(|| self.programs.map(name))
+            .and_then(|map| source_map::original(&text, map.as_deref(), folder, (line, column)));
+        if let Some(original) = original {
+            return Some(original.into());
+        }
         Some(Place {
             module: Some(visible_line(&label).into_owned()),
             ..source::place(line, column, Some(&text))

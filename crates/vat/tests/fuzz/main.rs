@@ -16,7 +16,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use vat::archive;
-use vat::{Clock, FrameError, Limits, Order, Report, Vat, frame, serve};
+use vat::{
+    Clock, FrameError, Language, Limits, Module, ModuleName, Modules, Order, Report, Vat, frame, serve,
+};
 
 /// Frames that a fuzzer begins with; `N` stands for small numbers that it chooses.
 const ORDERS: &[&str] = &[
@@ -222,6 +224,69 @@ fn archives() {
             match made {
                 Ok(modules) => assert_eq!(modules.check(), Ok(())),
                 Err(why) => assert!(!why.to_string().contains(char::is_control), "{why:?}"),
+            }
+        });
+}
+
+/// A digit as source maps have them, with any byte instead of every eighth.
+fn mapping(byte: u8) -> char {
+    const DIGITS: &[u8] = b"AAACEDg;,;,0";
+    match byte % 8 {
+        7 => char::from(byte),
+        _ => char::from(DIGITS[usize::from(byte / 8) % DIGITS.len()]),
+    }
+}
+
+/// Source maps with any mappings and with edits in them: an error has a place all the same, and what is shown of it is
+/// fit for a screen.
+#[test]
+fn source_maps() {
+    const MAPS: &[&str] = &[
+        r#"{"version":3,"sourceRoot":"../s","sources":["a.ts",null,"\u001b"],"sourcesContent":["x\ny","z"],"mappings":"N"}"#,
+        r#"{"version":3,"sections":[{"offset":{"line":0,"column":0},"map":{"version":3,"sources":["a"],"mappings":"N"}},{"offset":{"line":1,"column":2},"map":{"version":3,"sources":["b"],"mappings":"AAAA;N"}}]}"#,
+    ];
+    let no_values = passable::Value::array([]);
+    bolero::check!()
+        .with_test_time(Duration::from_millis(500))
+        .with_type::<Vec<(u8, Vec<u8>, bool)>>()
+        .for_each(|scripts| {
+            let mut vat = Vat::new(1, Limits { memory: 16 << 20, ..Limits::default() }, still()).unwrap();
+            for (answer, (which, bytes, is_edited)) in scripts.iter().take(8).enumerate() {
+                let mappings: String = bytes.iter().map(|byte| mapping(*byte)).collect();
+                let map = MAPS[usize::from(*which) % MAPS.len()].replace('N', &mappings);
+                let mut map = map.into_bytes();
+                if *is_edited {
+                    for edit in bytes.chunks_exact(2).take(4) {
+                        let at = usize::from(edit[0]) * map.len() / 256;
+                        map[at] = edit[1];
+                    }
+                }
+                let text = "export const make = () => {\n  let é = 1; null.x;\n};\n//# sourceMappingURL=x"
+                    .to_owned();
+                let module = Module::Source { language: Language::Module, text };
+                let name = "./dist/index.js".to_owned();
+                let beside = String::from_utf8_lossy(&map).into_owned();
+                let modules = Modules {
+                    entry: ModuleName { package: String::new(), module: name.clone() },
+                    packages: BTreeMap::from([(String::new(), BTreeMap::from([(name.clone(), module)]))]),
+                    maps: BTreeMap::from([(String::new(), BTreeMap::from([(name, beside)]))]),
+                };
+                let reports = vat.carry_out(&Order::Make {
+                    vat: 1,
+                    answer: answer as u32,
+                    modules,
+                    env: BTreeMap::new(),
+                    powers: no_values.clone(),
+                    context: no_values.clone(),
+                });
+                let place = reports.iter().find_map(|report| match report {
+                    Report::Answer { place, .. } => place.as_ref(),
+                    _ => None,
+                });
+                let place = place.unwrap_or_else(|| panic!("{reports:?}"));
+                assert!(place.line > 0 && place.column > 0, "{place:?}");
+                let shown = format!("{}{}", place.label(), place.excerpt);
+                assert!(shown.len() < 2_000 && !shown.contains(char::is_control), "{shown:?}");
             }
         });
 }

@@ -17,4 +17,5 @@ mod lockdown;
 mod modules;
 mod passing;
 mod semantics;
+mod source_maps;
 mod world;

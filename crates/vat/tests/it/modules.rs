@@ -19,7 +19,7 @@ pub(crate) fn program(files: &[(&str, &str)]) -> Modules {
     };
     let modules = files.iter().map(module).collect();
     let entry = ModuleName { package: String::new(), module: "./index.js".to_owned() };
-    Modules { entry, packages: BTreeMap::from([(String::new(), modules)]) }
+    Modules { entry, packages: BTreeMap::from([(String::new(), modules)]), maps: BTreeMap::new() }
 }
 
 pub(crate) fn made(world: &mut World, answer: u32, modules: Modules) -> String {
@@ -355,7 +355,7 @@ fn names_are_told_apart_by_package() {
         ("x".to_owned(), package(&[("./y/z.js", source("export const who = 'x';"))])),
         ("x/y".to_owned(), package(&[("./z.js", source("export const who = 'x/y';"))])),
     ]);
-    let modules = Modules { entry: name("app", "./index.js"), packages };
+    let modules = Modules { entry: name("app", "./index.js"), packages, maps: BTreeMap::new() };
     assert_eq!(made(&mut World::new(limits()), 1, modules), "[\"x\",\"x/y\"]");
 }
 

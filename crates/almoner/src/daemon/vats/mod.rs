@@ -29,6 +29,7 @@ use kernel::{FormulaId, Number, query};
 use super::log;
 use super::serve::Server;
 use super::world::Shared;
+use crate::control::protocol::CodeCount;
 use crate::exit::{Exit, Failure};
 use lane::{Job, Lane, Window};
 use parcel::Parked;
@@ -67,6 +68,7 @@ pub fn start(server: &Arc<Server>, program: PathBuf) -> Vats {
         sleepers: Arc::default(),
         crowded: Arc::default(),
         lanes: Mutex::default(),
+        begun: Mutex::default(),
     });
     daemon.open_vats(Arc::clone(&office));
     let (shared, root) = (daemon.shared(), daemon.host);
@@ -88,6 +90,8 @@ pub struct Office {
     sleepers: Arc<Sleepers>,
     crowded: Arc<AtomicBool>,
     lanes: Mutex<BTreeMap<Number, LaneThread>>,
+    /// What was handed to a lane and is not over, as of the last look.
+    begun: Mutex<BTreeSet<FormulaId>>,
 }
 
 /// Where one agent's code goes.
@@ -142,6 +146,25 @@ impl Office {
     /// What code refers to in the store: it must not be collected.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         self.lanes().values().flat_map(|lane| lane.window.pins()).collect()
+    }
+
+    /// How much code there is that has not come to its end.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn count(&self, shared: &Shared) -> Result<CodeCount, Failure> {
+        let tasks = shared.read(|txn| query::outbox(txn, &shared.root.number))?;
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut count = CodeCount::default();
+        for eval in parked(tasks) {
+            let place = match (self.sleepers.waits(&eval), begun.contains(&eval)) {
+                (Some(_), _) => &mut count.asleep,
+                (None, true) => &mut count.running,
+                (None, false) => &mut count.waiting,
+            };
+            *place += 1;
+        }
+        Ok(count)
     }
 
     /// Hands something to the lane of an agent; it comes back if there are too many of them just now.
@@ -217,6 +240,14 @@ fn author(
     Ok(author)
 }
 
+/// The code that is parked.
+fn parked(tasks: Vec<Task>) -> impl Iterator<Item = FormulaId> {
+    tasks.into_iter().filter_map(|task| match task {
+        Task::Eval { eval } => Some(eval),
+        _ => None,
+    })
+}
+
 /// What is known of parked code.
 enum Known {
     /// It was handed to the lane of this agent.
@@ -271,11 +302,7 @@ impl Taker {
         }
         self.office.tell_news();
         let tasks = shared.read(|txn| query::outbox(txn, &self.root.number))?;
-        let parked = tasks.into_iter().filter_map(|task| match task {
-            Task::Eval { eval } => Some(eval),
-            _ => None,
-        });
-        let parked: BTreeSet<FormulaId> = parked.collect();
+        let parked: BTreeSet<FormulaId> = parked(tasks).collect();
         self.known.retain(|eval, _| parked.contains(eval));
         self.office.sleepers.keep(&parked);
         for eval in parked {
@@ -312,6 +339,9 @@ impl Taker {
             };
             self.known.insert(eval, known);
         }
+        let begun = self.known.iter().filter(|(_, known)| matches!(known, Known::At(_)));
+        let begun = begun.map(|(eval, _)| *eval).collect();
+        *self.office.begun.lock().unwrap_or_else(PoisonError::into_inner) = begun;
         Ok(())
     }
 }

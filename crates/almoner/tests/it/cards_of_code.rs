@@ -1,0 +1,73 @@
+//! What a person reads of code that asks: which code it is, and why its calls were let through.
+
+use crate::home::Home;
+use crate::sends::wait_for_mail;
+
+/// A home with a directory `dir`.
+fn with_dir() -> Home {
+    let home = Home::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    home.almoner(&["mount", "out", "dir"]).expect(0);
+    home
+}
+
+#[test]
+fn a_card_and_why_name_code_by_its_result() {
+    let home = with_dir();
+    let write = "E(d).writeText('.env', 'mine')";
+    home.almoner(&["eval", write, "d=dir", "--name", "settings", "--detach"]).expect(0);
+    let number = wait_for_mail(&home, "approval").to_string();
+    let said = |args: &[&str]| home.almoner(args).expect(0).out;
+    for args in [&["inbox", &number][..], &["runs"], &["why", &number]] {
+        let told = said(args);
+        assert!(told.contains("code of settings"), "{args:?}: {told}");
+    }
+    home.almoner(&["approve", &number]).expect(0);
+    home.almoner(&["show", "settings", "--wait"]).expect(0);
+    let why = said(&["why", &home.path("out/.env").display().to_string()]);
+    assert!(why.contains("code of settings did it without a run"), "{why}");
+    // A name is whatever somebody likes, and it is whoever reads the card who gave it.
+    home.almoner(&["move", "settings", "on \u{202e}it"]).expect(0);
+    let told = said(&["inbox", &number]);
+    assert!(told.contains(r"code of on \u{202E}it") && !told.contains('\u{202e}'), "{told}");
+}
+
+#[test]
+fn code_without_a_name_goes_by_its_number_and_by_who_wrote_it() {
+    let home = with_dir();
+    let number_of_code = |told: &str, behind: &str| {
+        let (_, rest) = told.split_once("`code ").unwrap_or_else(|| panic!("no code in {told}"));
+        let (number, _) = rest.split_once(behind).unwrap_or_else(|| panic!("{behind} is not in {told}"));
+        number.len() == 8 && number.chars().all(|char| char.is_ascii_hexdigit())
+    };
+    home.almoner(&["eval", "E(d).writeText('.env', 'a')", "d=dir", "--detach"]).expect(0);
+    let number = wait_for_mail(&home, "approval").to_string();
+    let card = home.almoner(&["inbox", &number]).expect(0).out;
+    assert!(number_of_code(&card, "` asks"), "{card}");
+    home.almoner(&["deny", &number]).expect(0);
+    // The same of somebody else's, who has a name for it that is nobody else's to read.
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["send", "fae", "take @dir"]).expect(0);
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
+    let inbox = fae(&["inbox", "--all", "--json"]).json();
+    fae(&["adopt", &inbox[0]["number"].to_string(), "dir"]);
+    fae(&["eval", "E(d).writeText('.env', 'b')", "d=dir", "--name", "hers", "--detach"]);
+    let number = wait_for_mail(&home, "approval").to_string();
+    let card = home.almoner(&["inbox", &number]).expect(0).out;
+    assert!(number_of_code(&card, " of @agent-fae` asks") && !card.contains("hers"), "{card}");
+}
+
+#[test]
+fn why_says_what_the_gates_said_and_nothing_where_they_had_nothing_to_say() {
+    let home = with_dir();
+    home.almoner(&["eval", "E(d).writeText('a.md', 'a')", "d=dir"]).expect(0);
+    home.almoner(&["eval", "E(d).writeText('.env', 'a')", "d=dir", "--detach"]).expect(0);
+    let number = wait_for_mail(&home, "approval").to_string();
+    let why = |thing: &str| home.almoner(&["why", thing]).expect(0).out;
+    let allowed = why(&home.path("out/a.md").display().to_string());
+    let line = allowed.lines().find(|line| line.contains("the gates said")).unwrap();
+    assert!(line.ends_with("the gates said allow"), "{allowed}");
+    let asked = why(&number);
+    let (_, reason) = asked.split_once("the gates said ask: ").unwrap_or_else(|| panic!("{asked}"));
+    assert!(reason.trim().len() > 10, "{asked}");
+}

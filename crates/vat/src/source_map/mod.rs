@@ -1,0 +1,306 @@
+//! From a place in code that was compiled to the place in what somebody wrote, as a source map tells it.
+//!
+//! A map comes with the code, and is as foreign as that is. It is read when a place is asked for and not before, here in
+//! the process of the vat, and nothing is fetched for it: it lies in the code itself, or beside it in an archive. One that
+//! is too large or makes no sense changes nothing, and one that lies can lie about its own code only.
+//!
+//! It is done by hand since what is needed is one place: a map may have millions of mappings, libraries keep them all, and
+//! this memory is not the vat's own to be limited. Nothing is kept here.
+
+mod mappings;
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+
+use mappings::{digit, find};
+
+/// The most bytes of one map, and of all that an archive has beside its code.
+pub(crate) const MOST_MAP: usize = 2 << 20;
+/// The most originals of one map.
+const MOST_SOURCES: usize = 10_000;
+/// The most maps that one is put together from.
+const MOST_SECTIONS: usize = 1_000;
+/// The most characters of an original's name that are shown.
+const MOST_NAME: usize = 200;
+/// How many lines at the end of the code are looked at.
+const LAST_LINES: usize = 10;
+
+/// A place in what the code was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Original {
+    /// The name of the file, as the map has it. Foreign text.
+    pub(crate) name: String,
+    /// Line and column, from 1.
+    pub(crate) at: (u32, u32),
+    /// Its text, if the map has it.
+    pub(crate) text: Option<String>,
+}
+
+/// Where a place of this code, its line and column in bytes from 1, was in the original; `beside` is the map that
+/// came with it if it does not hold one itself, and `folder` is where relative names begin.
+pub(crate) fn original(
+    code: &str,
+    beside: Option<&str>,
+    folder: &str,
+    (line, column): (u32, u32),
+) -> Option<Original> {
+    let inline = reference(code).and_then(unwrapped);
+    let map: Map<Section> = serde_json::from_str(without_guard(inline.as_deref().or(beside)?)).ok()?;
+    let line = line.checked_sub(1)?;
+    let column = in_units(code.lines().nth(line as usize)?, column.checked_sub(1)? as usize)?;
+    let (map, at) = map.at(Offset { line, column })?;
+    let origin = find(&map.mappings, at.line, at.column).filter(|_| map.version == 3)?;
+    let source = map.sources.0.get(origin.source)?.as_deref().filter(|name| !name.is_empty())?;
+    let text = map.sources_content.0.into_iter().nth(origin.source).flatten();
+    let root = map.source_root.as_deref().unwrap_or_default();
+    let at = (origin.line.checked_add(1)?, origin.column.checked_add(1)?);
+    Some(Original { name: name(folder, root, source), at, text })
+}
+
+/// The file that code names as its map, if it is one beside it.
+pub(crate) fn beside(code: &str) -> Option<&str> {
+    let relative = |url: &&str| {
+        !url.is_empty()
+            && !url.starts_with('/')
+            && !url.contains([':', '?', '#', '\\', '%'])
+            && url.len() < 512
+    };
+    reference(code).filter(relative)
+}
+
+/// What the comment at the end of code says of its map.
+fn reference(code: &str) -> Option<&str> {
+    for line in code.trim_end().rsplit('\n').take(LAST_LINES) {
+        let line = line.trim();
+        let named = line.strip_prefix("//# sourceMappingURL=");
+        if let Some(url) = named.or_else(|| line.strip_prefix("//@ sourceMappingURL=")) {
+            return url.split_whitespace().next();
+        }
+        // Other comments may follow it, code not.
+        if !line.is_empty() && !line.starts_with("//") {
+            return None;
+        }
+    }
+    None
+}
+
+/// The text of a map that is written into the comment itself.
+fn unwrapped(url: &str) -> Option<String> {
+    let (kind, data) = url.strip_prefix("data:application/json")?.split_once(',')?;
+    if !kind.ends_with(";base64") || data.len() / 4 * 3 > MOST_MAP {
+        return None;
+    }
+    let digits = data.trim_end_matches('=').as_bytes();
+    let mut bytes = Vec::with_capacity(data.len() / 4 * 3);
+    for four in digits.chunks(4) {
+        let mut bits = 0u32;
+        for char in four {
+            bits = bits << 6 | u32::from(digit(*char)?);
+        }
+        let count = four.len().checked_sub(1).filter(|count| *count > 0)?;
+        let [_, whole @ ..] = (bits << (6 * (4 - four.len()))).to_be_bytes();
+        bytes.extend(whole.iter().take(count));
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Without the line that keeps a map from being run as code.
+fn without_guard(text: &str) -> &str {
+    match text.strip_prefix(")]}'") {
+        Some(rest) => rest.split_once('\n').map_or("", |(_, rest)| rest),
+        None => text,
+    }
+}
+
+/// The engine counts bytes, and maps count the units of UTF-16.
+fn in_units(line: &str, bytes: usize) -> Option<u32> {
+    let before = line.char_indices().take_while(|(at, _)| *at < bytes).map(|(_, char)| char.len_utf16());
+    u32::try_from(before.sum::<usize>()).ok()
+}
+
+/// A name as it is shown: seen from where the code is, if it is no address.
+fn name(folder: &str, root: &str, source: &str) -> String {
+    let joined = match root.is_empty() || root.ends_with('/') {
+        true => format!("{root}{source}"),
+        false => format!("{root}/{source}"),
+    };
+    let is_whole = joined.starts_with('/') || joined.contains("://");
+    let path = match is_whole || folder.is_empty() {
+        true => joined,
+        false => format!("{folder}/{joined}"),
+    };
+    let path = if is_whole { path } else { tidied(&path) };
+    path.chars().take(MOST_NAME).collect()
+}
+
+fn tidied(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            other => parts.push(other),
+        }
+    }
+    parts.join("/")
+}
+
+/// A map, as it is written: by itself, or put together from several, which are not put together themselves.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound = "S: Deserialize<'de>")]
+struct Map<S> {
+    version: u32,
+    #[serde(default)]
+    mappings: String,
+    #[serde(default)]
+    sources: AtMost<Option<String>, MOST_SOURCES>,
+    #[serde(default)]
+    sources_content: AtMost<Option<String>, MOST_SOURCES>,
+    source_root: Option<String>,
+    #[serde(default)]
+    sections: AtMost<S, MOST_SECTIONS>,
+}
+
+#[derive(Deserialize)]
+struct Section {
+    offset: Offset,
+    map: Map<IgnoredAny>,
+}
+
+/// Where a part begins, from 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct Offset {
+    line: u32,
+    column: u32,
+}
+
+impl Map<Section> {
+    /// The part in which a position is, and the position in it.
+    fn at(self, at: Offset) -> Option<(Map<IgnoredAny>, Offset)> {
+        let Map { version, mappings, sources, sources_content, source_root, sections } = self;
+        if sections.0.is_empty() {
+            let sections = AtMost(Vec::new());
+            return Some((Map { version, mappings, sources, sources_content, source_root, sections }, at));
+        }
+        let Section { offset, map } = sections
+            .0
+            .into_iter()
+            .filter(|section| section.offset <= at)
+            .max_by_key(|section| section.offset)?;
+        let line = at.line - offset.line;
+        let column = if line == 0 { at.column - offset.column } else { at.column };
+        Some((map, Offset { line, column }))
+    }
+}
+
+/// A list that is read only as long as it is not too long.
+struct AtMost<T, const MOST: usize>(Vec<T>);
+
+impl<T, const MOST: usize> Default for AtMost<T, MOST> {
+    fn default() -> Self {
+        AtMost(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for AtMost<T, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Elements<T, const MOST: usize>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Elements<T, MOST> {
+            type Value = AtMost<T, MOST>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(out, "a list of at most {MOST}")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
+                let mut list = Vec::new();
+                while let Some(element) = elements.next_element()? {
+                    if list.len() == MOST {
+                        return Err(A::Error::invalid_length(MOST + 1, &self));
+                    }
+                    list.push(element);
+                }
+                Ok(AtMost(list))
+            }
+        }
+
+        deserializer.deserialize_seq(Elements(PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_comment_at_the_end_of_code_says_where_its_map_is() {
+        for (code, expected) in [
+            ("1;\n//# sourceMappingURL=a.js.map", Some("a.js.map")),
+            ("1;\r\n//# sourceMappingURL=a.js.map\r\n\r\n", Some("a.js.map")),
+            ("1;\n//@ sourceMappingURL=a.map", Some("a.map")),
+            ("1;\n  //# sourceMappingURL=a.map and more", Some("a.map")),
+            ("1;\n//# sourceMappingURL=a.map\n// the end", Some("a.map")),
+            ("1;\n//# sourceMappingURL=a.map\n//# sourceMappingURL=b.map", Some("b.map")),
+            ("//# sourceMappingURL=a.map\n1;", None),
+            ("//# sourceMappingURL=", None),
+            ("1; //# sourceMappingURL=a.map", None),
+            ("1;\n// sourceMappingURL=a.map", None),
+            ("", None),
+        ] {
+            assert_eq!(reference(code), expected, "{code:?}");
+        }
+        let far = format!("//# sourceMappingURL=a.map{}", "\n//".repeat(LAST_LINES));
+        assert_eq!(reference(&far), None);
+    }
+
+    #[test]
+    fn a_map_beside_code_is_a_file_and_no_address() {
+        for (url, expected) in [
+            ("a.js.map", true),
+            ("./maps/a.js.map", true),
+            ("../maps/a.js.map", true),
+            ("https://example.com/a.map", false),
+            ("file:///etc/passwd", false),
+            ("data:application/json;base64,e30=", false),
+            ("//example.com/a.map", false),
+            ("/etc/passwd", false),
+            ("a.map?x", false),
+            ("..%2fa.map", false),
+            ("..\\a.map", false),
+        ] {
+            let code = format!("1;\n//# sourceMappingURL={url}");
+            assert_eq!(beside(&code), expected.then_some(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn names_are_seen_from_where_the_code_is() {
+        for (folder, root, source, expected) in [
+            ("", "", "src/a.ts", "src/a.ts"),
+            ("", "", "./src/../src/a.ts", "src/a.ts"),
+            ("dep/dist", "", "../src/a.ts", "dep/src/a.ts"),
+            ("dep/dist", "../src", "a.ts", "dep/src/a.ts"),
+            ("dep/dist", "../src/", "a.ts", "dep/src/a.ts"),
+            ("", "", "../../a.ts", "../../a.ts"),
+            ("dist", "", "webpack://app/./a.ts", "webpack://app/./a.ts"),
+            ("dist", "file:///home", "a.ts", "file:///home/a.ts"),
+            ("dist", "/", "a.ts", "/a.ts"),
+        ] {
+            assert_eq!(name(folder, root, source), expected, "{folder} {root} {source}");
+        }
+        assert_eq!(name("", "", &"é".repeat(1_000)).chars().count(), MOST_NAME);
+    }
+
+    #[test]
+    fn columns_of_bytes_are_made_units() {
+        for (line, bytes, expected) in
+            [("abc", 0, 0), ("abc", 2, 2), ("abc", 9, 3), ("é\u{1F600}x", 2, 1), ("é\u{1F600}x", 6, 3)]
+        {
+            assert_eq!(in_units(line, bytes), Some(expected), "{line} {bytes}");
+        }
+    }
+}
