@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use passable::{to_base64, visible_line};
-use vat::archive::{MAP, MOST_ARCHIVE, MOST_ENTRIES, can_be_module};
+use vat::archive::{MAP, MOST_ARCHIVE, MOST_ENTRIES, is_of_use};
 
 use crate::control::protocol::GivenModules;
 use crate::exit::{Exit, Failure};
@@ -99,11 +99,16 @@ impl Gathered {
                 self.directory(&path, &format!("{before}{name}/"), depth - 1)?;
                 continue;
             }
-            let wanted = self.mapped || can_be_module(&name);
+            let wanted = self.mapped || is_of_use(&name);
             // A link may lead to anything, also to what nobody meant to hand over.
             if kind.is_symlink() && (wanted || path.is_dir()) {
                 return Err(Failure::new(Exit::Invalid, format!("{} is a link", shown(&path)))
                     .help("put what it leads to in its place, or take it away"));
+            }
+            // A program runs without knowing where it was compiled from.
+            let is_map = !self.mapped && name.ends_with(".map");
+            if is_map && entry.metadata().is_ok_and(|found| found.len() > self.left as u64 / 4) {
+                continue;
             }
             if wanted && kind.is_file() {
                 self.file(&path, format!("{before}{name}"))?;

@@ -185,7 +185,7 @@ fn gather(
             gather(blobs, &entry.hash, &format!("{path}/"), depth - 1, left, all)?;
             continue;
         }
-        if !mapped && !all.contains_key(MAP) && !archive::can_be_module(&entry.name) {
+        if !mapped && !all.contains_key(MAP) && !archive::is_of_use(&entry.name) {
             continue;
         }
         let room = left.checked_sub(entry.bytes);

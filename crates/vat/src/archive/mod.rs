@@ -120,10 +120,11 @@ pub fn unpack(bytes: &[u8]) -> Result<Modules, ArchiveError> {
     program(&mut Packed { zip, left: bytes.len() as u64 })
 }
 
-/// Whether a file of a tree can be imported, by its name: `.js` and `.mjs` are modules, `.json` is JSON, `.txt` and `.md`
-/// are text. All others are passed over, unless the tree is an unpacked archive.
-pub fn can_be_module(path: &str) -> bool {
-    tree::language(path).is_some()
+/// Whether a file of a tree can be of use, by its name: `.js` and `.mjs` are modules, `.json` is JSON, `.txt` and `.md`
+/// are text, `.map` says where compiled code comes from. All others are passed over, unless the tree is an unpacked
+/// archive.
+pub fn is_of_use(path: &str) -> bool {
+    tree::language(path).is_some() || path.ends_with(".map")
 }
 
 /// Makes a program of a tree of files, by their paths with `/` and without a leading one. A tree with a
