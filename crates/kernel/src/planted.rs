@@ -41,11 +41,13 @@ pub enum Bug {
     TickAfterRevocation,
     /// A tick that was told of counts as one that was missed the next time.
     TickToldTwice,
+    /// What the sends of code have become is known although the code is gone.
+    SendsOutliveCode,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 19] = [
+    pub const ALL: [Bug; 20] = [
         Bug::LostOutboxRow,
         Bug::NameResolvedLate,
         Bug::DoubleSettle,
@@ -65,5 +67,6 @@ impl Bug {
         Bug::AnsweredStaysOpen,
         Bug::TickAfterRevocation,
         Bug::TickToldTwice,
+        Bug::SendsOutliveCode,
     ];
 }

@@ -11,7 +11,7 @@ use crate::id::{FormulaId, HostRun, StepRef};
 use crate::proposal::{Proposal, Value};
 use crate::run::{Completion, Entry, Origin, Run, Step};
 use crate::table;
-use crate::txn::{Owner, ReadTxn, StoreFault, Table};
+use crate::txn::{NOBODY, Owner, ReadTxn, StoreFault, Table};
 
 /// The rule by which a change is refused because something else is there than was there when it was judged.
 pub const CHANGED: &str = "mount/changed";
@@ -27,12 +27,19 @@ pub fn journal_of(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Option<Hos
     table::load(txn, Table::Meta, &agent.number, KEY)
 }
 
-/// Where the host's rows say which step a send of some code has become.
-pub(crate) fn origin_key(origin: &Origin) -> Vec<u8> {
-    [b"send ", &origin.eval.number[..], &origin.send.to_be_bytes()].concat()
+/// Where the steps stand that sends of some code have become: those of all of it, or of one send.
+fn sends_key(eval: &FormulaId, send: Option<u32>) -> Vec<u8> {
+    let send = send.map(u32::to_be_bytes);
+    [&b"send "[..], &eval.number, send.as_ref().map_or(&[][..], |send| &send[..])].concat()
 }
 
-/// The step that a send of some code has become in the journals of a host.
+/// The same, of one send in the journals of a host.
+fn origin_key(host: &Owner, origin: &Origin) -> Vec<u8> {
+    [&sends_key(&origin.eval, Some(origin.send))[..], host].concat()
+}
+
+/// The step that a send of some code has become in the journals of a host. It is known as long as the code may send the
+/// same again: it has not heard the answer, and has not come to its end.
 ///
 /// # Errors
 /// When the store fails.
@@ -41,7 +48,57 @@ pub fn step_of(
     host: &FormulaId,
     origin: &Origin,
 ) -> Result<Option<StepRef>, StoreFault> {
-    table::load(txn, Table::Meta, &host.number, &origin_key(origin))
+    table::load(txn, Table::Meta, &NOBODY, &origin_key(&host.number, origin))
+}
+
+pub(crate) mod write {
+    //! Where commands write which step a send has become.
+
+    use super::{FormulaId, NOBODY, Origin, Owner, StepRef, StoreFault, Table, origin_key, sends_key, table};
+    use crate::txn::Txn;
+
+    /// A send has become a step. What code sends that has come to its end is not asked about again.
+    pub(crate) fn became(
+        txn: &mut dyn Txn,
+        host: &Owner,
+        origin: &Origin,
+        at: StepRef,
+    ) -> Result<(), StoreFault> {
+        match table::eval(txn, &origin.eval)? {
+            Some(_) => table::save(txn, Table::Meta, &NOBODY, &origin_key(host, origin), &at, None),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether any step of the code's sends is known.
+    pub(crate) fn has_sends(txn: &mut dyn Txn, eval: &FormulaId) -> Result<bool, StoreFault> {
+        let prefix = sends_key(eval, None);
+        Ok(!txn.range(Table::Meta, &NOBODY, &prefix, &table::behind(&prefix), 1, false)?.is_empty())
+    }
+
+    /// Forgets what sends of the code have become, of one of them or of all: nobody will ask. Those that are still open
+    /// stay, unless the code itself is going.
+    pub(crate) fn forget_sends(
+        txn: &mut dyn Txn,
+        eval: &FormulaId,
+        send: Option<u32>,
+        is_going: bool,
+    ) -> Result<(), StoreFault> {
+        let prefix = sends_key(eval, send);
+        let rows: Vec<(Vec<u8>, StepRef)> =
+            table::scan(txn, Table::Meta, &NOBODY, &prefix, &table::behind(&prefix), usize::MAX, false)?;
+        for (key, at) in rows {
+            let host: Option<Owner> = key.last_chunk().copied();
+            let run = match host.filter(|_| !is_going) {
+                Some(host) => table::run(txn, &host, at.run)?,
+                None => None,
+            };
+            if !run.is_some_and(|run| run.open.contains_key(&at.step)) {
+                txn.delete(Table::Meta, &NOBODY, &key)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Whether `agent` may use a grant: it is its own, or one of code that runs for it, or something that it holds.

@@ -2,7 +2,7 @@
 
 use passable::Untrusted;
 
-use crate::code::{self, Entry, Mark, Origin, Record, Reference};
+use crate::code::{self, Entry, Mark, Of, Origin, Record, Reference};
 use crate::command::{Act, CodeAct, Exported, Fault, NameAct, Reply};
 use crate::facet::Then;
 use crate::formula::Formula;
@@ -10,6 +10,7 @@ use crate::id::{FormulaId, Number};
 use crate::proposal::Value;
 use crate::provenance::{Provenance, Source};
 use crate::run::{RunOutcome, Trouble};
+use crate::standing;
 use crate::state::State;
 use crate::table;
 use crate::txn::Table;
@@ -61,7 +62,12 @@ fn record(state: &mut State<'_>, eval: &FormulaId, from: u64, entries: Vec<Entry
         return Err(Fault::Misfit { what: "the journal of the code has grown meanwhile".to_owned() });
     }
     let at_ms = state.env.now_ms();
+    let has_sends = standing::write::has_sends(state.txn, eval)?;
     for (number, entry) in (from..).zip(entries) {
+        if let (Entry::Heard { of: Of::Send(send), .. }, true) = (&entry, has_sends) {
+            // Whoever begins the code anew tells it this, and does not make the call again.
+            standing::write::forget_sends(state.txn, eval, Some(*send), false)?;
+        }
         for (label, id) in labels(number, &entry) {
             state.tie(eval, &label, &id)?;
         }
@@ -90,6 +96,9 @@ pub(crate) fn strip_code(state: &mut State<'_>, eval: &FormulaId, most: usize) -
         promise::give_up(state, eval, "the code that made it is gone")?;
         super::stand::fall(state, eval)?;
         code::write::forget_rest(state.txn, eval)?;
+        if !planted!(state.env, SendsOutliveCode) {
+            standing::write::forget_sends(state.txn, eval, None, true)?;
+        }
         let held = state.txn.range(Table::Held, &eval.number, &[], &[], usize::MAX, false)?;
         for (key, _) in held {
             state.txn.delete(Table::Held, &eval.number, &key)?;

@@ -186,13 +186,13 @@ pub(super) fn propose(
     };
     let owner = state.owner();
     if let Some(origin) = origin {
-        let key = standing::origin_key(origin);
-        if let Some(at) = table::load(state.txn, Table::Meta, &owner, &key)?
+        let host = state.actor;
+        if let Some(at) = standing::step_of(state.txn, &host, origin)?
             && !came_to_nothing(state, at)?
         {
             return Ok(Reply::AlreadyProposed { at });
         }
-        table::save(state.txn, Table::Meta, &owner, &key, &at, None)?;
+        standing::write::became(state.txn, &owner, origin, at)?;
     }
     // Nobody reads so many cards, and whoever cannot be stopped does not fill a mailbox with them.
     if run.open.len() >= MOST_OPEN {

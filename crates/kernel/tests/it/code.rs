@@ -79,6 +79,19 @@ fn the_journal_grows_at_its_end_and_keeps_what_it_mentions() {
 }
 
 #[test]
+fn a_journal_is_read_page_by_page() {
+    let (mut w, eval, _) = world();
+    w.apply(record(eval, 0, (0..10).map(sent).collect()));
+    let mut page = |from, most| {
+        let page = code::page(&mut w.store, &eval, from, most).unwrap();
+        page.into_iter().map(|record| record.number).collect::<Vec<_>>()
+    };
+    assert_eq!(page(0, 4), [0, 1, 2, 3]);
+    assert_eq!(page(8, 4), [8, 9]);
+    assert_eq!(page(10, 4), [] as [u64; 0]);
+}
+
+#[test]
 fn a_command_of_code_happens_once() {
     let (mut w, eval, host) = world();
     w.guest("fae");

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use kernel::command::{Act, AgentKind, Cancel, Choice, Fault, Judgement, Move, Outcome, Reply};
+use kernel::code::{Entry, Of, length};
+use kernel::command::{
+    Act, AgentKind, Cancel, Choice, CodeAct, Fault, Judgement, MailAct, Move, Outcome, Reply,
+};
 use kernel::formula::Formula;
 use kernel::proposal::{Caller, Decision, Effect, Proposal, Verdict};
 use kernel::provenance::{Provenance, Source};
@@ -73,6 +76,32 @@ impl Fae {
             Reply::Proposed { at } => (at, outcome),
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Code of fae's own that has not come to its end.
+    fn code(&mut self) -> FormulaId {
+        let (source, names, paths) = (text("1"), vec![], vec![]);
+        let act = MailAct::Evaluate { vat: None, source, names, paths, result_name: Some(path("out")) };
+        self.world.parked(self.agent, mail(act)).0
+    }
+
+    fn proposed(&mut self, decision: Decision, origin: Origin) -> Reply {
+        let judgement = self.judgement(decision, Some(origin));
+        self.try_propose(judgement).unwrap().reply
+    }
+
+    fn step_of(&mut self, origin: Origin) -> Option<StepRef> {
+        standing::step_of(&mut self.world.store, &self.at.host, &origin).unwrap()
+    }
+
+    fn completes(&mut self, at: StepRef) {
+        let complete = Move::Complete { proposal: at.step, completion: done() };
+        self.world.advance(at.run, vec![complete]);
+    }
+
+    /// The rows that say what sends have become.
+    fn rows_of_sends(&self) -> usize {
+        self.world.store.rows(Table::Meta).iter().filter(|(key, _)| key.starts_with(b"send ")).count()
     }
 
     fn run(&mut self) -> Run {
@@ -278,7 +307,8 @@ fn what_changed_since_it_was_approved_is_found_under_its_new_step() {
 #[test]
 fn a_send_that_was_made_before_is_told_where_it_stands_and_happens_once() {
     let mut fae = fae();
-    let origin = |send| Some(Origin { eval: fae.agent, send });
+    let eval = fae.code();
+    let origin = |send| Some(Origin { eval, send });
     let (first, second) = (origin(0), origin(1));
     let judgement = fae.judgement(Decision::Allow, first);
     let outcome = fae.try_propose(judgement).unwrap();
@@ -300,7 +330,7 @@ fn a_send_that_was_made_before_is_told_where_it_stands_and_happens_once() {
 #[test]
 fn a_send_that_came_to_nothing_because_of_somebody_else_may_be_made_again() {
     let mut fae = fae();
-    let origin = Some(Origin { eval: fae.agent, send: 0 });
+    let origin = Some(Origin { eval: fae.code(), send: 0 });
     let ends = |rule: &str| Completion::Refused(vec![kernel::proposal::Finding::new(rule, "no")]);
     for (rule, is_new) in [(standing::CHANGED, true), (standing::CHANGED, true), ("mount/size", false)] {
         let judgement = fae.judgement(Decision::Allow, origin);
@@ -312,6 +342,50 @@ fn a_send_that_came_to_nothing_because_of_somebody_else_may_be_made_again() {
             assert_eq!(fae.try_propose(judgement).unwrap().reply, Reply::AlreadyProposed { at }, "{rule}");
         }
     }
+}
+
+#[test]
+fn what_a_send_has_become_is_known_until_its_answer_was_heard_and_it_is_over() {
+    let mut fae = fae();
+    let eval = fae.code();
+    let origin = |send| Origin { eval, send };
+    let heard = |send| {
+        let (of, outcome) = (Of::Send(send), "{}".to_owned());
+        Entry::Heard { of, outcome, bound: vec![] }
+    };
+    let record = |fae: &mut Fae, entry: Entry| {
+        let from = length(&mut fae.world.store, &eval).unwrap();
+        fae.world.apply(Act::Code(CodeAct::Record { eval, from, entries: vec![entry] }))
+    };
+    let mut steps = Vec::new();
+    for send in 0..4 {
+        let Reply::Proposed { at } = fae.proposed(Decision::Allow, origin(send)) else { panic!("{send}") };
+        steps.push(at);
+    }
+    let known =
+        |fae: &mut Fae| (0..4).filter(|send| fae.step_of(origin(*send)).is_some()).collect::<Vec<_>>();
+    // Over, and not heard: it may be asked for again. Heard, and not over: whoever looks finds it.
+    fae.completes(steps[0]);
+    record(&mut fae, heard(1));
+    assert_eq!(known(&mut fae), [0, 1, 2, 3]);
+    assert_eq!(fae.proposed(Decision::Allow, origin(0)), Reply::AlreadyProposed { at: steps[0] });
+    // Both.
+    record(&mut fae, heard(0));
+    assert_eq!(known(&mut fae), [1, 2, 3]);
+    // The code comes to its end: what is over is forgotten, and nothing new is noted.
+    fae.completes(steps[1]);
+    fae.completes(steps[2]);
+    assert_eq!(known(&mut fae), [1, 2, 3]);
+    fae.world.evaluated(eval, Value::null());
+    assert_eq!(known(&mut fae), [3]);
+    assert!(matches!(fae.proposed(Decision::Allow, origin(7)), Reply::Proposed { .. }));
+    assert_eq!(fae.rows_of_sends(), 1);
+    // It is collected, and nothing is left of it.
+    let agent = fae.agent;
+    fae.world.as_agent(agent, remove("out"));
+    fae.world.collect(1_000);
+    assert_eq!(fae.rows_of_sends(), 0);
+    assert_eq!(fae.stands(steps[3]), Stands::Open, "what it had begun goes on");
 }
 
 #[test]

@@ -249,6 +249,7 @@ fn end(
     state.txn.delete(Table::Meta, &NOBODY, &table::eval_key(eval))?;
     // Its journal has heard all that it will hear.
     crate::code::write::forget_marks(state.txn, eval)?;
+    crate::standing::write::forget_sends(state.txn, eval, None, false)?;
     state.unpost_for_root(row.outbox)?;
     let root = state.endo();
     state.untie(&root, "eval", eval)?;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kernel::formula::Formula;
 use kernel::proposal::{Decision, Fingerprint};
 use kernel::run::{Entry, Phase, Run, State, Step};
 use kernel::table::{EvalRow, PermissionRow, PromiseRow, Task, permission_key};
@@ -79,6 +80,12 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         consent(&run, &journal, &owner, &mut permissions)?;
     }
     for (place, row) in world.store.rows(Table::Meta) {
+        if let Some(eval) = place.strip_prefix(&[&NOBODY[..], b"send "].concat()[..]) {
+            let formula = snapshot.formulas.get(&number(eval));
+            expect(matches!(formula, Some(Formula::Eval { .. })), "what-code-sent-goes-with-it", || {
+                format!("{:?} of {formula:?}", decode_row::<StepRef>(Table::Meta, row))
+            })?;
+        }
         if place.starts_with(&[&NOBODY[..], b"eval "].concat()) {
             let row: EvalRow = decode_row(Table::Meta, row).unwrap();
             let task = outbox.remove(&(world.agents[0].id.number, row.outbox));

@@ -57,8 +57,12 @@ fn stand(world: &mut World) -> Law {
 /// Where a call comes from that an agent makes without a run, and a grant that it may have.
 fn direct(world: &mut World, agent: FormulaId) -> (CallSite, Option<FormulaId>) {
     let seen = world.seen.clone();
+    let open: Vec<FormulaId> = world.evals.iter().copied().collect();
     let origin = world.random.one_in(3).then(|| Origin {
-        eval: *world.random.pick(&seen),
+        eval: match world.random.any(&open) {
+            Some(eval) if !world.random.one_in(8) => *eval,
+            _ => *world.random.pick(&seen),
+        },
         send: u32::try_from(world.random.below(3)).unwrap_or_default(),
     });
     let mut grant = None;
