@@ -274,10 +274,11 @@ fn source_maps() {
                 let reports = vat.carry_out(&Order::Make {
                     vat: 1,
                     answer: answer as u32,
+                    id: "1".to_owned(),
                     modules,
                     env: BTreeMap::new(),
                     powers: no_values.clone(),
-                    context: no_values.clone(),
+                    own: no_values.clone(),
                 });
                 let place = reports.iter().find_map(|report| match report {
                     Report::Answer { place, .. } => place.as_ref(),
