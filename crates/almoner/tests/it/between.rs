@@ -141,6 +141,15 @@ fn wait_for_name(home: &Home, name: &str) {
     }
 }
 
+/// Waits until the one piece of code that there is holds no memory.
+fn wait_for_sleep(home: &Home) {
+    let begun = Instant::now();
+    while home.almoner(&["status", "--json"]).expect(0).json()["code"]["asleep"] != 1 {
+        assert!(begun.elapsed() < PATIENCE, "it waits in memory");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 #[test]
 fn what_others_told_code_on_its_way_is_told_again_after_a_crash() {
     let home = Home::new();
@@ -154,11 +163,7 @@ fn what_others_told_code_on_its_way_is_told_again_after_a_crash() {
     crate::eval::kill(daemon_of(&home));
     assert_eq!(evaluated(&home, &["E(d).knock('b')", "d=door"]), "2");
     // It waits for nothing but calls, so it holds no memory.
-    let begun = Instant::now();
-    while crate::eval::vat_hosts_of(daemon_of(&home)).len() > 1 {
-        assert!(begun.elapsed() < PATIENCE, "it waits in memory");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    wait_for_sleep(&home);
     assert_eq!(evaluated(&home, &["E(d).knock('c')", "d=door"]), "3");
     assert_eq!(home.almoner(&["show", "waits", "--wait"]).expect(0).out.trim(), "3");
     let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
@@ -257,4 +262,31 @@ fn a_send_to_an_answer_that_was_not_known_goes_out_once_after_a_crash() {
     home.almoner(&["resolve", &number, "place"]).expect(0);
     assert_eq!(home.almoner(&["show", "r", "--wait"]).expect(0).out.trim(), "0");
     assert_eq!(home.almoner(&["list", "place"]).expect(0).out.lines().count(), 1);
+}
+
+#[test]
+fn code_whose_call_waits_for_a_yes_holds_no_memory_and_goes_on_where_it_was() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    home.almoner(&["mount", "out", "out"]).expect(0);
+    for (name, is_killed, answer, comes) in
+        [("one", false, "approve", "one"), ("two", true, "approve", "two"), ("three", false, "deny", "no")]
+    {
+        let code = format!(
+            "(async () => {{ await E(me).storeValue(1, '{name}-begun'); \
+             await E(d).writeText('.env', '{name}').catch(e => {{ throw Error(`no: ${{e.message}}`); }}); \
+             await E(me).storeValue(1, '{name}-after'); return '{name}'; }})()"
+        );
+        home.almoner(&["eval", &code, "me=@agent", "d=out", "--name", name, "--detach"]).expect(0);
+        let card = wait_for_mail(&home, "approval").to_string();
+        wait_for_sleep(&home);
+        if is_killed {
+            crate::eval::kill(daemon_of(&home));
+        }
+        home.almoner(&[answer, &card]).expect(0);
+        let shown = home.almoner(&["show", name, "--wait"]);
+        assert!(format!("{}{}", shown.out, shown.err).contains(comes), "{name}: {shown:?}");
+        assert_eq!(home.almoner(&["show", &format!("{name}-after")]).code == 0, answer == "approve");
+    }
+    assert_eq!(home.read("out/.env"), "two");
 }

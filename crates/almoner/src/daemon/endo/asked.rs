@@ -25,6 +25,11 @@ impl Home {
         self.asked.push(Waiting { asked, reach, answer, came });
     }
 
+    /// The call for the answer to which a person is asked, if it is one.
+    pub(in crate::daemon) fn waits_for_person(&self, answer: Ref) -> Option<Asked> {
+        self.asked.iter().find(|waiting| waiting.answer == answer).map(|waiting| waiting.asked)
+    }
+
     /// Whether so many calls wait for a person that no more should be made.
     pub(super) fn waits_too_long(&self) -> bool {
         self.asked.len() >= MOST

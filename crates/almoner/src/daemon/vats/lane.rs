@@ -25,7 +25,7 @@ use super::outcome::failed;
 use super::parcel::{self, Parcel, Parked};
 use super::process::Reserve;
 use super::session::{Broken, Phase, Session, Stand, Tools};
-use super::sleepers::Sleepers;
+use super::sleepers::{Sleepers, Wait};
 use crate::exit::Failure;
 
 /// After how long without work the process goes.
@@ -125,8 +125,8 @@ struct Work {
     by_eval: BTreeMap<FormulaId, VatId>,
     /// How often code has lost its process since it last got anywhere.
     losses: BTreeMap<FormulaId, Losses>,
-    /// Since when code waits for nothing but promises.
-    waits: BTreeMap<FormulaId, (Instant, BTreeSet<FormulaId>)>,
+    /// Since when code waits for nothing but promises and people.
+    waits: BTreeMap<FormulaId, (Instant, BTreeSet<Wait>)>,
     /// Heaps of code that has come to its end, the one that was used last at the end.
     live: VecDeque<FormulaId>,
     /// Nothing can be done now: why.

@@ -34,7 +34,7 @@ use crate::exit::{Exit, Failure};
 use lane::{Job, Lane, Window};
 use parcel::Parked;
 use process::Reserve;
-use sleepers::Sleepers;
+use sleepers::{Sleepers, Wait};
 
 pub use letter::{Letter, Reply, Target, restarted};
 
@@ -312,8 +312,9 @@ impl Taker {
             match self.known.get(&eval) {
                 Some(Known::At(_)) => match self.office.sleepers.waits(&eval) {
                     None => continue,
-                    Some(promises) => {
-                        let all = promises.iter().map(is_open).collect::<Result<Vec<_>, _>>()?;
+                    Some(waits) => {
+                        let open = |wait: &Wait| shared.read(|txn| wait.is_open(txn));
+                        let all = waits.iter().map(open).collect::<Result<Vec<_>, _>>()?;
                         if all.iter().all(|open| *open) {
                             continue;
                         }

@@ -1,26 +1,60 @@
-//! Code that waits for promises of the store's, and for nothing else: it holds no memory meanwhile.
+//! Code that waits for promises of the store's or for a person, and for nothing else: it holds no memory meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kernel::FormulaId;
+use kernel::standing::{self, Stands};
+use kernel::table::{self, PromiseRow};
+use kernel::txn::{ReadTxn, StoreFault};
+use kernel::{FormulaId, StepRef};
+
+/// What code waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wait {
+    /// A promise of the store's.
+    Promise(FormulaId),
+    /// That a person answers what a call asks, and the call is made: the host in whose journal it stands, and where.
+    Call(FormulaId, StepRef),
+}
+
+impl Wait {
+    /// Whether nothing has come of it yet.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn is_open(&self, txn: &mut dyn ReadTxn) -> Result<bool, StoreFault> {
+        match self {
+            Wait::Promise(promise) => Ok(matches!(table::promise(txn, promise)?, Some(PromiseRow::Pending))),
+            Wait::Call(host, step) => {
+                let mut step = *step;
+                loop {
+                    match standing::stands(txn, &host.number, step)? {
+                        Stands::Open => return Ok(true),
+                        Stands::Anew(next) => step = next,
+                        Stands::Over(_) | Stands::Missing => return Ok(false),
+                    }
+                }
+            }
+        }
+    }
+}
 
 /// Which code waits for what. May be lost: code that is not known to wait is begun again, and waits again.
 #[derive(Default)]
-pub struct Sleepers(Mutex<BTreeMap<FormulaId, BTreeSet<FormulaId>>>);
+pub struct Sleepers(Mutex<BTreeMap<FormulaId, BTreeSet<Wait>>>);
 
 impl Sleepers {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<FormulaId, BTreeSet<FormulaId>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<FormulaId, BTreeSet<Wait>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The code waits until one of these settles.
-    pub fn sleep(&self, eval: FormulaId, promises: BTreeSet<FormulaId>) {
-        self.lock().insert(eval, promises);
+    /// The code waits until something has come of one of these.
+    pub fn sleep(&self, eval: FormulaId, waits: BTreeSet<Wait>) {
+        self.lock().insert(eval, waits);
     }
 
     /// What the code waits for, if it sleeps.
-    pub fn waits(&self, eval: &FormulaId) -> Option<BTreeSet<FormulaId>> {
+    pub fn waits(&self, eval: &FormulaId) -> Option<BTreeSet<Wait>> {
         self.lock().get(eval).cloned()
     }
 

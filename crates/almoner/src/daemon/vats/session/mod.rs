@@ -36,6 +36,7 @@ use super::lane::Job;
 use super::letter::{Letter, RESTARTED, Reply as Taker, restarted};
 use super::outcome::{diverged, failed, fault, threw};
 use super::parcel::Parcel;
+use super::sleepers::Wait;
 use super::slots::Slots;
 use crate::exit::Failure;
 
@@ -102,8 +103,8 @@ pub enum Phase {
 pub enum Stand {
     /// More is to come.
     On,
-    /// It waits for these promises of the store's and for nothing else.
-    Waits(BTreeSet<FormulaId>),
+    /// It waits for these and for nothing else, but calls of others.
+    Waits(BTreeSet<Wait>),
     /// It has come to its end: this came of it, and whether others may hold objects of it.
     Done(RunOutcome, bool),
 }
@@ -497,25 +498,25 @@ impl Session {
         Ok(Stand::Done(outcome, self.slots.has_exports()))
     }
 
-    /// The promises of the store's for one of which the heap waits, if it waits for nothing else. The journal has all that
-    /// it was told, so it may go.
-    fn sleeps(&mut self, tools: &Tools<'_>) -> Result<Option<BTreeSet<FormulaId>>, Broken> {
+    /// The promises of the store's and the people for one of which the heap waits, if it waits for nothing else. The
+    /// journal has all that it was told, so it may go.
+    fn sleeps(&mut self, tools: &Tools<'_>) -> Result<Option<BTreeSet<Wait>>, Broken> {
         // What would not be found again keeps it, and so does whoever waits for an answer of it.
         if self.slots.has_passing || !self.replies.is_empty() || !self.held.is_empty() {
             return Ok(None);
         }
-        let given = self.slots.promises.iter().map(|number| self.slots.host(*number));
         let board = locked(&self.board);
+        let promised = |promise: Ref| match self.home.thing(promise) {
+            Some(Thing::Promise { id, .. }) => Some(Wait::Promise(*id)),
+            _ => None,
+        };
+        let given = self.slots.promises.iter().map(|number| self.slots.host(*number).and_then(promised));
         let asked = self.asked.values().map(|asked| {
-            let answer = asked.question.and_then(|question| self.slots.target(Slot::Question(question)));
-            answer.and_then(|answer| board.follows(answer))
+            let answer = self.slots.target(Slot::Question(asked.question?))?;
+            let call = || self.home.waits_for_person(answer).map(|at| Wait::Call(at.host, at.step));
+            board.follows(answer).and_then(promised).or_else(call)
         });
-        let all =
-            given.chain(asked).map(|promise| match promise.and_then(|promise| self.home.thing(promise)) {
-                Some(Thing::Promise { id, .. }) => Some(*id),
-                _ => None,
-            });
-        let all: Option<BTreeSet<FormulaId>> = all.collect();
+        let all: Option<BTreeSet<Wait>> = given.chain(asked).collect();
         drop(board);
         if all.is_some() {
             self.record(tools)?;
