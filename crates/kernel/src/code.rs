@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::Reply;
 use crate::facet::{Part, Then};
-use crate::formula::Tree;
-use crate::id::{BlobHash, FormulaId, MessageNumber};
+use crate::formula::{Formula, Tree};
+use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
 pub use crate::run::Origin;
 use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
 
@@ -337,10 +337,53 @@ pub fn handed(
     through: &[FormulaId],
     to: &FormulaId,
 ) -> Result<Option<FormulaId>, StoreFault> {
-    let given: Option<FormulaId> =
-        table::load(txn, Table::Meta, &NOBODY, &handed_key(to, &handed_digest(giver, id, through)))?;
-    let Some(given) = given else { return Ok(None) };
+    let Some(given) = once_handed(txn, giver, id, through, to)? else { return Ok(None) };
     Ok(table::formula(txn, &given)?.map(|_| given))
+}
+
+/// The same, whether or not it is still there.
+pub(crate) fn once_handed(
+    txn: &mut dyn ReadTxn,
+    giver: &FormulaId,
+    id: &FormulaId,
+    through: &[FormulaId],
+    to: &FormulaId,
+) -> Result<Option<FormulaId>, StoreFault> {
+    table::load(txn, Table::Meta, &NOBODY, &handed_key(to, &handed_digest(giver, id, through)))
+}
+
+/// On whose behalf code or an agent hands something to somebody; `None` if it may not. An agent gives what it holds. Code
+/// gives on behalf of the agent that wrote it and endowed it itself. Code that somebody else has endowed gives nothing,
+/// but back to whoever endowed it: what its author gets of it is for the host to say.
+///
+/// # Errors
+/// The store's.
+pub fn gives_for(
+    txn: &mut dyn ReadTxn,
+    giver: &FormulaId,
+    to: &FormulaId,
+) -> Result<Option<FormulaId>, StoreFault> {
+    let Some((author, endower)) = made_by(txn, giver)? else {
+        let row = table::formula(txn, giver)?;
+        return Ok(row.filter(|row| row.formula.agent().is_some()).map(|_| *giver));
+    };
+    let goes_back = match made_by(txn, to)? {
+        Some((author, other)) => author == Some(other) && other == endower,
+        None => to.number == endower.0,
+    };
+    let whose = FormulaId { number: endower.0, node: giver.node };
+    Ok((author == Some(endower) || goes_back).then_some(whose))
+}
+
+/// Who wrote code, if that is known, and who endowed it; `None` if it is none.
+fn made_by(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<(Option<Number>, Number)>, StoreFault> {
+    let Some(Formula::Eval { author, result, .. }) = table::formula(txn, eval)?.map(|row| row.formula) else {
+        return Ok(None);
+    };
+    let Some(Formula::Promise { asker, .. }) = table::formula(txn, &result)?.map(|row| row.formula) else {
+        return Ok(None);
+    };
+    Ok(Some((author, asker)))
 }
 
 fn handed_digest(giver: &FormulaId, id: &FormulaId, through: &[FormulaId]) -> BlobHash {

@@ -12,7 +12,17 @@ fn grants(home: &Home, slot: &str) -> Vec<String> {
     all.map(|grant| format!("g{}", grant["number"])).collect()
 }
 
-fn daemon_of(home: &Home) -> i32 {
+/// An agent, or the host, takes the last thing that it was sent.
+pub(crate) fn adopted(home: &Home, agent: &str, name: &str) {
+    let adopt = format!(
+        "(async () => {{ const [{{ number }}] = (await E(me).listMessages()).filter(m => m.type === 'package').slice(-1); \
+         await E(me).adopt(number, '{name}', '{name}'); }})()"
+    );
+    let acting: &[&str] = if agent.is_empty() { &[] } else { &["--as", agent] };
+    home.almoner(&[acting, &["eval", &adopt, "me=@agent"]].concat()).expect(0);
+}
+
+pub(crate) fn daemon_of(home: &Home) -> i32 {
     let pid = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
     i32::try_from(pid).unwrap()
 }
@@ -65,14 +75,21 @@ fn what_one_hands_to_code_is_a_grant_of_its_own() {
     let thrown = "E(g).fail().catch(d => E(d).list()).then(l => l.join())";
     assert_eq!(evaluated(&home, &[thrown, "g=giver"]), "x");
     home.almoner(&["send", "fae", "take @giver"]).expect(0);
-    let adopt = "(async () => { const [{ number }] = (await E(me).listMessages()).filter(m => m.type === 'package').slice(-1); \
-                 await E(me).adopt(number, 'giver', 'g'); })()";
-    fae(&["eval", adopt, "me=@agent"]).expect(0);
+    adopted(&home, "agent-fae", "giver");
+    // Also for other code of whoever it was revoked from.
+    home.almoner(&["eval", giver, "d=notes", "k=keeper", "--name", "other"]).expect(0);
+    home.almoner(&["send", "fae", "take @other"]).expect(0);
+    adopted(&home, "agent-fae", "other");
+    let gives = ["eval", "E(E(g).give()).list().then(l => l.length)", "g=other"];
+    assert_eq!(told(&fae(&gives).expect(0).out), "1");
+    home.almoner(&["revoke", grants(&home, "answer").last().unwrap()]).expect(0);
+    let said = fae(&gives);
+    assert!(said.code == 1 && said.err.contains("revoked"), "{said:?}");
     let keeps = "(async () => { const m = await E(g).make(); const d = await E(g).give(); await E(m).ping(); \
                  await E(d).list(); await E(me).request('@host', 'revoke'); const said = []; \
                  for (const left of [E(m).ping(), E(d).list()]) said.push(await left.then(() => 'works', e => e.message)); \
                  return said.join(' & '); })()";
-    fae(&["eval", keeps, "g", "me=@agent", "--name", "kept", "--detach"]).expect(0);
+    fae(&["eval", keeps, "g=giver", "me=@agent", "--name", "kept", "--detach"]).expect(0);
     let number = wait_for_mail(&home, "request");
     for grant in grants(&home, "giver") {
         home.almoner(&["revoke", &grant]).expect(0);
@@ -91,9 +108,7 @@ fn code_that_a_host_endowed_for_a_guest_hands_nothing_on() {
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
     fae(&["eval", "Far('S', { take: d => E(d).list() })", "--name", "sink"]).expect(0);
     fae(&["send", "@host", "use @sink"]).expect(0);
-    let adopt = "(async () => { const [{ number }] = (await E(me).listMessages()).filter(m => m.type === 'package').slice(-1); \
-                 await E(me).adopt(number, 'sink', 'sink'); })()";
-    home.almoner(&["eval", adopt, "me=@agent"]).expect(0);
+    adopted(&home, "", "sink");
     home.write("code.js", "E(sink).take(c).then(() => 'given', e => e.message)");
     fae(&["define", "code.js", "--slot", "c:any", "--slot", "sink:any", "--result", "r"]).expect(0);
     let number = wait_for_mail(&home, "definition").to_string();
@@ -133,7 +148,7 @@ fn code_on_its_way_is_called_back() {
 }
 
 /// Waits for a name.
-fn wait_for_name(home: &Home, name: &str) {
+pub(crate) fn wait_for_name(home: &Home, name: &str) {
     let begun = Instant::now();
     while home.almoner(&["show", name]).code != 0 {
         assert!(begun.elapsed() < PATIENCE, "no {name}");
@@ -141,10 +156,10 @@ fn wait_for_name(home: &Home, name: &str) {
     }
 }
 
-/// Waits until the one piece of code that there is holds no memory.
-fn wait_for_sleep(home: &Home) {
+/// Waits until so many pieces of code hold no memory.
+pub(crate) fn wait_for_sleep(home: &Home, pieces: u64) {
     let begun = Instant::now();
-    while home.almoner(&["status", "--json"]).expect(0).json()["code"]["asleep"] != 1 {
+    while home.almoner(&["status", "--json"]).expect(0).json()["code"]["asleep"] != pieces {
         assert!(begun.elapsed() < PATIENCE, "it waits in memory");
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -163,7 +178,7 @@ fn what_others_told_code_on_its_way_is_told_again_after_a_crash() {
     crate::eval::kill(daemon_of(&home));
     assert_eq!(evaluated(&home, &["E(d).knock('b')", "d=door"]), "2");
     // It waits for nothing but calls, so it holds no memory.
-    wait_for_sleep(&home);
+    wait_for_sleep(&home, 1);
     assert_eq!(evaluated(&home, &["E(d).knock('c')", "d=door"]), "3");
     assert_eq!(home.almoner(&["show", "waits", "--wait"]).expect(0).out.trim(), "3");
     let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
@@ -279,7 +294,7 @@ fn code_whose_call_waits_for_a_yes_holds_no_memory_and_goes_on_where_it_was() {
         );
         home.almoner(&["eval", &code, "me=@agent", "d=out", "--name", name, "--detach"]).expect(0);
         let card = wait_for_mail(&home, "approval").to_string();
-        wait_for_sleep(&home);
+        wait_for_sleep(&home, 1);
         if is_killed {
             crate::eval::kill(daemon_of(&home));
         }

@@ -14,6 +14,7 @@ mod audit;
 mod backup;
 mod bad_input;
 mod between;
+mod between_hostile;
 mod bytes;
 mod cards_of_code;
 mod closing;

@@ -53,14 +53,13 @@ pub enum CodeAct {
         /// Which.
         promises: Vec<CodePromise>,
     },
-    /// One of those is settled.
+    /// Some of those are settled, with data, or objects and promises that code has made. With anything else they are
+    /// rejected.
     Settle {
         /// The code.
         eval: FormulaId,
-        /// Which.
-        promise: CodePromise,
-        /// With what: data, and objects and promises that code has made.
-        outcome: RunOutcome,
+        /// Which, and with what.
+        settled: Vec<(CodePromise, RunOutcome)>,
     },
     /// Something that somebody holds goes to code, or from code to somebody: the recipient gets a grant of its own. The
     /// same handed over again is the same grant, and stays revoked if it was.

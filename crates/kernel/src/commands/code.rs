@@ -38,7 +38,7 @@ pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
         }
         CodeAct::Export { eval, objects } => export(state, &eval, objects),
         CodeAct::Promise { eval, promises } => promise::promise(state, &eval, &promises),
-        CodeAct::Settle { eval, promise, outcome } => promise::settle(state, &eval, promise, &outcome),
+        CodeAct::Settle { eval, settled } => promise::settle(state, &eval, settled),
         CodeAct::Hand { giver, id, through, to, name } => hand::hand(state, giver, id, through, to, &name),
         CodeAct::Keep { eval, name, value } => keep(state, &eval, &name, value),
         CodeAct::Cancel { eval, reason } => cancel(state, &eval, &reason),

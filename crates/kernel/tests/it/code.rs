@@ -198,7 +198,7 @@ fn promise(eval: FormulaId, which: CodePromise) -> Act {
 }
 
 fn settle(eval: FormulaId, promise: CodePromise, value: Value) -> Act {
-    Act::Code(CodeAct::Settle { eval, promise, outcome: RunOutcome::Done(value) })
+    Act::Code(CodeAct::Settle { eval, settled: vec![(promise, RunOutcome::Done(value))] })
 }
 
 #[test]
@@ -219,8 +219,14 @@ fn promises_of_code_are_promises_of_the_stores_and_settle_once() {
     let guest = w.guest("ann");
     let said = refused(&mut w, guest, settle(eval, own, Value::null()));
     assert!(matches!(said, Fault::NotAllowed(_)), "only the daemon says so: {said:?}");
-    let given_away = refused(&mut w, host, settle(eval, own, Value::remotable(base)));
-    assert!(matches!(given_away, Fault::Misfit { .. }), "{given_away:?}");
+    let third = CodePromise::Own(2);
+    w.apply(promise(eval, third));
+    w.apply(settle(eval, third, Value::remotable(base)));
+    let row = table::promise(&mut w.store, &code::promise_id(&eval, third)).unwrap();
+    assert!(
+        matches!(&row, Some(PromiseRow::Rejected { reason }) if reason.contains("cannot be kept")),
+        "{row:?}"
+    );
     assert_eq!(w.apply(settle(eval, own, Value::string("yes"))).reply, Reply::Done);
     assert_eq!(w.apply(settle(eval, own, Value::string("no"))).reply, Reply::AlreadySettled);
     let kept = PromiseRow::Fulfilled { value: Value::string("yes") };
@@ -284,6 +290,8 @@ fn what_is_handed_over_is_a_grant_of_the_recipients_and_the_same_one_each_time()
     let stolen = refused(&mut w, host, hand(eval, dir, other));
     assert!(matches!(stolen, Fault::NotHeld(_)), "{stolen:?}");
     assert!(matches!(refused(&mut w, guest, hand(host, dir, other)), Fault::NotAllowed(_)));
+    // What goes back to whoever gave it is what he had.
+    assert_eq!(w.apply(hand(other, given, eval)).reply, Reply::Made { id: base });
     // An agent gives what it holds; what holds nothing gets nothing.
     let Reply::Made { id: from_host } = w.apply(hand(host, dir, other)).reply else { panic!("made") };
     assert_ne!(from_host, given);

@@ -102,7 +102,7 @@ impl Home {
         let daemon = &context.desk.daemon;
         let to = target.eval;
         let args =
-            args.iter().map(|value| self.references(daemon, value, to, "argument")).collect::<Result<_, _>>();
+            args.iter().map(|value| self.references(daemon, value, to, ARGUMENT)).collect::<Result<_, _>>();
         let args = args.map_err(Trouble::Plain)?;
         let from = self.code.unwrap_or(reach.agent);
         let office = context.desk.daemon.vats();
@@ -137,8 +137,8 @@ impl Home {
         }
     }
 
-    /// A value as it goes to code, or comes from it. Objects and promises that code has made go over. Of what somebody
-    /// holds the recipient gets a grant of its own, under which it is called from then on.
+    /// A value as it goes to code, or comes from it. What code has made itself goes over. Of all else the recipient gets a
+    /// grant of its own, under which it is called from then on.
     ///
     /// # Errors
     /// What does not go over, in words.
@@ -149,19 +149,32 @@ impl Home {
         to: FormulaId,
         name: &str,
     ) -> Result<Value<Reference>, String> {
+        // An object of the code's own stands for what the code holds.
+        if let Some(code) = self.code
+            && name == ARGUMENT
+            && !value.references().is_empty()
+            && daemon.read(|txn| code::gives_for(txn, &code, &to)).map_err(said)?.is_none()
+        {
+            return Err(NOT_ALLOWED.to_owned());
+        }
         rebuild(value, &mut |remote: &Remote<Ref>, _| {
             let own = || "not durable: give it a name first".to_owned();
             let reference = match self.reference(remote.reference).ok_or_else(own)? {
-                Reference::Object { id, agent, through } => match is_made_by_code(daemon, &id) {
-                    true => Reference::Object { id, agent: id, through },
-                    false => {
-                        let giver = self.code.unwrap_or(agent);
-                        let id = hand(daemon, giver, id, through, to, name)?;
-                        Reference::Object { id, agent: to, through: vec![] }
+                Reference::Object { id, agent, through } => {
+                    let author = daemon.read(|txn| maker(txn, &id)).map_err(said)?;
+                    match author {
+                        Some(author) if Some(author) == self.code || author == to => {
+                            Reference::Object { id, agent: to, through }
+                        }
+                        _ => {
+                            let giver = self.code.unwrap_or(agent);
+                            let id = hand(daemon, giver, id, through, to, name)?;
+                            Reference::Object { id, agent: to, through: vec![] }
+                        }
                     }
-                },
+                }
                 Reference::Promise { id, through, .. } if is_promise_of_code(daemon, &id) => {
-                    Reference::Promise { id, agent: id, through }
+                    Reference::Promise { id, agent: to, through }
                 }
                 Reference::Promise { .. } => return Err(PROMISE.to_owned()),
                 live @ Reference::Live { .. } => live,
@@ -242,6 +255,13 @@ fn target(to: &Delivery) -> Target {
     Target { eval: to.eval, heap: None, number: to.number }
 }
 
+/// What something is to whoever gets it in a call.
+const ARGUMENT: &str = "argument";
+
+/// Said to code that would hand what a host gave it to somebody else.
+const NOT_ALLOWED: &str = "code that a host has endowed hands nothing of that on, nor objects that stand for it: the \
+                           host does, with endow, send or share";
+
 /// Said to whoever sends what does not go over.
 const NOT_HANDED_ON: &str = "this does not go to other code: what was looked up in a directory goes with the directory, \
                              and an iterator with whoever made it";
@@ -268,7 +288,7 @@ fn hand(
             Reply::Made { id } => Ok(id),
             other => Err(format!("it cannot be handed over: {other:?}")),
         },
-        Err(failure) => Err(failure.message.raw().to_owned()),
+        Err(failure) => Err(said(failure)),
     }
 }
 
@@ -277,9 +297,19 @@ fn is_promise_of_code(daemon: &Daemon, id: &FormulaId) -> bool {
     matches!(row.map(|row| row.formula), Some(Formula::Promise { code: Some(_), .. }))
 }
 
-fn is_made_by_code(daemon: &Daemon, id: &FormulaId) -> bool {
-    let reached = daemon.read(|txn| table::reach(txn, id)).ok().flatten();
-    reached.is_some_and(|reached| matches!(reached.formula, Formula::Export { .. }))
+/// The code that has made this object, if it is one and no grant of one.
+fn maker(
+    txn: &mut dyn kernel::txn::ReadTxn,
+    id: &FormulaId,
+) -> Result<Option<FormulaId>, kernel::txn::StoreFault> {
+    Ok(match table::formula(txn, id)?.map(|row| row.formula) {
+        Some(Formula::Export { eval, .. }) => Some(eval),
+        _ => None,
+    })
+}
+
+fn said(failure: crate::exit::Failure) -> String {
+    failure.message.raw().to_owned()
 }
 
 /// Refuses what was found through a grant that has ended.

@@ -49,6 +49,9 @@ const MAKES_ROOM: Duration = Duration::from_secs(3);
 /// How long code may wait in memory for what may take a week.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Said to whoever calls an object of code that is gone, or has not come to its end.
+const FAILED: &str = "the code that made this object is gone, has failed, or was cancelled";
+
 /// How many heaps of code that has come to its end are kept for messages.
 const MOST_LIVE: usize = 200;
 
@@ -364,7 +367,7 @@ impl Work {
 
     /// Makes the heap anew of code that others call.
     fn revive(&mut self, eval: FormulaId) -> Result<(), String> {
-        let gone = || "the code that made this object is gone".to_owned();
+        let gone = || FAILED.to_owned();
         let shared = self.lane.shared.upgrade().ok_or_else(gone)?;
         if shared
             .read(|txn| table::eval(txn, &eval))
@@ -429,8 +432,9 @@ impl Work {
         let Some(shared) = self.lane.shared.upgrade() else { return };
         self.losses.remove(&eval);
         self.waits.remove(&eval);
-        if !self.settle(&shared, eval, outcome) || !has_exports {
-            return self.close_session(eval, true);
+        let has_failed = matches!(outcome, RunOutcome::Failed(_));
+        if !self.settle(&shared, eval, outcome) || has_failed || !has_exports {
+            return self.close_saying(eval, true, if has_failed { FAILED } else { RESTARTED });
         }
         let Some(vat) = self.by_eval.get(&eval).copied() else { return };
         let Some(session) = self.sessions.get_mut(&vat) else { return };
@@ -595,9 +599,18 @@ impl Work {
             .map(|(eval, _)| *eval)
             .collect();
         for eval in long {
-            if let Some((_, promises)) = self.waits.remove(&eval) {
-                self.close_session(eval, true);
-                self.lane.sleepers.sleep(eval, promises);
+            let Some((_, waits)) = self.waits.remove(&eval) else { continue };
+            let Some(shared) = self.lane.shared.upgrade() else { return };
+            // Whoever looks from now on sees that it sleeps; what has come before is seen here.
+            self.lane.sleepers.sleep(eval, waits.clone());
+            let open = waits.iter().map(|wait| shared.read(|txn| wait.is_open(txn)));
+            match open.collect::<Result<Vec<bool>, _>>() {
+                Ok(open) if open.iter().all(|open| *open) => {
+                    drop(shared);
+                    self.close_session(eval, true);
+                }
+                // It goes on here.
+                _ => self.lane.sleepers.wake(&eval),
             }
         }
     }

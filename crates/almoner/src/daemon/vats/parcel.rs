@@ -73,17 +73,20 @@ pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault>
 /// # Errors
 /// When the store cannot be read.
 pub fn again(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<Parcel>, StoreFault> {
-    Ok(match table::formula(txn, eval)?.map(|row| row.formula) {
-        Some(Formula::Eval { source, endowments, modules, .. }) => Some(Parcel {
-            eval: *eval,
-            agent: Number(eval.number),
-            source: source.raw().to_owned(),
-            modules,
-            names: endowments.into_keys().collect(),
-            values: vec![],
-        }),
-        _ => None,
-    })
+    let row = table::formula(txn, eval)?.map(|row| row.formula);
+    let Some(Formula::Eval { source, endowments, modules, result, .. }) = row else { return Ok(None) };
+    // What was cut off goes no further, whoever calls what it had made.
+    if let Some(PromiseRow::Rejected { .. }) = table::promise(txn, &result)? {
+        return Ok(None);
+    }
+    Ok(Some(Parcel {
+        eval: *eval,
+        agent: Number(eval.number),
+        source: source.raw().to_owned(),
+        modules,
+        names: endowments.into_keys().collect(),
+        values: vec![],
+    }))
 }
 
 /// What a name in code stands for.

@@ -3,11 +3,15 @@
 use crate::code;
 use crate::command::{Fault, Reply};
 use crate::formula::Formula;
+use crate::grant::Grant;
 use crate::id::FormulaId;
 use crate::state::{Gift, State};
 use crate::table;
+use crate::txn::Table;
 
-use super::{endower, own_code_of};
+/// Said to code that would give away what a host has withheld.
+const NOT_ALLOWED: &str =
+    "code that a host has endowed hands nothing of that on: the host does, with endow, send or share";
 
 pub(super) fn hand(
     state: &mut State<'_>,
@@ -26,9 +30,21 @@ pub(super) fn hand(
     if recipient.agent().is_none() && !matches!(recipient, Formula::Eval { .. }) {
         return Err(Fault::Misfit { what: format!("a {} holds nothing", recipient.kind()) });
     }
-    let whose = whose(state, &giver, &to)?;
+    let Some(whose) = code::gives_for(state.txn, &giver, &to)? else {
+        return Err(Fault::NotAllowed(NOT_ALLOWED.to_owned()));
+    };
+    let formula = state.formula(&id)?;
+    // What somebody gave goes back as what he had.
+    if let Formula::Grant { target, holder, .. } = &formula
+        && *holder == giver
+        && through.is_empty()
+        && crate::query::holds(state.txn, &to, target)?
+    {
+        return Ok(Reply::Made { id: *target });
+    }
     // What was found through grants is held through one of them.
-    let mut held = crate::query::holds(state.txn, &giver, &id)?;
+    // What other code has made came in a message.
+    let mut held = crate::query::holds(state.txn, &giver, &id)? || matches!(formula, Formula::Export { .. });
     for grant in &through {
         held |= crate::query::holds(state.txn, &giver, grant)?;
     }
@@ -48,33 +64,27 @@ pub(super) fn hand(
             None => return Err(Fault::Dangling(*last)),
         },
     };
+    // Each piece of an agent's code has a grant of its own; revoking one is meant for the agent, if it is another one.
+    let agent = match &recipient {
+        Formula::Eval { .. } => super::own_code_of(state, &to)?.map(|agent| state.id_of(agent)),
+        _ => None,
+    };
+    let agent = agent.filter(|agent| *agent != whose);
+    if let Some(agent) = &agent
+        && let Some(before) = code::once_handed(state.txn, &giver, &id, &through, agent)?
+    {
+        let grant: Option<Grant> = table::load(state.txn, Table::Grant, &owner.number, &before.number)?;
+        if let Some(finding) = grant.and_then(|grant| grant.ended(state.env.now_ms())) {
+            return Err(Fault::Revoked(finding.message));
+        }
+    }
     let there = table::formula(state.txn, &owner)?.is_some() && !crate::collect::is_going(state.txn, &owner)?;
     let daemon = std::mem::replace(&mut state.actor, if there { owner } else { whose });
     let given = state.give(&id, &Gift { to, name, source: None, through: through.clone(), own: false });
     state.actor = daemon;
     let given = given?;
-    code::write::hand(state.txn, (&giver, &id, &through), &to, &given)?;
+    for recipient in std::iter::once(to).chain(agent) {
+        code::write::hand(state.txn, (&giver, &id, &through), &recipient, &given)?;
+    }
     Ok(Reply::Made { id: given })
-}
-
-/// On whose behalf the giver hands things over. An agent gives what it holds. Code gives on behalf of the agent that
-/// wrote it and endowed it itself. Code that somebody else has endowed gives nothing, but back to whoever endowed it:
-/// what its author gets of it is for the host to say.
-fn whose(state: &mut State<'_>, giver: &FormulaId, to: &FormulaId) -> Result<FormulaId, Fault> {
-    match state.formula(giver)? {
-        formula if formula.agent().is_some() => return Ok(*giver),
-        Formula::Eval { .. } => {}
-        other => return Err(Fault::NotAllowed(format!("a {} hands nothing over", other.kind()))),
-    }
-    let endower = endower(state, giver)?;
-    let goes_back = match state.formula(to)? {
-        Formula::Eval { .. } => own_code_of(state, to)? == Some(endower),
-        _ => to.number == endower.0,
-    };
-    if own_code_of(state, giver)?.is_none() && !goes_back {
-        let what =
-            "code that a host has endowed hands nothing of that on: the host does, with endow, send or share";
-        return Err(Fault::NotAllowed(what.to_owned()));
-    }
-    Ok(state.id_of(endower))
 }

@@ -40,30 +40,44 @@ pub(super) fn promise(
 pub(super) fn settle(
     state: &mut State<'_>,
     eval: &FormulaId,
-    which: CodePromise,
-    outcome: &RunOutcome,
+    settled: Vec<(CodePromise, RunOutcome)>,
 ) -> Result<Reply, Fault> {
     expect_code(state, eval)?;
-    if let RunOutcome::Done(value) = outcome {
-        state.expect_held_by(eval, value)?;
-        for id in value.references() {
-            // Whoever has the promise has what is in it, and no grant says so.
-            if !is_made_by_code(state, id)? {
-                let what = "a promise of code's own comes to data, or to what code has made";
-                return Err(Fault::Misfit { what: what.to_owned() });
+    let mut any = false;
+    for (which, outcome) in settled {
+        let id = code::promise_id(eval, which);
+        code::write::close(state.txn, eval, &id)?;
+        any |= match why_not(state, eval, &outcome)? {
+            None => state.settle(&id, &outcome)?,
+            Some(why) => {
+                let reason = format!("what it came to cannot be kept: {why}");
+                state.settle_with(&id, PromiseRow::Rejected { reason })?
             }
+        };
+    }
+    Ok(if any { Reply::Done } else { Reply::AlreadySettled })
+}
+
+/// Why a promise of the code's cannot come to this, if it cannot: whoever has the promise has what is in it, and no grant
+/// says so.
+fn why_not(state: &mut State<'_>, eval: &FormulaId, outcome: &RunOutcome) -> Result<Option<String>, Fault> {
+    let RunOutcome::Done(value) = outcome else { return Ok(None) };
+    for id in value.references() {
+        let is_held = crate::query::holds(state.txn, eval, id)?;
+        if !(is_held && is_made_by_code(state, id)?) {
+            let what = "a promise of code's own comes to data, or to what code has made";
+            return Ok(Some(what.to_owned()));
         }
     }
-    let id = code::promise_id(eval, which);
-    code::write::close(state.txn, eval, &id)?;
-    Ok(match state.settle(&id, outcome)? {
-        true => Reply::Done,
-        false => Reply::AlreadySettled,
-    })
+    Ok(None)
 }
 
 fn is_made_by_code(state: &mut State<'_>, id: &FormulaId) -> Result<bool, Fault> {
-    Ok(matches!(state.formula(id)?, Formula::Export { .. } | Formula::Promise { code: Some(_), .. }))
+    let row = table::formula(state.txn, id)?;
+    let made = |formula: &Formula| {
+        matches!(formula, Formula::Export { .. } | Formula::Promise { code: Some(_), .. })
+    };
+    Ok(row.is_some_and(|row| made(&row.formula)))
 }
 
 /// Nobody settles what the code has promised: it has failed, or is gone.

@@ -261,7 +261,7 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
                 1 => Value::remotable(thing(world)),
                 _ => Value::string("kept"),
             };
-            CodeAct::Settle { eval, promise: code_promise(world), outcome: RunOutcome::Done(what) }
+            CodeAct::Settle { eval, settled: vec![(code_promise(world), RunOutcome::Done(what))] }
         }
         9 | 10 => {
             let held = *world.random.any(endowments).unwrap_or(&eval);

@@ -13,6 +13,13 @@ use super::{
 /// How many bytes code may be told on the way to its end: all of them are kept in its journal.
 const MOST_HEARD: usize = 64 << 20;
 
+/// How deep values may lie in one another that come from outside: reading them takes the heap's stack.
+pub(super) const DEEPEST: u32 = 32;
+
+/// Said instead of what lies deeper.
+pub(super) const TOO_DEEP: &str =
+    "this holds values more than 32 deep inside of one another: code takes no more";
+
 impl Session {
     /// Tells the heap what it was told before.
     pub(super) fn tell_again(&mut self, tools: &mut Tools<'_>, entry: Entry) -> Result<(), Broken> {
@@ -109,6 +116,9 @@ impl Session {
             self.slots.inward(&self.home, &self.board, value, &mut bound).map_err(too_full)
         };
         let outcome = match outcome {
+            Ok(value) | Err(value) if value.depth() > DEEPEST => {
+                Outcome::Err(Value::error("Error", TOO_DEEP))
+            }
             Ok(value) => Outcome::Ok(inward(value)?),
             Err(value) => Outcome::Err(inward(value)?),
         };

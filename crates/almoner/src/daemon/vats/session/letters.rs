@@ -4,7 +4,11 @@ use kernel::code::{self, Bound, Entry};
 use passable::Value;
 use vat::{HostError, Order, Outcome, Slot, Verb};
 
+use super::answers::{DEEPEST, TOO_DEEP};
 use super::{Broken, Letter, Phase, RESULT, Session, Stand, Tools, convert, locked, read, restarted, write};
+
+/// How many bytes others may tell code on the way to its end: all of them are kept in its journal.
+const MOST_CALLED: usize = 32 << 20;
 
 impl Session {
     /// Takes a message to one of the objects.
@@ -40,6 +44,10 @@ impl Session {
             });
             let inward = live.and_then(|live| self.slots.inward(&self.home, &self.board, &live, &mut bound));
             match inward {
+                Ok(value) if value.depth() > DEEPEST => {
+                    letter.refuse(TOO_DEEP);
+                    return Ok(());
+                }
                 Ok(value) => args.push(value),
                 Err(full) => {
                     letter.refuse(&full.to_string());
@@ -51,7 +59,18 @@ impl Session {
         let (vat, answer) = (self.vat, self.next_reply);
         let (number, call) = (letter.target.number, (letter.verb, Value::array(args)));
         if self.phase == Phase::Running {
-            self.note_call(answer, number, &call, bound)?;
+            let told = write(&call)?;
+            // What others say is not the fault of the code: it goes on.
+            self.called = self.called.saturating_add(told.len());
+            if self.called > MOST_CALLED {
+                let what = format!(
+                    "this code has been told more than {} MiB by others before its end: it takes no more",
+                    MOST_CALLED >> 20
+                );
+                letter.reply.answer(Err(Value::error("Error", what)));
+                return Ok(());
+            }
+            self.fresh.push(Entry::Called { answer, target: number, call: told, bound });
         }
         let (target, (verb, args)) = (Slot::Vat(number), call);
         let order = Order::Deliver { vat, answer: Some(answer), target, verb, args };
@@ -73,20 +92,6 @@ impl Session {
         }
     }
 
-    /// Records a call of one of the objects, as the heap is told of it.
-    fn note_call(
-        &mut self,
-        answer: u32,
-        target: u32,
-        call: &(Verb, Value<Slot>),
-        bound: Vec<Bound>,
-    ) -> Result<(), Broken> {
-        let call = write(call)?;
-        self.hears(call.len())?;
-        self.fresh.push(Entry::Called { answer, target, call, bound });
-        Ok(())
-    }
-
     /// Calls one of the objects as it was called before.
     pub(super) fn called_again(
         &mut self,
@@ -96,7 +101,7 @@ impl Session {
         call: &str,
         bound: &[Bound],
     ) -> Result<(), Broken> {
-        self.hears(call.len())?;
+        self.called = self.called.saturating_add(call.len());
         let (verb, args): (Verb, Value<Slot>) = read(call)?;
         self.slots.bind(&mut self.home, &self.board, bound, &args).map_err(super::too_full)?;
         self.next_reply = self.next_reply.max(answer);
@@ -115,14 +120,17 @@ impl Session {
         if matches!(self.phase, Phase::Running | Phase::Reviving) {
             self.slots.note_lasting(value);
         }
-        if let Some((reply, from)) = self.replies.remove(&answer) {
-            if self.phase == Phase::Running {
-                // Others will know of it: it follows from what the code was told.
-                self.record(tools)?;
-            }
-            if self.phase != Phase::Ending {
-                self.export(tools, value)?;
-            }
+        let reply = self.replies.remove(&answer);
+        if reply.is_some() {
+            // Others will know of it: it follows from what the code was told.
+            self.record(tools)?;
+        }
+        // Also what an earlier heap has answered: others hold what is in that.
+        match self.phase {
+            Phase::Running | Phase::Live => self.export(tools, value)?,
+            Phase::Reviving | Phase::Ending => {}
+        }
+        if let Some((reply, from)) = reply {
             let mut convert = |value: &Value<Slot>| -> Result<Value<code::Reference>, String> {
                 let live =
                     self.slots.outward(&mut self.home, &self.board, value).map_err(|stuck| stuck.words())?;

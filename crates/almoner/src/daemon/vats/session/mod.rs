@@ -156,6 +156,8 @@ pub struct Session {
     lines: usize,
     /// How many bytes it was told, since this heap was made.
     heard: usize,
+    /// How many bytes of that others told it.
+    called: usize,
     /// How many sends have left the heap.
     sent: u32,
     outgoing: Vec<Outgoing>,
@@ -176,6 +178,8 @@ pub struct Session {
     resolved: BTreeMap<u32, Outcome>,
     /// Answers to its own sends for which the store waits.
     open_answers: BTreeSet<u32>,
+    /// For how many of its promises the store waits.
+    unsettled: usize,
     /// Sends to answers that are not known yet.
     held: Vec<again::Held>,
 }
@@ -260,6 +264,7 @@ impl Session {
             answered,
             lines,
             heard: 0,
+            called: 0,
             sent: 0,
             outgoing: vec![],
             drops: vec![],
@@ -272,6 +277,7 @@ impl Session {
             next_reply: RESULT,
             resolved: BTreeMap::new(),
             open_answers: BTreeSet::new(),
+            unsettled: 0,
             held: vec![],
         })
     }
@@ -607,16 +613,13 @@ impl Session {
 
 /// Has the kernel do something. What it refuses comes of the code.
 fn act(tools: &Tools<'_>, act: CodeAct) -> Result<Reply, Broken> {
-    attempt(tools, act)?.map_err(|fault| match fault {
-        // It is gone, or goes.
-        Fault::Dangling(_) => Broken::Gone,
-        fault => Broken::Code(failed("vat/journal", fault.to_string(), "let it do less")),
-    })
-}
-
-fn attempt(tools: &Tools<'_>, act: CodeAct) -> Result<Result<Reply, Fault>, Broken> {
     let shared = &tools.server.desk.daemon;
-    Ok(shared.attempt(shared.root, None, Act::Code(act))?.map(|outcome| outcome.reply))
+    match shared.attempt(shared.root, None, Act::Code(act))? {
+        Ok(outcome) => Ok(outcome.reply),
+        // It is gone, or goes.
+        Err(Fault::Dangling(_)) => Err(Broken::Gone),
+        Err(fault) => Err(Broken::Code(failed("vat/journal", fault.to_string(), "let it do less"))),
+    }
 }
 
 fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Broken> {

@@ -10,7 +10,10 @@ use switchboard::Ref;
 use vat::{Outcome, Slot};
 
 use super::super::super::endo::convert;
-use super::{Broken, Phase, Session, Tools, attempt, failed, locked, said, threw};
+use super::{Broken, Phase, Session, Tools, failed, locked, said, threw};
+
+/// For how many of its promises others may wait at a time: each has its place in the store.
+const MOST_PROMISES: usize = 1_000;
 
 impl Session {
     /// Gives the promises in a value an identity that need one.
@@ -18,6 +21,11 @@ impl Session {
         let promises = self.unpromised(value);
         if promises.is_empty() {
             return Ok(());
+        }
+        self.unsettled += promises.len();
+        if self.unsettled > MOST_PROMISES {
+            let what = format!("others wait for more than {MOST_PROMISES} promises of it at a time");
+            return Err(Broken::Code(failed("vat/promises", what, "let it promise less at a time")));
         }
         super::act(tools, CodeAct::Promise { eval: self.parcel.eval, promises: promises.clone() })?;
         promises.into_iter().for_each(|which| self.promised(which));
@@ -48,6 +56,7 @@ impl Session {
             // Nobody else has seen the others yet.
             self.slots.is_promised(CodePromise::Own(*number))
         });
+        let mut settled = Vec::new();
         for number in told.collect::<Vec<_>>() {
             let Some(outcome) = self.resolved.remove(&number) else { continue };
             let outcome = match &outcome {
@@ -60,46 +69,60 @@ impl Session {
                 }
                 Outcome::Err(value) => threw(value, None),
             };
-            self.settle_promise(tools, CodePromise::Own(number), outcome)?;
+            settled.push((CodePromise::Own(number), outcome));
         }
-        Ok(())
+        self.settle_promises(tools, settled)
     }
 
-    /// Tells the store what answered sends of the code's came to, as far as it waits for that.
+    /// Tells the store what answered sends of the code's own came to, as far as it waits for that.
     pub(super) fn settle_answers(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
-        for question in self.open_answers.clone() {
-            let Some(answer) = self.slots.target(Slot::Question(question)) else { continue };
-            let Some(outcome) = locked(&self.board).outcome(answer).cloned() else { continue };
+        if self.open_answers.is_empty() {
+            return Ok(());
+        }
+        let board = locked(&self.board);
+        let came = self.open_answers.iter().filter_map(|question| {
+            let answer = self.slots.target(Slot::Question(*question))?;
+            Some((*question, board.outcome(answer).cloned()?))
+        });
+        let came: Vec<_> = came.collect();
+        drop(board);
+        let mut settled = Vec::new();
+        for (question, outcome) in came {
             self.open_answers.remove(&question);
             let outcome = match outcome {
                 Ok(value) => self.lasting_ids(&value).map_or_else(|()| not_durable(), RunOutcome::Done),
                 Err(value) => failed("vat/threw", said(&value), ""),
             };
-            self.settle_promise(tools, CodePromise::Answer(question), outcome)?;
+            settled.push((CodePromise::Answer(question), outcome));
         }
-        Ok(())
+        self.settle_promises(tools, settled)
     }
 
-    fn settle_promise(
+    fn settle_promises(
         &mut self,
         tools: &Tools<'_>,
-        promise: CodePromise,
-        outcome: RunOutcome,
+        mut settled: Vec<(CodePromise, RunOutcome)>,
     ) -> Result<(), Broken> {
+        if settled.is_empty() {
+            return Ok(());
+        }
+        self.unsettled = self.unsettled.saturating_sub(settled.len());
         let eval = self.parcel.eval;
-        let id = code::promise_id(&eval, promise);
-        let row = tools.server.desk.daemon.read(|txn| table::promise(txn, &id))?;
-        if row != Some(PromiseRow::Pending) {
+        let open = tools.server.desk.daemon.read(|txn| {
+            let is_open = |(which, _): &(CodePromise, RunOutcome)| {
+                let row = table::promise(txn, &code::promise_id(&eval, *which))?;
+                Ok::<_, kernel::txn::StoreFault>(row == Some(PromiseRow::Pending))
+            };
+            settled.iter().map(is_open).collect::<Result<Vec<bool>, _>>()
+        })?;
+        let mut open = open.into_iter();
+        settled.retain(|_| open.next().unwrap_or_default());
+        if settled.is_empty() {
             return Ok(());
         }
         // It follows from what the code was told.
         self.record(tools)?;
-        if let Err(fault) = attempt(tools, CodeAct::Settle { eval, promise, outcome })? {
-            let why = format!("what it came to cannot be kept: {fault}");
-            let outcome = failed("vat/not-durable", why, "let it come to data, or to objects of its own");
-            super::act(tools, CodeAct::Settle { eval, promise, outcome })?;
-        }
-        Ok(())
+        super::act(tools, CodeAct::Settle { eval, settled }).map(drop)
     }
 
     /// A value of the heap's as the store keeps it, if all in it lasts.
