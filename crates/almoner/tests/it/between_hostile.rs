@@ -97,7 +97,7 @@ fn what_a_host_has_endowed_does_not_reach_the_author_by_way_of_his_own_objects()
     .enumerate()
     {
         let name = format!("r{at}");
-        home.write("code.js", &format!("({gives}).then(() => 'given', e => e.message)"));
+        home.write("code.js", format!("({gives}).then(() => 'given', e => e.message)"));
         fae(&["define", "code.js", "--slot", "c:any", "--slot", "sink:any", "--result", &name]).expect(0);
         let letters = home.almoner(&["inbox", "--json"]).expect(0).json();
         let definitions =
