@@ -391,6 +391,18 @@ fn handed_digest(giver: &FormulaId, id: &FormulaId, through: &[FormulaId]) -> Bl
     BlobHash::of(&all)
 }
 
+/// The other engine by which somebody has agreed that what the code made is made again.
+///
+/// # Errors
+/// The store's.
+pub fn remade_by(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<String>, StoreFault> {
+    table::load(txn, Table::Meta, &NOBODY, &engine_key(eval))
+}
+
+fn engine_key(eval: &FormulaId) -> Vec<u8> {
+    [b"engine ", &eval.number[..]].concat()
+}
+
 /// Promises of the code's that nobody has settled.
 fn open_key(eval: &FormulaId) -> Vec<u8> {
     [b"open ", &eval.number[..]].concat()
@@ -453,6 +465,11 @@ pub(crate) mod write {
         txn.delete(Table::Meta, &NOBODY, &super::record_key(eval, number))
     }
 
+    /// Notes that what the code made may be made again by this engine.
+    pub(crate) fn remake(txn: &mut dyn Txn, eval: &FormulaId, engine: &str) -> Result<(), StoreFault> {
+        crate::table::save(txn, Table::Meta, &NOBODY, &super::engine_key(eval), &engine, None)
+    }
+
     /// Notes that a promise of the code's is open.
     pub(crate) fn open(txn: &mut dyn Txn, eval: &FormulaId, promise: &FormulaId) -> Result<(), StoreFault> {
         let key = [super::open_key(eval), promise.number.to_vec()].concat();
@@ -500,6 +517,7 @@ pub(crate) mod write {
     /// Takes everything else away that the code has: its marks, and what it keeps.
     pub(crate) fn forget_rest(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
         forget_marks(txn, eval)?;
+        txn.delete(Table::Meta, &NOBODY, &super::engine_key(eval))?;
         for name in super::kept_names(txn, eval)? {
             keep(txn, eval, &name, None)?;
         }

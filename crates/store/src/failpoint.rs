@@ -35,6 +35,23 @@ pub(crate) fn reach(name: &'static str) {
     reached();
 }
 
+/// Whether a point is armed that does something else than end the process.
+#[cfg(feature = "failpoints")]
+pub fn is_armed(name: &'static str) -> bool {
+    let armed = || -> bool {
+        fail::fail_point!(name, |_| true);
+        false
+    };
+    armed()
+}
+
+/// Nothing is armed: the feature is off.
+#[cfg(not(feature = "failpoints"))]
+#[inline(always)]
+pub fn is_armed(_name: &'static str) -> bool {
+    false
+}
+
 /// Does nothing: the feature is off.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]

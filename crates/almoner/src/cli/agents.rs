@@ -70,6 +70,9 @@ pub enum AgentVerb {
     /// End work: a run, or what a name stands for with all that depends on it
     #[command(hide = true)]
     Cancel(CancelArgs),
+    /// Let what code made be made again, although this program has another engine than the one in which it began
+    #[command(hide = true)]
+    Remake(RemakeArgs),
     /// Be told by a message at regular times: make a timer, or begin or end to be told of one
     #[command(hide = true)]
     Timer(TimerArgs),
@@ -280,6 +283,16 @@ pub struct CancelArgs {
     /// Why; whoever waits for it is told
     #[arg(short = 'r', long, default_value = "")]
     pub reason: String,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner remake`.
+#[derive(Debug, Args)]
+pub struct RemakeArgs {
+    /// The name of what the code came to, or of an object that it has made
+    pub name: String,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

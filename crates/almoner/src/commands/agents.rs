@@ -35,6 +35,7 @@ pub fn run(acting: &Acting<'_>, verb: &AgentVerb) -> Ended {
         AgentVerb::Grants(args) => grants::grants(acting, *args),
         AgentVerb::Revoke(args) => grants::revoke(acting, args),
         AgentVerb::Cancel(args) => cancel::cancel(acting, args),
+        AgentVerb::Remake(args) => cancel::remake(acting, args),
         AgentVerb::Timer(args) => super::timer::timer(acting, args),
         AgentVerb::Send(args) => mail::send(acting, args),
         AgentVerb::Reply(args) => mail::reply(acting, args),

@@ -1,10 +1,10 @@
-//! `almoner cancel`.
+//! `almoner cancel`, and what it ended or an upgrade did: `almoner remake`.
 
 use kernel::command::Cancel;
 use passable::Untrusted;
 
 use super::acting::{self, Acting, done};
-use crate::cli::agents::CancelArgs;
+use crate::cli::agents::{CancelArgs, RemakeArgs};
 use crate::control::protocol::AgentAct;
 use crate::exit::Ended;
 
@@ -19,4 +19,13 @@ pub fn cancel(acting: &Acting<'_>, args: &CancelArgs) -> Ended {
     };
     let act = AgentAct::Cancel { what, reason: Untrusted::new(args.reason.clone()) };
     done(&acting.act("cancel", act)?, args.json.json)
+}
+
+/// `almoner remake`.
+///
+/// # Errors
+/// When no code has come to this, or somebody else endowed it.
+pub fn remake(acting: &Acting<'_>, args: &RemakeArgs) -> Ended {
+    let act = AgentAct::Remake { path: acting::path(&args.name)? };
+    done(&acting.act("remake", act)?, args.json.json)
 }

@@ -20,7 +20,7 @@ use crate::show::reason::Reason;
 use crate::show::stats::Stats;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// What a client's environment has of the variables that models need, by name.
 pub type Brought = BTreeMap<String, String>;
@@ -325,6 +325,11 @@ pub enum AgentAct {
         what: Cancel,
         /// Why.
         reason: Untrusted,
+    },
+    /// Lets what code made be made again by another engine than the one in which it began.
+    Remake {
+        /// The name of what it came to, or of an object that it has made.
+        path: NamePath,
     },
     /// Makes a timer that begins now.
     MakeTimer {

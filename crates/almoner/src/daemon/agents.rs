@@ -191,6 +191,10 @@ pub fn act(
         }
         AgentAct::Revoke { grant } => Act::Grant(GrantAct::Revoke { grant }),
         AgentAct::Cancel { what, reason } => Act::Cancel { what, reason },
+        AgentAct::Remake { path } => {
+            let view = desk.daemon.view(agent);
+            return Ok(Response::Reply(super::journal_of_code::remake(desk, &view, &path)?));
+        }
         AgentAct::MakeTimer { path, interval_ms, label } => {
             Act::Timer(TimerAct::Make { path, interval_ms, label })
         }

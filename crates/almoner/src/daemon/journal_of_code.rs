@@ -1,6 +1,6 @@
 //! The journal of endowed code, for whoever endowed it.
 
-use kernel::command::Fault;
+use kernel::command::{Act, CodeAct, Fault, Reply};
 use kernel::formula::Formula;
 use kernel::hub::View;
 use kernel::table::{self, EdgeRow};
@@ -8,6 +8,7 @@ use kernel::txn::{NOBODY, ReadTxn, Table};
 use kernel::{FormulaId, NamePath, Number, code};
 
 use super::desk::Desk;
+use super::vats;
 use crate::control::view::CodePage;
 use crate::exit::{Exit, Failure};
 
@@ -38,10 +39,29 @@ pub fn journal(desk: &Desk, view: &View, thing: &str, from: u64) -> Result<CodeP
         };
         Ok(Some(CodePage { eval, is_open, modules, entries }))
     })?;
-    found.ok_or_else(|| {
-        Failure::new(Exit::Invalid, "no code has come to this")
-            .help("name the result of `eval` or `endow`, or an object that code has made")
-    })
+    found.ok_or_else(no_code)
+}
+
+/// Lets what the code made be made again by the engine of this program, whichever it began in.
+///
+/// # Errors
+/// When it is no such thing, or the code was endowed by somebody else.
+pub fn remake(desk: &Desk, view: &View, path: &NamePath) -> Result<Reply, Failure> {
+    let found = desk.daemon.look(|txn| {
+        let id = view.identify(txn, path)?;
+        match eval_of(txn, &id)? {
+            Some(eval) if !is_endower(txn, &eval, view)? => Err(Fault::NotHeld(id)),
+            found => Ok(found),
+        }
+    })?;
+    let eval = found.ok_or_else(no_code)?;
+    let act = Act::Code(CodeAct::Remake { eval, engine: vats::engine() });
+    Ok(desk.daemon.apply_as(desk.daemon.root, None, act)?.reply)
+}
+
+fn no_code() -> Failure {
+    Failure::new(Exit::Invalid, "no code has come to this")
+        .help("name the result of `eval` or `endow`, or an object that code has made")
 }
 
 fn eval_of(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<FormulaId>, Fault> {

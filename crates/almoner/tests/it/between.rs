@@ -305,3 +305,23 @@ fn code_whose_call_waits_for_a_yes_holds_no_memory_and_goes_on_where_it_was() {
     }
     assert_eq!(home.read("out/.env"), "two");
 }
+
+#[test]
+fn what_code_made_under_another_engine_is_made_again_only_when_its_host_agrees() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+    home.almoner(&["eval", "6 * 7", "--name", "data"]).expect(0);
+    assert_eq!(evaluated(&home, &["E(c).add(5n)", "c=counter"]), "5");
+    home.almoner(&["stop"]).expect(0);
+    // As if the program had been replaced by a later one meanwhile.
+    let begun = home.command(&["list"]).env("FAILPOINTS", "vat.other_engine=return").output().unwrap();
+    assert!(begun.status.success(), "{begun:?}");
+    assert_eq!(home.almoner(&["show", "data"]).expect(0).out.trim(), "42", "data stays what it was");
+    refused(&home, &["E(c).incr()", "c=counter"], "almoner remake");
+    let said = home.almoner(&["--as", "agent-fae", "remake", "counter"]);
+    assert_eq!(said.code, 4, "{said:?}");
+    home.almoner(&["remake", "counter"]).expect(0);
+    assert_eq!(evaluated(&home, &["E(c).incr()", "c=counter"]), "1");
+    home.almoner(&["remake", "fae"]).expect(6);
+}

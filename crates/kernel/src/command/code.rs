@@ -82,6 +82,13 @@ pub enum CodeAct {
         /// Why.
         reason: Untrusted,
     },
+    /// Somebody agrees that what it has made is made again by an engine other than the one in which it began.
+    Remake {
+        /// The code.
+        eval: FormulaId,
+        /// The engine.
+        engine: String,
+    },
     /// It keeps a value under a name of its own, or no longer.
     Keep {
         /// The code.

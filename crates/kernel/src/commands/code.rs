@@ -39,6 +39,7 @@ pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
         CodeAct::Export { eval, objects } => export(state, &eval, objects),
         CodeAct::Promise { eval, promises } => promise::promise(state, &eval, &promises),
         CodeAct::Settle { eval, settled } => promise::settle(state, &eval, settled),
+        CodeAct::Remake { eval, engine } => remake(state, &eval, &engine),
         CodeAct::Hand { giver, id, through, to, name } => hand::hand(state, giver, id, through, to, &name),
         CodeAct::Keep { eval, name, value } => keep(state, &eval, &name, value),
         CodeAct::Cancel { eval, reason } => cancel(state, &eval, &reason),
@@ -208,6 +209,15 @@ fn cancel(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Result
         true => Reply::Done,
         false => Reply::AlreadySettled,
     })
+}
+
+fn remake(state: &mut State<'_>, eval: &FormulaId, engine: &str) -> Result<Reply, Fault> {
+    expect_code(state, eval)?;
+    if engine.len() > LONGEST {
+        return Err(Fault::Misfit { what: format!("an engine has a name of at most {LONGEST} bytes") });
+    }
+    code::write::remake(state.txn, eval, engine)?;
+    Ok(Reply::Done)
 }
 
 fn keep(state: &mut State<'_>, eval: &FormulaId, name: &str, value: Option<Value>) -> Result<Reply, Fault> {

@@ -142,6 +142,7 @@ names!(ACTS, act_name, Act, {
     Act::Code(CodeAct::Promise { .. }) => "code: promise",
     Act::Code(CodeAct::Settle { .. }) => "code: settle",
     Act::Code(CodeAct::Hand { .. }) => "code: hand",
+    Act::Code(CodeAct::Remake { .. }) => "code: remake",
     Act::Code(CodeAct::Keep { .. }) => "code: keep",
     Act::Code(CodeAct::Cancel { .. }) => "code: cancel",
     Act::Evaluated { .. } => "evaluated",

@@ -134,6 +134,8 @@ struct Work {
     live: VecDeque<FormulaId>,
     /// Nothing can be done now: why.
     stuck: Option<String>,
+    /// Why the last heap could not be made.
+    refused: Option<String>,
 }
 
 impl Lane {
@@ -149,6 +151,7 @@ impl Lane {
             waits: BTreeMap::new(),
             live: VecDeque::new(),
             stuck: None,
+            refused: None,
         };
         work.go();
     }
@@ -297,8 +300,9 @@ impl Work {
     fn open(&mut self, parcel: Box<Parcel>, phase: Phase) -> bool {
         let eval = parcel.eval;
         let Some(shared) = self.lane.shared.upgrade() else { return false };
-        let journal = match shared.read(|txn| code::journal(txn, &eval, 0)) {
-            Ok(journal) => journal,
+        let found = shared.read(|txn| Ok((code::journal(txn, &eval, 0)?, code::remade_by(txn, &eval)?)));
+        let (journal, remade_by) = match found {
+            Ok(found) => found,
             Err(failure) => {
                 self.stuck = Some(failure.message.raw().to_owned());
                 return false;
@@ -330,7 +334,8 @@ impl Work {
             self.stuck = Some("this machine gives no randomness".to_owned());
             return false;
         }
-        match Session::new(parcel, phase, journal, vat, u64::from_le_bytes(heap)) {
+        let heap = u64::from_le_bytes(heap);
+        match Session::new(parcel, phase, journal, vat, heap, remade_by.as_deref()) {
             Ok(session) => {
                 self.sessions.insert(vat, session);
                 self.by_eval.insert(eval, vat);
@@ -338,6 +343,9 @@ impl Work {
                 true
             }
             Err(broken) => {
+                if let Broken::Code(RunOutcome::Failed(trouble)) = &broken {
+                    self.refused = Some(trouble.message.raw().to_owned());
+                }
                 self.broke(eval, phase, broken);
                 false
             }
@@ -389,7 +397,7 @@ impl Work {
         };
         match self.open(parcel, Phase::Reviving) {
             true => Ok(()),
-            false => Err("the object cannot be made again".to_owned()),
+            false => Err(self.refused.take().unwrap_or_else(|| "the object cannot be made again".to_owned())),
         }
     }
 

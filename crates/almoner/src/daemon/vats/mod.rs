@@ -37,6 +37,7 @@ use process::Reserve;
 use sleepers::{Sleepers, Wait};
 
 pub use letter::{Letter, Reply, Target, restarted};
+pub use session::engine;
 
 /// How often somebody looks, if nothing wakes them.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -235,7 +235,7 @@ fn whoever_listens_without_owning_the_store_is_put_aside() {
 fn a_client_that_talks_nonsense_harms_nobody() {
     let desk = Desk::new();
     let socket = desk.home.root().join("run/control.sock");
-    let hello = frame(&json!({"version": 6, "build": "x", "keys": {}}));
+    let hello = frame(&json!({"version": 7, "build": "x", "keys": {}}));
     let long = [&u32::MAX.to_le_bytes()[..], b"{"].concat();
     for bytes in
         [b"GET / HTTP/1.1\r\n\r\n".to_vec(), long.clone(), [hello.clone(), long].concat(), frame(&json!(7))]

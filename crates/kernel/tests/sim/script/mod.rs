@@ -276,6 +276,7 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
             let through = if world.random.one_in(6) { vec![held] } else { vec![] };
             CodeAct::Hand { giver, id, through, to, name: "argument".to_owned() }
         }
+        12 => CodeAct::Remake { eval, engine: "another".to_owned() },
         11 if world.random.one_in(3) => CodeAct::Cancel { eval, reason: text("of its own") },
         _ => CodeAct::Keep { eval, name: "n".to_owned(), value: world.random.one_in(2).then(Value::null) },
     };

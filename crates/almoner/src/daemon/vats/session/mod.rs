@@ -186,7 +186,9 @@ pub struct Session {
 
 /// The engine and the realm, with their versions.
 pub fn engine() -> String {
-    format!("quickjs {} realm {}", vat::engine_version(), vat::REALM_VERSION)
+    // As if the program had been replaced by a later one.
+    let other = if store::failpoint::is_armed("vat.other_engine") { " of another time" } else { "" };
+    format!("quickjs {} realm {}{other}", vat::engine_version(), vat::REALM_VERSION)
 }
 
 /// Does something with a home, and then all that follows from it.
@@ -220,13 +222,15 @@ fn locked(board: &Mutex<Switchboard>) -> MutexGuard<'_, Switchboard> {
 }
 
 impl Session {
-    /// A session over what the journal has. `phase` says whether the code has come to its end before.
+    /// A session over what the journal has. `phase` says whether the code has come to its end before,
+    /// `remade_by` by which other engine it may be made again.
     pub fn new(
         parcel: Box<Parcel>,
         phase: Phase,
         journal: Vec<code::Record>,
         vat: VatId,
         heap: u64,
+        remade_by: Option<&str>,
     ) -> Result<Session, Broken> {
         let mut board = Switchboard::new();
         let side = board.add(Party::default());
@@ -236,9 +240,17 @@ impl Session {
         let (mut known, mut answered, mut lines) = (BTreeMap::new(), BTreeSet::new(), 0);
         for entry in &script {
             match entry {
-                Entry::Began { engine: other, .. } if *other != engine() => {
+                Entry::Began { engine: other, .. }
+                    if *other != engine() && remade_by != Some(engine().as_str()) =>
+                {
                     let what = format!("it began in {other}, and this is {}", engine());
-                    let help = "what it has done is done; run what is left as new code";
+                    let help = match phase {
+                        Phase::Running => "what it has done is done; run what is left as new code",
+                        _ => {
+                            "what it came to is as it was; `almoner remake NAME` makes its objects in this one"
+                        }
+                    };
+                    let what = if phase == Phase::Running { what } else { format!("{what}: {help}") };
                     return Err(Broken::Code(failed("vat/engine", what, help)));
                 }
                 Entry::Began { .. } => {}
