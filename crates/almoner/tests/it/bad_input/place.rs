@@ -206,11 +206,11 @@ fn a_daemon_and_a_client_of_different_versions_do_not_talk() {
     let home = Home::new();
     let socket = home.root().join("run/control.sock");
     let mut later = answer.clone();
-    later["body"]["message"] = json!("the daemon speaks version 7, this client version 6");
+    later["body"]["message"] = json!("the daemon speaks version 8, this client version 7");
     let daemon = impostor(&socket, Some(frame(&later)));
     let said = home.almoner(&["runs"]);
-    check(&said, &["runs"], 8, &["speaks version 7"], "stop the daemon (process");
-    assert_eq!(daemon.join().unwrap()["version"], 6);
+    check(&said, &["runs"], 8, &["speaks version 8"], "stop the daemon (process");
+    assert_eq!(daemon.join().unwrap()["version"], 7);
     desk.nothing_happened();
 }
 
