@@ -209,7 +209,10 @@ fn bind(
     for rule in &request.allow {
         let (slot, method) = rule
             .split_once('.')
-            .filter(|(slot, method)| definition.slot(slot).is_some_and(|s| s.kind.methods().contains(method)))
+            .filter(|(slot, method)| {
+                let makes = definition.creates && (*slot, *method) == (worker::WORKSHOP, worker::CREATE);
+                makes || definition.slot(slot).is_some_and(|s| s.kind.methods().contains(method))
+            })
             .ok_or_else(|| {
                 let message = format!("`--allow {}` names no method of a slot", visible_line(rule));
                 Failure::new(Exit::Usage, message).help(format!("write SLOT.METHOD; {list}"))
@@ -222,7 +225,7 @@ fn bind(
             target: Target::Workshop,
             methods: [worker::CREATE.to_owned()].into(),
             attenuation: Attenuation::default(),
-            allow: BTreeSet::new(),
+            allow: allowed.remove(worker::WORKSHOP).unwrap_or_default(),
             ask: BTreeSet::new(),
         })
     });

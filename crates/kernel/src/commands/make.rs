@@ -134,7 +134,8 @@ fn gifts(
         };
         let Some(id) = run.grants.get(&given.from) else { return Ok(Err(not_held(&given.from))) };
         let Some(own) = table::grant(state.txn, id)? else { return Ok(Err(not_held(&given.from))) };
-        if let Some(method) = given.methods.iter().find(|method| !own.allows(method)) {
+        let more = given.methods.iter().find(|method| !own.allows(method));
+        if let Some(method) = more.filter(|_| !planted!(state.env, MadeWorkerMayMore)) {
             let message = format!("`{}` was given to this run without `{method}`", given.from);
             let held: Vec<_> = own.methods.iter().map(String::as_str).collect();
             return Ok(Err(Finding::new("worker/method", message).at("slots").allowed(held.join(", "))));
