@@ -53,6 +53,12 @@ impl Bound {
             if let Some(bytes) = path.max_bytes {
                 text += &format!(", at most {bytes} bytes each");
             }
+            if let Some(bytes) = path.total_bytes {
+                text += &format!(", at most {bytes} bytes in all");
+            }
+            if !path.methods.is_empty() {
+                text += &format!(", only {}", path.methods.join(", "));
+            }
             (slot, text)
         });
         names

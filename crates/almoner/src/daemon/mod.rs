@@ -5,6 +5,7 @@ pub mod audit;
 mod card;
 mod desk;
 pub mod endo;
+mod endow_paths;
 mod endow_programs;
 pub mod engine;
 pub mod gardener;

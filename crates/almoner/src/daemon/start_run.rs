@@ -11,7 +11,7 @@ use passable::visible_line;
 use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
 use super::desk::Desk;
-use super::endow_programs;
+use super::{endow_paths, endow_programs};
 use crate::control::endowment::{Endowment, Fill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
@@ -262,6 +262,7 @@ fn bind(
                 Some(Endowment { fill: Fill::Path(given), .. }) => Attenuation {
                     suffixes: given.suffixes.iter().cloned().collect(),
                     max_bytes: given.max_bytes,
+                    total_bytes: given.total_bytes,
                 },
                 Some(Endowment { fill: Fill::Program(given), .. }) => {
                     Attenuation { max_bytes: given.output, ..Attenuation::default() }
@@ -271,7 +272,14 @@ fn bind(
                 }
                 None => Attenuation::default(),
             };
-            let methods = methods(slot.kind, &target);
+            let methods =
+                endow_paths::methods(definition, slot, &target, given.get(slot.name.as_str()).copied())?;
+            if let Some(not) = allowed.get(slot.name.as_str()).and_then(|all| all.difference(&methods).next())
+            {
+                let message =
+                    format!("`--allow {}.{not}`: the slot was bound without this method", slot.name);
+                return Err(Failure::new(Exit::Usage, message).help("leave one of the two out"));
+            }
             Ok(Binding {
                 slot: slot.name.clone(),
                 target,
@@ -287,13 +295,6 @@ fn bind(
             })
         })
         .collect()
-}
-
-/// The methods that are granted. Who may only read gets nothing to send with.
-fn methods(kind: SlotKind, target: &Target) -> BTreeSet<String> {
-    let only_reads = matches!(target, Target::Web(web) if web.methods.iter().all(|method| method == "GET"));
-    let is_granted = |method: &&&str| !(only_reads && **method == "send");
-    kind.methods().iter().filter(is_granted).map(|method| (*method).to_owned()).collect()
 }
 
 fn mount_target(
@@ -581,8 +582,7 @@ fn plan(
                     format!("worker {} ({})", program.name, program.definition.short())
                 }
             };
-            let methods: Vec<_> = b.methods.iter().map(String::as_str).collect();
-            format!("{} = {target} ({})", b.slot, methods.join(", "))
+            format!("{} = {target} ({})", b.slot, endow_paths::words(b))
         })
         .collect();
     let shown = documents.first().map(|d| vec![d.clone()]).unwrap_or_default();
@@ -599,7 +599,7 @@ fn plan(
             .iter()
             .flat_map(|slot| match slot.kind {
                 SlotKind::Worker => vec![slot.name.clone()],
-                kind => kind.methods().iter().map(|m| format!("{}_{m}", slot.name)).collect(),
+                kind => endow_paths::tools(&slot.name, kind, bindings),
             })
             .collect(),
         documents: documents.iter().map(|d| format!("{} ({} bytes)", d.name, d.bytes)).collect(),
