@@ -98,6 +98,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Runs(args) => commands::runs::runs(&acting, args),
         Verb::Trace(args) => commands::trace::trace(&acting, args),
         Verb::Why(args) => commands::why::why(&acting, args),
+        Verb::Undo(args) => commands::undo::undo(&acting, args),
         Verb::Resume(args) => commands::resume::resume(&acting, args),
         Verb::Stats(args) => commands::stats::stats(&acting, args),
         Verb::Models(args) => commands::models::models(&place, args),

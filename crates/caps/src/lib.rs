@@ -15,6 +15,7 @@ mod outbox;
 mod path;
 mod place;
 mod program;
+pub mod undo;
 mod walk;
 
 use std::sync::Arc;
@@ -43,6 +44,13 @@ pub trait Capability: Send + Sync {
 
     /// The bytes of something that a call depends on, as they are now, if they are few enough to be shown to a person.
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
+        let _ = pin;
+        None
+    }
+
+    /// The bytes of something that a call is about to change, if they are what the pin says: kept, so that it can be put
+    /// back.
+    fn before(&self, pin: &Pin) -> Option<Vec<u8>> {
         let _ = pin;
         None
     }

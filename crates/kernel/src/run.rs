@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
+use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Value, Verdict};
 use crate::provenance::{Provenance, Source};
 
@@ -512,6 +512,25 @@ pub enum Entry {
         /// What came of it.
         outcome: RunOutcome,
     },
+    /// A person has what the run changed put back. Written down before anything is: what is cut off is done when it is
+    /// asked for again.
+    Undone {
+        /// What is put back.
+        files: Vec<PutBack>,
+    },
+}
+
+/// Something that is put back as it was before a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutBack {
+    /// Its absolute path.
+    pub path: String,
+    /// What the run had made of it, in words.
+    pub from: String,
+    /// What it is again, in words.
+    pub to: String,
+    /// The step that changed it first.
+    pub step: StepRef,
 }
 
 impl Entry {
@@ -534,6 +553,7 @@ impl Entry {
             Entry::Stalled { .. } => "stalled",
             Entry::Resumed { .. } => "resumed",
             Entry::Finished { .. } => "finished",
+            Entry::Undone { .. } => "undone",
         }
     }
 }

@@ -57,6 +57,8 @@ pub enum Verb {
     Why(WhyArgs),
     /// Let a run that stopped go on, and follow it
     Resume(ResumeArgs),
+    /// Put back what a run changed in your directories
+    Undo(UndoArgs),
     /// What came of your runs, in figures: calls, refusals, approvals, repairs
     Stats(StatsArgs),
     /// Local models: list them, pull one
@@ -343,6 +345,22 @@ pub struct WhyArgs {
     /// Why a name or an identifier is kept: every way from the store's root to it
     #[arg(long)]
     pub kept: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner undo`.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The run, which must be over
+    pub run: String,
+    /// Only this: a path as the run named it, or absolute (again for more)
+    #[arg(long, value_name = "PATH")]
+    pub only: Vec<String>,
+    /// Only say what would be put back
+    #[arg(long)]
+    pub dry_run: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

@@ -35,5 +35,6 @@ pub mod secret;
 pub mod stats;
 pub mod timer;
 pub mod trace;
+pub mod undo;
 pub mod waiting;
 pub mod why;

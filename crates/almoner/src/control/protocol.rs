@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::audited::{Anchor, Audited};
 use super::endowment::Endowment;
 use super::secret::{SecretAct, VaultView};
+use super::undone::Undone;
 use super::view::{CodePage, GrantRow, LetterView, NameRow, PromiseState, Thing};
 use crate::exit::Failure;
 use crate::show::card::Card;
@@ -94,6 +95,17 @@ pub enum Request {
         last: Option<usize>,
         /// What the log had come to at some time, to be found in it.
         contains: Option<Anchor>,
+    },
+    /// Put back what a run changed, or say what that would do.
+    Undo {
+        /// The command as the person gave it.
+        text: Untrusted,
+        /// The run, which is over.
+        run: RunNumber,
+        /// Only these: absolute paths, or as the run named them.
+        only: Vec<String>,
+        /// Only look.
+        dry_run: bool,
     },
     /// Let a stalled run go on; `None` means all that are stalled.
     Resume {
@@ -533,6 +545,8 @@ pub enum Response {
     Stats(Box<Stats>),
     /// Where something comes from.
     Why(Vec<Reason>),
+    /// What was put back of what a run changed, or would be.
+    Undone(Box<Undone>),
     /// Bytes, as text; `None` if they are not text.
     Blob(Option<String>),
     /// The number of the last event; 0 if there is none.

@@ -33,6 +33,7 @@ pub mod stats;
 pub mod sweeper;
 pub mod timekeeper;
 pub mod tree;
+mod undo;
 pub mod vats;
 pub mod vault;
 pub mod why;

@@ -10,7 +10,7 @@ use passable::visible_line;
 use store::BackupError;
 
 use super::desk::Desk;
-use super::{agents, audit, card, listing, look, passes, start_run, stats, vault, why, world};
+use super::{agents, audit, card, listing, look, passes, start_run, stats, undo, vault, why, world};
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
 
@@ -60,6 +60,9 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Happened { text, message, happened } => {
             let choice = if happened { Choice::Happened } else { Choice::Repeat };
             answer_approval(desk, AnswerApproval { text, message, entries: None, choice })?
+        }
+        Request::Undo { text, run, only, dry_run } => {
+            Response::Undone(Box::new(undo::undo(desk, text, run, &only, dry_run)?))
         }
         Request::Resume { run } => resume(desk, brought, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(listing::runs(daemon, limit, below, roots)?),

@@ -22,6 +22,7 @@ mod code_counted;
 mod crash;
 mod crash_again;
 mod crash_asked;
+mod directories;
 mod doubt;
 mod endo;
 mod eval;
@@ -50,5 +51,6 @@ mod terminal;
 #[cfg(feature = "local")]
 #[path = "../../../model/tests/it/tiny.rs"]
 mod tiny;
+mod undo;
 mod vault;
 mod wire;

@@ -74,7 +74,7 @@ pub(crate) fn interface() -> &'static Interface {
             .with(
                 changes("remove", "Removes a file, or a directory that is empty.")
                     .param(path("the file or directory"))
-                    .returns(record([("removed", text(1024))])),
+                    .returns(record([("path", text(1024)), ("removed", Pattern::bool())])),
             )
             .with(
                 changes("make_directory", "Makes a directory, and those on the way; one that is there is as good.")

@@ -11,7 +11,7 @@ mod limits;
 mod list;
 mod range;
 mod read;
-mod relocate;
+pub(crate) mod relocate;
 mod stat;
 mod tree;
 mod write;
@@ -234,7 +234,7 @@ impl DirCapability {
             return self.refused(begun, path);
         };
         let aside = path::temporary(begun);
-        let returned = relocate::paths([("removed", path)]);
+        let returned = relocate::removed(path);
         changed(begun, path, returned, relocate::remove(&self.root, path, was, &aside, &self.limits))
     }
 
@@ -289,7 +289,7 @@ impl DirCapability {
             Call::Remove { path } => {
                 let Some(was) = self.was(begun, path) else { return Some(None) };
                 let is_done = relocate::was_removed(root, path, was, &temporary, limits)?;
-                Some(is_done.then(|| relocate::paths([("removed", path)])))
+                Some(is_done.then(|| relocate::removed(path)))
             }
             // Made again, it is as good.
             Call::MakeDirectory { .. } => Some(None),
@@ -324,6 +324,12 @@ impl Capability for DirCapability {
         }
         let path = Plain::check(&pin.name, Purpose::Look).ok()?;
         read::bytes(&self.root, &path, SHOWN)
+    }
+
+    fn before(&self, pin: &Pin) -> Option<Vec<u8>> {
+        let digest = pin.digest.filter(|_| pin.kind == FILE)?;
+        let path = Plain::check(&pin.name, Purpose::Look).ok()?;
+        read::bytes(&self.root, &path, self.limits.bytes()).filter(|bytes| BlobHash::of(bytes) == digest)
     }
 
     fn perform(&self, begun: &Begun) -> Completion {

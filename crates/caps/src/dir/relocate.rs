@@ -23,7 +23,7 @@ use crate::walk::{self, Kind, Present};
 
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stood {
+pub(crate) enum Stood {
     /// Nothing.
     Nothing,
     /// A file: what it holds, and how many bytes that is.
@@ -45,7 +45,7 @@ impl Stood {
 }
 
 /// Why something was not done; nothing has happened then.
-pub(super) enum Not {
+pub(crate) enum Not {
     /// What is there is not what was judged.
     Changed,
     /// It failed.
@@ -53,7 +53,7 @@ pub(super) enum Not {
 }
 
 /// What stands at a path, following no link. A link, a pipe, or a file that is larger than the grant covers is a finding.
-pub(super) fn look(
+pub(crate) fn look(
     root: &Dir,
     path: &Plain,
     doing: &str,
@@ -87,13 +87,13 @@ pub(super) fn look(
 }
 
 /// Whether there is nothing in a directory.
-pub(super) fn is_empty(root: &Dir, path: &Plain) -> Result<bool, Finding> {
+pub(crate) fn is_empty(root: &Dir, path: &Plain) -> Result<bool, Finding> {
     let failed = |error: io::Error| failure::finding(&error, &format!("look at `{}`", path.as_str()), "path");
     Ok(root.read_dir(path.as_str()).map_err(failed)?.next().is_none())
 }
 
 /// That something cannot be done with what is there.
-pub(super) fn unfit(path: &Plain, at: &str, rule: &str, what: &str, allowed: &str) -> Finding {
+pub(crate) fn unfit(path: &Plain, at: &str, rule: &str, what: &str, allowed: &str) -> Finding {
     let shown = visible_line(path.as_str()).into_owned();
     Finding::new(rule, format!("`{shown}` {what}")).at(at).counter_example(shown).allowed(allowed)
 }
@@ -107,7 +107,7 @@ fn parent(root: &Dir, path: &Plain, doing: &str) -> Result<OwnedFd, Not> {
 }
 
 /// Removes what was pinned: a file gets another name first, so that it is known what goes.
-pub(super) fn remove(root: &Dir, path: &Plain, was: Stood, aside: &str, limits: &Limits) -> Result<(), Not> {
+pub(crate) fn remove(root: &Dir, path: &Plain, was: Stood, aside: &str, limits: &Limits) -> Result<(), Not> {
     let doing = format!("remove `{}`", path.as_str());
     let failed = |error: Errno| Not::Failed(failure::finding(&error.into(), &doing, "path"));
     let (at, name) = (parent(root, path, &doing)?, path.split().1);
@@ -232,7 +232,7 @@ pub(super) fn was_relocated(
 }
 
 /// Makes a directory and those on the way, following no link. One that is there is as good.
-pub(super) fn make(root: &Dir, path: &Plain) -> Result<(), Not> {
+pub(crate) fn make(root: &Dir, path: &Plain) -> Result<(), Not> {
     walk::make_all(root, path)
         .map(drop)
         .map_err(|error| Not::Failed(failure::finding(&error, &format!("make `{}`", path.as_str()), "path")))
@@ -241,5 +241,11 @@ pub(super) fn make(root: &Dir, path: &Plain) -> Result<(), Not> {
 /// What a method returns that gives back paths.
 pub(super) fn paths<const N: usize>(fields: [(&str, &Plain); N]) -> Value {
     let fields = fields.map(|(name, path)| (name.to_owned(), Value::from(path.as_str())));
+    Value::record_from_map(BTreeMap::from(fields))
+}
+
+/// What `remove` returns.
+pub(super) fn removed(path: &Plain) -> Value {
+    let fields = [("path".to_owned(), Value::from(path.as_str())), ("removed".to_owned(), Value::Bool(true))];
     Value::record_from_map(BTreeMap::from(fields))
 }

@@ -18,7 +18,7 @@ use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
 pub use crate::run::Program;
-use crate::run::{CallSite, Completion, Input, RunOutcome, Shape, Trouble, Usage};
+use crate::run::{CallSite, Completion, Input, PutBack, RunOutcome, Shape, Trouble, Usage};
 use crate::web::Web;
 
 pub use code::{CodeAct, Exported};
@@ -67,6 +67,13 @@ pub enum Act {
     Resume {
         /// The run.
         run: RunNumber,
+    },
+    /// A person has what a run changed put back.
+    Undo {
+        /// The run; it is over.
+        run: RunNumber,
+        /// What is put back.
+        files: Vec<PutBack>,
     },
     /// The daemon has come up: everything in the outbox is taken up again.
     Recover,

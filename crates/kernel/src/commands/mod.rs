@@ -18,6 +18,7 @@ mod resume;
 mod stand;
 mod start;
 mod timer;
+mod undo;
 
 pub use begin::reopen;
 pub use genesis::genesis;
@@ -67,6 +68,10 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
         Act::Resume { run } => {
             state.hosts_only("resume runs")?;
             resume::resume(state, run)?
+        }
+        Act::Undo { run, files } => {
+            state.hosts_only("undo what runs changed")?;
+            undo::undo(state, run, files)?
         }
         Act::Recover => {
             state.hosts_only("take up the outbox")?;

@@ -93,6 +93,7 @@ names!(ACTS, act_name, Act, {
     Act::Stand { .. } => "stand",
     Act::Answer(_) => "answer",
     Act::Resume { .. } => "resume",
+    Act::Undo { .. } => "undo",
     Act::Recover => "recover",
     Act::Name(NameAct::StoreValue { .. }) => "name: store value",
     Act::Name(NameAct::StoreBlob { .. }) => "name: store blob",
