@@ -15,6 +15,7 @@ mod outbox;
 mod path;
 mod place;
 mod program;
+pub mod stage;
 pub mod undo;
 mod walk;
 
@@ -206,11 +207,15 @@ pub fn subject(target: &Formula, grant: &Grant) -> Subject {
         Formula::Mount { path, .. } | Formula::Spool { path } => vec![path.clone()],
         _ => vec![grant.words.clone()],
     };
-    if let Formula::Mount { path, .. } | Formula::Spool { path } = target
-        && let Ok(real) = std::fs::canonicalize(path)
-        && let Some(real) = real.to_str().filter(|real| *real != path)
-    {
-        names.push(real.to_owned());
+    if let Formula::Mount { path, .. } | Formula::Spool { path } = target {
+        // What is done to a staged copy is meant for the directory itself.
+        let path = grant.attenuation.staged_from.as_ref().unwrap_or(path);
+        names = vec![path.clone()];
+        if let Ok(real) = std::fs::canonicalize(path)
+            && let Some(real) = real.to_str().filter(|real| *real != path)
+        {
+            names.push(real.to_owned());
+        }
     }
     Subject { kind: kind.to_owned(), names }
 }

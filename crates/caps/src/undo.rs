@@ -82,6 +82,14 @@ impl Undo {
         relocate::look(&self.root, &path, "look at", "path", &self.limits).map(Standing::of)
     }
 
+    /// The bytes of the file at a path, if they are these.
+    pub fn bytes(&self, path: &str, digest: &BlobHash) -> Option<Vec<u8>> {
+        let path = Plain::check(path, Purpose::Look).ok()?;
+        let parent = walk::parent(&self.root, &path).ok()??;
+        let held = crate::dir::held(parent.as_fd(), path.split().1, LARGEST).ok()??;
+        (BlobHash::of(&held) == *digest).then_some(held)
+    }
+
     /// Makes what stands at a path, which must be `now`, what it was; `held` are the bytes of a file.
     ///
     /// # Errors
@@ -89,6 +97,9 @@ impl Undo {
     pub fn put_back(&self, path: &str, now: Standing, was: Standing, held: &[u8]) -> Result<(), Finding> {
         let plain = Plain::check(path, Purpose::Look)?;
         let name = format!(".almoner-u{}-{}.tmp", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
+        if was == now {
+            return Ok(());
+        }
         let done = match was {
             Standing::File(_) => return self.fill(&plain, now, held, &name),
             Standing::Directory if now == Standing::Nothing => relocate::make(&self.root, &plain),

@@ -19,6 +19,9 @@ pub struct Attenuation {
     /// No change after which everything in a directory and below would have more than this many bytes together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bytes: Option<u64>,
+    /// What it leads to is a staged copy of this directory: an absolute path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staged_from: Option<String>,
 }
 
 impl Attenuation {
@@ -49,6 +52,7 @@ impl Attenuation {
             suffixes,
             max_bytes: least(self.max_bytes, other.max_bytes),
             total_bytes: least(self.total_bytes, other.total_bytes),
+            staged_from: self.staged_from.clone().or_else(|| other.staged_from.clone()),
         }
     }
 }

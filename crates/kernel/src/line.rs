@@ -51,5 +51,7 @@ pub(crate) fn of(entry: &Entry) -> Untrusted {
         Entry::Stalled { trouble } => trouble.message.raw().to_owned(),
         Entry::Finished { outcome: o } => outcome(o),
         Entry::Undone { files } => format!("{} put back", files.len()),
+        Entry::Applied { files } => format!("{} put in place", files.len()),
+        Entry::Discarded => String::new(),
     })
 }

@@ -518,18 +518,25 @@ pub enum Entry {
         /// What is put back.
         files: Vec<PutBack>,
     },
+    /// A person has what the run changed in a staged copy put in place. Written down before anything is.
+    Applied {
+        /// What is put in place.
+        files: Vec<PutBack>,
+    },
+    /// A person has thrown the staged copy away.
+    Discarded,
 }
 
-/// Something that is put back as it was before a run.
+/// Something that is put back as it was before a run, or in place as the run left it in a staged copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PutBack {
     /// Its absolute path.
     pub path: String,
-    /// What the run had made of it, in words.
+    /// What it is until then, in words.
     pub from: String,
-    /// What it is again, in words.
+    /// What it is from then on, in words.
     pub to: String,
-    /// The step that changed it first.
+    /// The step that changed it.
     pub step: StepRef,
 }
 
@@ -554,6 +561,8 @@ impl Entry {
             Entry::Resumed { .. } => "resumed",
             Entry::Finished { .. } => "finished",
             Entry::Undone { .. } => "undone",
+            Entry::Applied { .. } => "applied",
+            Entry::Discarded => "discarded",
         }
     }
 }

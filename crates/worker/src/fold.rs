@@ -131,7 +131,9 @@ impl Fold {
             | Entry::Stalled { .. }
             | Entry::Vouched { .. }
             | Entry::Resumed { .. }
-            | Entry::Undone { .. } => {}
+            | Entry::Undone { .. }
+            | Entry::Applied { .. }
+            | Entry::Discarded => {}
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
                     call.approved = *approved;

@@ -1,4 +1,4 @@
-//! `-e SLOT=PATH[:rw][?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read]`.
+//! `-e SLOT=PATH[:rw|:stage][?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read]`.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure};
 pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     let wrong = |what: &str| {
         Failure::new(Exit::Usage, format!("-e {text}: {what}")).help(
-            "write SLOT=PATH, SLOT=PATH:rw, or SLOT=PATH?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read",
+            "write SLOT=PATH, SLOT=PATH:rw, SLOT=PATH:stage, or SLOT=PATH?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read",
         )
     };
     let (slot, rest) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
@@ -36,17 +36,15 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
         Some((path, query)) if !Path::new(rest).exists() => (path, Some(query)),
         _ => (rest, None),
     };
-    let (path, write) = match path.strip_suffix(":rw") {
-        Some(path) => (path, true),
-        None => (path.strip_suffix(":ro").unwrap_or(path), false),
+    let (path, write, stage) = match (path.strip_suffix(":rw"), path.strip_suffix(":stage")) {
+        (Some(path), _) => (path, true, false),
+        (_, Some(path)) => (path, true, true),
+        _ => (path.strip_suffix(":ro").unwrap_or(path), false, false),
     };
-    if path.ends_with(":stage") {
-        return Err(wrong("staging is not supported yet"));
-    }
     if path.is_empty() {
         return Err(wrong("there is no path"));
     }
-    let mut given = PathFill { path: absolute(path)?, write, ..PathFill::default() };
+    let mut given = PathFill { path: absolute(path)?, write, stage, ..PathFill::default() };
     for part in query.into_iter().flat_map(|q| q.split('&')).filter(|part| !part.is_empty()) {
         match part.split_once('=') {
             Some(("suffix", suffix)) if suffix.starts_with('.') && suffix.len() > 1 => {
@@ -107,6 +105,8 @@ mod tests {
         let (_, e) = path("out=/a:rw?total=1GiB&methods=read,write&methods=edit");
         assert_eq!((e.max_bytes, e.total_bytes), (None, Some(1 << 30)));
         assert_eq!(e.methods, ["read", "write", "edit"]);
+        let (_, e) = path("out=/a:stage");
+        assert_eq!((e.path.as_str(), e.write, e.stage), ("/a", true, true));
         let (_, e) = path("mail=/a");
         assert!(!e.write && e.max_bytes.is_none());
     }
@@ -133,7 +133,7 @@ mod tests {
             "mail=x?max=1&max=2",
             "mail=x?methods=",
             "m=x?suffix=pdf",
-            "m=x:stage",
+            "m=:stage",
         ] {
             let failure = parse_endowment(bad).unwrap_err();
             assert_eq!(failure.exit, Exit::Usage, "{bad}");

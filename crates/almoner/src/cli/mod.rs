@@ -57,6 +57,12 @@ pub enum Verb {
     Why(WhyArgs),
     /// Let a run that stopped go on, and follow it
     Resume(ResumeArgs),
+    /// What a run changed in a staged copy (`-e SLOT=PATH:stage`), as one diff
+    Diff(StagedArgs),
+    /// Put in place what a run changed in a staged copy
+    Apply(StagedArgs),
+    /// Throw away what a run changed in a staged copy
+    Discard(DiscardArgs),
     /// Put back what a run changed in your directories
     Undo(UndoArgs),
     /// What came of your runs, in figures: calls, refusals, approvals, repairs
@@ -348,6 +354,26 @@ pub struct WhyArgs {
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
+}
+
+/// `almoner diff`, `almoner apply`.
+#[derive(Debug, Args)]
+pub struct StagedArgs {
+    /// The run, which must be over
+    pub run: String,
+    /// Only this: a path as the run named it, or absolute (again for more)
+    #[arg(long, value_name = "PATH")]
+    pub only: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner discard`.
+#[derive(Debug, Args)]
+pub struct DiscardArgs {
+    /// The run, which must be over
+    pub run: String,
 }
 
 /// `almoner undo`.

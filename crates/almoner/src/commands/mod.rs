@@ -32,6 +32,7 @@ pub mod resume;
 pub mod run;
 pub mod runs;
 pub mod secret;
+pub mod stage;
 pub mod stats;
 pub mod timer;
 pub mod trace;

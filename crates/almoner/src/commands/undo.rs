@@ -6,6 +6,7 @@ use passable::Untrusted;
 
 use super::acting::Acting;
 use super::output;
+use super::run::command_line;
 use crate::cli::UndoArgs;
 use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
@@ -20,8 +21,7 @@ pub fn undo(acting: &Acting<'_>, args: &UndoArgs) -> Ended {
         .run
         .parse()
         .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))?;
-    let words = args.only.iter().map(|path| format!(" --only {path}"));
-    let text = Untrusted::new(format!("almoner undo {run}{}", words.collect::<String>()));
+    let text = Untrusted::new(command_line());
     let request = Request::Undo { text, run, only: args.only.clone(), dry_run: args.dry_run };
     let undone = match acting.connect()?.ask(request)? {
         Response::Undone(undone) => undone,

@@ -59,6 +59,9 @@ pub struct PathFill {
     pub path: String,
     /// Whether it may be written.
     pub write: bool,
+    /// Whether changes go to a staged copy.
+    #[serde(default)]
+    pub stage: bool,
     /// Only names that end in one of these.
     pub suffixes: Vec<String>,
     /// No file larger than this many bytes.

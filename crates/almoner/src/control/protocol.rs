@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::audited::{Anchor, Audited};
 use super::endowment::Endowment;
 use super::secret::{SecretAct, VaultView};
-use super::undone::Undone;
+use super::undone::{Diff, Undone};
 use super::view::{CodePage, GrantRow, LetterView, NameRow, PromiseState, Thing};
 use crate::exit::Failure;
 use crate::show::card::Card;
@@ -106,6 +106,29 @@ pub enum Request {
         only: Vec<String>,
         /// Only look.
         dry_run: bool,
+    },
+    /// What a run changed in its staged copies, as one diff.
+    Diff {
+        /// The run, which is over.
+        run: RunNumber,
+        /// Only these: absolute paths, or as the run named them.
+        only: Vec<String>,
+    },
+    /// Put in place what a run changed in its staged copies.
+    Apply {
+        /// The command as the person gave it.
+        text: Untrusted,
+        /// The run, which is over.
+        run: RunNumber,
+        /// Only these: absolute paths, or as the run named them.
+        only: Vec<String>,
+    },
+    /// Throw the staged copies of a run away.
+    Discard {
+        /// The command as the person gave it.
+        text: Untrusted,
+        /// The run, which is over.
+        run: RunNumber,
     },
     /// Let a stalled run go on; `None` means all that are stalled.
     Resume {
@@ -545,6 +568,8 @@ pub enum Response {
     Stats(Box<Stats>),
     /// Where something comes from.
     Why(Vec<Reason>),
+    /// What a run changed in its staged copies.
+    Diff(Box<Diff>),
     /// What was put back of what a run changed, or would be.
     Undone(Box<Undone>),
     /// Bytes, as text; `None` if they are not text.

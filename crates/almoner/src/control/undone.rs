@@ -54,7 +54,74 @@ pub enum UndoState {
     },
 }
 
+/// What a run changed in a staged copy, as one diff.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Diff {
+    /// The run.
+    pub run: RunNumber,
+    /// Everything that it changed, by path.
+    pub files: Vec<FileDiff>,
+}
+
+/// What a run changed of one path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileDiff {
+    /// What it is about, and how it stands.
+    #[serde(flatten)]
+    pub entry: UndoneEntry,
+    /// The lines that went and that came, as a unified diff.
+    pub text: Untrusted,
+}
+
+impl Diff {
+    /// For a person: the diffs, and what stands in the way.
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        for FileDiff { entry, text } in &self.files {
+            let path = entry.path.visible_line();
+            match &entry.state {
+                UndoState::Conflict { now } => out.push_str(&format!(
+                    "CONFLICT {path}: it was changed meanwhile ({} when the run changed it, {now} now); it would be left alone\n",
+                    entry.from
+                )),
+                UndoState::Failed { why } => {
+                    out.push_str(&format!("CANNOT BE APPLIED {path}: {}\n", why.visible_line()));
+                }
+                UndoState::Already => out.push_str(&format!("APPLIED {path}\n")),
+                UndoState::Would | UndoState::Done => {}
+            }
+            out.push_str(&text.visible());
+        }
+        if self.files.is_empty() {
+            out.push_str(&format!("{} changed nothing in its staged copy\n", self.run));
+        }
+        out
+    }
+}
+
 impl Undone {
+    /// For a person who has applied a staged copy, one line each.
+    pub fn render_applied(&self) -> String {
+        let mut out = String::new();
+        for entry in &self.entries {
+            let (path, to) = (entry.path.visible_line(), &entry.to);
+            let line = match &entry.state {
+                UndoState::Would | UndoState::Done => format!("applied  {path}  ({to})"),
+                UndoState::Already => format!("already applied  {path}  ({to})"),
+                UndoState::Conflict { now } => format!(
+                    "CONFLICT, left alone  {path}  (it was {} when the run changed it, and is {now} now)",
+                    entry.from
+                ),
+                UndoState::Failed { why } => format!("NOT applied  {path}  ({})", why.visible_line()),
+            };
+            out.push_str(&format!("{line}    {}\n", entry.step));
+        }
+        if self.entries.is_empty() {
+            out.push_str(&format!("{} changed nothing in its staged copy\n", self.run));
+        }
+        out
+    }
+
     /// Whether something is not as it was before the run.
     pub fn is_partial(&self) -> bool {
         let is_left = |entry: &UndoneEntry| {

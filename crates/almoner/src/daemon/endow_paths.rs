@@ -63,6 +63,9 @@ pub fn words(binding: &Binding) -> String {
     if let Some(bytes) = limits.max_bytes {
         words += &format!("; at most {bytes} bytes each");
     }
+    if limits.staged_from.is_some() {
+        words += "; changes are staged";
+    }
     if let Some(bytes) = limits.total_bytes {
         words += &format!("; at most {bytes} bytes in all");
     }
@@ -74,4 +77,15 @@ pub fn tools(slot: &str, kind: SlotKind, bindings: &[Binding]) -> Vec<String> {
     let granted = bindings.iter().find(|binding| binding.slot == slot);
     let is_granted = |method: &&&str| granted.is_none_or(|binding| binding.methods.contains(**method));
     kind.methods().iter().filter(is_granted).map(|method| format!("{slot}_{method}")).collect()
+}
+
+/// What a slot with a staged copy may do without a question: whatever changes the copy.
+pub fn staged_allow(methods: &BTreeSet<String>) -> impl Iterator<Item = String> {
+    let interface = caps::interface_of("dir");
+    let changes = move |method: &&String| {
+        interface
+            .and_then(|interface| interface.method(method))
+            .is_some_and(|method| method.effect == passable::Effect::Modify)
+    };
+    methods.iter().filter(changes).cloned().collect::<Vec<_>>().into_iter()
 }

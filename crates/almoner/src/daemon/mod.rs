@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod audit;
 mod card;
+mod changes;
 mod desk;
 pub mod endo;
 mod endow_paths;
@@ -28,6 +29,7 @@ pub mod request;
 pub mod scratch;
 pub mod secrets;
 pub mod serve;
+mod stage;
 pub mod start_run;
 pub mod stats;
 pub mod sweeper;

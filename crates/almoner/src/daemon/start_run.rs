@@ -11,6 +11,7 @@ use passable::visible_line;
 use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
 use super::desk::Desk;
+use super::stage::Stages;
 use super::{endow_paths, endow_programs};
 use crate::control::endowment::{Endowment, Fill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
@@ -73,7 +74,7 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     let project = project_policy(&request)?;
     let values = check_inputs(&definition, &request)?;
     check_money(&definition, &request)?;
-    let shelf = Shelf { desk, dry: request.dry_run };
+    let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default() };
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
     let bindings = bind(&shelf, &definition, &request, names)?;
@@ -122,7 +123,10 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
         }
     })?;
     match outcome.reply {
-        Reply::Started { run } => Ok(Response::Reply(Reply::Started { run })),
+        Reply::Started { run } => {
+            shelf.stages.keep();
+            Ok(Response::Reply(Reply::Started { run }))
+        }
         _ => Err(Failure::new(Exit::Failure, "the run was not started")),
     }
 }
@@ -235,7 +239,7 @@ fn bind(
                     return Err(Failure::new(Exit::Usage, message).help(format!("bind it with `{how}`")));
                 }
                 (SlotKind::Dir { write }, Some(Endowment { fill: Fill::Path(given), .. })) => {
-                    mount_target(shelf.desk, &slot.name, write, given, request)?
+                    mount_target(shelf, &slot.name, write, given, request)?
                 }
                 (SlotKind::Outbox, Some(Endowment { fill: Fill::Path(given), .. })) => {
                     ready_dir(shelf.desk, &slot.name, &given.path, Make::of(true, request))?;
@@ -263,6 +267,7 @@ fn bind(
                     suffixes: given.suffixes.iter().cloned().collect(),
                     max_bytes: given.max_bytes,
                     total_bytes: given.total_bytes,
+                    staged_from: given.stage.then(|| given.path.clone()),
                 },
                 Some(Endowment { fill: Fill::Program(given), .. }) => {
                     Attenuation { max_bytes: given.output, ..Attenuation::default() }
@@ -280,12 +285,16 @@ fn bind(
                     format!("`--allow {}.{not}`: the slot was bound without this method", slot.name);
                 return Err(Failure::new(Exit::Usage, message).help("leave one of the two out"));
             }
+            let mut allow = allowed.remove(slot.name.as_str()).unwrap_or_default();
+            if attenuation.staged_from.is_some() {
+                allow.extend(endow_paths::staged_allow(&methods));
+            }
             Ok(Binding {
                 slot: slot.name.clone(),
                 target,
                 methods,
+                allow,
                 attenuation,
-                allow: allowed.remove(slot.name.as_str()).unwrap_or_default(),
                 ask: definition
                     .approve
                     .iter()
@@ -298,7 +307,7 @@ fn bind(
 }
 
 fn mount_target(
-    desk: &Desk,
+    shelf: &Shelf<'_>,
     slot: &str,
     write: bool,
     endowment: &PathFill,
@@ -314,7 +323,14 @@ fn mount_target(
         let message = format!("slot `{slot}` only reads, and gets no more than that");
         return Err(Failure::new(Exit::Usage, message).help("leave out `:rw`"));
     }
-    ready_dir(desk, slot, &endowment.path, Make::of(write, request))?;
+    if endowment.stage {
+        ready_dir(shelf.desk, slot, &endowment.path, Make::Later)?;
+        return match request.dry_run {
+            true => Ok(Target::Mount { path: endowment.path.clone() }),
+            false => shelf.stages.stage(&shelf.desk.state, slot, &endowment.path),
+        };
+    }
+    ready_dir(shelf.desk, slot, &endowment.path, Make::of(write, request))?;
     Ok(Target::Mount { path: endowment.path.clone() })
 }
 
@@ -364,6 +380,8 @@ fn ready_dir(desk: &Desk, slot: &str, path: &str, make: Make) -> Result<(), Fail
 struct Shelf<'a> {
     desk: &'a Desk,
     dry: bool,
+    /// The staged copies that were made: they go again if nothing is started.
+    stages: Stages,
 }
 
 impl Shelf<'_> {
@@ -434,7 +452,7 @@ pub fn upload(desk: &Desk, bytes: &[u8]) -> Result<BlobHash, Failure> {
 /// # Errors
 /// When the disk does not take it.
 pub fn keep(desk: &Desk, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
-    keep_on(&Shelf { desk, dry: false }, bundle, limits)
+    keep_on(&Shelf { desk, dry: false, stages: Stages::default() }, bundle, limits)
 }
 
 fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernel::formula::Formula;
+use kernel::grant::Grant;
 use kernel::message::{Answer, Body};
 use kernel::proposal::{Caller, Proposal, Verdict};
 use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
@@ -87,7 +88,7 @@ pub(super) fn cause_of_run(desk: &Desk, run: &Run, reasons: &mut Vec<Reason>) ->
 pub(super) fn made_on(daemon: &Daemon, proposal: &Proposal) -> Result<Option<Formula>, Failure> {
     let target = standing::target(proposal);
     match daemon.grant(&proposal.grant) {
-        Ok((_, formula)) if target == proposal.grant => Ok(Some(formula)),
+        Ok((grant, formula)) if target == proposal.grant => Ok(Some(meant(&grant, formula))),
         _ => {
             let reached = daemon.read(|txn| table::reach(txn, &target))?;
             Ok(reached.map(|reached| match reached.formula {
@@ -95,6 +96,14 @@ pub(super) fn made_on(daemon: &Daemon, proposal: &Proposal) -> Result<Option<For
                 other => other,
             }))
         }
+    }
+}
+
+/// What is meant by what a grant leads to: by a staged copy, the directory itself.
+fn meant(grant: &Grant, formula: Formula) -> Formula {
+    match (&grant.attenuation.staged_from, formula) {
+        (Some(real), Formula::Mount { read_only, .. }) => Formula::Mount { path: real.clone(), read_only },
+        (_, formula) => formula,
     }
 }
 
@@ -372,6 +381,7 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
     for (slot, id) in &run.grants {
         // What was collected since has left no path to compare.
         let Ok((grant, formula)) = daemon.grant(id) else { continue };
+        let formula = meant(&grant, formula);
         let directory = match &formula {
             Formula::Mount { path, .. } | Formula::Spool { path } => Some(real(path)),
             _ => None,

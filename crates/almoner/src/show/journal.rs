@@ -161,6 +161,11 @@ fn detail(entry: &Entry) -> String {
             let paths: Vec<_> = files.iter().map(|file| visible_line(&file.path).into_owned()).collect();
             format!("you had put back: {}", paths.join(", "))
         }
+        Entry::Applied { files } => {
+            let paths: Vec<_> = files.iter().map(|file| visible_line(&file.path).into_owned()).collect();
+            format!("you had put in place: {}", paths.join(", "))
+        }
+        Entry::Discarded => "you had the staged copy thrown away".to_owned(),
     }
 }
 

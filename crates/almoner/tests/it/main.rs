@@ -44,6 +44,7 @@ mod policy;
 mod programs;
 mod races;
 mod sends;
+mod staging;
 mod starting;
 mod surfaces;
 mod telling;

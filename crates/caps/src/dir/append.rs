@@ -119,7 +119,7 @@ pub(super) fn find(
 }
 
 /// What the plain file under a name holds, following no link; `None` if there is none.
-pub(super) fn held(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn held(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     // What is no plain file is an error of this.
     let Some(present) = walk::present(directory, name, limit)? else { return Ok(None) };

@@ -36,6 +36,7 @@ use edit::Edit;
 use range::Range;
 use relocate::{Not, Stood};
 
+pub(crate) use append::held;
 pub(crate) use interface::interface;
 pub(crate) use limits::Limits;
 
@@ -65,12 +66,15 @@ pub(crate) struct DirCapability {
 impl DirCapability {
     /// Opens the directory once; from then on nothing is looked up by its path.
     pub(crate) fn open(path: &str, read_only: bool, grant: &Grant) -> Result<DirCapability, OpenError> {
-        let real = std::fs::canonicalize(path).ok().and_then(|real| real.into_os_string().into_string().ok());
+        // What is done to a staged copy is meant for the directory itself.
+        let named = grant.attenuation.staged_from.as_deref().unwrap_or(path);
+        let real =
+            std::fs::canonicalize(named).ok().and_then(|real| real.into_os_string().into_string().ok());
         Ok(DirCapability {
             root: open_directory(path)?,
             grant: grant.clone(),
             limits: Limits::new(&grant.attenuation),
-            names: [path.to_owned()].into_iter().chain(real.filter(|real| real != path)).collect(),
+            names: [named.to_owned()].into_iter().chain(real.filter(|real| real != named)).collect(),
             read_only,
         })
     }

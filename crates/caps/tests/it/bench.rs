@@ -87,7 +87,7 @@ impl Bench {
     /// The same with an attenuated grant.
     pub(crate) fn attenuated(mut self, suffixes: &[&str], max_bytes: Option<u64>) -> Bench {
         let suffixes = suffixes.iter().map(ToString::to_string).collect();
-        self.grant.attenuation = Attenuation { suffixes, max_bytes, total_bytes: None };
+        self.grant.attenuation = Attenuation { suffixes, max_bytes, ..Attenuation::default() };
         self
     }
 

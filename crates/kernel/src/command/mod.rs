@@ -75,6 +75,18 @@ pub enum Act {
         /// What is put back.
         files: Vec<PutBack>,
     },
+    /// A person has what a run changed in a staged copy put in place.
+    Apply {
+        /// The run; it is over.
+        run: RunNumber,
+        /// What is put in place.
+        files: Vec<PutBack>,
+    },
+    /// A person throws a run's staged copy away.
+    Discard {
+        /// The run; it is over.
+        run: RunNumber,
+    },
     /// The daemon has come up: everything in the outbox is taken up again.
     Recover,
     /// Something happens to names.

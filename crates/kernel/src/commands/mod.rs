@@ -31,6 +31,7 @@ pub(crate) use stand::fall;
 use crate::command::{Act, Command, Fault, Outcome, Reply};
 use crate::env::Env;
 use crate::message::Body;
+use crate::run::Entry;
 use crate::state::State;
 use crate::txn::Txn;
 
@@ -71,7 +72,15 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
         }
         Act::Undo { run, files } => {
             state.hosts_only("undo what runs changed")?;
-            undo::undo(state, run, files)?
+            undo::settle(state, run, Entry::Undone { files })?
+        }
+        Act::Apply { run, files } => {
+            state.hosts_only("apply what runs changed")?;
+            undo::settle(state, run, Entry::Applied { files })?
+        }
+        Act::Discard { run } => {
+            state.hosts_only("discard what runs changed")?;
+            undo::settle(state, run, Entry::Discarded)?
         }
         Act::Recover => {
             state.hosts_only("take up the outbox")?;

@@ -94,6 +94,8 @@ names!(ACTS, act_name, Act, {
     Act::Answer(_) => "answer",
     Act::Resume { .. } => "resume",
     Act::Undo { .. } => "undo",
+    Act::Apply { .. } => "apply",
+    Act::Discard { .. } => "discard",
     Act::Recover => "recover",
     Act::Name(NameAct::StoreValue { .. }) => "name: store value",
     Act::Name(NameAct::StoreBlob { .. }) => "name: store blob",
