@@ -252,6 +252,8 @@ fn killed(point: &str, nth: u64) -> bool {
     let _ = client.kill();
     let _ = client.wait();
     daemon.end();
+    // What the client had asked for before it died may still be on its way: here it comes to an end.
+    home.almoner(&["stop"]).expect(0);
     if home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().is_empty() {
         run(&home, "out:rw", &ALLOWED).expect(0);
     } else {

@@ -89,12 +89,20 @@ fn llm_do_02_a_name_is_no_path_to_a_worker() {
 #[test]
 fn llm_do_03_a_listing_shows_nothing_from_outside() {
     let paths = ["..", "../", "linked", "linked/out", "../*", "**/*", "."];
-    let list: Vec<_> = paths.iter().map(|path| ("mail_list", json!({ "path": path }))).collect();
-    let home = home(WORKER, json!([calls(&list), done()]));
+    let list = paths.iter().map(|path| ("mail_list", json!({ "path": path })));
+    let globs = ["../*", "**/../*", "linked/*", "{..,x}/*", "**"].into_iter();
+    let globs = globs.map(|pattern| ("mail_glob", json!({ "pattern": pattern })));
+    let grep = [
+        ("mail_grep", json!({ "pattern": "PERI" })),
+        ("mail_grep", json!({ "pattern": "P", "path": "linked" })),
+    ];
+    let all: Vec<_> = list.chain(globs).chain(grep).collect();
+    let home = home(WORKER, json!([calls(&all), done()]));
     std::os::unix::fs::symlink("..", home.path("mail/linked")).unwrap();
     run(&home, &SLOTS).expect(0);
     let found = came_to(&home);
     assert!(found.contains("letter.txt") && !found.contains("secret.txt"), "{found}");
+    assert!(!found.contains("PERIWINKLE"), "{found}");
 }
 
 #[test]
