@@ -57,6 +57,14 @@ pub enum Verb {
     Why(WhyArgs),
     /// Let a run that stopped go on, and follow it
     Resume(ResumeArgs),
+    /// What a run changed in a staged copy (`-e SLOT=PATH:stage`), as one diff
+    Diff(StagedArgs),
+    /// Put in place what a run changed in a staged copy
+    Apply(StagedArgs),
+    /// Throw away what a run changed in a staged copy
+    Discard(DiscardArgs),
+    /// Put back what a run changed in your directories
+    Undo(UndoArgs),
     /// What came of your runs, in figures: calls, refusals, approvals, repairs
     Stats(StatsArgs),
     /// Local models: list them, pull one
@@ -352,6 +360,42 @@ pub struct WhyArgs {
     /// Why a name or an identifier is kept: every way from the store's root to it
     #[arg(long)]
     pub kept: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner diff`, `almoner apply`.
+#[derive(Debug, Args)]
+pub struct StagedArgs {
+    /// The run, which must be over
+    pub run: String,
+    /// Only this: a path as the run named it, or absolute (again for more)
+    #[arg(long, value_name = "PATH")]
+    pub only: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner discard`.
+#[derive(Debug, Args)]
+pub struct DiscardArgs {
+    /// The run, which must be over
+    pub run: String,
+}
+
+/// `almoner undo`.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The run, which must be over
+    pub run: String,
+    /// Only this: a path as the run named it, or absolute (again for more)
+    #[arg(long, value_name = "PATH")]
+    pub only: Vec<String>,
+    /// Only say what would be put back
+    #[arg(long)]
+    pub dry_run: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

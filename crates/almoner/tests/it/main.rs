@@ -23,6 +23,7 @@ mod crash;
 mod crash_again;
 mod crash_asked;
 mod creating;
+mod directories;
 mod doubt;
 mod endo;
 mod eval;
@@ -44,6 +45,7 @@ mod policy;
 mod programs;
 mod races;
 mod sends;
+mod staging;
 mod starting;
 mod surfaces;
 mod telling;
@@ -51,5 +53,6 @@ mod terminal;
 #[cfg(feature = "local")]
 #[path = "../../../model/tests/it/tiny.rs"]
 mod tiny;
+mod undo;
 mod vault;
 mod wire;

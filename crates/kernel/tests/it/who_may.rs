@@ -21,6 +21,7 @@ fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
         message: number,
         entries: None,
         choice: Choice::Approve { for_run: false },
+        addition: None,
     };
     let provide =
         ProvideAgent { kind: AgentKind::Guest, name: Some(path("x")), agent_name: None, introduced: vec![] };
@@ -32,6 +33,9 @@ fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
         (Act::Advance(Advance { run: RunNumber(1), moves: vec![] }), "only a host can have runs"),
         (Act::Answer(answer), "only a host can approve"),
         (Act::Resume { run: RunNumber(1) }, "only a host can resume runs"),
+        (Act::Apply { run: RunNumber(1), files: vec![] }, "only a host can apply what runs changed"),
+        (Act::Discard { run: RunNumber(1) }, "only a host can discard what runs changed"),
+        (Act::Undo { run: RunNumber(1), files: vec![] }, "only a host can undo what runs changed"),
         (Act::Stand { agent }, "only the daemon can keep the journals of agents"),
         (Act::Recover, "only a host can take up the outbox"),
         (Act::Provide(provide), "only a host can make agents"),

@@ -165,8 +165,20 @@ impl SlotKind {
     /// The methods that a worker may call on what fills the slot.
     pub fn methods(self) -> &'static [&'static str] {
         match self {
-            SlotKind::Dir { write: false } => &["list", "read"],
-            SlotKind::Dir { write: true } => &["list", "read", "write", "append"],
+            SlotKind::Dir { write: false } => &["list", "read", "glob", "grep", "stat"],
+            SlotKind::Dir { write: true } => &[
+                "list",
+                "read",
+                "glob",
+                "grep",
+                "stat",
+                "write",
+                "append",
+                "edit",
+                "move",
+                "remove",
+                "make_directory",
+            ],
             SlotKind::Outbox => &["send"],
             SlotKind::Program => &["run"],
             SlotKind::Http => &["get", "send"],
