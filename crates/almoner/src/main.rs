@@ -74,6 +74,9 @@ fn run(cli: &Cli) -> Ended {
         cli.verb,
         Verb::Models(_)
             | Verb::Check(_)
+            | Verb::New(_)
+            | Verb::Import(_)
+            | Verb::Schema(_)
             | Verb::Pattern(_)
             | Verb::Policy(_)
             | Verb::Demo(_)
@@ -106,6 +109,9 @@ fn run(cli: &Cli) -> Ended {
         Verb::Stats(args) => commands::stats::stats(&acting, args),
         Verb::Models(args) => commands::models::models(&place, args),
         Verb::Check(args) => commands::check::check(args),
+        Verb::New(args) => commands::worker_file::new(args),
+        Verb::Import(args) => commands::worker_file::import(args),
+        Verb::Schema(args) => commands::worker_file::schema(args),
         Verb::Policy(args) => commands::policy::policy(&acting, args),
         Verb::Pattern(args) => commands::check::pattern(&args.verb),
         Verb::Demo(args) => commands::demo::demo(&place, args),

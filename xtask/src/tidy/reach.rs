@@ -63,6 +63,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/commands/models.rs", &[Files], "looks whether there is room for weights"),
     ("crates/almoner/src/commands/waiting.rs", &[Network, Processes], "asks a daemon that listens already how much waits"),
     ("crates/almoner/src/commands/why.rs", &[Files], "finds the file that a person names"),
+    ("crates/almoner/src/commands/worker_file.rs", &[Files], "writes worker files that are not there yet"),
     ("crates/almoner/src/control/client.rs", &[Files, Network, Processes, Clocks], "finds the daemon, or starts it"),
     ("crates/almoner/src/daemon/changes.rs", &[Files], "looks at and makes the directories in which something is put back"),
     ("crates/almoner/src/daemon/endo/gateway/admission.rs", &[Network], "reads what a client says before it is let in"),

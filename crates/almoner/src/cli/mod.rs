@@ -71,6 +71,13 @@ pub enum Verb {
     Models(ModelsArgs),
     /// Check a worker file without running it
     Check(CheckArgs),
+    /// Begin a worker file
+    New(NewArgs),
+    /// Make a worker file of another program's: llm-do's, or an agent in Markdown
+    Import(ImportArgs),
+    /// The JSON Schema of a kind of file, for editors
+    #[command(subcommand)]
+    Schema(SchemaArgs),
     /// Your own rules: what is never done, what need not be asked
     Policy(policy::PolicyArgs),
     /// Ask whether a value matches a pattern, and why not
@@ -456,6 +463,30 @@ pub struct CheckArgs {
     /// Print its input and output patterns in their long form
     #[arg(long)]
     pub expand: bool,
+}
+
+/// `almoner new`.
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// What it is called; the file is NAME.worker
+    pub name: String,
+}
+
+/// `almoner import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The file to take over
+    pub file: std::path::PathBuf,
+    /// Where to; `-` for standard output [default: NAME.worker here]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<std::path::PathBuf>,
+}
+
+/// `almoner schema`.
+#[derive(Debug, Subcommand)]
+pub enum SchemaArgs {
+    /// The front matter of a worker file
+    Worker,
 }
 
 /// `almoner pattern`.

@@ -39,3 +39,4 @@ pub mod trace;
 pub mod undo;
 pub mod waiting;
 pub mod why;
+pub mod worker_file;
