@@ -52,7 +52,8 @@ fn one_diff_is_the_approval() {
     let again = home.almoner(&["apply", "r1"]).expect(0).out;
     assert_eq!(again.matches("already applied").count(), 5, "{again}");
     assert_eq!(home.trace("r1").to_string().matches("\"applied\"").count(), 1);
-    assert!(home.almoner(&["why", "out/a.md"]).expect(0).out.contains("edit"));
+    let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
+    assert!(why.contains("you had r1 applied") && why.contains("in a staged copy"), "{why}");
     // And it can be undone like any other change.
     home.almoner(&["undo", "r1"]).expect(0);
     assert_eq!(home.read("out/a.md"), "one two\n");

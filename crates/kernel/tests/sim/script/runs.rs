@@ -35,10 +35,24 @@ pub(super) fn step(world: &mut World) -> Law {
     };
     match run.state {
         State::Stalled { .. } if !world.random.one_in(8) => act(world, actor, Act::Resume { run: number }),
+        // What a run has changed is settled once it is over.
+        State::Finished { .. } if world.random.one_in(2) => settle(world, actor, number),
+        _ if world.random.one_in(200) => settle(world, actor, number),
         State::Waiting if !world.random.one_in(8) => mail::answer(world, actor),
         _ if world.random.one_in(60) => act(world, actor, Act::Resume { run: number }),
         _ => advance(world, actor, &run),
     }
+}
+
+/// Undoes, applies or discards what a run has changed, or so it is said.
+fn settle(world: &mut World, actor: FormulaId, run: RunNumber) -> Law {
+    let files = vec![];
+    let what = match world.random.below(3) {
+        0 => Act::Undo { run, files },
+        1 => Act::Apply { run, files },
+        _ => Act::Discard { run },
+    };
+    act(world, actor, what)
 }
 
 /// The journal of what some agent does without a run of its own, and a call in it.
