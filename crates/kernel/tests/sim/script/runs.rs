@@ -22,6 +22,13 @@ pub(super) fn step(world: &mut World) -> Law {
     if open.len() < 2 || world.random.one_in(12) {
         return start(world);
     }
+    if world.random.one_in(60) {
+        let is_over = |run: &kernel::run::Run| run.is_finished();
+        let over: Vec<_> = world.runs.iter().filter(|(_, run)| is_over(run)).map(|(key, _)| *key).collect();
+        let over = world.random.any(&over).map(|(owner, number)| (*owner, RunNumber(*number)));
+        let (owner, number) = over.unwrap_or_else(|| super::some_run(world));
+        return settle(world, FormulaId { number: owner, node: world.root().node }, number);
+    }
     let (owner, number) = if world.random.one_in(40) {
         super::some_run(world)
     } else {
@@ -35,9 +42,6 @@ pub(super) fn step(world: &mut World) -> Law {
     };
     match run.state {
         State::Stalled { .. } if !world.random.one_in(8) => act(world, actor, Act::Resume { run: number }),
-        // What a run has changed is settled once it is over.
-        State::Finished { .. } if world.random.one_in(2) => settle(world, actor, number),
-        _ if world.random.one_in(200) => settle(world, actor, number),
         State::Waiting if !world.random.one_in(8) => mail::answer(world, actor),
         _ if world.random.one_in(60) => act(world, actor, Act::Resume { run: number }),
         _ => advance(world, actor, &run),
