@@ -347,27 +347,37 @@ fn of_file_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
     Ok(reasons)
 }
 
-/// That a file was put back since a step of a run, if it was. It stands in the journal of the run that a person started.
-fn undone(desk: &Desk, run: &Run, file: &std::path::Path, since: u64) -> Result<Vec<Reason>, Failure> {
+/// What a person had done since a step of a run with what that run changed of a file: put in place, put back. The newest
+/// first. It stands in the journal of the run that a person started.
+fn settled(desk: &Desk, run: &Run, file: &std::path::Path, since: u64) -> Result<Vec<Reason>, Failure> {
     let mut top = run.clone();
     while let Some(Parent { run: parent, .. }) = top.parent {
         top = self::run(desk, parent)?;
     }
-    // A step of a child cannot be compared with those of the run above it; nothing is undone before all is over.
+    // A step of a child cannot be compared with those of the run above it; nothing is settled before all is over.
     let from = if top.number == run.number { since } else { 1 };
-    let mut last = None;
+    let mut found = Vec::new();
     listing::for_each_step(&desk.daemon, top.number, from, |step| {
-        if let Entry::Undone { files } = step.entry {
-            let found = files.into_iter().find(|put_back| std::path::Path::new(&put_back.path) == file);
-            last = found.map(|put_back| (step.number, put_back)).or(last.take());
+        let (files, what) = match step.entry {
+            Entry::Undone { files } => (files, "undone: it is again what it was"),
+            Entry::Applied { files } => (files, "applied: it is what the run left in its staged copy"),
+            Entry::Discarded => {
+                let said = format!("you had the staged copy of {} thrown away", top.number);
+                found.push(Reason::new(StepRef { run: top.number, step: step.number }.to_string(), said));
+                return true;
+            }
+            _ => return true,
+        };
+        if let Some(put_back) =
+            files.into_iter().find(|put_back| std::path::Path::new(&put_back.path) == file)
+        {
+            let said = format!("you had {} {what} ({})", top.number, put_back.to);
+            found.push(Reason::new(StepRef { run: top.number, step: step.number }.to_string(), said));
         }
         true
     })?;
-    Ok(last.map_or_else(Vec::new, |(number, put_back)| {
-        let at = StepRef { run: top.number, step: number };
-        let said = format!("you had {} undone: it is again what it was ({})", top.number, put_back.to);
-        vec![Reason::new(at.to_string(), said)]
-    }))
+    found.reverse();
+    Ok(found)
 }
 
 /// What one run has to do with the name; nothing, most often.
@@ -409,16 +419,18 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
             if directory.join(&made) == wanted
                 || (proposal.effect != passable::Effect::Observe && made == name)
             {
-                let mut reasons = undone(desk, run, &directory.join(&made), step.number)?;
-                reasons.push(Reason::new(
-                    name,
-                    match proposal.method.as_str() {
-                        "remove" => "was removed by an effect",
-                        "move" => "was moved there by an effect",
-                        "make_directory" => "was made by an effect",
-                        _ => "was written by an effect",
-                    },
-                ));
+                let mut reasons = settled(desk, run, &directory.join(&made), step.number)?;
+                let done = match proposal.method.as_str() {
+                    "remove" => "removed",
+                    "move" => "moved there",
+                    "make_directory" => "made",
+                    _ => "written",
+                };
+                let is_staged = directories
+                    .get(&proposal.grant)
+                    .is_some_and(|(_, grant, ..)| grant.attenuation.staged_from.is_some());
+                let place = if is_staged { "in a staged copy, " } else { "" };
+                reasons.push(Reason::new(name, format!("was {done} {place}by an effect")));
                 of_proposal(desk, run, &steps, step.number, &mut reasons)?;
                 cause_of_run(desk, run, &mut reasons)?;
                 return Ok(reasons);

@@ -1,6 +1,8 @@
 //! `almoner undo`: what a run changed is put back, what somebody else changed since is left alone, and what is cut off is
 //! done by asking again.
 
+use std::time::Duration;
+
 use serde_json::{Value as Json, json};
 
 use crate::directories::{ALLOWED, CHANGED, calls, changes, done, files, home, run};
@@ -185,7 +187,7 @@ fn killed_around_the_commit_of_an_undo_everything_is_put_back_by_asking_again() 
             home.almoner(&["stop"]).expect(0);
             let mut daemon = Doomed::start(&home, point, nth);
             home.almoner(&["undo", "r1"]);
-            let died = daemon.has_died();
+            let died = daemon.dies_within(Duration::from_secs(1));
             daemon.end();
             home.almoner(&["undo", "r1"]).expect(0);
             let after = files(&home);
