@@ -2,7 +2,7 @@
 //!
 //! | kind | module | what it is |
 //! | --- | --- | --- |
-//! | `openai:`, `ollama:`, `compat:` | [`compat`] | any server with OpenAI's chat protocol |
+//! | `anthropic:`, `openai:`, `openai-responses:`, `gemini:`, `ollama:`, `compat:` | [`served`] | a server, over one of five wire formats |
 //! | `local` | [`local`] | an embedded model in a child process, its output held to a schema |
 //! | `scripted:` | [`scripted`] | answers written down beforehand |
 //! | `replay:` | [`replay`] | answers recorded earlier |
@@ -19,10 +19,11 @@
 )]
 
 mod canonical;
-pub mod compat;
 mod detect;
 mod error;
+mod formats;
 pub mod local;
+mod media;
 mod opener;
 mod provider;
 mod reference;
@@ -32,10 +33,13 @@ mod request;
 mod retry;
 pub mod scripted;
 mod secret;
+pub mod served;
+mod vendor;
 pub mod weights;
 
 pub use detect::{Found, detect};
 pub use error::ModelError;
+pub use media::{Media, MediaKind};
 pub use opener::Opener;
 pub use provider::{Progress, Provider};
 pub use reference::{ModelRef, ReferenceError};
@@ -43,3 +47,4 @@ pub use reply::{MalformedCall, Reply, Stop, Usage};
 pub use request::{Call, Cancel, Message, Request, Tool};
 pub use retry::Retry;
 pub use secret::{Lookup, Secret};
+pub use vendor::Vendor;

@@ -5,7 +5,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::compat::Compat;
 use crate::detect::{Found, detect};
 use crate::error::ModelError;
 use crate::local;
@@ -15,6 +14,7 @@ use crate::replay::Replay;
 use crate::retry::Retry;
 use crate::scripted::Scripted;
 use crate::secret::{Lookup, Secret};
+use crate::served::Served;
 use crate::weights;
 
 /// Gives a key or setting by the name of an environment variable.
@@ -91,8 +91,8 @@ impl Opener {
             ModelRef::Scripted { path } => Arc::new(Scripted::open(path)?),
             ModelRef::Replay { path } => Arc::new(Replay::open(path)?),
             ModelRef::Local { name } => self.open_local(reference, name.as_deref())?,
-            ModelRef::OpenAi { .. } | ModelRef::Ollama { .. } | ModelRef::Compat { .. } => {
-                Arc::new(Compat::open(reference, lookup, self.retry.clone())?)
+            ModelRef::Vendor { .. } | ModelRef::Ollama { .. } | ModelRef::Compat { .. } => {
+                Arc::new(Served::open(reference, lookup, self.retry.clone())?)
             }
         })
     }

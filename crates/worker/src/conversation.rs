@@ -137,11 +137,12 @@ pub(crate) fn read_reply(world: &dyn World, hash: &kernel::BlobHash) -> Result<R
 fn results(messages: &mut Vec<Message>, fold: &Fold, turn: &Turn, reply: &Reply) -> Result<(), Trouble> {
     let mut calls = reply.calls.clone();
     // What was not JSON is shown to the model again as the text that it was.
-    calls.extend(reply.malformed.iter().map(|m| model::Call {
-        id: m.id.clone(),
-        name: m.name.clone(),
-        arguments: Json::String(m.arguments.clone()),
-    }));
+    calls.extend(
+        reply
+            .malformed
+            .iter()
+            .map(|m| model::Call::new(m.id.clone(), m.name.clone(), Json::String(m.arguments.clone()))),
+    );
     messages.push(Message::Assistant { text: reply.text.clone(), calls: calls.clone() });
     for (index, call) in calls.into_iter().enumerate() {
         let (content, is_error) = match turn.calls.get(&index) {

@@ -92,7 +92,12 @@ fn in_words(found: &Found) -> String {
 pub fn found_in_words(place: &Place) -> (bool, String, String) {
     let found = model::detect(&lookup, &place.weights());
     let here = !matches!(found, Found::Pull { .. });
-    (here, in_words(&found), "`almoner models pull`, start Ollama, or set OPENAI_API_KEY".to_owned())
+    (
+        here,
+        in_words(&found),
+        "`almoner models pull`, start Ollama, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY"
+            .to_owned(),
+    )
 }
 
 /// The model for a run: the one that the person names, else the one that is found; the weights of a local one are
@@ -136,7 +141,9 @@ pub fn choose(
     };
     let reference: ModelRef = text.parse().map_err(|e| {
         Failure::new(Exit::Usage, format!("{e}"))
-            .help("write local, openai:NAME, ollama:NAME, compat:URL#NAME or scripted:FILE")
+            .help(
+            "write local, anthropic:NAME, openai:NAME, gemini:NAME, ollama:NAME, compat:URL#NAME or scripted:FILE",
+        )
     })?;
     Ok(match reference {
         // A file is meant as it lies here, whatever the directory of the daemon.
@@ -177,9 +184,11 @@ pub fn jobs(model: &str) -> u32 {
 fn same_provider(asked: &str, found: &ModelRef) -> Option<ModelRef> {
     Some(match (asked.parse().ok()?, found.clone()) {
         (ModelRef::Local { name }, ModelRef::Local { .. }) => ModelRef::Local { name },
-        (ModelRef::OpenAi { base_url: None, model }, ModelRef::OpenAi { base_url, .. }) => {
-            ModelRef::OpenAi { base_url, model }
-        }
+        // One server and one key, whichever of its protocols.
+        (
+            ModelRef::Vendor { vendor, base_url: None, model },
+            ModelRef::Vendor { vendor: of, base_url, .. },
+        ) if vendor.keys() == of.keys() => ModelRef::Vendor { vendor, base_url, model },
         (ModelRef::Ollama { url: None, model }, ModelRef::Ollama { url, .. }) => {
             ModelRef::Ollama { url, model }
         }
@@ -321,6 +330,11 @@ mod tests {
             "openai:https://own/v1#small",
             Some("openai:https://own/v1#big"),
         );
+        check("openai-responses:big", "openai:small", Some("openai-responses:big"));
+        check("anthropic:big", "anthropic:https://own#small", Some("anthropic:https://own#big"));
+        check("anthropic:https://evil#big", "anthropic:small", None);
+        check("anthropic:big", "openai:small", None);
+        check("gemini:big", "anthropic:small", None);
         check("compat:https://evil/v1#m", "openai:small", None);
         check("compat:https://own/v1#m", "compat:https://own/v1#n", None);
         check("ollama:big", "ollama:http://box:11434#small", Some("ollama:http://box:11434#big"));

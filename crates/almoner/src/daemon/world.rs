@@ -455,10 +455,8 @@ impl World for Daemon {
         let key =
             |name: &str| self.keys.get(name, &reference).or_else(|| self.vault.model_key(name, &reference));
         self.opener.open_with(&reference, &key).map_err(|e| match e {
-            ModelError::KeyMissing { variable } if self.keys.is_for_another(&variable) => failed(
-                format!(
-                    "there is no key for https://api.openai.com: {variable} came with another OPENAI_BASE_URL"
-                ),
+            ModelError::KeyMissing { variable } if self.keys.is_for_another(&reference) => failed(
+                format!("there is no key for {reference}: {variable} came with another server's address"),
                 "the run keeps to the server that was chosen for it; start it anew to use the other one"
                     .to_owned(),
             ),

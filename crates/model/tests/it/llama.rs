@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use model::compat::Compat;
+use model::served::Served;
 use model::{Message, Provider, Reply, Request, Retry, Stop, Tool};
 use serde_json::json;
 
@@ -47,8 +47,8 @@ fn start() -> Llama {
 fn ask(llama: &Llama, request: &Request) -> Reply {
     let reference = format!("compat:http://127.0.0.1:{}/v1#tiny", llama.server.port).parse().unwrap();
     // It listens before the model is loaded and answers 503 until then: what retrying is for.
-    let compat = Compat::open(&reference, &|_| None, Retry { tries: 8, ..Retry::default() }).unwrap();
-    compat.complete(request, &mut |_| {}).unwrap()
+    let served = Served::open(&reference, &|_| None, Retry { tries: 8, ..Retry::default() }).unwrap();
+    served.complete(request, &mut |_| {}).unwrap()
 }
 
 fn user(text: &str) -> Request {
