@@ -19,12 +19,14 @@
 )]
 
 mod canonical;
+mod cascade;
 mod detect;
 mod error;
 mod formats;
 pub mod local;
 mod media;
 mod opener;
+mod price;
 mod provider;
 mod reference;
 pub mod replay;
@@ -37,10 +39,12 @@ pub mod served;
 mod vendor;
 pub mod weights;
 
+pub use cascade::{PenaltyBox, list};
 pub use detect::{Found, detect};
 pub use error::ModelError;
-pub use media::{Media, MediaKind};
+pub use media::{Media, MediaKind, Takes};
 pub use opener::Opener;
+pub use price::{Long, Price};
 pub use provider::{Progress, Provider};
 pub use reference::{ModelRef, ReferenceError};
 pub use reply::{MalformedCall, Reply, Stop, Usage};

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::reference::ModelRef;
+
 /// What a document is, to a model that reads more than text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,6 +31,65 @@ impl MediaKind {
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => image("image/webp"),
             _ => None,
         }
+    }
+}
+
+/// Suffixes of names, and what must stand under them.
+const SUFFIXES: [(&str, &str); 6] = [
+    (".pdf", "application/pdf"),
+    (".png", "image/png"),
+    (".jpg", "image/jpeg"),
+    (".jpeg", "image/jpeg"),
+    (".gif", "image/gif"),
+    (".webp", "image/webp"),
+];
+
+impl MediaKind {
+    /// The type that a file of this name must have, if its suffix is that of a PDF or a picture.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static str> {
+        let lower = name.to_lowercase();
+        SUFFIXES.iter().find(|(suffix, _)| lower.ends_with(suffix)).map(|(_, kind)| *kind)
+    }
+
+    /// The kind and the type of a file whose name and content agree on it.
+    #[must_use]
+    pub fn of(name: &str, bytes: &[u8]) -> Option<(MediaKind, &'static str)> {
+        Self::sniff(bytes).filter(|(_, found)| Self::named(name) == Some(found))
+    }
+}
+
+/// Which documents a model takes as they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Takes {
+    /// Pictures.
+    pub images: bool,
+    /// PDFs.
+    pub pdfs: bool,
+}
+
+impl Takes {
+    /// Whether it takes this kind.
+    #[must_use]
+    pub fn takes(self, kind: MediaKind) -> bool {
+        match kind {
+            MediaKind::Image => self.images,
+            MediaKind::Pdf => self.pdfs,
+        }
+    }
+
+    /// What both of two models take.
+    #[must_use]
+    pub fn and(self, other: Takes) -> Takes {
+        Takes { images: self.images && other.images, pdfs: self.pdfs && other.pdfs }
+    }
+
+    /// What a model takes as far as its kind tells: the vendors' models take both. Of other servers nobody knows, so
+    /// they are sent text unless the user says otherwise.
+    #[must_use]
+    pub fn of(reference: &ModelRef) -> Takes {
+        let is_vendor = matches!(reference, ModelRef::Vendor { .. });
+        Takes { images: is_vendor, pdfs: is_vendor }
     }
 }
 
@@ -118,6 +179,32 @@ mod tests {
             (b"", None),
         ] {
             assert_eq!(MediaKind::sniff(bytes).map(|(_, kind)| kind), expected);
+        }
+    }
+
+    #[test]
+    fn a_name_must_fit_what_is_in_the_file() {
+        let png = b"\x89PNG\r\n\x1a\n....";
+        for (name, bytes, expected) in [
+            ("a.PNG", png.as_slice(), Some("image/png")),
+            ("a.jpg", png, None),
+            ("a", png, None),
+            ("a.pdf", b"%PDF-1.4", Some("application/pdf")),
+            ("a.pdf", b"<html>", None),
+            ("a.jpeg", b"\xff\xd8\xff", Some("image/jpeg")),
+        ] {
+            assert_eq!(MediaKind::of(name, bytes).map(|(_, kind)| kind), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn of_servers_that_nobody_knows_nothing_is_expected() {
+        let takes = |name: &str| Takes::of(&name.parse().unwrap());
+        let both = Takes { images: true, pdfs: true };
+        assert_eq!(takes("anthropic:m"), both);
+        assert_eq!(takes("gemini:m").and(takes("openai:m")), both);
+        for name in ["ollama:m", "compat:https://h/v1#m", "local", "scripted:/s", "replay:/r"] {
+            assert_eq!(takes(name).and(both), Takes::default(), "{name}");
         }
     }
 

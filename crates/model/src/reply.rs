@@ -20,6 +20,9 @@ pub struct Reply {
     pub usage: Usage,
     /// Why the model stopped.
     pub stop: Stop,
+    /// Who answered, where several could have been asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 impl Reply {

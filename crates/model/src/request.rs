@@ -78,7 +78,7 @@ pub enum Message {
     User {
         /// The text, attachments included.
         text: String,
-        /// Documents that go as they are. Empty unless the model [takes](crate::ModelRef::takes) them.
+        /// Documents that go as they are. Empty unless the model [takes](crate::Takes) them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         media: Vec<Media>,
     },

@@ -139,12 +139,21 @@ pub fn choose(
         }
         return Ok(wanted.unwrap_or(found).to_string());
     };
-    let reference: ModelRef = text.parse().map_err(|e| {
-        Failure::new(Exit::Usage, format!("{e}"))
-            .help(
-            "write local, anthropic:NAME, openai:NAME, gemini:NAME, ollama:NAME, compat:URL#NAME or scripted:FILE",
+    let references = model::list(&text).map_err(|e| {
+        Failure::new(Exit::Usage, format!("{e}")).help(
+            "write local, anthropic:NAME, openai:NAME, gemini:NAME, ollama:NAME, compat:URL#NAME or scripted:FILE; \
+             several, which are tried in turn, with commas between them",
         )
     })?;
+    let ready: Vec<String> = references
+        .into_iter()
+        .map(|reference| made_ready(place, reference, dry))
+        .collect::<Result<_, _>>()?;
+    Ok(ready.join(","))
+}
+
+/// A model that the person named, as a run stores it; the weights of a local one are fetched first.
+fn made_ready(place: &Place, reference: ModelRef, dry: bool) -> Result<String, Failure> {
     Ok(match reference {
         // A file is meant as it lies here, whatever the directory of the daemon.
         ModelRef::Scripted { path } => ModelRef::Scripted { path: here(path)? }.to_string(),
@@ -152,8 +161,14 @@ pub fn choose(
         ModelRef::Local { name } => {
             let wanted =
                 name.as_deref().map_or(Some(weights::default()), weights::find).ok_or_else(|| {
-                    Failure::new(Exit::NotFound, format!("there is no local model `{text}`"))
-                        .help(format!("the local models are: {}", weights::names()))
+                    Failure::new(
+                        Exit::NotFound,
+                        format!(
+                            "there is no local model `{}`",
+                            visible_line(name.as_deref().unwrap_or_default())
+                        ),
+                    )
+                    .help(format!("the local models are: {}", weights::names()))
                 })?;
             if !is_here(place, wanted) && !dry {
                 offer(place, wanted)?;
@@ -173,10 +188,8 @@ fn pin(reference: ModelRef) -> Result<ModelRef, Failure> {
 
 /// How many runs may ask a model at once, if nobody says: a local model answers one at a time.
 pub fn jobs(model: &str) -> u32 {
-    match model.parse() {
-        Ok(ModelRef::Local { .. }) => 1,
-        _ => 4,
-    }
+    let models = model::list(model).unwrap_or_default();
+    if models.iter().any(|model| matches!(model, ModelRef::Local { .. })) { 1 } else { 4 }
 }
 
 /// The model that a worker file asks for, if the server that was found serves it. A file that names a server is not

@@ -35,8 +35,9 @@ impl Keys {
     pub fn lend(&self, models: &[String], brought: &Brought) {
         let servers: BTreeSet<String> = models
             .iter()
-            .filter_map(|model| match model.parse() {
-                Ok(ModelRef::Compat { base_url, .. }) => Some(base_url),
+            .flat_map(|model| model::list(model).unwrap_or_default())
+            .filter_map(|model| match model {
+                ModelRef::Compat { base_url, .. } => Some(base_url),
                 _ => None,
             })
             .collect();

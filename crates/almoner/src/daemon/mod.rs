@@ -1,6 +1,7 @@
 //! The daemon: owns the store, drives runs, answers on `control.sock`.
 
 pub mod agents;
+mod as_it_is;
 pub mod audit;
 mod card;
 mod desk;

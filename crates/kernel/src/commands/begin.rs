@@ -6,7 +6,7 @@ use crate::formula::Formula;
 use crate::id::{FormulaId, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Value};
 use crate::provenance::{Provenance, Source};
-use crate::run::{Attachment, Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape};
+use crate::run::{Attachment, Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape, Share};
 use crate::state::State;
 use crate::table::{self, PermissionRow, Task};
 use crate::txn::{ReadTxn, Table};
@@ -90,7 +90,7 @@ pub(super) fn begin(
     match reached.formula {
         Formula::Worker { name, definition, includes, limits, .. } => {
             let program = Program { name, definition, includes, limits };
-            let share = state.left(run)? / others.saturating_add(1);
+            let share = state.left(run)?.part(others.saturating_add(1));
             call(state, run, at, reached.id, share, program, &proposal)
         }
         _ => {
@@ -109,7 +109,7 @@ fn call(
     run: &mut Run,
     at: StepRef,
     worker: FormulaId,
-    share: u64,
+    share: Share,
     mut program: Program,
     proposal: &Proposal,
 ) -> Result<(), Fault> {
@@ -134,7 +134,7 @@ fn call(
         Ok(attachments) => attachments,
         Err(finding) => return refuse(state, run, finding),
     };
-    program.limits.tokens = program.limits.tokens.min(share);
+    program.limits = program.limits.within(share);
     program.limits.depth = run.limits.depth;
     let child = RunNumber(state.count("next_run")?);
     run.open.insert(at.step, Phase::Called { child });

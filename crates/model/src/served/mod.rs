@@ -165,6 +165,33 @@ impl Provider for Served {
     }
 }
 
+/// The names of the wire formats, as [`read_answer`] takes them.
+pub const FORMATS: [&str; 5] = ["chat", "responses", "anthropic", "gemini", "ollama"];
+
+/// Reads an answer that came in pieces of `step` bytes, as one that streams or as one that came whole: what a server
+/// said, without a server.
+///
+/// # Errors
+/// When it is no answer of that format, or not all of one.
+pub fn read_answer(format: &str, stream: bool, bytes: &[u8], step: usize) -> Result<Reply, ModelError> {
+    let (format, framing) = match format {
+        "responses" => (Format::Responses, http::Framing::Events),
+        "anthropic" => (Format::Anthropic, http::Framing::Events),
+        "gemini" => (Format::Gemini, http::Framing::Events),
+        "ollama" => (Format::Ollama, http::Framing::Lines),
+        _ => (Format::Chat, http::Framing::Events),
+    };
+    let framing = if stream { framing } else { http::Framing::Whole };
+    let mut answer = Answer::new(format.assembly(&Request::default(), Dialect::default()));
+    let pieces = bytes.chunks(step.max(1)).map(|piece| http::Part::Piece(piece.to_vec()));
+    for part in [http::Part::Head { framing }].into_iter().chain(pieces).chain([http::Part::End]) {
+        if answer.take(part, &mut |_| ())? {
+            break;
+        }
+    }
+    answer.assembly.reply(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
