@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::weights::{self, PullError, PullProgress, Source, Weights};
-use model::{Cancel, Found, ModelRef, Secret};
+use model::{Cancel, Found, ModelRef, Price, Secret, Vendor};
 use passable::visible_line;
 use serde_json::json;
 
@@ -49,6 +49,8 @@ fn list(place: &Place, args: JsonArg) -> Ended {
             .collect();
         output::json(&json!({
             "version": 1, "local": local, "used": found.reference().to_string(), "dir": place.weights(),
+            "vendors": vendors().map(|(vendor, key)| json!({"name": vendor.kind(), "key": key})).collect::<Vec<_>>(),
+            "prices": { "dated": Price::dated(), "models": Price::all().map(|(name, _)| name).collect::<Vec<_>>() },
         }))?;
         return Ok(Exit::Ok);
     }
@@ -63,9 +65,30 @@ fn list(place: &Place, args: JsonArg) -> Ended {
             w.licence
         );
     }
+    for (vendor, key) in vendors() {
+        let said = key.map_or_else(
+            || format!("no key in {}", vendor.keys().join(" or ")),
+            |key| format!("the key in {key}"),
+        );
+        let name = format!("{vendor}:NAME");
+        text += &format!("{} {name:<26} {said}\n", if key.is_some() { "✓" } else { " " });
+    }
+    text += &format!(
+        "prices of {}, for {} models; docs/models.md says how to write your own\n",
+        Price::dated(),
+        Price::all().count()
+    );
     text += &format!("used when none is named: {}\n", in_words(&found));
     output::result(&text)?;
     Ok(Exit::Ok)
+}
+
+/// The vendors, and the variable of the environment that has a key for each.
+fn vendors() -> impl Iterator<Item = (Vendor, Option<&'static str>)> {
+    let is_set = |name: &&&str| lookup(name).is_some_and(|key| !key.reveal().trim().is_empty());
+    // One key opens both of OpenAI's protocols.
+    let own = Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses);
+    own.map(move |vendor| (vendor, vendor.keys().iter().find(is_set).copied()))
 }
 
 fn is_here(place: &Place, weights: &Weights) -> bool {
@@ -164,7 +187,7 @@ fn made_ready(place: &Place, reference: ModelRef, dry: bool) -> Result<String, F
                     Failure::new(
                         Exit::NotFound,
                         format!(
-                            "there is no local model `{}`",
+                            "there is no local model `local:{}`",
                             visible_line(name.as_deref().unwrap_or_default())
                         ),
                     )

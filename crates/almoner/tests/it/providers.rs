@@ -24,15 +24,6 @@ fn shell(home: &Home, vars: &[(&str, &str)], args: &[&str]) -> Said {
     Said::of(home.command(args).envs(vars.iter().copied()).output().unwrap())
 }
 
-/// A whole answer with what it cost.
-fn paid(text: &str, read: u64, written: u64) -> Vec<u8> {
-    let body = json!({
-        "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": read, "completion_tokens": written},
-    });
-    status("200 OK", "content-type: application/json\r\n", &body.to_string())
-}
-
 #[test]
 fn a_limit_in_money_needs_a_price_and_then_holds() {
     let home = home();
@@ -48,13 +39,13 @@ fn a_limit_in_money_needs_a_price_and_then_holds() {
 
     // Three dollars for a million tokens: three replies of a thousand cost 0.9 cents, a fourth breaks the limit.
     settings(&home, &format!("[models.prices]\n\"{}\" = {{ input = 3, output = 3 }}\n", server.model()));
-    let said = home.almoner(&args).expect(1);
+    let said = home.almoner(&args).expect(5);
     assert!(said.err.contains("$0.0120 of $0.0100 are spent"), "{}", said.err);
     assert_eq!(server.requests().len(), 4);
     // No reply may be longer than there is money for it.
     let most: Vec<u64> = server.requests().iter().map(|body| body["max_tokens"].as_u64().unwrap()).collect();
     assert_eq!(most, [2048, 2048, 1333, 333]);
-    let trace = home.almoner(&["trace", "last"]).expect(0).out;
+    let trace = home.almoner(&["trace", "r1"]).expect(0).out;
     assert!(trace.contains("$0.0120") && trace.contains("$0.0030"), "{trace}");
     let stats = home.almoner(&["stats"]).expect(0).out;
     assert!(stats.contains("$0.0120"), "{stats}");
@@ -75,7 +66,7 @@ fn a_server_that_counts_nothing_is_paid_for_all_the_same() {
     let server = Server::saying(vec![says("hello")]);
     settings(&home, &format!("[models.prices]\n\"{}\" = {{ input = 3, output = 3 }}\n", server.model()));
     home.almoner(&["run", "spender.worker", "-m", &server.model()]).expect(0);
-    let trace = home.trace("last");
+    let trace = home.trace("r1");
     assert!(trace["run"]["used"]["usd_micros"].as_u64().is_some_and(|micros| micros > 0), "{trace}");
 }
 
@@ -91,7 +82,7 @@ fn the_next_model_is_asked_when_one_cannot_and_the_journal_says_who_answered() {
     }
     // Those that failed sit in the box; nobody is asked twice in a row.
     assert_eq!((limited.requests().len(), closed.requests().len(), good.requests().len()), (1, 1, 2));
-    let trace = home.almoner(&["trace", "last"]).expect(0).out;
+    let trace = home.almoner(&["trace", "r2"]).expect(0).out;
     let replied = trace.lines().find(|line| line.contains("replied")).unwrap();
     assert!(replied.contains(&good.model()), "{trace}");
     // When all of them sit there, the run waits for a person, and nobody is asked.
@@ -117,16 +108,21 @@ fn a_key_of_each_vendor_goes_to_the_server_beside_it_alone() {
     let gemini = Server::saying(vec![events(&[
         json!({"candidates": [{"content": {"parts": [{"text": "hello"}]}, "finishReason": "STOP"}]}),
     ])]);
-    for (server, key, url, model) in [
-        (&anthropic, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "anthropic:m"),
-        (&gemini, "GOOGLE_API_KEY", "GEMINI_BASE_URL", "gemini:m"),
+    for (server, key, url, model, run) in [
+        (&anthropic, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "anthropic:m", "r1"),
+        (&gemini, "GOOGLE_API_KEY", "GEMINI_BASE_URL", "gemini:m", "r3"),
     ] {
         let at = server.url();
         let vars = [(key, "sk-test-1234"), (url, at.as_str()), ("OPENAI_API_KEY", "sk-other")];
         assert_eq!(shell(&home, &vars, &["run", "hello.worker", "-m", model]).expect(0).out, "hello\n");
         // The run keeps to that server, and what is written down has no key.
-        let trace = home.trace("last").to_string();
+        let trace = home.trace(run).to_string();
         assert!(trace.contains(&at) && !trace.contains("sk-test"), "{trace}");
+        let listed = shell(&home, &vars[..2], &["models"]).expect(0).out;
+        assert!(
+            listed.contains(&format!("the key in {key}")) && listed.contains("no key in OPENAI"),
+            "{listed}"
+        );
         // Without a name it is found by its key.
         assert_eq!(shell(&home, &vars[..2], &["run", "hello.worker"]).expect(0).out, "hello\n");
         assert_eq!(server.requests().len(), 2);
