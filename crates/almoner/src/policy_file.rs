@@ -20,7 +20,7 @@ pub const NAME: &str = worker::PROJECT_POLICY;
 pub fn vocabulary() -> Result<Arc<Vocabulary>, Failure> {
     static VOCABULARY: OnceLock<Result<Arc<Vocabulary>, String>> = OnceLock::new();
     let made = VOCABULARY.get_or_init(|| {
-        let calls = worker::any_worker();
+        let (calls, makes) = (worker::any_worker(), worker::workshop());
         let of = |name: &'static str, interface| Kind {
             name,
             interface,
@@ -28,7 +28,7 @@ pub fn vocabulary() -> Result<Arc<Vocabulary>, Failure> {
         };
         let mut kinds: Vec<_> =
             caps::interfaces().iter().map(|(name, interface)| of(name, interface)).collect();
-        kinds.push(of("worker", &calls));
+        kinds.extend([of("worker", &calls), of("workshop", &makes)]);
         Vocabulary::of(&kinds).map(Arc::new)
     });
     made.clone().map_err(|what| {

@@ -175,7 +175,12 @@ pub enum Formula {
         limits: Limits,
         /// Its grants, one for each slot.
         grants: Vec<FormulaId>,
+        /// The run that made it, if a run did: calling it uses its grants.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made_by: Option<RunNumber>,
     },
+    /// What lets a run make workers.
+    Workshop,
     /// One durable execution.
     Run {
         /// Its number.
@@ -310,6 +315,7 @@ impl Formula {
             // Endo's clients call a vat a worker; here a worker is a prompt program.
             Formula::Vat { .. } => "vat",
             Formula::Worker { .. } => "worker",
+            Formula::Workshop => "workshop",
             Formula::Run { .. } => "run",
             Formula::Grant { .. } => "grant",
             Formula::Secret { .. } => "secret",
@@ -383,6 +389,7 @@ impl Formula {
             | Formula::Tree(_)
             | Formula::Timer { .. }
             | Formula::Spool { .. }
+            | Formula::Workshop
             | Formula::Program(_)
             | Formula::Web(_) => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],

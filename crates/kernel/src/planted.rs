@@ -43,11 +43,13 @@ pub enum Bug {
     TickToldTwice,
     /// What the sends of code have become is known although the code is gone.
     SendsOutliveCode,
+    /// A worker that a run makes may call what its maker may not.
+    MadeWorkerMayMore,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 20] = [
+    pub const ALL: [Bug; 21] = [
         Bug::LostOutboxRow,
         Bug::NameResolvedLate,
         Bug::DoubleSettle,
@@ -68,5 +70,6 @@ impl Bug {
         Bug::TickAfterRevocation,
         Bug::TickToldTwice,
         Bug::SendsOutliveCode,
+        Bug::MadeWorkerMayMore,
     ];
 }

@@ -1,10 +1,11 @@
 //! Runs: durable executions, each a journal of steps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
+use crate::command::Addition;
 use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
 use crate::proposal::{Finding, Fingerprint, Proposal, Value, Verdict};
 use crate::provenance::{Provenance, Source};
@@ -76,6 +77,13 @@ pub struct Run {
     /// The agent for whom it acts, if that is not the host whose run it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<FormulaId>,
+    /// What a person has added to workers that it is about to make, by the step that proposed each, with the message of
+    /// the answer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub additions: BTreeMap<u64, (MessageNumber, Addition)>,
+    /// The workers that it has made, by the slots that they fill.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub made: BTreeSet<String>,
 }
 
 /// How far an open proposal has come.

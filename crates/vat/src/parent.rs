@@ -100,6 +100,10 @@ struct State {
     culprit: Option<VatId>,
     killed: bool,
     ended: bool,
+    /// Until when the watchdog sleeps, if it sleeps until a time: it looks for itself whether that is still the one.
+    watched_until: Option<u64>,
+    /// Whether somebody waits until there is room for reports.
+    is_full: bool,
     /// Bytes of the reports that wait to be read.
     waiting: usize,
     /// The most bytes that any of its vats has had reason to send in one frame.
@@ -111,7 +115,10 @@ struct State {
 
 struct Inner {
     state: Mutex<State>,
-    changed: Condvar,
+    /// The watchdog must look: there is a deadline before the one that it sleeps for, or the process is gone.
+    due: Condvar,
+    /// There is room for reports again, or nobody needs it any more.
+    room: Condvar,
     child: Mutex<Child>,
     clock: SharedClock,
 }
@@ -119,6 +126,21 @@ struct Inner {
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets when what the process is at must be done. The watchdog is woken only for what comes before the time until
+    /// which it sleeps: one that slept too short looks again.
+    fn set_deadline(&self, state: &mut State, deadline: Option<u64>) {
+        state.deadline = deadline;
+        if deadline.is_some_and(|deadline| state.watched_until.is_none_or(|until| deadline < until)) {
+            self.due.notify_all();
+        }
+    }
+
+    /// Everybody looks again.
+    fn wake_all(&self) {
+        self.due.notify_all();
+        self.room.notify_all();
     }
 
     fn kill(&self) {
@@ -148,7 +170,8 @@ impl Host {
         let streams = child.stdin.take().zip(child.stdout.take());
         let inner = Arc::new(Inner {
             state: Mutex::default(),
-            changed: Condvar::new(),
+            due: Condvar::new(),
+            room: Condvar::new(),
             child: Mutex::new(child),
             clock,
         });
@@ -203,8 +226,8 @@ impl Host {
             state.handing = Some(vat);
             state.pending.push_back(Pending { vat, patience_ms });
             if state.pending.len() == 1 {
-                state.deadline = Some((self.inner.clock)().saturating_add(patience_ms));
-                self.inner.changed.notify_all();
+                let deadline = (self.inner.clock)().saturating_add(patience_ms);
+                self.inner.set_deadline(&mut state, Some(deadline));
             }
         }
         let orders = self.orders.as_mut().ok_or(HostError::Gone)?;
@@ -231,8 +254,9 @@ impl Host {
         if bytes > 0 {
             let mut state = self.inner.state();
             state.waiting = state.waiting.saturating_sub(bytes);
-            drop(state);
-            self.inner.changed.notify_all();
+            if state.is_full {
+                self.inner.room.notify_all();
+            }
         }
         Some(event)
     }
@@ -241,7 +265,7 @@ impl Host {
     pub fn kill(&mut self) {
         self.orders = None;
         self.inner.state().killed = true;
-        self.inner.changed.notify_all();
+        self.inner.wake_all();
         self.inner.kill();
     }
 }
@@ -310,7 +334,7 @@ fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Ev
         let suspect = suspect.filter(|_| culprit.is_none() && !state.killed);
         End { culprit, suspect, vats: vats.into_iter().collect(), broken }
     };
-    inner.changed.notify_all();
+    inner.wake_all();
     // Nobody may be there any more to hear it.
     drop(sender.send((Event::Ended(end), 0)));
 }
@@ -319,8 +343,10 @@ fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Ev
 fn room(inner: &Inner, bytes: usize) -> bool {
     let mut state = inner.state();
     while state.waiting > WAITING_BYTES && !state.killed {
-        state = inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.is_full = true;
+        state = inner.room.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
+    state.is_full = false;
     state.waiting = state.waiting.saturating_add(bytes);
     !state.killed
 }
@@ -342,9 +368,8 @@ fn note(inner: &Inner, report: &Report) -> bool {
     // What is said to be done must have been taken.
     let handing = state.handing.map(|_| HOUSEKEEPING_MS);
     let next = state.pending.front().map(|pending| pending.patience_ms).or(handing);
-    state.deadline = next.map(|patience| (inner.clock)().saturating_add(patience));
-    drop(state);
-    inner.changed.notify_all();
+    let deadline = next.map(|patience| (inner.clock)().saturating_add(patience));
+    inner.set_deadline(&mut state, deadline);
     true
 }
 
@@ -363,15 +388,18 @@ fn watch(inner: &Inner) {
                 }
                 state.deadline = None;
                 drop(state);
+                inner.room.notify_all();
                 inner.kill();
                 state = inner.state();
             }
             Some(deadline) => {
                 let left = Duration::from_millis(deadline.saturating_sub(now).max(1));
-                let waited = inner.changed.wait_timeout(state, left);
+                state.watched_until = Some(deadline);
+                let waited = inner.due.wait_timeout(state, left);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                state.watched_until = None;
             }
-            None => state = inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            None => state = inner.due.wait(state).unwrap_or_else(PoisonError::into_inner),
         }
     }
 }

@@ -14,6 +14,7 @@ use policy::Subject;
 use crate::definition::{Attachments, Definition};
 use crate::program;
 use crate::trouble::trouble;
+use crate::workshop;
 use crate::world::World;
 
 /// The one method of a worker.
@@ -34,6 +35,8 @@ pub(crate) enum Reach {
     Capability(Box<dyn Capability>),
     /// A worker that takes such documents: calling it is a run of its own.
     Worker(Attachments),
+    /// The making of workers.
+    Workshop,
 }
 
 /// All slots of a run.
@@ -57,12 +60,15 @@ impl Slots {
             by_name.insert(slot.clone(), bind(world, run, id)?);
         }
         let mut tools = Vec::new();
-        for slot in definition.offered_slots() {
-            let Some(bound) = by_name.get(&slot.name) else { continue };
+        let declared = definition.offered_slots().into_iter().map(|slot| &slot.name);
+        // What it may make workers with, and those that it has made.
+        let own = by_name.keys().filter(|name| *name == workshop::SLOT || run.made.contains(*name));
+        for slot in declared.chain(own) {
+            let Some(bound) = by_name.get(slot) else { continue };
             for method in bound.interface.methods.iter().filter(|m| bound.grant.methods.contains(&m.name)) {
                 let name = match bound.reach {
-                    Reach::Worker(_) => slot.name.clone(),
-                    Reach::Capability(_) => format!("{}_{}", slot.name, method.name),
+                    Reach::Worker(_) | Reach::Workshop => slot.clone(),
+                    Reach::Capability(_) => format!("{slot}_{}", method.name),
                 };
                 let schema = method.tool_schema(&name);
                 tools.push(Offer {
@@ -71,12 +77,17 @@ impl Slots {
                         description: schema.description,
                         parameters: schema.parameters,
                     },
-                    slot: slot.name.clone(),
+                    slot: slot.clone(),
                     method: method.name.clone(),
                 });
             }
         }
         Ok(Slots { by_name, tools })
+    }
+
+    /// All slots with what fills them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Bound)> {
+        self.by_name.iter().map(|(name, bound)| (name.as_str(), bound))
     }
 
     /// What fills a slot.
@@ -104,6 +115,10 @@ impl Slots {
 
 fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> {
     let (grant, formula) = world.grant(id)?;
+    if formula == Formula::Workshop {
+        let subject = Subject { kind: "workshop".to_owned(), names: vec![grant.slot.clone()] };
+        return Ok(Bound { grant, interface: workshop::interface(), subject, reach: Reach::Workshop });
+    }
     if let Formula::Worker { name, definition, includes, .. } = &formula {
         let callee = program::load(world, name, definition, includes)?.definition;
         let interface = worker_interface(&callee);

@@ -23,6 +23,7 @@ use crate::program::{self, Program};
 use crate::redaction;
 use crate::steps::{self, Item};
 use crate::trouble::{internal, is_final, of_model, trouble};
+use crate::workshop;
 use crate::world::World;
 
 /// How often in a row a model may be told that its answer is no use.
@@ -108,7 +109,12 @@ struct Driver<'w> {
 impl Driver<'_> {
     /// Catches up with the journal. False if the run is not to be driven any more.
     fn refresh(&mut self) -> Result<bool, Trouble> {
-        self.run = self.world.run(self.run.number)?;
+        let run = self.world.run(self.run.number)?;
+        // It has made a worker.
+        if run.grants != self.run.grants {
+            self.slots = Slots::open(self.world, &run, &self.program.definition)?;
+        }
+        self.run = run;
         for step in self.world.journal(self.run.number, self.fold.next)? {
             self.fold.push(&step);
         }
@@ -158,7 +164,7 @@ impl Driver<'_> {
     /// Begins what was approved. A call that depends on something that has changed since is proposed anew instead: the
     /// approval was one of the call as it was shown.
     fn begin_or_restate(&self, approved: &[u64]) -> Result<Vec<Move>, Trouble> {
-        let bench = Bench::new(self.world, &self.run, &self.fold)?;
+        let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
         let mut moves = Vec::new();
         for &proposal in approved {
             let call = self.fold.calls.get(&proposal);
@@ -216,6 +222,11 @@ impl Driver<'_> {
                 None => self.world.reopen(at)?,
             };
             let Some(begun) = begun else { continue };
+            let grant = begun.proposal().grant;
+            if self.slots.by_grant(&grant).is_some_and(|bound| matches!(bound.reach, Reach::Workshop)) {
+                moves.push(self.make_worker(step, &begun)?);
+                continue;
+            }
             let settled = match self.settle(&begun) {
                 Ok(settled) => settled,
                 Err(trouble) => {
@@ -250,6 +261,21 @@ impl Driver<'_> {
             self.advance(moves)?;
         }
         Ok(!steps.is_empty())
+    }
+
+    /// The worker that a call makes, with what a person has added to it.
+    fn make_worker(&self, step: u64, begun: &Begun) -> Result<Move, Trouble> {
+        let addition = self.run.additions.get(&step).map(|(_, addition)| addition);
+        let edited = addition.and_then(|addition| addition.edited);
+        let edited = edited.map(|hash| self.world.blob(&hash)).transpose()?;
+        let edited = edited.map(String::from_utf8).transpose();
+        let edited = edited.map_err(|_| internal("the text of a worker is not text"))?;
+        let added = workshop::Added {
+            bindings: addition.map(|addition| addition.bindings.as_slice()).unwrap_or_default(),
+            edited: edited.as_deref(),
+        };
+        let args = &begun.proposal().args;
+        workshop::make(&self.slots, step, args, &added, |bytes| self.world.put_blob(bytes))
     }
 
     /// What came of an effect; `None` if only a person can tell.
@@ -469,7 +495,7 @@ impl Driver<'_> {
     ) -> Result<Flow, Trouble> {
         let mut moves = Vec::new();
         let mut proposals = Vec::new();
-        let bench = Bench::new(self.world, &self.run, &self.fold)?;
+        let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
         let offered: Vec<String> = self.slots.tools().into_iter().map(|tool| tool.name).collect();
         for (index, call) in reply.calls.iter().enumerate().filter(|(i, _)| !turn.calls.contains_key(i)) {
             let site = CallSite::Turn { replied, index, id: call.id.clone() };
@@ -482,7 +508,13 @@ impl Driver<'_> {
                 continue;
             };
             match method.arguments_from_json(&call.arguments) {
-                Ok(args) => proposals.push(bench.judge(site, slot, bound, method, args)?),
+                Ok(args) => {
+                    let args = match bound.reach {
+                        Reach::Workshop => workshop::in_full(&self.slots, args),
+                        _ => args,
+                    };
+                    proposals.push(bench.judge(site, slot, bound, method, args)?);
+                }
                 Err(mismatch) => {
                     let finding = Finding::new("tool/arguments", mismatch.to_string())
                         .at(call.name.clone())
@@ -552,7 +584,7 @@ impl Driver<'_> {
             Ok(args) => args,
             Err(trouble) => return self.fail(trouble),
         };
-        let bench = Bench::new(self.world, &self.run, &self.fold)?;
+        let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
         let judged = self.judge_step(&bench, site, &slot, CALL, &args)?;
         match judged {
             Ok(judgement) => {
@@ -596,7 +628,7 @@ impl Driver<'_> {
             Err(trouble) => return self.fail(trouble),
         };
         if self.fold.made_by(&CallSite::Write { index: 0 }).is_none() && !writes.is_empty() {
-            let bench = Bench::new(self.world, &self.run, &self.fold)?;
+            let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
             let mut proposals = Vec::new();
             for (index, write) in writes.iter().enumerate() {
                 let args = serde_json::json!({ "path": write.path, "content": write.content });

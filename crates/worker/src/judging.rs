@@ -9,10 +9,11 @@ use kernel::run::{CallSite, Completion, Run, Trouble};
 use kernel::{BlobHash, Method, Value};
 use policy::{Context, Document, Facts, Spent, Written};
 
-use crate::bound::{Bound, Reach};
+use crate::bound::{Bound, Reach, Slots};
 use crate::definition::Attachments;
 use crate::fold::Fold;
 use crate::trouble::internal;
+use crate::workshop;
 use crate::world::World;
 
 /// Everything that the judging of one step's calls shares.
@@ -20,16 +21,23 @@ pub(crate) struct Bench<'a> {
     pub(crate) world: &'a dyn World,
     pub(crate) run: &'a Run,
     pub(crate) fold: &'a Fold,
+    slots: &'a Slots,
     documents: Vec<(String, String)>,
     written: Vec<Written>,
 }
 
 impl<'a> Bench<'a> {
-    pub(crate) fn new(world: &'a dyn World, run: &'a Run, fold: &'a Fold) -> Result<Bench<'a>, Trouble> {
+    pub(crate) fn new(
+        world: &'a dyn World,
+        run: &'a Run,
+        fold: &'a Fold,
+        slots: &'a Slots,
+    ) -> Result<Bench<'a>, Trouble> {
         Ok(Bench {
             world,
             run,
             fold,
+            slots,
             documents: documents(world, run, fold)?,
             written: written(world, fold)?,
         })
@@ -46,6 +54,7 @@ impl<'a> Bench<'a> {
     ) -> Result<Judgement, Trouble> {
         let facts = match &bound.reach {
             Reach::Capability(capability) => capability.facts(&method.name, &args),
+            Reach::Workshop => workshop::facts(self.slots, &args),
             Reach::Worker(takes) => Facts {
                 line: format!("calls the worker `{slot}`"),
                 problems: self.unfit_attachments(takes, args.get(1)),

@@ -11,6 +11,7 @@
 //! | `deep` | which of its calls nest too deep to be kept |
 //! | `judging` | how a call becomes a proposal with a verdict |
 //! | `steps` | what the worker file writes down instead of asking a model |
+//! | `workshop` | what a model that makes workers may give them |
 //! | `drive` | what comes next |
 #![forbid(unsafe_code)]
 
@@ -27,10 +28,12 @@ mod ready;
 mod redaction;
 mod steps;
 mod trouble;
+mod workshop;
 mod world;
 
 pub use bound::any_worker;
 pub use conversation::first_prompt;
 pub use drive::drive;
 pub use program::PROJECT_POLICY;
+pub use workshop::{CREATE, SLOT as WORKSHOP, interface as workshop, open_slots};
 pub use world::World;

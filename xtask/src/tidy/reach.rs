@@ -52,6 +52,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/cli/input.rs", &[Files], "reads the documents that a command names"),
     ("crates/almoner/src/cli/modules.rs", &[Files], "reads the programs of modules that a command names"),
     ("crates/almoner/src/cli/programs.rs", &[Files], "finds the programs that a person names"),
+    ("crates/almoner/src/commands/answer.rs", &[Files], "reads a worker file that a person has changed"),
     ("crates/almoner/src/commands/daemon.rs", &[Files, Clocks], "says how the daemon is, and waits until it has ended"),
     ("crates/almoner/src/commands/demo/bare_loop.rs", &[Files], "shows what a loop without a membrane does to a folder"),
     ("crates/almoner/src/commands/demo/folder.rs", &[Files], "makes the demo's folder"),

@@ -214,6 +214,15 @@ pub struct ApproveArgs {
     /// Also again, as often as the same run proposes exactly the same
     #[arg(long)]
     pub run: bool,
+    /// What fills a slot of a worker that a run makes, as with `almoner run`
+    #[arg(short, long, value_name = "SLOT=WHAT")]
+    pub endow: Vec<String>,
+    /// Do not ask about this method of it
+    #[arg(long, value_name = "SLOT.METHOD")]
+    pub allow: Vec<String>,
+    /// Make the worker from this file, which you have changed, instead of what is shown
+    #[arg(long, value_name = "FILE")]
+    pub edited: Option<std::path::PathBuf>,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

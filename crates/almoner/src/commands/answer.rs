@@ -1,5 +1,7 @@
 //! `almoner approve` and `almoner deny`.
 
+use std::path::Path;
+
 use kernel::MessageNumber;
 use kernel::command::{MailAct, Reply};
 use kernel::message::Body;
@@ -8,7 +10,7 @@ use passable::Untrusted;
 
 use super::acting::{self, Acting};
 use super::{inbox, output};
-use crate::cli::{ApproveArgs, DenyArgs, HappenedArgs, YesOrNo};
+use crate::cli::{self, ApproveArgs, DenyArgs, HappenedArgs, YesOrNo};
 use crate::control::protocol::{AgentAct, Request, Response};
 use crate::control::view::LetterView;
 use crate::exit::{Ended, Exit, Failure};
@@ -23,16 +25,30 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
     let view = acting.letter(number)?;
     let request = match view.letter.body() {
         Some(Body::Approval { .. } | Body::Release { .. }) => {
-            let text = format!("almoner approve {number}{}", if args.run { " --run" } else { "" });
+            let mut text = format!("almoner approve {number}{}", if args.run { " --run" } else { "" });
+            args.endow.iter().for_each(|endowment| text.push_str(&format!(" -e {endowment}")));
+            args.allow.iter().for_each(|method| text.push_str(&format!(" --allow {method}")));
+            if let Some(file) = &args.edited {
+                text.push_str(&format!(" --edited {}", file.display()));
+            }
             Request::Approve {
                 text: Untrusted::new(text),
                 message: number,
                 entries: entries(&args.only)?,
                 for_run: args.run,
+                endow: args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?,
+                allow: args.allow.clone(),
+                edited: args.edited.as_deref().map(read).transpose()?,
             }
         }
         Some(Body::EvalRequest { .. }) => {
             one_thing(number, &args.only, args.run)?;
+            if !args.endow.is_empty() || !args.allow.is_empty() || args.edited.is_some() {
+                let message = format!("message {number} asks for an evaluation: nothing is added to it");
+                return Err(
+                    Failure::new(Exit::Usage, message).help("leave `-e`, `--allow` and `--edited` out")
+                );
+            }
             let act = MailAct::Grant { number, goes_to: ResultGoesTo::default() };
             let act = AgentAct::Mail { act: Box::new(act) };
             acting.request("approve", format!("almoner approve {number}"), act)
@@ -76,6 +92,16 @@ pub fn happened(acting: &Acting<'_>, args: &HappenedArgs) -> Ended {
     let said = if happened { "yes" } else { "no" };
     let text = Untrusted::new(format!("almoner happened {number} {said}"));
     send(acting, Request::Happened { text, message: number, happened }, args.json.json)
+}
+
+/// The text of a worker that a person has changed.
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|e| {
+        let shown = passable::visible_line(&path.display().to_string()).into_owned();
+        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
+        Failure::new(exit, format!("{shown}: {e}"))
+            .help("`--edited` takes a worker file; nothing was answered")
+    })
 }
 
 /// The failure of an answer to what asks for nothing, or for more than a yes.
@@ -204,7 +230,7 @@ pub fn parse_line(line: &str) -> Option<Line> {
                 }
             }
             let entries = (!only.is_empty()).then_some(only);
-            Some(Line::Answer(Request::Approve { text, message, entries, for_run }))
+            Some(Line::Answer(Request::yes(text, message, entries, for_run)))
         }
         "happened" => {
             let happened = match words.next()? {

@@ -67,6 +67,15 @@ pub enum Request {
         entries: Option<Vec<usize>>,
         /// Also again, as often as the same run proposes exactly the same.
         for_run: bool,
+        /// What the person puts into slots of a worker that is made.
+        #[serde(default)]
+        endow: Vec<Endowment>,
+        /// Methods of these, as `slot.method`, about which the person does not want to be asked.
+        #[serde(default)]
+        allow: Vec<String>,
+        /// The text of that worker as the person has changed it.
+        #[serde(default)]
+        edited: Option<String>,
     },
     /// Say no to an approval.
     Deny {
@@ -429,6 +438,19 @@ pub struct Pass {
     pub token: String,
     /// How long it can be used, in seconds.
     pub seconds: u64,
+}
+
+impl Request {
+    /// A yes to what a card shows, with nothing added.
+    pub fn yes(
+        text: Untrusted,
+        message: MessageNumber,
+        entries: Option<Vec<usize>>,
+        for_run: bool,
+    ) -> Request {
+        let (endow, allow, edited) = (vec![], vec![], None);
+        Request::Approve { text, message, entries, for_run, endow, allow, edited }
+    }
 }
 
 /// A run that a person wants.

@@ -121,7 +121,10 @@ fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Propos
         Caller::Code => caps::mount::handed_interface().method(&proposal.method),
         Caller::Model => None,
     };
+    let workshop = worker::workshop();
+    let makes = matches!(formula, Some(kernel::formula::Formula::Workshop));
     method
+        .or_else(|| workshop.method(&proposal.method).filter(|_| makes))
         .or_else(|| caps::interface_for(formula?)?.method(&proposal.method))
         .map(|method| method.params.iter().map(|p| p.name.clone()).collect())
         .unwrap_or_default()

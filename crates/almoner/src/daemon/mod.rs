@@ -1,5 +1,6 @@
 //! The daemon: owns the store, drives runs, answers on `control.sock`.
 
+mod additions;
 pub mod agents;
 mod as_it_is;
 pub mod audit;

@@ -9,6 +9,7 @@ use kernel::{FormulaId, HostRun, RunNumber};
 use passable::visible_line;
 use store::BackupError;
 
+use super::additions;
 use super::desk::Desk;
 use super::{agents, audit, card, listing, look, passes, start_run, stats, vault, why, world};
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
@@ -49,17 +50,19 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             daemon.keys.lend(std::slice::from_ref(&run.model), brought);
             start_run::start(desk, *run)?
         }
-        Request::Approve { text, message, entries, for_run } => {
+        Request::Approve { text, message, entries, for_run, endow, allow, edited } => {
             let choice = Choice::Approve { for_run };
-            answer_approval(desk, AnswerApproval { text, message, entries, choice })?
+            let wanted = additions::Wanted { endow, allow, edited };
+            let addition = additions::of(desk, message, entries.as_deref(), wanted)?;
+            answer_approval(desk, AnswerApproval { text, message, entries, choice, addition })?
         }
         Request::Deny { text, message, entries, reason } => {
             let choice = Choice::Deny { reason };
-            answer_approval(desk, AnswerApproval { text, message, entries, choice })?
+            answer_approval(desk, AnswerApproval { text, message, entries, choice, addition: None })?
         }
         Request::Happened { text, message, happened } => {
             let choice = if happened { Choice::Happened } else { Choice::Repeat };
-            answer_approval(desk, AnswerApproval { text, message, entries: None, choice })?
+            answer_approval(desk, AnswerApproval { text, message, entries: None, choice, addition: None })?
         }
         Request::Resume { run } => resume(desk, brought, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(listing::runs(daemon, limit, below, roots)?),

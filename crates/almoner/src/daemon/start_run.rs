@@ -176,6 +176,14 @@ fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, 
     Ok(values)
 }
 
+/// What a person puts into slots, ready for the kernel.
+///
+/// # Errors
+/// When a slot is left empty, or what is to fill one does not fit.
+pub fn bindings(desk: &Desk, definition: &Definition, request: &RunRequest) -> Result<Vec<Binding>, Failure> {
+    bind(&Shelf { desk, dry: false }, definition, request, &BTreeMap::new())
+}
+
 fn bind(
     shelf: &Shelf<'_>,
     definition: &Definition,
@@ -203,13 +211,26 @@ fn bind(
     for rule in &request.allow {
         let (slot, method) = rule
             .split_once('.')
-            .filter(|(slot, method)| definition.slot(slot).is_some_and(|s| s.kind.methods().contains(method)))
+            .filter(|(slot, method)| {
+                let makes = definition.creates && (*slot, *method) == (worker::WORKSHOP, worker::CREATE);
+                makes || definition.slot(slot).is_some_and(|s| s.kind.methods().contains(method))
+            })
             .ok_or_else(|| {
                 let message = format!("`--allow {}` names no method of a slot", visible_line(rule));
                 Failure::new(Exit::Usage, message).help(format!("write SLOT.METHOD; {list}"))
             })?;
         allowed.entry(slot).or_default().insert(method.to_owned());
     }
+    let workshop = definition.creates.then(|| {
+        Ok(Binding {
+            slot: worker::WORKSHOP.to_owned(),
+            target: Target::Workshop,
+            methods: [worker::CREATE.to_owned()].into(),
+            attenuation: Attenuation::default(),
+            allow: allowed.remove(worker::WORKSHOP).unwrap_or_default(),
+            ask: BTreeSet::new(),
+        })
+    });
     definition
         .slots
         .iter()
@@ -288,6 +309,7 @@ fn bind(
                     .collect(),
             })
         })
+        .chain(workshop)
         .collect()
 }
 
@@ -576,6 +598,7 @@ fn plan(
                 Target::Spool { path } => format!("mail spool {path}"),
                 Target::Program(programs) => programs.words(),
                 Target::Web(web) => web.words(),
+                Target::Workshop => "the making of workers, each shown to you first".to_owned(),
                 Target::Named { path } => path.to_string(),
                 Target::Worker(program) => {
                     format!("worker {} ({})", program.name, program.definition.short())
@@ -601,6 +624,7 @@ fn plan(
                 SlotKind::Worker => vec![slot.name.clone()],
                 kind => kind.methods().iter().map(|m| format!("{}_{m}", slot.name)).collect(),
             })
+            .chain(definition.creates.then(|| worker::WORKSHOP.to_owned()))
             .collect(),
         documents: documents.iter().map(|d| format!("{} ({} bytes)", d.name, d.bytes)).collect(),
         prompt: passable::Untrusted::new(prompt),

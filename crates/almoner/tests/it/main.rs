@@ -22,6 +22,7 @@ mod code_counted;
 mod crash;
 mod crash_again;
 mod crash_asked;
+mod creating;
 mod doubt;
 mod endo;
 mod eval;

@@ -6,7 +6,7 @@ mod mail;
 mod names;
 mod timer;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
@@ -183,11 +183,25 @@ pub enum Target {
     Web(Web),
     /// A worker that has no slots of its own.
     Worker(Program),
+    /// What lets a run make workers.
+    Workshop,
     /// What one of the actor's names stands for.
     Named {
         /// The name.
         path: NamePath,
     },
+}
+
+/// What a run gives to a slot of a worker that it makes: less than it has itself, or as much.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// The run's own slot.
+    pub from: String,
+    /// The methods that the worker may call.
+    pub methods: BTreeSet<String>,
+    /// Methods that are asked about because the worker's file says so.
+    #[serde(default)]
+    pub ask: BTreeSet<String>,
 }
 
 /// Steps that a run takes, together in one transaction.
@@ -259,6 +273,16 @@ pub enum Move {
         /// What came of it.
         completion: Completion,
     },
+    /// A begun call that makes a worker is over: the worker is there, with what its maker gives it of its own, and the
+    /// maker may call it.
+    Make {
+        /// The step that proposed it.
+        proposal: u64,
+        /// The worker.
+        program: Program,
+        /// What is given to its slots.
+        slots: BTreeMap<String, Given>,
+    },
     /// A child starts on an item.
     Spawn {
         /// Which, from 0.
@@ -305,6 +329,20 @@ pub struct AnswerApproval {
     pub entries: Option<Vec<usize>>,
     /// The answer.
     pub choice: Choice,
+    /// What the person adds to the one entry that is approved, if it makes a worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addition: Option<Addition>,
+}
+
+/// What a person adds to a worker that a run makes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Addition {
+    /// What fills slots of it; of the maker's own nothing is in them then.
+    #[serde(default)]
+    pub bindings: Vec<Binding>,
+    /// Its text, if the person has changed it; the bytes lie beside the store.
+    #[serde(default)]
+    pub edited: Option<BlobHash>,
 }
 
 /// Yes or no; for an effect that may have happened, whether it did.

@@ -11,7 +11,7 @@ use crate::run::{
 use crate::state::State;
 
 use super::start::{Seed, create};
-use super::{begin, propose, stand};
+use super::{begin, make, propose, stand};
 
 pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, Fault> {
     let mut run = state.run(advance.run)?;
@@ -22,7 +22,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             return Err(Fault::OutOfOrder { at, what: "the run is over" });
         }
         // What had begun completes; nothing else happens any more.
-        if run.cancelled.is_some() && !matches!(step, Move::Complete { .. }) {
+        if run.cancelled.is_some() && !matches!(step, Move::Complete { .. } | Move::Make { .. }) {
             return Err(Fault::Cancelled(run.number));
         }
         if run.is_standing() && !stand::takes(&step) {
@@ -52,6 +52,9 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             Move::Complete { proposal, completion } => {
                 complete(state, &mut run, proposal, completion)?;
                 super::cancel::finish_if_still(state, &mut run)?;
+            }
+            Move::Make { proposal, program, slots } => {
+                make::make(state, &mut run, proposal, program, slots)?;
             }
             Move::Spawn { index } => spawn(state, &mut run, index)?,
             Move::Suspend { seen, why } => {

@@ -2,6 +2,7 @@
 
 use crate::command::{AnswerApproval, Choice, Fault, Reply};
 use crate::event::Change;
+use crate::formula::Formula;
 use crate::message::{Answer, Asked, Body};
 use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
@@ -16,6 +17,8 @@ const DOUBT_WANTS: &str = "it asks whether something happened: say that it did, 
 const NO_DOUBT: &str = "it does not ask whether something happened: approve or deny it";
 /// Why a yes cannot last as long as what does not end.
 const NO_END: &str = "what it asks for belongs to no run that ends: approve this call alone";
+/// Why nothing is added to several entries.
+const ONE_ADDITION: &str = "something is added only to one entry that is approved by itself";
 /// Why an answer to nothing is none.
 const NO_ENTRY: &str = "an answer names at least one of its entries";
 
@@ -70,7 +73,11 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     if open.is_empty() || !mail.needs_you {
         return Ok(Reply::AlreadyAnswered { run });
     }
-    state.deliver(said(Some(run)), answers, false, Provenance::host())?;
+    // What is added is added to one thing, with a yes to it.
+    if command.addition.is_some() && (open.len() != 1 || !matches!(command.choice, Choice::Approve { .. })) {
+        return Err(Fault::Misfit { what: ONE_ADDITION.to_owned() });
+    }
+    let told = state.deliver(said(Some(run)), answers, false, Provenance::host())?;
     let mut waiting = state.run(run)?;
     let at_ms = state.env.now_ms();
     for &i in &open {
@@ -78,6 +85,10 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
         let answer = match &command.choice {
             Choice::Approve { for_run } => {
                 permit(state, &mut waiting, asked, number, *for_run)?;
+                if let Some(addition) = command.addition.clone() {
+                    expect_workshop(state, asked)?;
+                    waiting.additions.insert(asked.proposal.step, (told, addition));
+                }
                 Answer::Approved { for_run: *for_run, at_ms }
             }
             Choice::Deny { reason } => {
@@ -161,6 +172,17 @@ fn happened(
     let completion = Completion::Done { value: Value::Null, provenance: provenance.clone() };
     state.journal(run, Entry::Completed { proposal, completion }, provenance)?;
     Ok(())
+}
+
+/// Only to a worker that is to be made something can be added.
+fn expect_workshop(state: &mut State<'_>, asked: Asked) -> Result<(), Fault> {
+    let wrong =
+        Fault::OutOfOrder { at: asked.proposal, what: "this makes no worker: nothing is added to it" };
+    let Entry::Proposed { proposal, .. } = state.step(asked.proposal)?.entry else { return Err(wrong) };
+    match table::reach(state.txn, &proposal.grant)?.map(|reached| reached.formula) {
+        Some(Formula::Workshop) => Ok(()),
+        _ => Err(wrong),
+    }
 }
 
 fn expect_asked(run: &Run, asked: Asked) -> Result<(), Fault> {

@@ -1,5 +1,7 @@
 //! Begin: a permitted call gets its outbox row, or becomes a run of its own.
 
+use std::collections::BTreeMap;
+
 use crate::begun::Begun;
 use crate::command::{Fault, Program};
 use crate::formula::Formula;
@@ -11,8 +13,8 @@ use crate::state::State;
 use crate::table::{self, PermissionRow, Task};
 use crate::txn::{ReadTxn, Table};
 
-use super::evidence;
 use super::start::{Seed, create};
+use super::{evidence, make};
 
 /// The permission for a proposal, or, with `None`, the one that lasts as long as `run`.
 pub(super) fn permission(
@@ -88,10 +90,12 @@ pub(super) fn begin(
     let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
     let grant = reached.grant().ok_or(Fault::Dangling(proposal.grant))?;
     match reached.formula {
-        Formula::Worker { name, definition, includes, limits, .. } => {
+        Formula::Worker { name, definition, includes, limits, grants, made_by } => {
             let program = Program { name, definition, includes, limits };
+            let grants = make::held_by(state, &grants, made_by)?;
             let share = state.left(run)?.part(others.saturating_add(1));
-            call(state, run, at, reached.id, share, program, &proposal)
+            let callee = Callee { worker: reached.id, program, grants };
+            call(state, run, at, share, callee, &proposal)
         }
         _ => {
             let outbox = state.post(Task::Effect { step: at })?;
@@ -103,16 +107,24 @@ pub(super) fn begin(
     }
 }
 
+/// The worker that is called.
+struct Callee {
+    worker: FormulaId,
+    program: Program,
+    /// What it holds, by slot.
+    grants: BTreeMap<String, FormulaId>,
+}
+
 /// Calls a worker: its effect is a run of its own, with a fresh context.
 fn call(
     state: &mut State<'_>,
     run: &mut Run,
     at: StepRef,
-    worker: FormulaId,
     share: Share,
-    mut program: Program,
+    callee: Callee,
     proposal: &Proposal,
 ) -> Result<(), Fault> {
+    let Callee { worker, mut program, grants } = callee;
     let refuse = |state: &mut State<'_>, run: &mut Run, finding: Finding| {
         let completion = Completion::Refused(vec![finding]);
         run.open.remove(&at.step);
@@ -151,7 +163,7 @@ fn call(
             depth: run.depth + 1,
             model: run.model.clone(),
             input: Input { values, attachments, items: vec![], origins: vec![] },
-            grants: Default::default(),
+            grants,
             source: run.source,
             // What the caller knows is in the inputs that it wrote.
             provenance: proposal.provenance.clone(),

@@ -9,6 +9,7 @@ mod evidence;
 mod genesis;
 mod grants;
 mod mail;
+mod make;
 mod names;
 mod propose;
 mod provide;

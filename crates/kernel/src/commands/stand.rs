@@ -111,6 +111,8 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         delivery: None,
         cancelled: None,
         principal: (!is_own).then_some(agent),
+        additions: BTreeMap::new(),
+        made: Default::default(),
     };
     state.put_run(&run)?;
     let at = HostRun { host: state.actor, run: number };
@@ -168,6 +170,7 @@ pub(super) fn takes(step: &Move) -> bool {
         Move::Prompt { .. }
         | Move::Reply { .. }
         | Move::Reject { .. }
+        | Move::Make { .. }
         | Move::Spawn { .. }
         | Move::Finish { .. } => false,
     }

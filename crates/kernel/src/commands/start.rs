@@ -1,6 +1,6 @@
 //! Start: a person endows a worker and sets it to work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::{Binding, Fault, Program, Reply, Start, Target};
 use crate::event::Change;
@@ -46,6 +46,7 @@ pub(super) fn start_for(
         includes: includes.clone(),
         limits,
         grants: grants.values().copied().collect(),
+        made_by: None,
     };
     state.put_formula(worker, formula, known.clone())?;
     for document in start.input.attachments.iter().chain(&start.input.items) {
@@ -71,7 +72,7 @@ pub(super) fn start_for(
 }
 
 /// Makes the grant of one slot.
-fn endow(
+pub(super) fn endow(
     state: &mut State<'_>,
     holder: FormulaId,
     run: RunNumber,
@@ -84,9 +85,11 @@ fn endow(
         Target::Spool { path } => made(state, Formula::Spool { path })?,
         Target::Program(programs) => made(state, Formula::Program(programs))?,
         Target::Web(web) => made(state, Formula::Web(web))?,
-        Target::Worker(Program { name, definition, includes, limits }) => {
-            made(state, Formula::Worker { name, definition, includes, limits, grants: vec![] })?
-        }
+        Target::Worker(Program { name, definition, includes, limits }) => made(
+            state,
+            Formula::Worker { name, definition, includes, limits, grants: vec![], made_by: None },
+        )?,
+        Target::Workshop => made(state, Formula::Workshop)?,
         Target::Named { path } => state.resolve(&path)?,
     };
     grant(state, holder, run, source, binding, target)
@@ -186,6 +189,8 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         delivery: seed.delivery,
         cancelled: None,
         principal: None,
+        additions: BTreeMap::new(),
+        made: BTreeSet::new(),
     };
     state.keep_run(&run)?;
     state.make_ready(&mut run)?;

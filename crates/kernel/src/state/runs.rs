@@ -117,9 +117,20 @@ impl State<'_> {
         Ok(())
     }
 
+    /// Keeps the grant of a worker that a run has made, as long as the run is not over.
+    pub(crate) fn keep_made(&mut self, run: &Run, slot: &str, grant: &FormulaId) -> Result<(), Fault> {
+        let root = self.endo();
+        self.tie(&root, &format!("made by {}: {slot}", run.number), grant)
+    }
+
     /// Stops keeping it.
     pub(crate) fn let_run_go(&mut self, run: &Run) -> Result<(), Fault> {
         let root = self.endo();
+        for slot in &run.made {
+            if let Some(grant) = run.grants.get(slot) {
+                self.untie(&root, &format!("made by {}: {slot}", run.number), grant)?;
+            }
+        }
         self.untie(&root, &format!("run {}", run.number), &run.id)?;
         let actor = self.actor;
         self.let_parties_go(&run.id, &actor, run.delivery.as_ref())

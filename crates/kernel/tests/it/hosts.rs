@@ -121,7 +121,7 @@ fn runs_of_two_hosts_with_one_number_have_nothing_to_do_with_each_other() {
     assert!(card.mail.needs_you && matches!(card.body(), Some(Body::Approval { run, .. }) if *run == second));
     let yes = |message| {
         let choice = Choice::Approve { for_run: false };
-        Act::Answer(AnswerApproval { text: text("yes"), message, entries: None, choice })
+        Act::Answer(AnswerApproval { text: text("yes"), message, entries: None, choice, addition: None })
     };
     assert!(w.try_as(root, yes(card.number)).is_err(), "nobody answers in somebody else's mailbox");
     w.as_agent(bob, yes(card.number));

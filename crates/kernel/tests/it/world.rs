@@ -192,7 +192,13 @@ impl World {
         entries: Option<Vec<usize>>,
         choice: Choice,
     ) -> Result<Outcome, Fault> {
-        self.try_apply(Act::Answer(AnswerApproval { text: text("answer"), message, entries, choice }))
+        self.try_apply(Act::Answer(AnswerApproval {
+            text: text("answer"),
+            message,
+            entries,
+            choice,
+            addition: None,
+        }))
     }
 
     /// The messages that wait for the host.

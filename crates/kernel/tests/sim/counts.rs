@@ -158,6 +158,7 @@ names!(MOVES, move_name, Move, {
     Move::Restate { .. } => "advance: restate",
     Move::Doubt { .. } => "advance: doubt",
     Move::Complete { .. } => "advance: complete",
+    Move::Make { .. } => "advance: make",
     Move::Spawn { .. } => "advance: spawn",
     Move::Suspend { .. } => "advance: suspend",
     Move::Stall { .. } => "advance: stall",

@@ -32,7 +32,9 @@ use kernel::run::Limits;
 
 pub use bundle::{Bundle, LoadError, MAX_BYTES};
 pub use diagnostic::{Diagnostic, Report, Severity};
+pub(crate) use fields::is_identifier;
 pub use form::{FormField, parse_fields};
+pub(crate) use parse::OWN_TOOLS;
 pub use parse::parse;
 pub use render::{RenderError, Written, render_prompt, render_with, render_write};
 pub use suggest::nearest;
@@ -62,6 +64,8 @@ pub struct Definition {
     pub usd: Option<f64>,
     /// The model that it asks for by name; whether it gets it is the caller's choice.
     pub model: Option<String>,
+    /// Whether its model may make workers.
+    pub creates: bool,
     /// The slots whose methods the model is offered, if the file says so; see [`Definition::offered_slots`].
     pub tools: Option<Vec<String>>,
     /// Calls of workers, made for each item in this order once the model's output was checked.

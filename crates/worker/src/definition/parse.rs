@@ -33,7 +33,7 @@ const KEYS: [&str; 12] = [
 ];
 
 /// Tools that a model may be offered whatever the slots are called; a worker slot of that name would hide one.
-const OWN_TOOLS: [&str; 5] = ["create_worker", "define", "form", "request", "send"];
+pub(crate) const OWN_TOOLS: [&str; 5] = ["create_worker", "define", "form", "request", "send"];
 
 /// How many problems are reported; who has so many wants to see the first.
 pub(super) const MAX_PROBLEMS: usize = 50;
@@ -128,12 +128,7 @@ fn read(
     walk.know("item", Some(["name", "stem", "suffix", "index"].map(str::to_owned).to_vec()));
     let then = steps::then(get("then"), &slots, bundle, problems, walk);
     let write = steps::write(get("write"), &slots, &then, bundle, problems, walk);
-    if let Some(node) = get("creates")
-        && problems.flag(Some(node), "`creates`")
-    {
-        let help = "leave it out: workers that make workers are not supported yet";
-        problems.error("worker/creates", "`creates: true` is not supported yet", &node.span, help);
-    }
+    let creates = problems.flag(get("creates"), "`creates`");
     let usd = get("limits").and_then(|node| usd(node, problems));
     Definition {
         name: bundle.name.clone(),
@@ -148,6 +143,7 @@ fn read(
         },
         usd,
         model: get("model").and_then(|node| problems.line(node, "`model`", 200)),
+        creates,
         tools: tools(&fields, &slots, problems),
         then,
         write,

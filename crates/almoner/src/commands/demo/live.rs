@@ -147,7 +147,7 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
 fn approve(place: &Place, number: MessageNumber, approval: Approval) -> Result<(), Failure> {
     if approval == Approval::AfterShowing {
         let text = Untrusted::new(format!("almoner demo --yes, then approve {number}"));
-        let request = Request::Approve { text, message: number, entries: None, for_run: false };
+        let request = Request::yes(text, number, None, false);
         Client::connect(place)?.ask(request)?;
         output::note("approved (--yes)");
         return Ok(());

@@ -21,7 +21,7 @@ use super::super::log;
 use super::super::serve::Server;
 use super::super::world::{self, Shared};
 use super::letter::{Letter, RESTARTED};
-use super::outcome::failed;
+use super::outcome::{failed, is_fault};
 use super::parcel::{self, Parcel, Parked};
 use super::process::Reserve;
 use super::session::{Broken, Phase, Session, Stand, Tools};
@@ -132,6 +132,8 @@ struct Work {
     waits: BTreeMap<FormulaId, (Instant, BTreeSet<Wait>)>,
     /// Heaps of code that has come to its end, the one that was used last at the end.
     live: VecDeque<FormulaId>,
+    /// Whether what the sessions refer to may be another than what is shown of it.
+    is_moved: bool,
     /// Nothing can be done now: why.
     stuck: Option<String>,
     /// Why the last heap could not be made.
@@ -150,6 +152,7 @@ impl Lane {
             losses: BTreeMap::new(),
             waits: BTreeMap::new(),
             live: VecDeque::new(),
+            is_moved: true,
             stuck: None,
             refused: None,
         };
@@ -197,6 +200,19 @@ impl Work {
                     Err(_) => break,
                 },
             };
+            // What a heap says on the way is looked at when it is done with what it was told.
+            self.is_moved |= !matches!(
+                event,
+                None | Some(
+                    Event::Woken
+                        | Event::Report(
+                            Report::Send { .. }
+                                | Report::Answer { .. }
+                                | Report::Dropped { .. }
+                                | Report::Console { .. }
+                        )
+                )
+            );
             match event {
                 Some(Event::Report(report)) => {
                     busy = Instant::now();
@@ -240,12 +256,17 @@ impl Work {
         // Messages that came meanwhile are let go of with the lane, which answers them.
     }
 
-    fn show_pins(&self) {
+    /// Shows what the sessions refer to, if that may have changed.
+    fn show_pins(&mut self) {
+        if !std::mem::take(&mut self.is_moved) {
+            return;
+        }
         let pins = self.sessions.values().flat_map(Session::pins).collect();
         *Window::lock(&self.lane.window.pins) = pins;
     }
 
     fn take(&mut self, job: Job) {
+        self.is_moved = true;
         match job {
             Job::Eval(eval) => self.begin(eval),
             Job::Letter(letter) => self.letter(letter),
@@ -615,6 +636,7 @@ impl Work {
             match open.collect::<Result<Vec<bool>, _>>() {
                 Ok(open) if open.iter().all(|open| *open) => {
                     drop(shared);
+                    self.is_moved = true;
                     self.close_session(eval, true);
                 }
                 // It goes on here.
@@ -642,26 +664,6 @@ impl Work {
         }
         kept
     }
-}
-
-/// Whether the heap has gone with it.
-fn is_fault(code: &str) -> bool {
-    !matches!(
-        code,
-        "vat/threw"
-            | "vat/refused"
-            | "vat/waits"
-            | "vat/diverged"
-            | "vat/engine"
-            | "vat/endowments"
-            | "vat/not-durable"
-            | "vat/references"
-            | "vat/journal"
-            | "vat/sends"
-            | "vat/large"
-            | "vat/modules"
-            | "vat/cancelled"
-    )
 }
 
 fn is_parked(tools: &Tools<'_>, eval: &FormulaId) -> Result<bool, Broken> {

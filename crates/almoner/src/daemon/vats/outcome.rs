@@ -45,3 +45,23 @@ pub fn diverged(what: &str) -> RunOutcome {
         "what it has done is done; look at it, then run what is left",
     )
 }
+
+/// Whether the heap has gone with what came of its code.
+pub fn is_fault(code: &str) -> bool {
+    !matches!(
+        code,
+        "vat/threw"
+            | "vat/refused"
+            | "vat/waits"
+            | "vat/diverged"
+            | "vat/engine"
+            | "vat/endowments"
+            | "vat/not-durable"
+            | "vat/references"
+            | "vat/journal"
+            | "vat/sends"
+            | "vat/large"
+            | "vat/modules"
+            | "vat/cancelled"
+    )
+}

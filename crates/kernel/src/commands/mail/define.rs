@@ -242,7 +242,9 @@ pub(super) fn endow_worker(
     if (&worker.definition, &worker.includes) != (&start.worker.definition, &start.worker.includes) {
         return Err(Fault::Misfit { what: format!("this is not the worker of message {number}") });
     }
-    check_names(&program.slots, start.bindings.iter().map(|binding| binding.slot.as_str()))?;
+    // Whoever may make workers has no slot for that.
+    let named = start.bindings.iter().filter(|binding| binding.target != Target::Workshop);
+    check_names(&program.slots, named.map(|binding| binding.slot.as_str()))?;
     for binding in &start.bindings {
         let Some(slot) = program.slots.get(&binding.slot) else { continue };
         match &binding.target {
@@ -260,6 +262,7 @@ pub(super) fn endow_worker(
                 check_kind(&binding.slot, slot, &Formula::Program(programs.clone()))?;
             }
             Target::Web(web) => check_kind(&binding.slot, slot, &Formula::Web(web.clone()))?,
+            Target::Workshop => check_kind(&binding.slot, slot, &Formula::Workshop)?,
             Target::Worker(program) => {
                 let formula = Formula::Worker {
                     name: program.name.clone(),
@@ -267,6 +270,7 @@ pub(super) fn endow_worker(
                     includes: program.includes.clone(),
                     limits: program.limits,
                     grants: vec![],
+                    made_by: None,
                 };
                 check_kind(&binding.slot, slot, &formula)?;
             }

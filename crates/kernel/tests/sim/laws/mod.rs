@@ -7,6 +7,7 @@ mod authority;
 pub(crate) mod choice;
 mod graph;
 mod held;
+mod made;
 mod mail;
 mod runs;
 mod snapshot;
@@ -54,6 +55,7 @@ fn check_all(world: &mut World, snapshot: &Snapshot) -> Law {
     mail::check(snapshot)?;
     runs::check(world, snapshot)?;
     held::check(world, snapshot)?;
+    made::check(world, snapshot)?;
     tokens::check(world)?;
     ticks::check(world, snapshot)?;
     authority::check(world, snapshot)

@@ -156,18 +156,23 @@ fn endow(world: &mut World, actor: FormulaId) -> Law {
 }
 
 /// What fills a slot: something of the right kind, or what a name happens to stand for.
+/// Where a person's additions to workers lead.
+pub(crate) const ADDED: &str = "/added";
+
 pub(super) fn bind(world: &mut World, actor: FormulaId, slot: &str) -> Binding {
     let target = match slot {
         "out" if !world.random.one_in(4) => Target::Mount { path: "/out".to_owned() },
         "post" if !world.random.one_in(4) => Target::Spool { path: "/post".to_owned() },
         "w" if !world.random.one_in(4) => Target::Worker(program("reader")),
+        "make" => Target::Workshop,
+        "added" => Target::Mount { path: ADDED.to_owned() },
         _ => Target::Named { path: names::path(world, actor) },
     };
     let allow: &[&str] = if world.random.one_in(2) { &["write"] } else { &[] };
     Binding {
         slot: slot.to_owned(),
         target,
-        methods: ["read", "write", "call", "send"].map(str::to_owned).into(),
+        methods: ["read", "write", "call", "send", "create"].map(str::to_owned).into(),
         attenuation: Default::default(),
         allow: allow.iter().map(|method| (*method).to_owned()).collect(),
         ask: BTreeSet::new(),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kernel::command::{Act, AnswerApproval, Choice, Filled, Form, MailAct, Send};
+use kernel::command::{Act, Addition, AnswerApproval, Choice, Filled, Form, MailAct, Send};
 use kernel::formula::{Formula, Sealed};
 use kernel::message::{Body, Field};
-use kernel::{FormulaId, NamePath, Pattern, Value};
+use kernel::{BlobHash, FormulaId, NamePath, Pattern, Value};
 
 use crate::laws::Law;
 use crate::world::World;
@@ -202,5 +202,16 @@ pub(super) fn answer(world: &mut World, actor: FormulaId) -> Law {
         1 => Some(vec![1, 9]),
         _ => None,
     };
-    act(world, actor, Act::Answer(AnswerApproval { text: text("answer"), message, entries, choice }))
+    let makes = matches!(&body, Some(Formula::Message { message })
+        if matches!(&message.body, Body::Approval { entries, .. } if entries.len() == 1));
+    // Most cards make no worker, and refuse what is added.
+    let addition = (makes && world.random.one_in(4)).then(|| Addition {
+        bindings: vec![super::endow::bind(world, actor, "added")],
+        edited: world.random.one_in(2).then(|| BlobHash::of(b"Do it well.")),
+    });
+    act(
+        world,
+        actor,
+        Act::Answer(AnswerApproval { text: text("answer"), message, entries, choice, addition }),
+    )
 }

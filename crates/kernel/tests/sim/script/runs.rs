@@ -1,8 +1,8 @@
 //! Runs: a driver that does what drivers do, and now and then something that they must not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::command::{Act, Advance, Binding, Judgement, Move, Reply, Start, Target};
+use kernel::command::{Act, Advance, Binding, Given, Judgement, Move, Reply, Start, Target};
 use kernel::formula::Formula;
 use kernel::proposal::{Caller, Decision, Effect, Finding, Pin, Proposal, Verdict};
 use kernel::provenance::Provenance;
@@ -13,6 +13,9 @@ use crate::laws::{Broken, Law};
 use crate::world::World;
 
 use super::{act, endow, mail, outcome, text};
+
+/// The names of the workers that runs make.
+const MADE: [&str; 3] = ["one", "two", "three"];
 
 pub(super) fn step(world: &mut World) -> Law {
     let open: Vec<_> = world.runs.iter().filter(|(_, run)| !run.is_finished()).map(|(key, _)| *key).collect();
@@ -87,7 +90,7 @@ fn start(world: &mut World) -> Law {
         _ => world.root(),
     };
     let mut slots = vec!["out"];
-    slots.extend(["w", "a", "post"].into_iter().filter(|_| world.random.one_in(2)));
+    slots.extend(["w", "a", "post", "make"].into_iter().filter(|_| world.random.one_in(2)));
     let bindings = slots.into_iter().map(|slot| endow::bind(world, host, slot)).collect();
     let start = Start { bindings, ..endow::start(world, "clerk") };
     act(world, host, Act::Start(Box::new(start)))
@@ -142,6 +145,9 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
     if let Some(proposal) = begun
         && world.random.one_in(3)
     {
+        if let Some(made) = make(world, actor, run, proposal) {
+            return made;
+        }
         if world.random.one_in(4) {
             return Move::Doubt { proposal };
         }
@@ -193,6 +199,49 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
     }
 }
 
+/// The worker that a call makes, if it makes one: with what its maker holds, or, now and then, with more.
+fn make(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
+    let at = StepRef { run: run.number, step: proposal };
+    let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
+    let Entry::Proposed { proposal: called, .. } = step.entry else { return None };
+    if called.method != "create" && !world.random.one_in(40) {
+        return None;
+    }
+    let text = |index: usize| called.args.get(index).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let own: Vec<String> = run.grants.keys().cloned().collect();
+    let mut slots = BTreeMap::new();
+    for slot in ["out", "w", "make"] {
+        if world.random.one_in(2) {
+            continue;
+        }
+        let from = match world.random.any(&own) {
+            Some(_) if world.random.one_in(20) => "what it has not".to_owned(),
+            Some(own) => own.clone(),
+            None => continue,
+        };
+        let grant = run.grants.get(&from).copied();
+        let row = grant.and_then(|grant| kernel::table::grant(&mut world.store, &grant).ok().flatten());
+        let methods = ["read", "write", "call", "send", "create"].into_iter();
+        let held = |method: &&str| row.as_ref().is_some_and(|row| row.allows(method));
+        let methods = methods.filter(held).map(str::to_owned).collect();
+        slots.insert(slot.to_owned(), Given { from, methods, ask: BTreeSet::new() });
+    }
+    // Now and then more than its maker may.
+    if world.random.one_in(10)
+        && let Some(given) = slots.values_mut().next()
+    {
+        given.methods.insert("erase".to_owned());
+    }
+    let edited = run.additions.get(&proposal).and_then(|(_, addition)| addition.edited);
+    let program = kernel::command::Program {
+        name: text(0),
+        definition: edited.unwrap_or_else(|| BlobHash::of(text(1).as_bytes())),
+        includes: BTreeMap::new(),
+        limits: kernel::run::Limits::default(),
+    };
+    Some(Move::Make { proposal, program, slots })
+}
+
 /// The call of an approved proposal, judged anew: what it depends on has changed, or has not.
 fn anew(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Judgement> {
     let at = StepRef { run: run.number, step: proposal };
@@ -230,11 +279,15 @@ fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
     let method = match slot.as_str() {
         "w" => "call",
         "post" => "send",
+        "make" => "create",
+        name if MADE.contains(&name) => "call",
         _ if world.random.one_in(12) => "erase",
         _ => "write",
     };
     let args = match slot.as_str() {
         "w" => vec![Value::record_from_map(Default::default())],
+        name if MADE.contains(&name) => vec![Value::record_from_map(Default::default())],
+        "make" => vec![Value::string(*world.random.pick(&MADE)), Value::string("Do it.")],
         // Few texts, so that the same call is proposed again.
         _ => vec![Value::string(*world.random.pick(&["a.md", "b.md"]))],
     };

@@ -42,10 +42,6 @@ fn keys_and_kinds() {
       its keys are `approve`, `attachments`, `creates`, `description`, `input`, `limits`, `model`, `output`, `slots`, `then`, `tools`, `write`
     "#);
     assert_snapshot!(front("description: \"two\\nlines\""), @r#"2:14 "\"two\\nlines\"" [worker/line] `description` must be one line of at most 300 characters"#);
-    assert_snapshot!(front("creates: true"), @r#"
-    2:10 "true" [worker/creates] `creates: true` is not supported yet
-      leave it out: workers that make workers are not supported yet
-    "#);
     assert_snapshot!(front("creates: maybe"), @r#"2:10 "maybe" [worker/wrong-type] `creates` must be `true` or `false`, not text"#);
 }
 

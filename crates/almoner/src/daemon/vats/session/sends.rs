@@ -17,6 +17,9 @@ use super::{
 /// How many messages code may send on the way to its end: each has its place in the journal.
 const MOST_SENDS: u32 = 100_000;
 
+/// After how many sends the heap is told what has come of them, so that it goes on while more go out.
+const AT_ONCE: usize = 8;
+
 impl Session {
     /// A send has left the heap.
     pub(super) fn leaves(
@@ -72,9 +75,13 @@ impl Session {
             self.record(tools)?;
         }
         let courier = self.courier(tools);
-        for one in outgoing {
+        for (index, one) in outgoing.into_iter().enumerate() {
             if self.phase == Phase::Ending {
                 break;
+            }
+            if index > 0 && index % AT_ONCE == 0 {
+                attend(&mut self.home, &self.board, tools.server, &courier, |_, _| {});
+                self.tell_all(tools)?;
             }
             self.send_one(tools, &courier, one)?;
         }

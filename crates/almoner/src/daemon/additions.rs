@@ -1,0 +1,144 @@
+//! What a person adds to a worker that a run is about to make: what fills its slots, and its text if it was changed.
+
+use std::collections::BTreeMap;
+
+use kernel::MessageNumber;
+use kernel::command::Addition;
+use kernel::formula::Formula;
+use kernel::message::{Asked, Body};
+use kernel::proposal::Proposal;
+use kernel::run::Entry;
+use kernel::{query, table};
+use passable::{Untrusted, visible_line};
+use worker::definition::{Bundle, Definition};
+
+use super::desk::Desk;
+use super::start_run;
+use crate::control::endowment::Endowment;
+use crate::control::protocol::RunRequest;
+use crate::exit::{Exit, Failure};
+
+/// What a person said with a yes.
+pub struct Wanted {
+    /// What fills slots.
+    pub endow: Vec<Endowment>,
+    /// Methods about which the person does not want to be asked.
+    pub allow: Vec<String>,
+    /// The text as it was changed.
+    pub edited: Option<String>,
+}
+
+impl Wanted {
+    fn is_nothing(&self) -> bool {
+        self.endow.is_empty() && self.allow.is_empty() && self.edited.is_none()
+    }
+}
+
+/// What is added to the worker that these entries of a card make, if they make one.
+///
+/// # Errors
+/// When a slot that only a person can fill is left empty, or what is added does not fit.
+pub fn of(
+    desk: &Desk,
+    message: MessageNumber,
+    entries: Option<&[usize]>,
+    wanted: Wanted,
+) -> Result<Option<Addition>, Failure> {
+    let makings = makings(desk, message, entries)?;
+    let [making] = makings.as_slice() else {
+        let empty = makings.iter().any(|making| !worker::open_slots(&making.args).is_empty());
+        if wanted.is_nothing() && !empty {
+            return Ok(None);
+        }
+        let what = match makings.is_empty() {
+            true => format!("message {message} makes no worker: nothing can be added to it"),
+            false => format!("message {message} makes several workers: approve them one by one"),
+        };
+        return Err(Failure::new(Exit::Usage, what)
+            .help(format!("`almoner inbox {message}` shows it; `--only N` names one entry")));
+    };
+    let text = |index: usize| making.args.get(index).and_then(kernel::Value::as_str).unwrap_or_default();
+    let name = text(0).to_owned();
+    let open = worker::open_slots(&making.args);
+    if wanted.is_nothing() && open.is_empty() {
+        return Ok(None);
+    }
+    let source = wanted.edited.clone().unwrap_or_else(|| text(1).to_owned());
+    let bundle = Bundle {
+        name: name.clone(),
+        file: format!("{name}.worker"),
+        source: source.clone(),
+        includes: BTreeMap::new(),
+    };
+    let mut definition = start_run::parse(&bundle)?;
+    let has = |slot: &str| definition.slot(slot).is_some();
+    let is_bound = |slot: &str| wanted.endow.iter().any(|endowment| endowment.slot == slot);
+    let empty = open.iter().find(|slot| has(slot) && !is_bound(slot));
+    if let Some(slot) = empty {
+        let shown = visible_line(slot);
+        let message_of = format!("nothing fills the slot `{shown}` of the worker `{}`", visible_line(&name));
+        return Err(Failure::new(Exit::Usage, message_of)
+            .help(format!("`almoner approve {message} -e {shown}=PATH`, or deny it")));
+    }
+    let bindings = bound(desk, &mut definition, &name, wanted.endow, wanted.allow)?;
+    let edited = match wanted.edited {
+        Some(text) => Some(start_run::upload(desk, text.as_bytes())?),
+        None => None,
+    };
+    Ok(Some(Addition { bindings, edited }))
+}
+
+/// The proposals among these entries that make workers.
+fn makings(desk: &Desk, message: MessageNumber, entries: Option<&[usize]>) -> Result<Vec<Proposal>, Failure> {
+    let daemon = &desk.daemon;
+    Ok(daemon.read(|txn| {
+        let owner = daemon.host.number;
+        let Some(letter) = query::message(txn, &daemon.host, message)? else { return Ok(vec![]) };
+        let Some(Body::Approval { entries: asked, .. }) = letter.body() else { return Ok(vec![]) };
+        let chosen = asked.iter().enumerate().filter(|(i, _)| entries.is_none_or(|only| only.contains(i)));
+        let mut makings = Vec::new();
+        for (_, Asked { proposal: at, .. }) in chosen {
+            let Some(step) = table::step(txn, &owner, *at)? else { continue };
+            let Entry::Proposed { proposal, .. } = step.entry else { continue };
+            let reached = table::reach(txn, &proposal.grant)?;
+            if reached.is_some_and(|reached| reached.formula == Formula::Workshop) {
+                makings.push(*proposal);
+            }
+        }
+        Ok(makings)
+    })?)
+}
+
+/// What a person binds to slots of a worker that is made.
+fn bound(
+    desk: &Desk,
+    definition: &mut Definition,
+    name: &str,
+    endow: Vec<Endowment>,
+    allow: Vec<String>,
+) -> Result<Vec<kernel::command::Binding>, Failure> {
+    if let Some(unknown) = endow.iter().find(|endowment| definition.slot(&endowment.slot).is_none()) {
+        let message = format!("`{}` has no slot `{}`", visible_line(name), visible_line(&unknown.slot));
+        let known: Vec<_> = definition.slots.iter().map(|slot| slot.name.as_str()).collect();
+        return Err(Failure::new(Exit::Usage, message).help(format!("its slots: {}", known.join(", "))));
+    }
+    // The others are its maker's to fill.
+    definition.slots.retain(|slot| endow.iter().any(|endowment| endowment.slot == slot.name));
+    definition.creates = false;
+    let request = RunRequest {
+        text: Untrusted::new(String::new()),
+        name: name.to_owned(),
+        source: String::new(),
+        includes: BTreeMap::new(),
+        beside: None,
+        values: serde_json::Map::new(),
+        read_from: vec![],
+        documents: vec![],
+        each: None,
+        endow,
+        allow,
+        model: String::new(),
+        dry_run: false,
+    };
+    start_run::bindings(desk, definition, &request)
+}

@@ -1,0 +1,344 @@
+//! Workers that make workers: what is proposed is shown whole, and what is made holds no more than was given to it.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use crate::home::{Home, Said};
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+
+const BOSS: &str = "---\ncreates: true\nslots: { docs: dir, out: dir rw, ask: worker }\nattachments: { max: 2 }\n---\nUse what you need.\n";
+const ASK: &str = "---\ndescription: Answers.\n---\nAnswer.\n";
+const RUN: [&str; 8] =
+    ["run", "boss.worker", "deck.txt", "-e", "docs=docs", "-e", "out=out:rw", "-mscripted:script.json"];
+
+/// A file with these slots.
+fn file(slots: &str) -> String {
+    format!(
+        "---\ndescription: Judges one deck.\noutput: {{ verdict: pass|fail }}\nslots: {slots}\n---\nJudge it.\n"
+    )
+}
+
+fn create(source: &str, slots: &Json) -> Json {
+    let mut arguments = json!({ "name": "judge", "source": source });
+    if !slots.is_null() {
+        arguments["slots"] = slots.clone();
+    }
+    json!({ "name": "create_worker", "arguments": arguments })
+}
+
+/// A home in which the boss makes these calls, one turn each, and the workers of these names theirs.
+fn home(boss: &[Json], others: &[(&str, &[Json])]) -> Home {
+    let home = Home::new();
+    home.write("boss.worker", BOSS);
+    home.write("ask.worker", ASK);
+    home.write("deck.txt", "Acme makes rockets.\n");
+    for dir in ["docs", "out"] {
+        std::fs::create_dir(home.path(dir)).unwrap();
+    }
+    home.write("docs/rubric.md", "Rockets pass.\n");
+    let turns = |calls: &[Json], last: Json| -> Json {
+        let calls = calls.iter().map(|call| json!({ "calls": [call] }));
+        calls.chain([last]).collect()
+    };
+    let mut script = vec![json!({ "worker": "boss", "turns": turns(boss, json!({ "text": "done" })) })];
+    for (name, calls) in others {
+        let last = json!({ "json": { "verdict": "pass" } });
+        script.push(json!({ "worker": name, "turns": turns(calls, last) }));
+    }
+    home.write("script.json", Json::from(script).to_string());
+    home
+}
+
+fn call() -> Json {
+    json!({ "name": "judge", "arguments": { "attachments": ["deck.txt"] } })
+}
+
+fn append(slot: &str) -> Json {
+    json!({ "name": format!("{slot}_append"), "arguments": { "path": "v.md", "content": "pass\n" } })
+}
+
+/// A card as it is written, with long lines put together.
+fn card(home: &Home, number: &str) -> String {
+    home.almoner(&["inbox", number]).expect(0).out.replace("\n      ┆ ", "")
+}
+
+#[test]
+fn a_worker_that_is_made_is_shown_whole_and_uses_what_its_maker_gave_it() {
+    let source = file("{ docs: dir, place: dir rw }");
+    let read = json!({ "name": "docs_read", "arguments": { "path": "rubric.md" } });
+    let home = home(
+        &[create(&source, &json!({ "place": "out" })), call(), call()],
+        &[("judge", &[read, append("place")])],
+    );
+    home.almoner(&RUN).expect(7);
+    let shown = card(&home, "1");
+    for line in source.lines() {
+        assert!(shown.contains(&format!("│ {line}")), "{line} in {shown}");
+    }
+    // Also what it would get that its maker did not name.
+    assert!(shown.contains(r#""docs": "docs""#) && shown.contains(r#""place": "out""#), "{shown}");
+    assert!(!home.almoner(&["grants"]).expect(0).out.contains("judge"));
+    home.almoner(&["approve", "1"]).expect(0);
+    // What changes asks, whoever made whom.
+    home.almoner(&["resume"]).expect(7);
+    assert!(card(&home, "3").contains("changes place.append"), "{}", card(&home, "3"));
+    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["resume"]).expect(7);
+    assert_eq!(home.read("out/v.md"), "pass\n");
+    home.almoner(&["approve", "5"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(home.read("out/v.md"), "pass\npass\n");
+    let why = home.almoner(&["why", "out/v.md"]).expect(0).out;
+    assert!(why.contains("started it, in `boss`"), "{why}");
+}
+
+#[test]
+fn what_is_not_to_be_made_is_refused_and_the_model_is_told() {
+    #[track_caller]
+    fn check(calls: &[Json], says: &str) {
+        let home = home(calls, &[]);
+        home.almoner(&RUN).expect(0);
+        assert!(home.almoner(&["inbox"]).expect(0).out.is_empty(), "nobody is asked");
+        let trace = home.trace("r1").to_string();
+        assert!(trace.contains(says), "{says} in {trace}");
+    }
+    let one = |source: &str, slots: Json| create(source, &slots);
+    check(
+        &[one("---\napprove: { out.write: auto }\nslots: { out: dir rw }\n---\nx", Json::Null)],
+        "never loosen it",
+    );
+    check(&[one(&file("{ x: dir }"), json!({ "x": "secrets" }))], "you hold no slot `secrets`");
+    // What only reads is not given on as what writes.
+    check(&[one(&file("{ x: dir rw }"), json!({ "x": "docs" }))], "your slot `docs` is no `dir rw`");
+    check(&[one(&file("{ x: outbox }"), json!({ "x": "out" }))], "your slot `out` is no `outbox`");
+    check(&[one(&file("{ x: worker }"), json!({ "x": "judge" }))], "you hold no slot `judge`");
+    check(&[one(&file("{ x: worker }"), json!({ "x": "docs" }))], "your slot `docs` is no `worker`");
+    check(&[one(&file("{ x: dir }"), json!({ "x": "docs", "y": "out" }))], "the worker has no slot `y`");
+    check(&[one("---\nslots: { x: root }\n---\nx", Json::Null)], "worker/");
+    check(&[one("", Json::Null)], "worker/");
+    check(&[one("---\nslots: {}\n---\n{% include \"../boss.worker\" %}", Json::Null)], "template/");
+    for name in ["../judge", "docs", "ask", "create_worker", "send", "a b", "", "9"] {
+        let mut call = one(&file("{}"), Json::Null);
+        call["arguments"]["name"] = json!(name);
+        check(&[call], "worker/name");
+    }
+}
+
+/// What the model is told of its first call, by the rules of the findings; nobody is asked, and no file is made.
+fn refused(call: Json) -> String {
+    let home = home(&[call], &[]);
+    let before = home.read("ask.worker");
+    home.almoner(&RUN).expect(0);
+    assert!(home.almoner(&["inbox"]).expect(0).out.is_empty(), "nobody is asked");
+    assert_eq!(home.read("ask.worker"), before);
+    for file in ["judge.worker", "evil.worker", "../evil.worker"] {
+        assert!(!home.path(file).exists(), "{file}");
+    }
+    home.trace("r1").to_string()
+}
+
+fn named(name: &str) -> Json {
+    let mut call = create(&file("{}"), &Json::Null);
+    call["arguments"]["name"] = json!(name);
+    call
+}
+
+#[test]
+fn llm_do_11_a_worker_that_a_model_makes_stands_in_for_none_that_is_there() {
+    assert!(refused(named("ask")).contains("there is a tool `ask` already"));
+}
+
+#[test]
+fn llm_do_12_no_parameter_of_a_model_lifts_a_lock() {
+    let mut call = named("ask");
+    call["arguments"]["force"] = json!(true);
+    assert!(refused(call).contains("tool/arguments"));
+}
+
+#[test]
+fn llm_do_13_a_worker_that_was_made_is_not_made_over() {
+    let home = home(&[named("judge"), named("judge")], &[]);
+    home.almoner(&RUN).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert!(home.trace("r1").to_string().contains("there is a tool `judge` already"));
+    assert_eq!(home.almoner(&["grants"]).expect(0).out.matches("worker judge").count(), 1);
+}
+
+#[test]
+fn llm_do_14_the_name_of_a_new_worker_is_no_path() {
+    for name in ["../evil", "/etc/evil", "evil.worker", "..", "a/b"] {
+        assert!(refused(named(name)).contains("worker/name"), "{name}");
+    }
+}
+
+#[test]
+fn llm_do_15_a_worker_is_given_nothing_that_its_maker_does_not_hold() {
+    for slots in ["{ out: dir rw, sh: program }", "{ net: http }"] {
+        let slot = if slots.contains("sh") { "sh" } else { "net" };
+        let call = create(&file(slots), &json!({ slot: slot }));
+        assert!(refused(call).contains("you hold no slot"), "{slots}");
+    }
+}
+
+#[test]
+fn nobody_makes_workers_whose_file_does_not_say_so() {
+    let home = home(&[create(&file("{}"), &Json::Null)], &[]);
+    home.write("boss.worker", BOSS.replace("creates: true\n", ""));
+    home.almoner(&RUN).expect(0);
+    let trace = home.trace("r1").to_string();
+    assert!(trace.contains("tool/unknown"), "{trace}");
+}
+
+#[test]
+fn a_no_to_a_worker_is_told_with_its_reason() {
+    let home = home(&[create(&file("{}"), &Json::Null), call()], &[]);
+    home.almoner(&RUN).expect(7);
+    home.almoner(&["deny", "1", "-r", "use `ask` instead"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let trace = home.trace("r1").to_string();
+    assert!(trace.contains("use `ask` instead") && trace.contains("tool/unknown"), "{trace}");
+}
+
+#[test]
+fn a_person_fills_the_slots_that_the_maker_cannot() {
+    let send =
+        json!({ "name": "post_send", "arguments": { "to": "a@own.example", "subject": "s", "body": "b" } });
+    let home = home(&[create(&file("{ post: outbox }"), &Json::Null), call()], &[("judge", &[send])]);
+    home.almoner(&RUN).expect(7);
+    assert!(card(&home, "1").contains(r#""post": null"#));
+    #[track_caller]
+    fn refused(home: &Home, args: &[&str], code: i32, says: &str) {
+        let said = home.almoner(&[&["approve", "1"][..], args].concat()).expect(code);
+        assert!(said.err.contains(says), "{said:?}");
+    }
+    home.write("bad.worker", "---\nslots: { post: root }\n---\nx");
+    refused(&home, &[], 2, "nothing fills the slot `post`");
+    refused(&home, &["-e", "post=post", "-e", "more=docs"], 2, "has no slot `more`");
+    refused(&home, &["-e", "post=https://own.example"], 2, "wants outbox");
+    refused(&home, &["--edited", "nowhere.worker"], 4, "nowhere.worker");
+    refused(&home, &["-e", "post=post", "--edited", "bad.worker"], 6, "root");
+    home.almoner(&["approve", "1", "-e", "post=post"]).expect(0);
+    home.almoner(&["resume"]).expect(7);
+    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(std::fs::read_dir(home.path("post")).unwrap().count(), 1);
+    // What was added to nothing that makes a worker.
+    let said = home.almoner(&["approve", "3", "-e", "post=post"]).expect(2);
+    assert!(said.err.contains("makes no worker"), "{said:?}");
+}
+
+#[test]
+fn a_person_changes_a_worker_before_it_is_made_and_the_maker_is_told() {
+    let home = home(&[create(&file("{ docs: dir }"), &Json::Null), call()], &[("judge", &[])]);
+    home.almoner(&RUN).expect(7);
+    let mine = file("{ docs: dir }").replace("pass|fail }", "pass|fail, why: string }");
+    home.write("mine.worker", mine);
+    home.almoner(&["approve", "1", "--edited", "mine.worker"]).expect(0);
+    // The script has no second answer.
+    home.almoner(&["resume"]).expect(1);
+    let trace = home.trace("r1").to_string();
+    assert!(trace.contains("the user has changed its file"), "{trace}");
+    // What its model answers fits the file as it was, and not as it is.
+    let trace = home.trace("r2").to_string();
+    assert!(
+        trace.contains("must have missing properties") || trace.contains("Must have missing properties"),
+        "{trace}"
+    );
+}
+
+#[test]
+fn what_ends_the_makers_grant_ends_what_was_made_of_it() {
+    let home = home(
+        &[create(&file("{ place: dir rw }"), &json!({ "place": "out" })), call()],
+        &[("judge", &[append("place")])],
+    );
+    home.almoner(&RUN).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(7);
+    let grants = home.almoner(&["grants"]).expect(0).out;
+    let out = grants.lines().find(|line| line.contains(" out ")).unwrap();
+    home.almoner(&["revoke", out.split_whitespace().next().unwrap()]).expect(0);
+    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert!(!home.path("out/v.md").exists());
+    assert!(home.trace("r2").to_string().contains("grant/revoked"));
+}
+
+#[test]
+fn what_is_made_makes_no_more_than_it_was_given() {
+    let inner = "---\nslots: { place: dir rw }\n---\nWrite.\n";
+    let outer = "---\ncreates: true\noutput: { verdict: pass|fail }\nslots: { docs: dir }\n---\nMake one.\n";
+    let make = |slots: Json| json!({ "name": "create_worker", "arguments": { "name": "inner", "source": inner, "slots": slots } });
+    // Its maker may write, and it may not.
+    let home = home(
+        &[create(outer, &Json::Null), call()],
+        &[("judge", &[make(json!({ "place": "out" })), make(json!({ "place": "docs" }))])],
+    );
+    home.almoner(&RUN).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let trace = home.trace("r2").to_string();
+    assert!(trace.contains("you hold no slot `out`") && trace.contains("is no `dir rw`"), "{trace}");
+}
+
+/// Whatever the command comes to: the daemon may die under it.
+fn quiet(home: &Home, args: &[&str]) -> Child {
+    home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Everything is approved, until the run is over.
+fn to_the_end(home: &Home) -> Said {
+    let begun = Instant::now();
+    loop {
+        assert!(begun.elapsed() < Duration::from_secs(120), "the run does not end");
+        let said = home.almoner(&["resume", "r1"]);
+        if said.code == 0 {
+            return said;
+        }
+        let said = home.almoner(&["inbox", "--json"]);
+        let letters: Json = serde_json::from_str(&said.out).unwrap_or_default();
+        for letter in letters.as_array().into_iter().flatten() {
+            let number = letter["number"].to_string();
+            // It may have been answered before the daemon died.
+            home.almoner(&["approve", &number]);
+        }
+    }
+}
+
+#[test]
+fn a_worker_is_made_once_and_does_its_work_once_wherever_the_daemon_is_killed() {
+    let begun = || {
+        home(
+            &[create(&file("{ place: dir rw }"), &json!({ "place": "out" })), call()],
+            &[("judge", &[append("place")])],
+        )
+    };
+    let undisturbed = begun();
+    undisturbed.almoner(&RUN).expect(7);
+    let last = to_the_end(&undisturbed);
+    let all = commits(&undisturbed);
+    let play = |point: &str, nth: u64| {
+        let home = begun();
+        let mut doomed = Doomed::start(&home, point, nth);
+        quiet(&home, &RUN).wait().unwrap();
+        let started = home.almoner(&["runs"]);
+        if !started.out.contains("boss") {
+            // The command itself was lost, and nobody was told otherwise.
+            home.almoner(&RUN);
+        }
+        let said = to_the_end(&home);
+        assert_eq!(said.out, last.out, "{point} {nth}");
+        assert_eq!(home.read("out/v.md"), "pass\n", "{point} {nth}");
+        let grants = home.almoner(&["grants"]).expect(0).out;
+        let made = grants.lines().filter(|line| line.contains("worker judge")).count();
+        assert_eq!(made, 1, "{point} {nth}: {grants}");
+        doomed.has_died()
+    };
+    for point in [BEFORE, AFTER] {
+        let died = at_each(all, |nth| play(point, nth));
+        assert!(died * 2 > all, "{point}: {died} of {all}");
+    }
+}

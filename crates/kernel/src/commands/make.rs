@@ -1,0 +1,221 @@
+//! Make: a run that may makes a worker, and gives it of its own.
+//!
+//! What the worker holds are grants of its maker's grants: whatever ends those ends them, no method is among them that
+//! the maker may not call, and nothing that a person allowed the maker without being asked is allowed to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::command::{Addition, Fault, Given, Program};
+use crate::formula::Formula;
+use crate::grant::{Attenuation, Grant};
+use crate::id::{BlobHash, FormulaId, GrantNumber, MessageNumber, StepRef};
+use crate::proposal::{Finding, Proposal, Value};
+use crate::provenance::{Provenance, Source};
+use crate::run::{Completion, Entry, Phase, Run};
+use crate::state::State;
+use crate::table;
+
+/// The most workers that one run makes.
+const MOST: usize = 32;
+
+/// The method of a worker.
+const CALL: &str = "call";
+
+/// What a worker that is made gets in one slot: the grant behind it, and what is left of that.
+struct Gift {
+    own: Grant,
+    given: Given,
+}
+
+/// The worker is there, or the call is refused: it was shown to a person as it is, so nothing of it can be another.
+pub(super) fn make(
+    state: &mut State<'_>,
+    run: &mut Run,
+    step: u64,
+    program: Program,
+    slots: BTreeMap<String, Given>,
+) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step };
+    let Some(Phase::Begun { outbox }) = run.open.get(&step).copied() else {
+        return Err(Fault::OutOfOrder { at, what: "only a call that has begun makes a worker" });
+    };
+    let Entry::Proposed { proposal, .. } = state.step(at)?.entry else {
+        return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
+    };
+    let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
+    if reached.formula != Formula::Workshop {
+        return Err(Fault::OutOfOrder { at, what: "this call makes no worker" });
+    }
+    let addition = run.additions.remove(&step);
+    expect_shown(at, &proposal, &program, addition.as_ref().and_then(|(_, addition)| addition.edited))?;
+    let was_edited = addition.as_ref().is_some_and(|(_, addition)| addition.edited.is_some());
+    run.open.remove(&step);
+    state.unpost(outbox)?;
+    let gifts = match gifts(state, run, &program.name, slots)? {
+        Ok(gifts) => gifts,
+        Err(finding) => {
+            let completion = Completion::Refused(vec![finding]);
+            state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::default())?;
+            return Ok(());
+        }
+    };
+    let name = program.name.clone();
+    let worker = put(state, run, &proposal, program, gifts, addition)?;
+    let grant = Grant {
+        id: state.fresh_id(),
+        number: GrantNumber(0),
+        target: worker,
+        words: format!("worker {name}"),
+        holder: run.worker,
+        owner: state.me(),
+        slot: name.clone(),
+        methods: [CALL.to_owned()].into(),
+        attenuation: Attenuation::default(),
+        allow: Default::default(),
+        ask: Default::default(),
+        source: source_of(run),
+        given_ms: state.env.now_ms(),
+        expires_ms: None,
+        revoked_ms: None,
+    };
+    let grant = state.make_grant(grant, Some(run.number))?.id;
+    state.keep_made(run, &name, &grant)?;
+    run.grants.insert(name.clone(), grant);
+    run.made.insert(name.clone());
+    let provenance = proposal.provenance.clone();
+    let mut said = BTreeMap::from([("worker".into(), Value::string(name))]);
+    if was_edited {
+        let told = "the user has changed its file before agreeing to it";
+        said.insert("edited".into(), Value::string(told));
+    }
+    let value = Value::record_from_map(said);
+    let completion = Completion::Done { value, provenance: provenance.clone() };
+    state.journal(run, Entry::Completed { proposal: step, completion }, provenance)?;
+    Ok(())
+}
+
+/// What runs is what a person was shown.
+fn expect_shown(
+    at: StepRef,
+    proposal: &Proposal,
+    program: &Program,
+    edited: Option<BlobHash>,
+) -> Result<(), Fault> {
+    let text = |index: usize| proposal.args.get(index).and_then(Value::as_str).unwrap_or_default();
+    let shown = edited.unwrap_or_else(|| BlobHash::of(text(1).as_bytes()));
+    let is_shown = text(0) == program.name && shown == program.definition && program.includes.is_empty();
+    match is_shown {
+        true => Ok(()),
+        false => Err(Fault::OutOfOrder { at, what: "the worker is another one than was proposed" }),
+    }
+}
+
+/// What fills the slots, or why it cannot.
+fn gifts(
+    state: &mut State<'_>,
+    run: &Run,
+    name: &str,
+    slots: BTreeMap<String, Given>,
+) -> Result<Result<BTreeMap<String, Gift>, Finding>, Fault> {
+    if run.made.len() >= MOST {
+        let message = format!("this run has made {MOST} workers, and makes no more");
+        return Ok(Err(Finding::new("worker/many", message).allowed("those that are there")));
+    }
+    if run.grants.contains_key(name) {
+        let message = format!("there is a slot or a worker `{name}` already");
+        return Ok(Err(Finding::new("worker/name", message).at("name").allowed("another name")));
+    }
+    let mut gifts = BTreeMap::new();
+    for (slot, given) in slots {
+        let not_held = |from: &str| {
+            let message = format!("slot `{slot}` cannot be given `{from}`: this run does not hold it");
+            let own: Vec<_> = run.grants.keys().map(String::as_str).collect();
+            Finding::new("worker/slot", message).at("slots").allowed(own.join(", "))
+        };
+        let Some(id) = run.grants.get(&given.from) else { return Ok(Err(not_held(&given.from))) };
+        let Some(own) = table::grant(state.txn, id)? else { return Ok(Err(not_held(&given.from))) };
+        let more = given.methods.iter().find(|method| !own.allows(method));
+        if let Some(method) = more.filter(|_| !planted!(state.env, MadeWorkerMayMore)) {
+            let message = format!("`{}` was given to this run without `{method}`", given.from);
+            let held: Vec<_> = own.methods.iter().map(String::as_str).collect();
+            return Ok(Err(Finding::new("worker/method", message).at("slots").allowed(held.join(", "))));
+        }
+        gifts.insert(slot, Gift { own, given });
+    }
+    Ok(Ok(gifts))
+}
+
+/// The worker with its grants.
+fn put(
+    state: &mut State<'_>,
+    run: &Run,
+    proposal: &Proposal,
+    program: Program,
+    gifts: BTreeMap<String, Gift>,
+    addition: Option<(MessageNumber, Addition)>,
+) -> Result<FormulaId, Fault> {
+    let worker = state.fresh_id();
+    let mut grants = Vec::new();
+    let mut filled = BTreeSet::new();
+    if let Some((source, addition)) = addition {
+        for binding in addition.bindings {
+            filled.insert(binding.slot.clone());
+            grants.push(super::start::endow(state, worker, run.number, source, binding)?);
+        }
+    }
+    for (slot, Gift { own, given }) in gifts {
+        // What a person puts there is in the place of the maker's own.
+        if filled.contains(&slot) {
+            continue;
+        }
+        let grant = Grant {
+            id: state.fresh_id(),
+            number: GrantNumber(0),
+            target: own.id,
+            words: own.words,
+            holder: worker,
+            owner: state.me(),
+            slot,
+            methods: given.methods,
+            attenuation: Attenuation::default(),
+            allow: Default::default(),
+            ask: own.ask.union(&given.ask).cloned().collect(),
+            source: source_of(run),
+            given_ms: state.env.now_ms(),
+            expires_ms: None,
+            revoked_ms: None,
+        };
+        grants.push(state.make_grant(grant, Some(run.number))?.id);
+    }
+    let bytes = proposal.args.get(1).and_then(Value::as_str).map_or(0, str::len);
+    let known = proposal.provenance.join(&Provenance::of(Source::Run(run.number)));
+    state.note_blob(program.definition, bytes as u64, &known)?;
+    let Program { name, definition, includes, limits } = program;
+    let made_by = Some(run.number);
+    let formula = Formula::Worker { name, definition, includes, limits, grants, made_by };
+    state.put_formula(worker, formula, known)?;
+    Ok(worker)
+}
+
+fn source_of(run: &Run) -> Option<MessageNumber> {
+    run.cause()
+}
+
+/// What a worker holds that a run has made, by slot. Others hold nothing when they are called: what a person endowed a
+/// worker with was for that run of it.
+pub(super) fn held_by(
+    state: &mut State<'_>,
+    grants: &[FormulaId],
+    made_by: Option<crate::id::RunNumber>,
+) -> Result<BTreeMap<String, FormulaId>, Fault> {
+    let mut held = BTreeMap::new();
+    if made_by.is_none() {
+        return Ok(held);
+    }
+    for id in grants {
+        if let Some(grant) = table::grant(state.txn, id)? {
+            held.insert(grant.slot, *id);
+        }
+    }
+    Ok(held)
+}

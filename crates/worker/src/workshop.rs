@@ -1,0 +1,263 @@
+//! Making workers: what a model proposes is a worker file; what it gives the worker is of what its own run holds.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{Binding, Given, Move, Program};
+use kernel::proposal::Finding;
+use kernel::run::{Completion, Trouble};
+use kernel::{BlobHash, Interface, Method, Param, Pattern, Value};
+use passable::{Effect, Limit, Limits, visible_line};
+use policy::Facts;
+
+use crate::bound::{Bound, CALL, Reach, Slots};
+use crate::definition::{self, Bundle, Definition, OWN_TOOLS, Severity, SlotKind};
+
+/// The slot of whoever may make workers, which is also the name of the tool.
+pub const SLOT: &str = "create_worker";
+
+/// The one method.
+pub const CREATE: &str = "create";
+
+/// The longest worker file that a model may write, in characters.
+const LONGEST: f64 = 65_536.0;
+
+/// How many mistakes of a file a model is told at once.
+const TOLD: usize = 8;
+
+/// What a model may do to make a worker.
+pub fn interface() -> Interface {
+    let text = |most: f64| Pattern::string_within(Limits::of([(Limit::StringLength, most)]));
+    let about = "Proposes a new worker. The user reads its whole file and may refuse it. Once it is there, call it by its \
+                 name, as a tool, with `input` and `attachments`.";
+    let create = Method::new(CREATE, Effect::Modify, about)
+        .param(Param::required("name", text(32.0), "its name: letters, digits and `_`"))
+        .param(Param::required(
+            "source",
+            text(LONGEST),
+            "its file: between two lines `---` the keys it needs (`description`, `input`, `output`, `attachments`, \
+             `slots`, `limits`), then the text that its model is given",
+        ))
+        .param(Param::optional(
+            "slots",
+            Pattern::any_record(),
+            "for each of its slots the name of your own slot that fills it, or null: the user is asked to fill it",
+        ));
+    Interface::new("Workshop", "the making of workers").with(create)
+}
+
+/// A worker as it would be made.
+struct Plan {
+    definition: Definition,
+    /// What its maker gives it, by slot.
+    given: BTreeMap<String, Given>,
+    /// The slots that a person must fill.
+    open: Vec<String>,
+}
+
+/// The call with all that it leaves out: for each slot what fills it, `null` where a person must.
+pub(crate) fn in_full(slots: &Slots, mut args: Vec<Value>) -> Vec<Value> {
+    let Ok(Plan { definition, given, open }) = plan(slots, &args, None) else { return args };
+    if definition.slots.is_empty() {
+        return args;
+    }
+    let own = given.into_iter().filter(|(slot, _)| slot != SLOT);
+    let all = own.map(|(slot, given)| (slot.into(), Value::string(given.from)));
+    let all = all.chain(open.into_iter().map(|slot| (slot.into(), Value::Null)));
+    let record = Value::record_from_map(all.collect());
+    args.truncate(2);
+    args.push(record);
+    args
+}
+
+/// What is known of a call before it is made.
+pub(crate) fn facts(slots: &Slots, args: &[Value]) -> Facts {
+    let shown = visible_line(text(args, 0));
+    match plan(slots, args, None) {
+        Ok(Plan { given, .. }) => {
+            let holds: Vec<_> = given
+                .iter()
+                .map(|(slot, given)| {
+                    let methods: Vec<_> = given.methods.iter().map(String::as_str).collect();
+                    format!("`{slot}` is its maker's `{}` ({})", given.from, methods.join(", "))
+                })
+                .collect();
+            let holds = if holds.is_empty() { "nothing of its maker's".to_owned() } else { holds.join("; ") };
+            Facts {
+                line: format!("makes the worker `{shown}`, which gets {holds}"),
+                bytes: Some(text(args, 1).len() as u64),
+                ..Facts::default()
+            }
+        }
+        Err(problems) => Facts { line: format!("makes the worker `{shown}`"), problems, ..Facts::default() },
+    }
+}
+
+/// What a person adds to a worker, with its text if that is another one.
+pub(crate) struct Added<'a> {
+    /// What a person has bound to its slots.
+    pub(crate) bindings: &'a [Binding],
+    /// Its text as the person has changed it.
+    pub(crate) edited: Option<&'a str>,
+}
+
+/// The worker of a call that has begun, as the kernel is told of it. `keep` keeps its text.
+pub(crate) fn make(
+    slots: &Slots,
+    proposal: u64,
+    args: &[Value],
+    added: &Added<'_>,
+    keep: impl FnOnce(&[u8]) -> Result<BlobHash, Trouble>,
+) -> Result<Move, Trouble> {
+    let refuse = |problems| Move::Complete { proposal, completion: Completion::Refused(problems) };
+    Ok(match plan(slots, args, added.edited) {
+        Ok(Plan { definition, given, open }) => {
+            let is_filled = |slot: &String| added.bindings.iter().any(|binding| binding.slot == *slot);
+            if let Some(slot) = open.iter().find(|slot| !is_filled(slot)) {
+                let message = format!("the user has put nothing into the slot `{slot}`");
+                return Ok(refuse(vec![Finding::new("worker/slot", message).at("slots")]));
+            }
+            let kept = keep(added.edited.unwrap_or_else(|| text(args, 1)).as_bytes())?;
+            let program = Program {
+                name: definition.name,
+                definition: kept,
+                includes: BTreeMap::new(),
+                limits: definition.limits,
+            };
+            Move::Make { proposal, program, slots: given }
+        }
+        // Another call of the same turn has taken its name, say.
+        Err(problems) => refuse(problems),
+    })
+}
+
+fn text(args: &[Value], index: usize) -> &str {
+    args.get(index).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec<Finding>> {
+    let name = text(args, 0);
+    let mut problems = Vec::new();
+    if !definition::is_identifier(name) || OWN_TOOLS.contains(&name) {
+        let message = format!("`{}` cannot be the name of a worker", visible_line(name));
+        let allowed = "a letter, then at most 31 letters, digits and `_`";
+        problems.push(Finding::new("worker/name", message).at("name").allowed(allowed));
+    } else if slots.get(name).is_some() || slots.tool(name).is_some() {
+        let message = format!("there is a tool `{name}` already");
+        problems.push(Finding::new("worker/name", message).at("name").allowed("another name"));
+    }
+    let definition = read(name, edited.unwrap_or_else(|| text(args, 1)), &mut problems);
+    let Some(definition) = definition.filter(|_| problems.is_empty()) else { return Err(problems) };
+    let named = args.get(2).and_then(Value::as_record);
+    let (mut given, mut open) = (BTreeMap::new(), Vec::new());
+    for slot in &definition.slots {
+        let wanted = named.and_then(|named| named.get(&slot.name));
+        let from = match wanted {
+            Some(Value::Null) => None,
+            Some(value) => Some(value.as_str().unwrap_or_default()),
+            // Left out: its own of that name, if it fits.
+            None => slots.get(&slot.name).filter(|own| fits(slot.kind, own)).map(|_| slot.name.as_str()),
+        };
+        let Some(from) = from else {
+            open.push(slot.name.clone());
+            continue;
+        };
+        match gift(slots, slot.kind, from) {
+            Ok(mut gift) => {
+                let asked = definition.approve.iter().filter(|(name, _)| *name == slot.name);
+                gift.ask = asked.map(|(_, method)| method.clone()).collect();
+                given.insert(slot.name.clone(), gift);
+            }
+            Err(finding) => problems.push(finding.at(format!("slots.{}", slot.name))),
+        }
+    }
+    // A person who has changed the file may have taken slots out of it.
+    let unknown = named.into_iter().flat_map(|named| named.iter().map(|(name, _)| name.to_str_lossy()));
+    for name in unknown.filter(|name| edited.is_none() && definition.slot(name).is_none()) {
+        let message = format!("the worker has no slot `{}`", visible_line(&name));
+        let known: Vec<_> = definition.slots.iter().map(|slot| slot.name.as_str()).collect();
+        problems.push(Finding::new("worker/slot", message).at("slots").allowed(known.join(", ")));
+    }
+    if definition.creates {
+        match slots.get(SLOT) {
+            Some(_) => {
+                let methods = [CREATE.to_owned()].into();
+                let gift = Given { from: SLOT.to_owned(), methods, ask: Default::default() };
+                given.insert(SLOT.to_owned(), gift);
+            }
+            None => problems.push(Finding::new("worker/creates", "you may make no workers, so it may not")),
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(Plan { definition, given, open }),
+        false => Err(problems),
+    }
+}
+
+/// The definition that a text is; what is wrong with it is added to the problems.
+fn read(name: &str, source: &str, problems: &mut Vec<Finding>) -> Option<Definition> {
+    let bundle = Bundle {
+        name: name.to_owned(),
+        file: format!("{name}.worker"),
+        source: source.to_owned(),
+        includes: BTreeMap::new(),
+    };
+    let (definition, diagnostics) = definition::parse(&bundle);
+    let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error);
+    problems.extend(errors.take(TOLD).map(|one| {
+        let line = source.get(..one.span.start).map_or(1, |before| before.matches('\n').count() + 1);
+        let finding = Finding::new(one.code, one.message.clone()).at(format!("source, line {line}"));
+        one.help.as_ref().map_or(finding.clone(), |help| finding.allowed(help.clone()))
+    }));
+    definition
+}
+
+/// The slots that a person must fill before a worker of a call can be made: those for which it says `null`.
+pub fn open_slots(args: &[Value]) -> Vec<String> {
+    let named = args.get(2).and_then(Value::as_record);
+    let open = named.into_iter().flat_map(|named| named.iter().filter(|(_, value)| *value == Value::Null));
+    open.map(|(name, _)| name.to_str_lossy().into_owned()).collect()
+}
+
+/// What a slot of this kind gets of the run's own slot `from`.
+fn gift(slots: &Slots, kind: SlotKind, from: &str) -> Result<Given, Finding> {
+    let refuse = |message: String| {
+        let fitting = slots.all().filter(|(_, own)| fits(kind, own)).map(|(name, _)| name);
+        let fitting: Vec<_> = fitting.collect();
+        let allowed = match fitting.is_empty() {
+            true => format!("a worker that needs no `{kind}`: you hold none"),
+            false => fitting.join(", "),
+        };
+        Finding::new("worker/slot", message).allowed(allowed)
+    };
+    let shown = visible_line(from);
+    let Some(own) = slots.get(from) else {
+        return Err(refuse(format!("you hold no slot `{shown}` to fill it with")));
+    };
+    if !fits(kind, own) {
+        return Err(refuse(format!("your slot `{shown}` is no `{kind}`, or you may do less with it")));
+    }
+    let held = |method: &&&str| own.grant.allows(method);
+    let methods = kind.methods().iter().filter(held).map(|method| (*method).to_owned()).collect();
+    Ok(Given { from: from.to_owned(), methods, ask: Default::default() })
+}
+
+/// Whether a run's own slot can fill one of this kind.
+fn fits(kind: SlotKind, own: &Bound) -> bool {
+    let is_kind = match (&own.reach, kind) {
+        (Reach::Worker(_), SlotKind::Worker) => return own.grant.allows(CALL),
+        (Reach::Capability(_), kind) => {
+            let word = match kind {
+                SlotKind::Dir { .. } => "dir",
+                SlotKind::Outbox => "outbox",
+                SlotKind::Program => "program",
+                SlotKind::Http => "http",
+                SlotKind::Worker => return false,
+            };
+            caps::interface_of(word).is_some_and(|interface| interface.name == own.interface.name)
+        }
+        _ => false,
+    };
+    // What only reads of the web is given on as what only reads.
+    let needed = |method: &&&str| !(kind == SlotKind::Http && **method == "send");
+    is_kind && kind.methods().iter().filter(needed).all(|method| own.grant.allows(method))
+}
