@@ -79,18 +79,18 @@ impl PenaltyBox {
     }
 }
 
+/// A model by its name, opened, or what kept it from being opened.
+pub(crate) type Member = (String, Result<Arc<dyn Provider>, ModelError>);
+
 /// Several models as one: the first that can be asked and answers.
 pub(crate) struct Cascade {
-    members: Vec<(String, Result<Arc<dyn Provider>, ModelError>)>,
+    members: Vec<Member>,
     boxed: Arc<PenaltyBox>,
 }
 
 impl Cascade {
-    /// The models by name, each opened or with what kept it from being opened.
-    pub(crate) fn new(
-        members: Vec<(String, Result<Arc<dyn Provider>, ModelError>)>,
-        boxed: Arc<PenaltyBox>,
-    ) -> Self {
+    /// The models in the order in which they are asked.
+    pub(crate) fn new(members: Vec<Member>, boxed: Arc<PenaltyBox>) -> Self {
         Self { members, boxed }
     }
 }
