@@ -1,5 +1,7 @@
 //! What a model is asked: the whole conversation, made anew from the journal for every turn.
 
+use std::borrow::Cow;
+
 use kernel::Value;
 use kernel::proposal::Finding;
 use kernel::run::{Attachment, Completion, Run, Trouble};
@@ -151,7 +153,9 @@ fn first_message(world: &dyn World, run: &Run) -> Result<Message, Trouble> {
         let mut text = String::from_utf8(world.blob(&document.text)?)
             .map_err(|_| internal("the text of a document is not text"))?;
         let mut how = "";
-        match as_it_is(world, takes, document)? {
+        // Values of the vault are taken out of text. In a file they cannot be, so its text goes instead.
+        let has_secret = matches!(world.secrets().redact(&text), Cow::Owned(_));
+        match if has_secret { None } else { as_it_is(world, takes, document)? } {
             Some(shown) => {
                 text = format!("(sent as it is: {}, {} bytes)", shown.media_type, document.bytes);
                 media.push(shown);

@@ -163,3 +163,37 @@ fn a_picture_goes_to_a_model_that_takes_it_and_never_into_the_journal() {
         assert!(!base64, "{}", path.display());
     }
 }
+
+#[test]
+fn a_pdf_goes_as_it_is_or_as_text_that_is_marked() {
+    let home = home();
+    home.write("read.worker", "---\nattachments: { max: 2 }\n---\nSay what it is.\n");
+    let inbox = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/inbox/mail/1-invoice-harbour-print.pdf");
+    let bytes = std::fs::read(inbox).unwrap();
+    home.write("bill.pdf", &bytes);
+    home.write("page.pdf", "<html>no PDF</html>");
+    let server = Server::saying(vec![says("a bill")]);
+    let model = server.model();
+    let run = |file: &str| home.almoner(&["run", "read.worker", file, "-m", &model]);
+    run("bill.pdf").expect(0);
+    let text = server.requests()[0]["messages"][1]["content"].as_str().unwrap().to_owned();
+    assert!(text.contains("(text extracted from a PDF)") && text.contains("Harbour"), "{text}");
+
+    settings(&home, &format!("[models]\npdfs = [\"{model}\"]\n"));
+    run("bill.pdf").expect(0);
+    let content = server.requests()[1]["messages"][1]["content"].clone();
+    assert_eq!(content[0]["file"]["filename"], "bill.pdf");
+    let sent = content[0]["file"]["file_data"].as_str().unwrap();
+    assert!(sent.starts_with("data:application/pdf;base64,JVBERi0"), "{}", &sent[..60]);
+    assert_eq!(sent.len() - "data:application/pdf;base64,".len(), bytes.len().div_ceil(3) * 4);
+    let beside = content[1]["text"].as_str().unwrap();
+    assert!(beside.contains("(sent as it is: application/pdf") && !beside.contains("Harbour"), "{beside}");
+    // What is no PDF goes to nobody.
+    run("page.pdf").expect(6);
+
+    // A file cannot have a stand-in put into it.
+    home.piped(&["secret", "set", "CUSTOMER", "--for", "https://h.example"], b"Harbour").expect(0);
+    run("bill.pdf").expect(0);
+    let text = server.requests()[2]["messages"][1]["content"].as_str().unwrap().to_owned();
+    assert!(text.contains("⟦secret CUSTOMER⟧") && !text.contains("Harbour"), "{text}");
+}
