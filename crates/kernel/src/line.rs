@@ -20,8 +20,9 @@ fn outcome(outcome: &RunOutcome) -> String {
 pub(crate) fn of(entry: &Entry) -> Untrusted {
     Untrusted::new(match entry {
         Entry::Prompted { model, .. } => format!("asks {model}"),
-        Entry::Replied { usage, .. } => {
-            format!("{} tokens in, {} out", usage.input_tokens, usage.output_tokens)
+        Entry::Replied { usage, model, .. } => {
+            let by = model.as_ref().map(|model| format!("{model}: ")).unwrap_or_default();
+            format!("{by}{} tokens in, {} out", usage.input_tokens, usage.output_tokens)
         }
         Entry::Rejected { site, findings } => match site {
             Some(CallSite::Turn { index, .. }) => format!("call {}: {}", index + 1, first(findings)),

@@ -270,11 +270,44 @@ pub struct Limits {
     pub tokens: u64,
     /// How long the run may last while it is not waiting, in milliseconds.
     pub wall_ms: u64,
+    /// How much may be spent on models, children included, in millionths of a dollar; `None` is no limit. Lent like
+    /// tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usd_micros: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { turns: 20, depth: 5, tokens: 200_000, wall_ms: 3_600_000 }
+        Limits { turns: 20, depth: 5, tokens: 200_000, wall_ms: 3_600_000, usd_micros: None }
+    }
+}
+
+/// What a run can lend to a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// Tokens.
+    pub(crate) tokens: u64,
+    /// Money, in millionths of a dollar; `None` is no limit.
+    pub(crate) usd_micros: Option<u64>,
+}
+
+impl Share {
+    /// One of so many equal parts.
+    pub(crate) fn part(self, of: u64) -> Share {
+        let of = of.max(1);
+        Share { tokens: self.tokens / of, usd_micros: self.usd_micros.map(|micros| micros / of) }
+    }
+}
+
+impl Limits {
+    /// The same within what is lent.
+    pub(crate) fn within(mut self, share: Share) -> Limits {
+        self.tokens = self.tokens.min(share.tokens);
+        self.usd_micros = match (self.usd_micros, share.usd_micros) {
+            (Some(own), Some(lent)) => Some(own.min(lent)),
+            (own, lent) => own.or(lent),
+        };
+        self
     }
 }
 
@@ -287,6 +320,14 @@ pub struct Usage {
     pub output_tokens: u64,
     /// How long models took, in milliseconds.
     pub model_ms: u64,
+    /// What models cost, in millionths of a dollar, by the prices known when each answered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub usd_micros: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(amount: &u64) -> bool {
+    *amount == 0
 }
 
 impl Usage {
@@ -300,6 +341,7 @@ impl Usage {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.model_ms = self.model_ms.saturating_add(other.model_ms);
+        self.usd_micros = self.usd_micros.saturating_add(other.usd_micros);
     }
 }
 
@@ -417,6 +459,9 @@ pub enum Entry {
         reply: BlobHash,
         /// What it cost.
         usage: Usage,
+        /// Who answered, where several could have been asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
     },
     /// The model asked for something that cannot be a proposal, or its answer did not fit: it is told why.
     Rejected {
@@ -590,4 +635,39 @@ pub enum Completion {
     Refused(Vec<Finding>),
     /// It was tried and failed. Nothing is left half done.
     Failed(Finding),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_spends_what_it_was_lent_and_no_more() {
+        let limits = |tokens, usd_micros| Limits { tokens, usd_micros, ..Limits::default() };
+        for (own, lent, expected) in [
+            ((100, None), (40, None), (40, None)),
+            ((10, None), (40, Some(7)), (10, Some(7))),
+            ((10, Some(5)), (40, None), (10, Some(5))),
+            ((10, Some(5)), (40, Some(7)), (10, Some(5))),
+            ((100, Some(9)), (40, Some(0)), (40, Some(0))),
+        ] {
+            let share = Share { tokens: lent.0, usd_micros: lent.1 };
+            assert_eq!(limits(own.0, own.1).within(share), limits(expected.0, expected.1));
+        }
+        let share = Share { tokens: 10, usd_micros: Some(7) };
+        assert_eq!(share.part(3), Share { tokens: 3, usd_micros: Some(2) });
+        assert_eq!(share.part(0), share);
+    }
+
+    #[test]
+    fn what_was_written_down_before_there_was_money_is_read() {
+        let limits: Limits =
+            serde_json::from_str(r#"{"turns": 1, "depth": 1, "tokens": 1, "wall_ms": 1}"#).unwrap();
+        assert_eq!(limits.usd_micros, None);
+        assert!(!serde_json::to_string(&limits).unwrap().contains("usd"));
+        let usage: Usage =
+            serde_json::from_str(r#"{"input_tokens": 1, "output_tokens": 1, "model_ms": 1}"#).unwrap();
+        assert_eq!(usage.usd_micros, 0);
+        assert!(!serde_json::to_string(&usage).unwrap().contains("usd"));
+    }
 }

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::compat::{self, OPENAI_KEY};
 use crate::reference::ModelRef;
 use crate::secret::Lookup;
+use crate::served::address::ollama_url;
+use crate::served::agent;
+use crate::vendor::Vendor;
 use crate::weights::{self, Weights};
 
-/// The model used with an OpenAI key when nobody named one: small, cheap, with tools and schemas.
-const OPENAI_DEFAULT: &str = "gpt-4.1-mini";
-/// The variable that names another default.
-const OPENAI_MODEL: &str = "OPENAI_MODEL";
 /// How long to wait for an Ollama that is there: it answers at once.
 const OLLAMA_WAIT: Duration = Duration::from_millis(800);
 
@@ -63,16 +61,21 @@ impl Found {
     }
 }
 
-/// Looks for a model: a key, a reachable Ollama, local weights, in this order; else says what can be pulled. Takes
-/// under a second; sends no key anywhere.
+/// Looks for a model: a key (OpenAI's, Anthropic's, Gemini's), a reachable Ollama, local weights, in this order; else
+/// says what can be pulled. Takes under a second; sends no key anywhere.
 #[must_use]
 pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> Found {
-    if lookup(OPENAI_KEY).is_some_and(|key| !key.reveal().trim().is_empty()) {
-        let model = lookup(OPENAI_MODEL).map(|model| model.reveal().trim().to_owned());
-        let model = model.filter(|m| !m.is_empty()).unwrap_or_else(|| OPENAI_DEFAULT.to_owned());
-        return Found::Key { reference: ModelRef::OpenAi { base_url: None, model }, variable: OPENAI_KEY };
+    let set = |name: &str| {
+        let value = lookup(name)?.reveal().trim().to_owned();
+        (!value.is_empty()).then_some(value)
+    };
+    for vendor in Vendor::ALL {
+        if let Some(variable) = vendor.keys().iter().copied().find(|name| set(name).is_some()) {
+            let model = set(vendor.model_variable()).unwrap_or_else(|| vendor.default_model().to_owned());
+            return Found::Key { reference: ModelRef::Vendor { vendor, base_url: None, model }, variable };
+        }
     }
-    let url = compat::ollama_url(lookup);
+    let url = ollama_url(lookup);
     if let Some(model) = ollama_model(&url) {
         return Found::Ollama { reference: ModelRef::Ollama { url: None, model }, url };
     }
@@ -85,7 +88,7 @@ pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> Found {
 
 /// The first model of an Ollama server that is not there for embeddings.
 fn ollama_model(url: &str) -> Option<String> {
-    let agent = compat::agent(OLLAMA_WAIT, OLLAMA_WAIT);
+    let agent = agent(OLLAMA_WAIT, OLLAMA_WAIT);
     let mut response = agent.get(format!("{url}/api/tags")).call().ok()?;
     if response.status().as_u16() != 200 {
         return None;

@@ -2,7 +2,7 @@
 //!
 //! | kind | module | what it is |
 //! | --- | --- | --- |
-//! | `openai:`, `ollama:`, `compat:` | [`compat`] | any server with OpenAI's chat protocol |
+//! | `anthropic:`, `openai:`, `openai-responses:`, `gemini:`, `ollama:`, `compat:` | [`served`] | a server, over one of five wire formats |
 //! | `local` | [`local`] | an embedded model in a child process, its output held to a schema |
 //! | `scripted:` | [`scripted`] | answers written down beforehand |
 //! | `replay:` | [`replay`] | answers recorded earlier |
@@ -19,11 +19,14 @@
 )]
 
 mod canonical;
-pub mod compat;
+mod cascade;
 mod detect;
 mod error;
+mod formats;
 pub mod local;
+mod media;
 mod opener;
+mod price;
 mod provider;
 mod reference;
 pub mod replay;
@@ -32,14 +35,20 @@ mod request;
 mod retry;
 pub mod scripted;
 mod secret;
+pub mod served;
+mod vendor;
 pub mod weights;
 
+pub use cascade::{PenaltyBox, list};
 pub use detect::{Found, detect};
 pub use error::ModelError;
+pub use media::{Media, MediaKind, Takes};
 pub use opener::Opener;
+pub use price::{Long, Price};
 pub use provider::{Progress, Provider};
 pub use reference::{ModelRef, ReferenceError};
 pub use reply::{MalformedCall, Reply, Stop, Usage};
 pub use request::{Call, Cancel, Message, Request, Tool};
 pub use retry::Retry;
 pub use secret::{Lookup, Secret};
+pub use vendor::Vendor;

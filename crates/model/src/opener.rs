@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::compat::Compat;
+use crate::cascade::{Cascade, PenaltyBox};
 use crate::detect::{Found, detect};
 use crate::error::ModelError;
 use crate::local;
@@ -15,6 +15,7 @@ use crate::replay::Replay;
 use crate::retry::Retry;
 use crate::scripted::Scripted;
 use crate::secret::{Lookup, Secret};
+use crate::served::Served;
 use crate::weights;
 
 /// Gives a key or setting by the name of an environment variable.
@@ -26,6 +27,8 @@ pub struct Opener {
     weights_dir: PathBuf,
     launch: Option<local::Launch>,
     retry: Retry,
+    /// The models of cascades that have just failed.
+    boxed: Arc<PenaltyBox>,
     /// One client, and so one child process, per weights file.
     hosts: Mutex<BTreeMap<PathBuf, Arc<local::Client>>>,
 }
@@ -42,6 +45,7 @@ impl Opener {
             weights_dir: weights_dir.into(),
             launch: None,
             retry: Retry::default(),
+            boxed: Arc::default(),
             hosts: Mutex::default(),
         }
     }
@@ -87,12 +91,37 @@ impl Opener {
         reference: &ModelRef,
         lookup: Lookup<'_>,
     ) -> Result<Arc<dyn Provider>, ModelError> {
+        self.open_once(reference, lookup, self.retry.clone())
+    }
+
+    /// Several models as one: they are asked in this order until one answers. One that failed is passed over for a
+    /// time that grows. None is asked twice in a row, since there is another. `lookup` gives each only its own keys.
+    #[must_use]
+    pub fn open_all(
+        &self,
+        references: &[ModelRef],
+        lookup: &dyn Fn(&ModelRef, &str) -> Option<Secret>,
+    ) -> Arc<dyn Provider> {
+        let once = Retry { tries: 1, ..self.retry.clone() };
+        let open = |reference: &ModelRef| {
+            let opened = self.open_once(reference, &|name| lookup(reference, name), once.clone());
+            (reference.to_string(), opened)
+        };
+        Arc::new(Cascade::new(references.iter().map(open).collect(), Arc::clone(&self.boxed)))
+    }
+
+    fn open_once(
+        &self,
+        reference: &ModelRef,
+        lookup: Lookup<'_>,
+        retry: Retry,
+    ) -> Result<Arc<dyn Provider>, ModelError> {
         Ok(match reference {
             ModelRef::Scripted { path } => Arc::new(Scripted::open(path)?),
             ModelRef::Replay { path } => Arc::new(Replay::open(path)?),
             ModelRef::Local { name } => self.open_local(reference, name.as_deref())?,
-            ModelRef::OpenAi { .. } | ModelRef::Ollama { .. } | ModelRef::Compat { .. } => {
-                Arc::new(Compat::open(reference, lookup, self.retry.clone())?)
+            ModelRef::Vendor { .. } | ModelRef::Ollama { .. } | ModelRef::Compat { .. } => {
+                Arc::new(Served::open(reference, lookup, retry)?)
             }
         })
     }

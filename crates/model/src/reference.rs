@@ -6,16 +6,20 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::compat::{self, OPENAI_URL};
 use crate::secret::Lookup;
+use crate::served::address::{OLLAMA, OLLAMA_HOST, ollama_url};
+use crate::vendor::Vendor;
 
 /// A model, by kind and name, without any secret. Parses from and prints as one string:
 ///
 /// | written | meaning |
 /// | --- | --- |
 /// | `local`, `local:NAME` | embedded; `NAME` from [`crate::weights::KNOWN`], else the first there |
+/// | `anthropic:MODEL` | Anthropic's own server, or the one in `ANTHROPIC_BASE_URL`; key in `ANTHROPIC_API_KEY` |
 /// | `openai:MODEL` | OpenAI's own server, or the one in `OPENAI_BASE_URL`; key in `OPENAI_API_KEY` |
-/// | `openai:BASE_URL#MODEL` | the same, whatever the variable says |
+/// | `openai-responses:MODEL` | the same server and key, over the Responses protocol |
+/// | `gemini:MODEL` | Google's, or the one in `GEMINI_BASE_URL`; key in `GEMINI_API_KEY` or `GOOGLE_API_KEY` |
+/// | `VENDOR:BASE_URL#MODEL` | a server that speaks as one of these four, whatever the variable says |
 /// | `ollama:MODEL` | an Ollama server at `OLLAMA_HOST`, else on this machine |
 /// | `ollama:URL#MODEL` | the same, whatever the variable says |
 /// | `compat:BASE_URL#MODEL` | any OpenAI-compatible server; key, if any, in `ALMONER_COMPAT_KEY` |
@@ -31,9 +35,11 @@ pub enum ModelRef {
         /// A name of [`crate::weights::KNOWN`]; `None` is the default one.
         name: Option<String>,
     },
-    /// OpenAI or a server that stands in for it.
-    OpenAi {
-        /// Another server in OpenAI's place: everything before `/chat/completions`.
+    /// A vendor or a server that stands in for it.
+    Vendor {
+        /// Whose protocol it speaks, and whose key it takes.
+        vendor: Vendor,
+        /// Another server in the vendor's place: everything before `/chat/completions` and the like.
         base_url: Option<String>,
         /// The model's name there.
         model: String,
@@ -69,8 +75,8 @@ pub enum ModelRef {
 pub enum ReferenceError {
     /// The part before the colon is no known kind.
     #[error(
-        "unknown kind of model in `{0}`: expected local, openai:MODEL, ollama:MODEL, compat:BASE_URL#MODEL, \
-         scripted:PATH or replay:PATH"
+        "unknown kind of model in `{0}`: expected local, anthropic:MODEL, openai:MODEL, openai-responses:MODEL, \
+         gemini:MODEL, ollama:MODEL, compat:BASE_URL#MODEL, scripted:PATH or replay:PATH"
     )]
     UnknownKind(String),
     /// The part after the colon is missing.
@@ -106,18 +112,24 @@ impl ModelRef {
             checked_url(url).map_err(|error| ReferenceError::Variable { variable, error: Box::new(error) })
         };
         Ok(match self {
-            Self::OpenAi { base_url: None, model } => {
-                let named = lookup(OPENAI_URL).map(|url| url.reveal().trim().to_owned());
-                let base_url = named.filter(|url| !url.is_empty()).map(|url| checked(OPENAI_URL, &url));
-                Self::OpenAi { base_url: base_url.transpose()?.filter(|url| url != compat::OPENAI), model }
+            Self::Vendor { vendor, base_url: None, model } => {
+                let variable = vendor.url_variable();
+                let named = lookup(variable).map(|url| url.reveal().trim().to_owned());
+                let base_url = named.filter(|url| !url.is_empty()).map(|url| checked(variable, &url));
+                Self::Vendor { vendor, base_url: own_is_none(vendor, base_url.transpose()?), model }
             }
             Self::Ollama { url: None, model } => {
-                let url = checked(compat::OLLAMA_HOST, &compat::ollama_url(lookup))?;
-                Self::Ollama { url: Some(url).filter(|url| url != compat::OLLAMA), model }
+                let url = checked(OLLAMA_HOST, &ollama_url(lookup))?;
+                Self::Ollama { url: Some(url).filter(|url| url != OLLAMA), model }
             }
             other => other,
         })
     }
+}
+
+/// A vendor's own address needs no saying.
+fn own_is_none(vendor: Vendor, base_url: Option<String>) -> Option<String> {
+    base_url.filter(|url| url != vendor.url())
 }
 
 /// A model's name, with the server's address before it if there is one.
@@ -143,13 +155,9 @@ impl FromStr for ModelRef {
         };
         Ok(match kind {
             "local" => Self::Local { name: rest.map(|_| named()).transpose()? },
-            "openai" => {
-                let (base_url, model) = at_server(named()?)?;
-                Self::OpenAi { base_url: base_url.filter(|url| url != compat::OPENAI), model }
-            }
             "ollama" => {
                 let (url, model) = at_server(named()?)?;
-                Self::Ollama { url: url.filter(|url| url != compat::OLLAMA), model }
+                Self::Ollama { url: url.filter(|url| url != OLLAMA), model }
             }
             "scripted" => Self::Scripted { path: named()?.into() },
             "replay" => Self::Replay { path: named()?.into() },
@@ -162,7 +170,12 @@ impl FromStr for ModelRef {
                 let base_url = checked_url(base_url)?;
                 Self::Compat { base_url, model: model.to_owned() }
             }
-            _ => return Err(ReferenceError::UnknownKind(text.to_owned())),
+            kind => {
+                let unknown = || ReferenceError::UnknownKind(text.to_owned());
+                let vendor = Vendor::of_kind(kind).ok_or_else(unknown)?;
+                let (base_url, model) = at_server(named()?)?;
+                Self::Vendor { vendor, base_url: own_is_none(vendor, base_url), model }
+            }
         })
     }
 }
@@ -186,8 +199,8 @@ impl fmt::Display for ModelRef {
         match self {
             Self::Local { name: None } => f.write_str("local"),
             Self::Local { name: Some(name) } => write!(f, "local:{name}"),
-            Self::OpenAi { base_url: None, model } => write!(f, "openai:{model}"),
-            Self::OpenAi { base_url: Some(url), model } => write!(f, "openai:{url}#{model}"),
+            Self::Vendor { vendor, base_url: None, model } => write!(f, "{vendor}:{model}"),
+            Self::Vendor { vendor, base_url: Some(url), model } => write!(f, "{vendor}:{url}#{model}"),
             Self::Ollama { url: None, model } => write!(f, "ollama:{model}"),
             Self::Ollama { url: Some(url), model } => write!(f, "ollama:{url}#{model}"),
             Self::Compat { base_url, model } => write!(f, "compat:{base_url}#{model}"),
@@ -221,6 +234,11 @@ mod tests {
             "local",
             "local:qwen2.5-coder-1.5b",
             "openai:gpt-4.1-mini",
+            "openai-responses:gpt-5",
+            "anthropic:claude-x",
+            "anthropic:http://127.0.0.1:8080#m",
+            "gemini:gemini-2.5-flash",
+            "gemini:https://h/v1beta#m",
             "openai:https://h/v1#a/model#x",
             "ollama:qwen3:4b",
             "ollama:http://box:11434#qwen3:4b",
@@ -243,6 +261,8 @@ mod tests {
         check("openai:", "no model after the colon");
         check("openai:https://h/v1", "no model after the colon");
         check("openai:https://me:pw@h/v1#m", "no user name or password");
+        check("anthropic:", "no model after the colon");
+        check("gemini:https://me:pw@h#m", "no user name or password");
         check("ollama:http://#m", "not an http");
         check("local:", "no model after the colon");
         check("compat:http://h/v1", "compat:BASE_URL#MODEL");
@@ -270,6 +290,11 @@ mod tests {
         check("openai:https://own/v1#m", &openai("https://h/v1"), "openai:https://own/v1#m");
         check("openai:https://api.openai.com/v1#m", &[], "openai:m");
         check("openai:m", &openai("h/v1"), "OPENAI_BASE_URL: `h/v1` is not an http:// or https:// address");
+        check("openai-responses:m", &openai("https://h/v1"), "openai-responses:https://h/v1#m");
+        check("anthropic:m", &openai("https://h/v1"), "anthropic:m");
+        check("anthropic:m", &[("ANTHROPIC_BASE_URL", "https://h/")], "anthropic:https://h#m");
+        check("anthropic:https://api.anthropic.com/#m", &[], "anthropic:m");
+        check("gemini:m", &[("GEMINI_BASE_URL", "https://h")], "gemini:https://h#m");
         check("ollama:m", &[], "ollama:m");
         check("ollama:m", &openai(""), "ollama:http://box:11434#m");
         check("ollama:m", &[("OLLAMA_HOST", "0.0.0.0")], "ollama:m");

@@ -20,6 +20,9 @@ pub struct Reply {
     pub usage: Usage,
     /// Why the model stopped.
     pub stop: Stop,
+    /// Who answered, where several could have been asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 impl Reply {
@@ -53,12 +56,23 @@ pub struct MalformedCall {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Tokens of the request.
+    /// Tokens of the request, those that a cache knew included.
     pub input_tokens: u64,
+    /// How many of them the provider had in a cache, and charges less for.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cached_tokens: u64,
+    /// How many of them it wrote to a cache, and charges more for.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
     /// Tokens of the reply.
     pub output_tokens: u64,
     /// Wall time of the call, retries included.
     pub seconds: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Why a reply ended.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::canonical;
+use crate::media::Media;
 
 /// One question to a model. Providers keep no conversation: the whole of it is here, every time.
 ///
@@ -77,6 +78,9 @@ pub enum Message {
     User {
         /// The text, attachments included.
         text: String,
+        /// Documents that go as they are. Empty unless the model [takes](crate::Takes) them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        media: Vec<Media>,
     },
     /// What the model said earlier, as it was in its [`crate::Reply`].
     Assistant {
@@ -103,7 +107,7 @@ pub enum Message {
 impl Message {
     /// A user message.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::User { text: text.into() }
+        Self::User { text: text.into(), media: Vec::new() }
     }
 }
 
@@ -137,6 +141,16 @@ pub struct Call {
     pub name: String,
     /// The arguments, any JSON value.
     pub arguments: Value,
+    /// What the provider wants back with the call, unread; only Gemini gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+}
+
+impl Call {
+    /// A call.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Value) -> Self {
+        Self { id: id.into(), name: name.into(), arguments, signature: None }
+    }
 }
 
 /// A switch that stops a running call; clones share it.
@@ -204,10 +218,7 @@ mod tests {
     fn messages_survive_their_json() {
         let messages = vec![
             Message::user("hi"),
-            Message::Assistant {
-                text: String::new(),
-                calls: vec![Call { id: "1".into(), name: "t".into(), arguments: json!({"a": [1]}) }],
-            },
+            Message::Assistant { text: String::new(), calls: vec![Call::new("1", "t", json!({"a": [1]}))] },
             Message::ToolResult { id: "1".into(), name: "t".into(), content: "ok".into(), is_error: true },
         ];
         let text = serde_json::to_string(&messages).unwrap();

@@ -82,7 +82,10 @@ impl Scripted {
     fn fits(entry: &Entry, request: &Request) -> bool {
         entry.worker.as_ref().is_none_or(|worker| *worker == request.worker)
             && entry.contains.as_ref().is_none_or(|needle| {
-                request.messages.iter().any(|m| matches!(m, Message::User { text } if text.contains(needle)))
+                request
+                    .messages
+                    .iter()
+                    .any(|m| matches!(m, Message::User { text, .. } if text.contains(needle)))
             })
     }
 }
@@ -138,7 +141,7 @@ impl Turn {
                         Value::Null => Value::Object(serde_json::Map::new()),
                         value => value.clone(),
                     };
-                    reply.calls.push(Call { id, name, arguments });
+                    reply.calls.push(Call::new(id, name, arguments));
                 }
             }
         }
@@ -152,13 +155,13 @@ impl Turn {
 /// Stable figures, so that recorded runs compare equal: about four bytes to the token.
 fn usage(request: &Request, reply: &Reply) -> Usage {
     let said = |m: &Message| match m {
-        Message::User { text } | Message::Assistant { text, .. } => text.len(),
+        Message::User { text, .. } | Message::Assistant { text, .. } => text.len(),
         Message::ToolResult { content, .. } => content.len(),
     };
     let input = request.system.len() + request.messages.iter().map(said).sum::<usize>();
     let output: usize =
         reply.text.len() + reply.calls.iter().map(|c| c.arguments.to_string().len()).sum::<usize>();
-    Usage { input_tokens: (input / 4) as u64, output_tokens: (output / 4) as u64, seconds: 0.0 }
+    Usage { input_tokens: (input / 4) as u64, output_tokens: (output / 4) as u64, ..Usage::default() }
 }
 
 /// A scripted error: one of a few names, or the text of a failure.

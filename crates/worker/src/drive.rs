@@ -71,6 +71,21 @@ fn unknown(why: &str) -> Finding {
     Finding::new("effect/unknown", message)
 }
 
+/// The tokens that are paid for. A server that counts none is taken to have read and written a token for every three
+/// bytes, so that a limit holds whatever it says.
+fn counted(request: &Request, reply: &Reply) -> model::Usage {
+    let usage = reply.usage;
+    if usage.input_tokens > 0 || usage.output_tokens > 0 {
+        return usage;
+    }
+    let length = |value: Option<usize>| value.unwrap_or_default().div_ceil(3) as u64;
+    model::Usage {
+        input_tokens: length(serde_json::to_vec(request).ok().map(|bytes| bytes.len())),
+        output_tokens: length(serde_json::to_vec(reply).ok().map(|bytes| bytes.len())),
+        ..usage
+    }
+}
+
 #[derive(PartialEq, Eq)]
 enum Flow {
     Continue,
@@ -425,6 +440,26 @@ impl Driver<'_> {
             let message = format!("{tokens} of {} tokens are used", limits.tokens);
             return Some(trouble("budget/tokens", message, help));
         }
+        if let Some(limit) = limits.usd_micros {
+            let dollars = |micros: u64| micros as f64 / 1e6;
+            match self.world.price(&self.run.model) {
+                None => {
+                    let message = format!(
+                        "there is a limit in money, and the price of {} is not known",
+                        self.run.model
+                    );
+                    let help =
+                        "write its price into `config.toml` under `[models.prices]`, or limit `tokens`";
+                    return Some(trouble("budget/price", message, help));
+                }
+                Some(price) if !price.is_free() && used.usd_micros >= limit => {
+                    let message =
+                        format!("${:.4} of ${:.4} are spent", dollars(used.usd_micros), dollars(limit));
+                    return Some(trouble("budget/usd", message, help));
+                }
+                Some(_) => {}
+            }
+        }
         if self.fold.ran_ms >= limits.wall_ms {
             let message = format!("the limit of {} s of work is reached", limits.wall_ms / 1000);
             return Some(trouble("budget/wall", message, help));
@@ -437,6 +472,7 @@ impl Driver<'_> {
         let mut request: Request = serde_json::from_slice(&self.world.blob(request)?)
             .map_err(|_| internal("a recorded request cannot be read"))?;
         request.cancel = self.world.cancel();
+        conversation::put_in_bytes(self.world, &mut request)?;
         let number = self.run.number;
         let answered = self.world.provider(&self.run.model).map(|provider| {
             let mut shown = |progress| self.world.progress(number, progress);
@@ -454,14 +490,17 @@ impl Driver<'_> {
         };
         deep::set_aside(&mut reply);
         redaction::reply(&self.world.secrets(), &mut reply);
+        let by = reply.model.clone();
+        let price = self.world.price(by.as_deref().unwrap_or(&self.run.model)).unwrap_or_default();
         let usage = Usage {
             input_tokens: reply.usage.input_tokens,
             output_tokens: reply.usage.output_tokens,
             model_ms: (reply.usage.seconds.max(0.0) * 1000.0) as u64,
+            usd_micros: price.cost(&counted(&request, &reply)),
         };
         let bytes = serde_json::to_vec(&reply).map_err(|e| internal(e.to_string()))?;
         let reply = self.world.put_blob(&bytes)?;
-        self.advance(vec![Move::Reply { prompted, reply, usage }])?;
+        self.advance(vec![Move::Reply { prompted, reply, usage, model: by }])?;
         Ok(Flow::Continue)
     }
 

@@ -15,7 +15,10 @@ pub(crate) fn request(secrets: &Secrets, request: &mut Request) {
     text(secrets, &mut request.system);
     for message in &mut request.messages {
         match message {
-            Message::User { text: own } => text(secrets, own),
+            Message::User { text: own, media } => {
+                text(secrets, own);
+                media.iter_mut().for_each(|own| text(secrets, &mut own.name));
+            }
             Message::Assistant { text: own, calls } => {
                 text(secrets, own);
                 calls.iter_mut().for_each(|own| call(secrets, own));
@@ -43,6 +46,9 @@ fn call(secrets: &Secrets, call: &mut Call) {
     text(secrets, &mut call.id);
     text(secrets, &mut call.name);
     json(secrets, &mut call.arguments);
+    if let Some(own) = &mut call.signature {
+        text(secrets, own);
+    }
 }
 
 /// What came of an effect.
@@ -174,7 +180,7 @@ mod tests {
         let secrets = secrets();
         let arguments =
             serde_json::json!({"a": ["x swordfish-42"], "swordfish-42": 1, "n": {"b": "c3dvcmRmaXNoLTQy"}});
-        let call = Call { id: KEY.into(), name: KEY.into(), arguments };
+        let call = Call { signature: Some(KEY.into()), ..Call::new(KEY, KEY, arguments) };
         let malformed =
             MalformedCall { id: KEY.into(), name: KEY.into(), arguments: KEY.into(), reason: KEY.into() };
         let mut asked = Request {

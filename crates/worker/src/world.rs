@@ -8,7 +8,7 @@ use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::run::{Run, Step, Trouble};
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef};
-use model::{Cancel, Progress, Provider};
+use model::{Cancel, Price, Progress, Provider, Takes};
 use policy::{Rules, Secrets};
 
 /// The daemon as a run's driver sees it. Every method may fail with a [`Trouble`] that says what to do; the driver
@@ -34,6 +34,10 @@ pub trait World: Send + Sync {
     fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble>;
     /// The model of that name.
     fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, Trouble>;
+    /// What a model costs, or the dearest of several; `None` where that is not known.
+    fn price(&self, model: &str) -> Option<Price>;
+    /// Which documents a model takes as they are; of several, what all of them take.
+    fn takes(&self, model: &str) -> Takes;
     /// What the proposals of a run are judged by beside the gates' own code, as it is now.
     fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble>;
     /// The vault's values, made ready to be looked for.

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::weights::{self, PullError, PullProgress, Source, Weights};
-use model::{Cancel, Found, ModelRef, Secret};
+use model::{Cancel, Found, ModelRef, Price, Secret, Vendor};
 use passable::visible_line;
 use serde_json::json;
 
@@ -49,6 +49,8 @@ fn list(place: &Place, args: JsonArg) -> Ended {
             .collect();
         output::json(&json!({
             "version": 1, "local": local, "used": found.reference().to_string(), "dir": place.weights(),
+            "vendors": vendors().map(|(vendor, key)| json!({"name": vendor.kind(), "key": key})).collect::<Vec<_>>(),
+            "prices": { "dated": Price::dated(), "models": Price::all().map(|(name, _)| name).collect::<Vec<_>>() },
         }))?;
         return Ok(Exit::Ok);
     }
@@ -63,9 +65,30 @@ fn list(place: &Place, args: JsonArg) -> Ended {
             w.licence
         );
     }
+    for (vendor, key) in vendors() {
+        let said = key.map_or_else(
+            || format!("no key in {}", vendor.keys().join(" or ")),
+            |key| format!("the key in {key}"),
+        );
+        let name = format!("{vendor}:NAME");
+        text += &format!("{} {name:<26} {said}\n", if key.is_some() { "✓" } else { " " });
+    }
+    text += &format!(
+        "prices of {}, for {} models; docs/models.md says how to write your own\n",
+        Price::dated(),
+        Price::all().count()
+    );
     text += &format!("used when none is named: {}\n", in_words(&found));
     output::result(&text)?;
     Ok(Exit::Ok)
+}
+
+/// The vendors, and the variable of the environment that has a key for each.
+fn vendors() -> impl Iterator<Item = (Vendor, Option<&'static str>)> {
+    let is_set = |name: &&&str| lookup(name).is_some_and(|key| !key.reveal().trim().is_empty());
+    // One key opens both of OpenAI's protocols.
+    let own = Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses);
+    own.map(move |vendor| (vendor, vendor.keys().iter().find(is_set).copied()))
 }
 
 fn is_here(place: &Place, weights: &Weights) -> bool {
@@ -92,7 +115,12 @@ fn in_words(found: &Found) -> String {
 pub fn found_in_words(place: &Place) -> (bool, String, String) {
     let found = model::detect(&lookup, &place.weights());
     let here = !matches!(found, Found::Pull { .. });
-    (here, in_words(&found), "`almoner models pull`, start Ollama, or set OPENAI_API_KEY".to_owned())
+    (
+        here,
+        in_words(&found),
+        "`almoner models pull`, start Ollama, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY"
+            .to_owned(),
+    )
 }
 
 /// The model for a run: the one that the person names, else the one that is found; the weights of a local one are
@@ -134,10 +162,21 @@ pub fn choose(
         }
         return Ok(wanted.unwrap_or(found).to_string());
     };
-    let reference: ModelRef = text.parse().map_err(|e| {
-        Failure::new(Exit::Usage, format!("{e}"))
-            .help("write local, openai:NAME, ollama:NAME, compat:URL#NAME or scripted:FILE")
+    let references = model::list(&text).map_err(|e| {
+        Failure::new(Exit::Usage, format!("{e}")).help(
+            "write local, anthropic:NAME, openai:NAME, gemini:NAME, ollama:NAME, compat:URL#NAME or scripted:FILE; \
+             several, which are tried in turn, with commas between them",
+        )
     })?;
+    let ready: Vec<String> = references
+        .into_iter()
+        .map(|reference| made_ready(place, reference, dry))
+        .collect::<Result<_, _>>()?;
+    Ok(ready.join(","))
+}
+
+/// A model that the person named, as a run stores it; the weights of a local one are fetched first.
+fn made_ready(place: &Place, reference: ModelRef, dry: bool) -> Result<String, Failure> {
     Ok(match reference {
         // A file is meant as it lies here, whatever the directory of the daemon.
         ModelRef::Scripted { path } => ModelRef::Scripted { path: here(path)? }.to_string(),
@@ -145,8 +184,14 @@ pub fn choose(
         ModelRef::Local { name } => {
             let wanted =
                 name.as_deref().map_or(Some(weights::default()), weights::find).ok_or_else(|| {
-                    Failure::new(Exit::NotFound, format!("there is no local model `{text}`"))
-                        .help(format!("the local models are: {}", weights::names()))
+                    Failure::new(
+                        Exit::NotFound,
+                        format!(
+                            "there is no local model `local:{}`",
+                            visible_line(name.as_deref().unwrap_or_default())
+                        ),
+                    )
+                    .help(format!("the local models are: {}", weights::names()))
                 })?;
             if !is_here(place, wanted) && !dry {
                 offer(place, wanted)?;
@@ -166,10 +211,8 @@ fn pin(reference: ModelRef) -> Result<ModelRef, Failure> {
 
 /// How many runs may ask a model at once, if nobody says: a local model answers one at a time.
 pub fn jobs(model: &str) -> u32 {
-    match model.parse() {
-        Ok(ModelRef::Local { .. }) => 1,
-        _ => 4,
-    }
+    let models = model::list(model).unwrap_or_default();
+    if models.iter().any(|model| matches!(model, ModelRef::Local { .. })) { 1 } else { 4 }
 }
 
 /// The model that a worker file asks for, if the server that was found serves it. A file that names a server is not
@@ -177,9 +220,11 @@ pub fn jobs(model: &str) -> u32 {
 fn same_provider(asked: &str, found: &ModelRef) -> Option<ModelRef> {
     Some(match (asked.parse().ok()?, found.clone()) {
         (ModelRef::Local { name }, ModelRef::Local { .. }) => ModelRef::Local { name },
-        (ModelRef::OpenAi { base_url: None, model }, ModelRef::OpenAi { base_url, .. }) => {
-            ModelRef::OpenAi { base_url, model }
-        }
+        // One server and one key, whichever of its protocols.
+        (
+            ModelRef::Vendor { vendor, base_url: None, model },
+            ModelRef::Vendor { vendor: of, base_url, .. },
+        ) if vendor.keys() == of.keys() => ModelRef::Vendor { vendor, base_url, model },
         (ModelRef::Ollama { url: None, model }, ModelRef::Ollama { url, .. }) => {
             ModelRef::Ollama { url, model }
         }
@@ -321,6 +366,11 @@ mod tests {
             "openai:https://own/v1#small",
             Some("openai:https://own/v1#big"),
         );
+        check("openai-responses:big", "openai:small", Some("openai-responses:big"));
+        check("anthropic:big", "anthropic:https://own#small", Some("anthropic:https://own#big"));
+        check("anthropic:https://evil#big", "anthropic:small", None);
+        check("anthropic:big", "openai:small", None);
+        check("gemini:big", "anthropic:small", None);
         check("compat:https://evil/v1#m", "openai:small", None);
         check("compat:https://own/v1#m", "compat:https://own/v1#n", None);
         check("ollama:big", "ollama:http://box:11434#small", Some("ollama:http://box:11434#big"));

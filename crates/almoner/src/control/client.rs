@@ -5,7 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use model::compat::{COMPAT_KEY, OPENAI_KEY, OPENAI_URL};
+use model::Vendor;
+use model::served::COMPAT_KEY;
 
 use crate::control::frame;
 use crate::control::protocol::{Brought, Hello, OnBehalf, Request, Response, VERSION};
@@ -16,11 +17,15 @@ use crate::place::{self, Place};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables whose values go to the daemon: what models need and nothing else.
-pub const VARIABLES: [&str; 3] = [OPENAI_KEY, OPENAI_URL, COMPAT_KEY];
+pub fn variables() -> impl Iterator<Item = &'static str> {
+    let vendors = Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses);
+    let of = |vendor: Vendor| vendor.keys().iter().copied().chain([vendor.url_variable()]);
+    vendors.flat_map(of).chain([COMPAT_KEY])
+}
 
-/// What this process has of [`VARIABLES`] in its environment.
+/// What this process has of [`variables`] in its environment.
 pub fn brought() -> Brought {
-    VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()
+    variables().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect()
 }
 
 /// A connection to the daemon.

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use model::compat::{COMPAT_KEY, OPENAI_KEY};
-use model::{ModelRef, Secret};
+use model::served::COMPAT_KEY;
+use model::{ModelRef, Secret, Vendor};
 
 use crate::control::protocol::Brought;
 
@@ -16,13 +16,17 @@ use crate::control::protocol::Brought;
 pub struct Keys(Mutex<BTreeMap<(&'static str, Option<String>), Secret>>);
 
 impl Keys {
-    /// Takes over OpenAI's key, for the address that stands beside it.
+    /// Takes over the vendors' keys, each for the address that stands beside it.
     pub fn greet(&self, brought: &Brought) {
         let beside = |name: &str| brought.get(name).map(|value| Secret::new(value.as_str()));
-        let unnamed = ModelRef::OpenAi { base_url: None, model: String::new() };
-        // An address that is none has no key.
-        if let Ok(ModelRef::OpenAi { base_url, .. }) = unnamed.pinned(&beside) {
-            self.keep(OPENAI_KEY, base_url, beside(OPENAI_KEY));
+        for vendor in Vendor::ALL {
+            let unnamed = ModelRef::Vendor { vendor, base_url: None, model: String::new() };
+            // An address that is none has no key.
+            if let Ok(ModelRef::Vendor { base_url, .. }) = unnamed.pinned(&beside) {
+                for variable in vendor.keys() {
+                    self.keep(variable, base_url.clone(), beside(variable));
+                }
+            }
         }
     }
 
@@ -31,8 +35,9 @@ impl Keys {
     pub fn lend(&self, models: &[String], brought: &Brought) {
         let servers: BTreeSet<String> = models
             .iter()
-            .filter_map(|model| match model.parse() {
-                Ok(ModelRef::Compat { base_url, .. }) => Some(base_url),
+            .flat_map(|model| model::list(model).unwrap_or_default())
+            .filter_map(|model| match model {
+                ModelRef::Compat { base_url, .. } => Some(base_url),
                 _ => None,
             })
             .collect();
@@ -49,16 +54,20 @@ impl Keys {
         }
     }
 
-    /// Whether there is a key of this name for some server.
-    pub fn is_for_another(&self, variable: &str) -> bool {
+    /// Whether there is a key for a model's vendor, but for some other server.
+    pub fn is_for_another(&self, reference: &ModelRef) -> bool {
+        let ModelRef::Vendor { vendor, .. } = reference else { return false };
         let keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.keys().any(|(name, _)| *name == variable)
+        keys.keys().any(|(name, _)| vendor.keys().contains(name))
     }
 
     /// The key for a model's server under the name of its variable. Addresses are in the reference, never here.
     pub fn get(&self, variable: &str, reference: &ModelRef) -> Option<Secret> {
         let place = match reference {
-            ModelRef::OpenAi { base_url, .. } if variable == OPENAI_KEY => (OPENAI_KEY, base_url.clone()),
+            ModelRef::Vendor { vendor, base_url, .. } => {
+                let own = vendor.keys().iter().find(|own| **own == variable)?;
+                (*own, base_url.clone())
+            }
             ModelRef::Compat { base_url, .. } if variable == COMPAT_KEY => {
                 (COMPAT_KEY, Some(base_url.clone()))
             }
@@ -71,7 +80,7 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::client::VARIABLES;
+    use crate::control::client::variables;
 
     fn brought(vars: &[(&str, &str)]) -> Brought {
         vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -80,7 +89,7 @@ mod tests {
     #[track_caller]
     fn check(keys: &Keys, model: &str, expected: Option<&str>) {
         let reference: ModelRef = model.parse().unwrap();
-        let got: Vec<Secret> = VARIABLES.iter().filter_map(|name| keys.get(name, &reference)).collect();
+        let got: Vec<Secret> = variables().filter_map(|name| keys.get(name, &reference)).collect();
         assert_eq!(got.iter().map(Secret::reveal).collect::<Vec<_>>(), Vec::from_iter(expected), "{model}");
     }
 
@@ -103,6 +112,13 @@ mod tests {
         // A newer key for the same server takes the place of the older one.
         keys.greet(&brought(&[("OPENAI_API_KEY", "new")]));
         check(&keys, "openai:other", Some("new"));
+        check(&keys, "openai-responses:other", Some("new"));
+        // Each vendor has a key of its own, and nobody else's.
+        check(&keys, "anthropic:m", None);
+        keys.greet(&brought(&[("ANTHROPIC_API_KEY", "a"), ("GOOGLE_API_KEY", "g")]));
+        check(&keys, "anthropic:m", Some("a"));
+        check(&keys, "gemini:m", Some("g"));
+        check(&keys, "anthropic:https://own/v1#m", None);
         for other in ["ollama:m", "ollama:https://own/v1#m", "compat:https://own/v1#m", "local"] {
             check(&keys, other, None);
         }

@@ -162,6 +162,7 @@ fn open(
         .with_launch(move |weights| crate::model_host::command(&exe, weights));
     let (keeper, policies) = (Keeper::new(&place.state), PolicyDesk::new(&place.config));
     let daemon = Daemon::new(store, host, opener, keeper, policies, open_while_held);
+    daemon.follow_prices(crate::settings::path(place));
     vault::begin(&daemon);
     // Whoever started it is its first client: what goes on at once has its key.
     daemon.keys.greet(&brought());

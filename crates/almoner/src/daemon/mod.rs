@@ -2,6 +2,7 @@
 
 mod additions;
 pub mod agents;
+mod as_it_is;
 pub mod audit;
 mod card;
 mod changes;

@@ -10,6 +10,7 @@ use kernel::{BlobHash, MessageNumber, NamePath, Value};
 use passable::visible_line;
 use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
+use super::as_it_is;
 use super::desk::Desk;
 use super::stage::Stages;
 use super::{endow_paths, endow_programs};
@@ -73,7 +74,7 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     desk.daemon.policies.expect_ready()?;
     let project = project_policy(&request)?;
     let values = check_inputs(&definition, &request)?;
-    check_money(&definition, &request)?;
+    check_money(desk, &definition, &request)?;
     let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default() };
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
@@ -82,8 +83,9 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     let bytes = definition.attachments.bytes.min(LARGEST_DOCUMENT);
     let limits = document::Limits { bytes, ..document::Limits::default() };
     check_count(&definition, &request)?;
+    let takes = desk.daemon.takes_of(&request.model);
     for source in &request.documents {
-        documents.push(take_in(&shelf, source, &definition, &limits)?);
+        documents.push(take_in(&shelf, source, &definition, &limits, takes)?);
     }
     check_names(&documents)?;
     check_total(&definition, &request, &documents)?;
@@ -148,19 +150,19 @@ pub fn parse(bundle: &Bundle) -> Result<Definition, Failure> {
     }
 }
 
-/// A limit in money can only be kept where a model costs nothing: no prices are known yet.
-fn check_money(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
-    use model::ModelRef::{Local, Replay, Scripted};
-    let free = matches!(request.model.parse(), Ok(Local { .. } | Replay { .. } | Scripted { .. }));
-    if definition.usd.is_none() || free {
+/// A limit in money can only be kept where it is known what the model costs.
+fn check_money(desk: &Desk, definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
+    if definition.usd.is_none() || desk.daemon.price_of(&request.model).is_some() {
         return Ok(());
     }
     let message = format!(
         "`{}` has a limit in money, and the price of {} is not known",
         definition.name, request.model
     );
-    Err(Failure::new(Exit::Invalid, message)
-        .help("limit `tokens` instead of `usd` in the worker file, or use a model that costs nothing"))
+    Err(Failure::new(Exit::Invalid, message).help(
+        "limit `tokens` instead of `usd` in the worker file, write the price into `config.toml` under \
+             `[models.prices]`, or use a model that costs nothing",
+    ))
 }
 
 fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, Failure> {
@@ -545,6 +547,7 @@ fn take_in(
     source: &Document,
     definition: &Definition,
     limits: &document::Limits,
+    takes: model::Takes,
 ) -> Result<Attachment, Failure> {
     let (name, bytes) = match source {
         Document::Text { name, text } => (name.clone(), text.clone().into_bytes()),
@@ -556,11 +559,8 @@ fn take_in(
             (name, read(path, limits)?)
         }
     };
-    let refuse = |e: &document::DocumentError| {
-        Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(&name))).help(e.help())
-    };
-    let text = document::text(&bytes, &name, limits).map_err(|e| refuse(&e))?;
-    let (hash, shown) = (shelf.put(&bytes)?, shelf.put(text.text.as_bytes())?);
+    let text = as_it_is::readable(&name, &bytes, limits, takes)?;
+    let (hash, shown) = (shelf.put(&bytes)?, shelf.put(text.as_bytes())?);
     Ok(Attachment { hash, text: shown, bytes: bytes.len() as u64, name })
 }
 

@@ -154,6 +154,7 @@ impl Journal {
                 model.input_tokens = model.input_tokens.saturating_add(usage.input_tokens);
                 model.output_tokens = model.output_tokens.saturating_add(usage.output_tokens);
                 model.ms = model.ms.saturating_add(usage.model_ms);
+                model.usd_micros = model.usd_micros.saturating_add(usage.usd_micros);
             }
             Entry::Rejected { site, findings } => {
                 sums.stats.calls.rejected += u64::from(site.is_some());
@@ -317,8 +318,8 @@ mod tests {
         let hash = BlobHash([0; 32]);
         for turn in turns {
             let prompted = add(Entry::Prompted { request: hash, model: "m".to_owned() });
-            let usage = Usage { input_tokens: 10, output_tokens: 1, model_ms: 5 };
-            let replied = add(Entry::Replied { prompted, reply: hash, usage });
+            let usage = Usage { input_tokens: 10, output_tokens: 1, model_ms: 5, usd_micros: 7 };
+            let replied = add(Entry::Replied { prompted, reply: hash, usage, model: None });
             for (index, does) in turn.iter().enumerate() {
                 let site = CallSite::Turn { replied, index, id: String::new() };
                 let finding = Finding::new("tool/json", "it is none");

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kernel::formula::Formula;
 use kernel::web::Origin;
 use kernel::{query, table};
-use model::ModelRef;
-use model::compat::{COMPAT_KEY, OPENAI_KEY};
+use model::served::COMPAT_KEY;
+use model::{ModelRef, Vendor};
 use policy::Secrets;
 use vault::{Keyring, Protecting, Protection, Secret, SecretTool, Site, Vault, VaultError};
 
@@ -16,9 +16,6 @@ use super::world::{self, Daemon};
 use crate::control::protocol::Response;
 use crate::control::secret::{KeyChoice, Only, SecretAct, SecretRow, VaultView};
 use crate::exit::{Exit, Failure};
-
-/// The server for which OpenAI's key is unless something else is said.
-const OPENAI_SERVER: &str = "https://api.openai.com";
 
 /// Values of fewer bytes are not looked for in each spelling.
 const SHORT: usize = 6;
@@ -123,8 +120,8 @@ impl Keeper {
     /// The key for a model's server under the name of its variable, if the vault has it and it is for that server.
     pub fn model_key(&self, variable: &str, reference: &ModelRef) -> Option<model::Secret> {
         let server = match reference {
-            ModelRef::OpenAi { base_url, .. } if variable == OPENAI_KEY => {
-                base_url.as_deref().unwrap_or(OPENAI_SERVER)
+            ModelRef::Vendor { vendor, base_url, .. } if vendor.keys().contains(&variable) => {
+                base_url.as_deref().unwrap_or(vendor.url())
             }
             ModelRef::Compat { base_url, .. } if variable == COMPAT_KEY => base_url,
             _ => return None,
@@ -197,7 +194,10 @@ pub fn answer(desk: &Desk, act: SecretAct) -> Result<Response, Failure> {
                 return Err(failure(&VaultError::Missing(name)));
             }
             let origins = match origins {
-                None if !there && name == OPENAI_KEY => OPENAI_SERVER.parse().ok().map(|origin| vec![origin]),
+                // A vendor's key is for the vendor unless something else is said.
+                None if !there => Vendor::of_key(&name)
+                    .and_then(|vendor| Origin::split(vendor.url()).ok())
+                    .map(|(origin, _)| vec![origin]),
                 origins => origins,
             };
             match (value, origins) {

@@ -16,7 +16,7 @@ use kernel::hub::View;
 use kernel::run::{Run, Step, Trouble};
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{BlobHash, FormulaId, HostRun, RunNumber, StepRef, query, table};
-use model::{Cancel, ModelError, ModelRef, Opener, Progress, Provider};
+use model::{Cancel, ModelError, ModelRef, Opener, Price, Progress, Provider, Takes};
 use passable::Untrusted;
 use policy::Rules;
 use store::Store;
@@ -32,6 +32,7 @@ use super::timekeeper::Alarms;
 use super::vats::Office;
 use super::vault::{Keeper, Withheld};
 use crate::exit::{Exit, Failure};
+use crate::settings::{Followed, Models};
 
 /// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
 pub struct Shared {
@@ -57,6 +58,8 @@ pub struct Shared {
     rules: RwLock<Arc<Rules>>,
     /// The operator's policies.
     pub policies: PolicyDesk,
+    /// Where the user's own prices are written.
+    settings: OnceLock<Mutex<Followed>>,
     /// Where code goes, once there is anybody who takes it.
     vats: OnceLock<Arc<Office>>,
     /// Effects in agents' journals that nobody has in hand.
@@ -213,6 +216,7 @@ impl Daemon {
             vault,
             rules: RwLock::default(),
             policies,
+            settings: OnceLock::new(),
             vats: OnceLock::new(),
             orphans: Orphans::default(),
             unwritten: Unwritten::default(),
@@ -242,6 +246,45 @@ impl Daemon {
     /// Applies one act of the host; returns when it is durable.
     pub fn apply(&self, act: Act) -> Result<Outcome, Failure> {
         self.apply_as(self.host, None, act)
+    }
+
+    /// Follows the prices that the user writes in a file of settings.
+    pub fn follow_prices(&self, file: std::path::PathBuf) {
+        let _ = self.shared.settings.set(Mutex::new(Followed::new(file)));
+    }
+
+    /// Which documents a model takes as they are; of several, what all of them take.
+    pub fn takes_of(&self, model: &str) -> Takes {
+        let own = self.models();
+        let takes = |reference: &ModelRef| {
+            let (name, usual) = (reference.to_string(), Takes::of(reference));
+            Takes {
+                images: usual.images || own.images.contains(&name),
+                pdfs: usual.pdfs || own.pdfs.contains(&name),
+            }
+        };
+        let all = model::list(model).unwrap_or_default();
+        all.iter().map(takes).reduce(Takes::and).unwrap_or_default()
+    }
+
+    /// What the user says of models.
+    fn models(&self) -> Models {
+        let settings = self.shared.settings.get();
+        let mut settings = settings.map(|followed| followed.lock().unwrap_or_else(PoisonError::into_inner));
+        // What is wrong with the file is told by whoever else follows it.
+        settings.as_mut().map(|followed| followed.look().0.models.clone()).unwrap_or_default()
+    }
+
+    /// What a model costs, by the user's own prices or the table; of several the dearest. `None` where that is not
+    /// known.
+    pub fn price_of(&self, model: &str) -> Option<Price> {
+        let references = model::list(model).ok()?;
+        let own = self.models();
+        let price = |reference: &ModelRef| {
+            own.prices.get(&reference.to_string()).copied().or_else(|| Price::of(reference))
+        };
+        let first = price(references.first()?)?;
+        references.iter().skip(1).try_fold(first, |sum, reference| Some(sum.or(price(reference)?)))
     }
 
     /// Events after `after`.
@@ -381,6 +424,14 @@ pub fn fault_failure(fault: &Fault) -> Failure {
     }
 }
 
+/// Where a vendor's models are, unless a reference says otherwise.
+fn own_address(reference: &ModelRef) -> &str {
+    match reference {
+        ModelRef::Vendor { vendor, .. } => vendor.url(),
+        _ => "it",
+    }
+}
+
 fn trouble(failure: Failure) -> Trouble {
     Trouble { code: "store/failed".to_owned(), message: failure.message, help: failure.help }
 }
@@ -450,20 +501,31 @@ impl World for Daemon {
             message: Untrusted::new(message),
             help,
         };
-        let reference: ModelRef =
-            model.parse().map_err(|e| failed(format!("{e}"), "see `almoner models list`".to_owned()))?;
-        let key =
-            |name: &str| self.keys.get(name, &reference).or_else(|| self.vault.model_key(name, &reference));
-        self.opener.open_with(&reference, &key).map_err(|e| match e {
-            ModelError::KeyMissing { variable } if self.keys.is_for_another(&variable) => failed(
+        let references =
+            model::list(model).map_err(|e| failed(e.to_string(), "see `almoner models list`".to_owned()))?;
+        let key = |reference: &ModelRef, name: &str| {
+            self.keys.get(name, reference).or_else(|| self.vault.model_key(name, reference))
+        };
+        let [reference] = references.as_slice() else { return Ok(self.opener.open_all(&references, &key)) };
+        self.opener.open_with(reference, &|name| key(reference, name)).map_err(|e| match e {
+            ModelError::KeyMissing { variable } if self.keys.is_for_another(reference) => failed(
                 format!(
-                    "there is no key for https://api.openai.com: {variable} came with another OPENAI_BASE_URL"
+                    "there is no key for {}: {variable} came with the address of another server",
+                    own_address(reference)
                 ),
                 "the run keeps to the server that was chosen for it; start it anew to use the other one"
                     .to_owned(),
             ),
             e => failed(e.to_string(), format!("{}; then `almoner resume`", e.help())),
         })
+    }
+
+    fn price(&self, model: &str) -> Option<Price> {
+        self.price_of(model)
+    }
+
+    fn takes(&self, model: &str) -> Takes {
+        self.takes_of(model)
     }
 
     fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble> {

@@ -3,10 +3,14 @@
 //! The file is optional and read strictly: what is not known is an error that says where and what to do. Whoever finds
 //! one goes on with the settings that were read last; nothing ends because of it.
 
+mod models;
 mod read;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+use model::Price;
 
 use crate::exit::{Exit, Failure};
 use crate::place::Place;
@@ -25,6 +29,19 @@ pub const NOTIFY: &str = "notify";
 pub struct Settings {
     /// How a person is told that something waits.
     pub notify: Option<Notify>,
+    /// What is known of models beside what Almoner knows.
+    pub models: Models,
+}
+
+/// What the user says of models, by their references as runs store them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Models {
+    /// What they cost: before the table of prices.
+    pub prices: BTreeMap<String, Price>,
+    /// Those that take pictures as they are.
+    pub images: BTreeSet<String>,
+    /// Those that take PDFs as they are.
+    pub pdfs: BTreeSet<String>,
 }
 
 /// How a person is told that something waits.

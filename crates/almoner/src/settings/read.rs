@@ -5,7 +5,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use worker::definition::nearest;
 
-use super::{Notify, Settings};
+use super::{Notify, Settings, models};
 
 /// The most parts that a command may have.
 const PARTS: usize = 64;
@@ -25,16 +25,16 @@ pub(super) struct Trouble {
 }
 
 /// A text with the place of each thing in it.
-struct Text<'a>(&'a str);
+pub(super) struct Text<'a>(&'a str);
 
 impl Text<'_> {
-    fn trouble(&self, at: usize, what: impl Into<String>, help: impl Into<String>) -> Trouble {
+    pub(super) fn trouble(&self, at: usize, what: impl Into<String>, help: impl Into<String>) -> Trouble {
         let before = self.0.as_bytes().iter().take(at);
         let line = before.filter(|byte| **byte == b'\n').count() + 1;
         Trouble { line: Some(line), what: what.into(), help: help.into() }
     }
 
-    fn unknown(&self, at: usize, kind: &str, word: &str, known: &[&str]) -> Trouble {
+    pub(super) fn unknown(&self, at: usize, kind: &str, word: &str, known: &[&str]) -> Trouble {
         let all: Vec<String> = known.iter().map(|known| format!("`{known}`")).collect();
         let help = match nearest(word, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -59,7 +59,8 @@ pub(super) fn parse(source: &str) -> Result<Settings, Trouble> {
     for (key, value) in table.get_ref() {
         match key.get_ref().as_ref() {
             "notify" => settings.notify = notify(&text, value)?,
-            other => return Err(text.unknown(key.span().start, "section", other, &["notify"])),
+            "models" => settings.models = models::read(&text, value)?,
+            other => return Err(text.unknown(key.span().start, "section", other, &["notify", "models"])),
         }
     }
     Ok(settings)
@@ -76,7 +77,7 @@ fn notify(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Option<Notify
     Ok(notify)
 }
 
-fn table<'a, 'b>(
+pub(super) fn table<'a, 'b>(
     text: &Text<'_>,
     value: &'a Spanned<DeValue<'b>>,
     name: &str,
@@ -187,7 +188,16 @@ mod tests {
         for (text, line, what, help) in [
             ("\n[notfy]\n", 2, "unknown section `notfy`", "did you mean `notify`?"),
             ("[a\u{202E}]", 1, "this is not TOML", "docs/settings.md"),
-            ("\"a\u{202E}\" = 1", 1, "unknown section `a\\u{202E}`", "there is `notify`"),
+            ("\"a\u{202E}\" = 1", 1, "unknown section `a\\u{202E}`", "there is `notify`, `models`"),
+            ("[models]\nprice = 1", 2, "unknown key `price`", "did you mean `prices`?"),
+            ("[models.prices]\n\"gpt\" = {}", 2, "unknown kind of model in `gpt`", "as after `-m`"),
+            ("[models.prices.\"openai:m\"]\ninput = 1", 1, "at least `input` and `output`", "output = 1.60"),
+            ("[models.prices]\n\"openai:m\" = {input = -1, output = 1}", 2, "up to a million", "0.40"),
+            ("[models.prices]\n\"openai:m\" = {input = nan, output = 1}", 2, "up to a million", "0.40"),
+            ("[models.prices]\n\"openai:m\" = {input = '1', output = 1}", 2, "up to a million", "0.40"),
+            ("[models.prices]\n\"openai:m\" = {inputs = 1, output = 1}", 2, "unknown key", "`input`"),
+            ("[models]\nimages = \"ollama:m\"", 2, "`images` is a list", "[\"ollama:llava\"]"),
+            ("[models]\npdfs = [\"m\"]", 2, "unknown kind of model", "as after `-m`"),
             ("[notify]\n\ncomand = []", 3, "unknown key `comand`", "did you mean `command`?"),
             ("notify = 3", 1, "`notify` is a section", "write `[notify]`"),
             ("[notify]\ncommand = \"a b\"", 2, "it goes to no shell", "write a list"),

@@ -44,13 +44,14 @@ pub fn render(run: &Run, steps: &[Step]) -> String {
     } else {
         let _ = writeln!(
             out,
-            "{} `{}`  {}  model {}  {}+{} tokens",
+            "{} `{}`  {}  model {}  {}+{} tokens{}",
             run.number,
             visible_line(&run.name),
             state(run),
             visible_line(&run.model),
             run.used.input_tokens,
-            run.used.output_tokens
+            run.used.output_tokens,
+            super::money::behind(run.used.usd_micros)
         );
     }
     // What a gate has said of a call is not said once more when the call is refused for it.
@@ -108,11 +109,13 @@ fn findings(entry: &Entry) -> (Option<u64>, &[Finding]) {
 fn detail(entry: &Entry) -> String {
     match entry {
         Entry::Prompted { request, model } => format!("{model}  request {}", request.short()),
-        Entry::Replied { usage, reply, .. } => format!(
-            "{} tokens in, {} out, {:.1} s  reply {}",
+        Entry::Replied { usage, reply, model, .. } => format!(
+            "{}{} tokens in, {} out, {:.1} s{}  reply {}",
+            model.as_ref().map(|model| format!("{model}  ")).unwrap_or_default(),
             usage.input_tokens,
             usage.output_tokens,
             usage.model_ms as f64 / 1000.0,
+            super::money::behind(usage.usd_micros),
             reply.short()
         ),
         Entry::Rejected { site, .. } => match site {

@@ -8,6 +8,7 @@ pub mod journal;
 pub mod json;
 pub mod letter;
 pub mod lines;
+pub mod money;
 pub mod progress;
 pub mod reason;
 pub mod stats;

@@ -58,6 +58,9 @@ pub struct ModelCalls {
     pub output_tokens: u64,
     /// How long they took, in milliseconds.
     pub ms: u64,
+    /// What they cost, in millionths of a dollar.
+    #[serde(default)]
+    pub usd_micros: u64,
 }
 
 /// What became of calls of capabilities.
@@ -149,11 +152,12 @@ pub fn render(stats: &Stats) -> String {
     line(
         "model",
         format!(
-            "{}, {} tokens read, {} written, {}",
+            "{}, {} tokens read, {} written, {}{}",
             many(model.calls, "call"),
             model.input_tokens,
             model.output_tokens,
-            time(model.ms)
+            time(model.ms),
+            super::money::behind(model.usd_micros)
         ),
     );
     let calls = &stats.calls;
@@ -219,7 +223,13 @@ mod tests {
     fn figures_are_read_at_a_glance() {
         let stats = Stats {
             runs: Runs { done: 3, failed: 1, waiting: 2, ..Runs::default() },
-            model: ModelCalls { calls: 9, input_tokens: 12_000, output_tokens: 800, ms: 61_500 },
+            model: ModelCalls {
+                calls: 9,
+                input_tokens: 12_000,
+                output_tokens: 800,
+                ms: 61_500,
+                usd_micros: 123_456,
+            },
             calls: Calls { proposed: 12, allowed: 7, asked: 3, denied: 2, rejected: 1 },
             rules: vec![Rule { rule: "effects/commit\u{1B}[2K".to_owned(), asked: 3, denied: 0 }],
             approvals: Approvals { approved: 2, denied: 1, open: 0, median_ms: Some(180_000) },
@@ -227,7 +237,7 @@ mod tests {
         };
         insta::assert_snapshot!(render(&stats), @r"
         runs       6: 3 done, 1 failed, 2 waiting
-        model      9 calls, 12000 tokens read, 800 written, 61.5 s
+        model      9 calls, 12000 tokens read, 800 written, 61.5 s, $0.1235
         calls      12 proposed: 7 allowed, 3 asked, 2 refused; 1 not even that
         approvals  2 approved, 1 denied, 0 open; half of the answers came within 3 min
         repairs    2 of 3 turns with a refusal, 67 %; 1 not decided yet

@@ -143,7 +143,7 @@ fn reply() -> Reply {
     for (id, name, arguments, _) in calls() {
         let (id, name) = (id.to_owned(), name.to_owned());
         match serde_json::from_str(&arguments) {
-            Ok(arguments) => reply.calls.push(Call { id, name, arguments }),
+            Ok(arguments) => reply.calls.push(Call::new(id, name, arguments)),
             Err(e) => reply.malformed.push(MalformedCall { id, name, arguments, reason: e.to_string() }),
         }
     }

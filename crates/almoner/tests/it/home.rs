@@ -115,7 +115,18 @@ impl Home {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        for key in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ALMONER_MODEL", "ALMONER_HUB", "FAILPOINTS"] {
+        for key in [
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_BASE_URL",
+            "GEMINI_API_KEY",
+            "GOOGLE_API_KEY",
+            "GEMINI_BASE_URL",
+            "ALMONER_MODEL",
+            "ALMONER_HUB",
+            "FAILPOINTS",
+        ] {
             command.env_remove(key);
         }
         command

@@ -43,6 +43,7 @@ mod modules;
 mod origin;
 mod policy;
 mod programs;
+mod providers;
 mod races;
 mod sends;
 mod staging;

@@ -251,6 +251,9 @@ pub enum Move {
         reply: BlobHash,
         /// What it cost.
         usage: Usage,
+        /// Who answered, where several could have been asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
     },
     /// The model's call or answer cannot be used.
     Reject {

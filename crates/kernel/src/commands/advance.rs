@@ -36,7 +36,9 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
                 let provenance = run.provenance.clone();
                 state.journal(&mut run, Entry::Prompted { request, model }, provenance)?;
             }
-            Move::Reply { prompted, reply, usage } => replied(state, &mut run, prompted, reply, usage)?,
+            Move::Reply { prompted, reply, usage, model } => {
+                replied(state, &mut run, prompted, reply, usage, model)?;
+            }
             Move::Reject { site, findings } => {
                 state.journal(&mut run, Entry::Rejected { site, findings }, Provenance::default())?;
             }
@@ -87,13 +89,15 @@ fn replied(
     prompted: u64,
     reply: crate::id::BlobHash,
     usage: Usage,
+    by: Option<String>,
 ) -> Result<(), Fault> {
     let at = StepRef { run: run.number, step: prompted };
     let Entry::Prompted { model, .. } = state.step(at)?.entry else {
         return Err(Fault::OutOfOrder { at, what: "this step asks no model" });
     };
-    let provenance = run.provenance.join(&Provenance::of(Source::Model(model)));
-    state.journal(run, Entry::Replied { prompted, reply, usage }, provenance)?;
+    let source = Source::Model(by.clone().unwrap_or(model));
+    let provenance = run.provenance.join(&Provenance::of(source));
+    state.journal(run, Entry::Replied { prompted, reply, usage, model: by }, provenance)?;
     run.used.add(usage);
     for mut above in state.ancestors(run)? {
         above.used.add(usage);
@@ -149,8 +153,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
     let Some(item) = run.input.items.get(index).cloned() else {
         return Err(Fault::OutOfOrder { at, what: "the run has no such item" });
     };
-    let mut limits = run.limits;
-    limits.tokens = state.left(run)? / seats(run, index);
+    let limits = run.limits.within(state.left(run)?.part(seats(run, index)));
     let child = RunNumber(state.count("next_run")?);
     run.children.insert(index, child);
     state.journal(run, Entry::Spawned { index, child }, Provenance::default())?;

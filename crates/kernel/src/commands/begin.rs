@@ -8,7 +8,7 @@ use crate::formula::Formula;
 use crate::id::{FormulaId, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Value};
 use crate::provenance::{Provenance, Source};
-use crate::run::{Attachment, Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape};
+use crate::run::{Attachment, Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape, Share};
 use crate::state::State;
 use crate::table::{self, PermissionRow, Task};
 use crate::txn::{ReadTxn, Table};
@@ -93,7 +93,7 @@ pub(super) fn begin(
         Formula::Worker { name, definition, includes, limits, grants, made_by } => {
             let program = Program { name, definition, includes, limits };
             let grants = make::held_by(state, &grants, made_by)?;
-            let share = state.left(run)? / others.saturating_add(1);
+            let share = state.left(run)?.part(others.saturating_add(1));
             let callee = Callee { worker: reached.id, program, grants };
             call(state, run, at, share, callee, &proposal)
         }
@@ -120,7 +120,7 @@ fn call(
     state: &mut State<'_>,
     run: &mut Run,
     at: StepRef,
-    share: u64,
+    share: Share,
     callee: Callee,
     proposal: &Proposal,
 ) -> Result<(), Fault> {
@@ -146,7 +146,7 @@ fn call(
         Ok(attachments) => attachments,
         Err(finding) => return refuse(state, run, finding),
     };
-    program.limits.tokens = program.limits.tokens.min(share);
+    program.limits = program.limits.within(share);
     program.limits.depth = run.limits.depth;
     let child = RunNumber(state.count("next_run")?);
     run.open.insert(at.step, Phase::Called { child });

@@ -4,7 +4,7 @@ use crate::command::Fault;
 use crate::event::Change;
 use crate::id::{FormulaId, HostRun, Number, RunNumber, StepRef};
 use crate::provenance::Provenance;
-use crate::run::{Delivery, Entry, Place, Run, RunOutcome, State as RunState, Step};
+use crate::run::{Delivery, Entry, Place, Run, RunOutcome, Share, State as RunState, Step};
 use crate::table::{self, Task};
 use crate::txn::Table;
 
@@ -212,12 +212,18 @@ impl State<'_> {
         self.put_run(&run)
     }
 
-    /// The tokens that a run may still use or lend: what its open children may still use is theirs until they end.
-    pub(crate) fn left(&mut self, run: &Run) -> Result<u64, Fault> {
-        let mut left = run.limits.tokens.saturating_sub(run.used.tokens());
+    /// What a run may still use or lend: what its open children may still use is theirs until they end.
+    pub(crate) fn left(&mut self, run: &Run) -> Result<Share, Fault> {
+        let of = |run: &Run| Share {
+            tokens: run.limits.tokens.saturating_sub(run.used.tokens()),
+            usd_micros: run.limits.usd_micros.map(|limit| limit.saturating_sub(run.used.usd_micros)),
+        };
+        let mut left = of(run);
         for child in run.open_children().collect::<Vec<_>>() {
-            let child = self.run(child)?;
-            left = left.saturating_sub(child.limits.tokens.saturating_sub(child.used.tokens()));
+            let lent = of(&self.run(child)?);
+            left.tokens = left.tokens.saturating_sub(lent.tokens);
+            left.usd_micros =
+                left.usd_micros.map(|micros| micros.saturating_sub(lent.usd_micros.unwrap_or_default()));
         }
         Ok(left)
     }

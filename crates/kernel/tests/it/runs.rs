@@ -194,7 +194,10 @@ fn spend(w: &mut World, run: RunNumber, tokens: u64) {
     let prompted = w.run(run).next_step;
     let (request, model) = (BlobHash::of(b"request"), "m".to_owned());
     w.advance(run, vec![Move::Prompt { request, model }]);
-    w.advance(run, vec![Move::Reply { prompted, reply: BlobHash::of(b"reply"), usage: usage(tokens) }]);
+    w.advance(
+        run,
+        vec![Move::Reply { prompted, reply: BlobHash::of(b"reply"), usage: usage(tokens), model: None }],
+    );
 }
 
 /// What a run has used, and what its open children may still use, is never more than its limit.

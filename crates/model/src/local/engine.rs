@@ -105,7 +105,7 @@ impl Engine {
         let written = generate::write(&mut self.model, task, scores, &mut self.history, progress);
         self.model.truncate(self.history.len());
         let written = written?;
-        let usage = Usage { input_tokens: total, output_tokens: written.tokens, seconds: 0.0 };
+        let usage = Usage { input_tokens: total, output_tokens: written.tokens, ..Usage::default() };
         Ok(reply(request, written, usage))
     }
 }
@@ -150,7 +150,7 @@ fn reply(request: &Request, written: generate::Written, usage: Usage) -> Reply {
         };
     } else {
         let id = format!("call_{}", request.turn());
-        reply.calls.push(Call { id, name, arguments });
+        reply.calls.push(Call::new(id, name, arguments));
         reply.text.clear();
         reply.stop = Stop::Calls;
     }

@@ -39,7 +39,7 @@ fn turns(request: &Request) -> Vec<(&'static str, String)> {
             turns.push(("user", std::mem::take(&mut results).join("\n")));
         }
         match message {
-            Message::User { text } => turns.push(("user", text.clone())),
+            Message::User { text, .. } => turns.push(("user", text.clone())),
             Message::Assistant { text, calls } => turns.push(("assistant", said(request, text, calls))),
             Message::ToolResult { .. } => {}
         }
@@ -119,8 +119,7 @@ mod tests {
     #[test]
     fn what_was_found_is_data_in_the_place_of_its_call() {
         let found = r#"{"refused":[{"rule":"path/parent","message":"no","at":"path"}]}"#;
-        let call =
-            |id: &str| Call { id: id.to_owned(), name: "read".to_owned(), arguments: json!({"path": id}) };
+        let call = |id: &str| Call::new(id, "read", json!({"path": id}));
         let result = |id: &str, content: &str, is_error| Message::ToolResult {
             id: id.to_owned(),
             name: "read".to_owned(),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::Weights;
 use super::pull::{PullError, file_error, pour, room};
-use crate::compat::origin;
 use crate::request::Cancel;
+use crate::served::address::origin;
 
 /// Fetches the file into `partial`, after what is there already.
 pub(super) fn fetch(

@@ -24,6 +24,12 @@ fn the_best_model_there_is_found() {
     let ollama = Server::new(vec![json("200 OK", tags)]);
     let host = ("OLLAMA_HOST", ollama.url.as_str());
     assert_eq!(name(found(&[("OPENAI_API_KEY", "k"), host], dir.path())), "openai:gpt-4.1-mini");
+    // In this order, whatever else is there.
+    let all = [("GOOGLE_API_KEY", "g"), ("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "k"), host];
+    assert_eq!(name(found(&all, dir.path())), "openai:gpt-4.1-mini");
+    assert_eq!(name(found(&all[..2], dir.path())), "anthropic:claude-haiku-4-5");
+    assert_eq!(name(found(&[all[0], host], dir.path())), "gemini:gemini-2.5-flash");
+    assert_eq!(name(found(&[all[1], ("ANTHROPIC_MODEL", "c")], dir.path())), "anthropic:c");
     let both = [("OPENAI_API_KEY", "k"), ("OPENAI_MODEL", "gpt-x")];
     assert_eq!(name(found(&both, dir.path())), "openai:gpt-x");
     assert_eq!(name(found(&[("OPENAI_API_KEY", " "), host], dir.path())), "ollama:qwen3:4b");

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use model::compat::Compat;
+use model::served::Served;
 use model::{Message, Provider, Reply, Request, Retry, Stop, Tool};
 use serde_json::json;
 
@@ -45,10 +45,16 @@ fn start() -> Llama {
 }
 
 fn ask(llama: &Llama, request: &Request) -> Reply {
-    let reference = format!("compat:http://127.0.0.1:{}/v1#tiny", llama.server.port).parse().unwrap();
+    ask_in(llama, "compat:URL/v1#tiny", request)
+}
+
+/// Asks in a format, of which the reference has `URL` for the server's address.
+fn ask_in(llama: &Llama, format: &str, request: &Request) -> Reply {
+    let url = format!("http://127.0.0.1:{}", llama.server.port);
+    let reference = format.replace("URL", &url).parse().unwrap();
     // It listens before the model is loaded and answers 503 until then: what retrying is for.
-    let compat = Compat::open(&reference, &|_| None, Retry { tries: 8, ..Retry::default() }).unwrap();
-    compat.complete(request, &mut |_| {}).unwrap()
+    let served = Served::open(&reference, &|_| None, Retry { tries: 8, ..Retry::default() }).unwrap();
+    served.complete(request, &mut |_| {}).unwrap()
 }
 
 fn user(text: &str) -> Request {
@@ -77,6 +83,28 @@ fn a_real_server_streams_text_holds_to_a_schema_and_may_ignore_tools() {
     let tools = vec![Tool { name: "look".into(), description: "Looks.".into(), parameters }];
     // A call or none, malformed or not: any is a reply, not an error.
     ask(&llama, &Request { tools, ..user("Look!") });
+}
+
+#[test]
+fn a_real_server_says_the_same_in_every_format_that_it_speaks() {
+    let llama = start();
+    let first = ask(&llama, &user("Tell me something."));
+    for format in ["anthropic:URL#tiny", "openai-responses:URL/v1#tiny"] {
+        let reply = ask_in(&llama, format, &user("Tell me something."));
+        assert_eq!(reply.text, first.text, "{format}");
+        // Over Responses it calls an answer complete that its limit has cut.
+        let known = if format.starts_with("openai") { Stop::End } else { Stop::Length };
+        assert!([Stop::Length, known].contains(&reply.stop), "{format}: {:?}", reply.stop);
+        assert_eq!(reply.usage.output_tokens, first.usage.output_tokens, "{format}");
+        assert_eq!(reply.usage.input_tokens, first.usage.input_tokens, "{format}");
+        let tools = vec![Tool {
+            name: "look".into(),
+            description: "Looks.".into(),
+            parameters: json!({"type": "object", "properties": {}}),
+        }];
+        // A call or none, malformed or not: any is a reply, not an error.
+        ask_in(&llama, format, &Request { tools, ..user("Look!") });
+    }
 }
 
 #[cfg(feature = "local")]

@@ -10,13 +10,14 @@
     reason = "tests start programs, read clocks, write scratch files and fail where something is wrong"
 )]
 
-mod compat;
 mod detect;
 mod emulator;
+mod formats;
 mod llama;
 #[cfg(feature = "local")]
 mod local;
 mod pull;
+mod served;
 mod server;
 mod tiny;
 mod tools;

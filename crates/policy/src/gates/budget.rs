@@ -7,7 +7,7 @@ use crate::facts::Context;
 use crate::ruling::Ruling;
 
 pub(super) const GATE: Gate =
-    Gate { name: "budget", version: 1, about: "the run has tokens and time left", judge };
+    Gate { name: "budget", version: 2, about: "the run has tokens, money and time left", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let spent = context.spent;
@@ -27,6 +27,10 @@ fn judge(context: &Context<'_>) -> Ruling {
         [
             over("tokens", "tokens", tokens, limits.tokens),
             over("wall", "milliseconds", spent.ran_ms, limits.wall_ms),
+            // A run that costs nothing can do all of it with no money.
+            (spent.used.usd_micros > 0)
+                .then(|| over("usd", "millionths of a dollar", spent.used.usd_micros, limits.usd_micros?))
+                .flatten(),
         ]
         .into_iter()
         .flatten()
@@ -40,6 +44,25 @@ mod tests {
 
     use super::*;
     use crate::fixture::{Call, check};
+
+    #[test]
+    fn money_is_used_up_where_there_is_a_limit_and_anything_costs() {
+        for (used, limit, rules) in [
+            (0, None, &[][..]),
+            (u64::MAX, None, &[]),
+            (0, Some(0), &[]),
+            (1, Some(0), &["budget/usd"]),
+            (499_999, Some(500_000), &[]),
+            (500_000, Some(500_000), &["budget/usd"]),
+        ] {
+            let call = Call::new("look").but(|c| {
+                c.spent.used.usd_micros = used;
+                c.spent.limits.usd_micros = limit;
+            });
+            let decision = if rules.is_empty() { Allow } else { Deny };
+            check(&GATE, &call, (decision, decision), rules);
+        }
+    }
 
     #[test]
     fn what_is_used_up_is_used_up() {

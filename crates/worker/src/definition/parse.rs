@@ -137,7 +137,10 @@ fn read(
         output: get("output").and_then(|node| pattern(node, &bundle.source, problems)),
         attachments: get("attachments").map(|node| attachments(node, problems)).unwrap_or_default(),
         approve: approve(get("approve"), &slots, problems),
-        limits: get("limits").map(|node| limits(node, problems)).unwrap_or_default(),
+        limits: Limits {
+            usd_micros: usd.map(|usd| (usd * 1e6).round() as u64),
+            ..get("limits").map(|node| limits(node, problems)).unwrap_or_default()
+        },
         usd,
         model: get("model").and_then(|node| problems.line(node, "`model`", 200)),
         creates,

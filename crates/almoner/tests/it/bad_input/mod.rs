@@ -138,7 +138,7 @@ fn assert_healthy(home: &Home) {
 }
 
 /// Every file below a directory: its length and, if it is not huge, its bytes.
-fn files(dir: &Path) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
+pub(crate) fn files(dir: &Path) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut dirs = vec![dir.to_owned()];
     while let Some(dir) = dirs.pop() {

@@ -187,7 +187,8 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
         3..5 => Move::Reply {
             prompted: world.last_prompt.get(&(actor.number, run.number.0)).copied().unwrap_or(1),
             reply: BlobHash::of(b"reply"),
-            usage: Usage { input_tokens: 5, output_tokens: 2, model_ms: 9 },
+            usage: Usage { input_tokens: 5, output_tokens: 2, model_ms: 9, usd_micros: 3 },
+            model: None,
         },
         5 => Move::Reject { site: None, findings: vec![Finding::new("output/invalid", "no")] },
         6..13 => propose(world, actor, run),

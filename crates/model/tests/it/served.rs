@@ -1,10 +1,10 @@
-//! The OpenAI-compatible client against every way in which a server can misbehave.
+//! The client over OpenAI's chat format against every way in which a server can misbehave.
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use model::compat::Compat;
+use model::served::Served;
 use model::{Message, ModelError, Progress, Provider, Reply, Request, Retry, Secret, Stop};
 use serde_json::json;
 
@@ -38,10 +38,10 @@ fn ask(answers: Vec<Answer>) -> Outcome {
     let slept = Arc::default();
     let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
     let key = |name: &str| (name == "ALMONER_COMPAT_KEY").then(|| Secret::new("sk-topsecret"));
-    let compat = Compat::open(&reference, &key, retry(&slept)).unwrap();
+    let served = Served::open(&reference, &key, retry(&slept)).unwrap();
     let request = Request { messages: vec![Message::user("hi")], ..Request::default() };
     let mut news = Vec::new();
-    let result = compat.complete(&request, &mut |progress| news.push(progress));
+    let result = served.complete(&request, &mut |progress| news.push(progress));
     let slept = *slept.lock().unwrap();
     Outcome { result, news, slept, requests: server.requests() }
 }
@@ -173,8 +173,8 @@ fn an_endless_answer_is_given_up() {
 fn no_server_is_an_error_with_a_way_out() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let reference = format!("compat:http://{free}/v1#m").parse().unwrap();
-    let compat = Compat::open(&reference, &|_| None, retry(&Arc::default())).unwrap();
-    let error = compat.complete(&Request::default(), &mut |_| {}).unwrap_err();
+    let served = Served::open(&reference, &|_| None, retry(&Arc::default())).unwrap();
+    let error = served.complete(&Request::default(), &mut |_| {}).unwrap_err();
     assert!(matches!(error, ModelError::Unreachable { .. }), "{error}");
     assert!(error.is_transient() && error.help().contains("-m local"), "{}", error.help());
 }
@@ -184,7 +184,7 @@ fn a_call_can_be_stopped_while_the_server_is_silent() {
     for bytes in [Vec::new(), events(&STREAM[..100]).bytes] {
         let server = Server::new(vec![Answer { bytes, step: usize::MAX, end: End::Silence }]);
         let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
-        let compat = Compat::open(&reference, &|_| None, Retry::default()).unwrap();
+        let served = Served::open(&reference, &|_| None, Retry::default()).unwrap();
         let request = Request::default();
         let switch = request.cancel.clone();
         std::thread::spawn(move || {
@@ -192,7 +192,7 @@ fn a_call_can_be_stopped_while_the_server_is_silent() {
             switch.cancel();
         });
         let begun = Instant::now();
-        assert_eq!(compat.complete(&request, &mut |_| {}), Err(ModelError::Canceled));
+        assert_eq!(served.complete(&request, &mut |_| {}), Err(ModelError::Canceled));
         assert!(begun.elapsed() < Duration::from_secs(2));
     }
 }

@@ -1,7 +1,7 @@
 //! Server-sent events, cut at any byte.
 
 /// The largest single event that is kept.
-const LARGEST_EVENT: usize = 8 << 20;
+pub(super) const LARGEST_EVENT: usize = 8 << 20;
 
 /// Puts the `data` of events together from pieces of a stream.
 #[derive(Debug, Default)]

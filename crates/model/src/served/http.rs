@@ -2,10 +2,11 @@
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
+use super::date;
 use crate::error::ModelError;
 use crate::request::Cancel;
 use crate::secret::Secret;
@@ -18,10 +19,10 @@ const LONGEST_MESSAGE: usize = 500;
 /// What comes from the exchange, in order: one head, then pieces, then the end.
 #[derive(Debug)]
 pub(super) enum Part {
-    /// The answer began with success; true when it is a stream of events.
+    /// The answer began with success.
     Head {
-        /// The content type is `text/event-stream`.
-        events: bool,
+        /// How its messages are told apart.
+        framing: Framing,
     },
     /// More of the body.
     Piece(Vec<u8>),
@@ -31,15 +32,30 @@ pub(super) enum Part {
     Failed(ModelError),
 }
 
+/// How the messages of an answer are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// It is one message.
+    Whole,
+    /// Server-sent events.
+    Events,
+    /// A line each.
+    Lines,
+}
+
 /// Where and how to send.
 #[derive(Debug, Clone)]
 pub(super) struct Endpoint {
     pub(super) agent: ureq::Agent,
-    pub(super) url: String,
+    /// The address up to where the protocol goes on.
+    pub(super) base_url: String,
     /// Scheme, host and port, for messages.
     pub(super) server: String,
     pub(super) model: String,
-    pub(super) key: Option<Secret>,
+    /// The key, and the header that it goes into.
+    pub(super) key: Option<(&'static str, Secret)>,
+    /// Headers that the protocol wants beside.
+    pub(super) headers: &'static [(&'static str, &'static str)],
 }
 
 /// An agent with the time-outs that a model needs: quick to give up on a dead address, patient with a slow answer.
@@ -60,6 +76,7 @@ pub(crate) fn agent(connect: Duration, silence: Duration) -> ureq::Agent {
 /// Sends the body and hands each part of the answer to `handle`, until it says stop (`Ok(true)`).
 pub(super) fn exchange(
     endpoint: &Endpoint,
+    url: String,
     body: String,
     cancel: &Cancel,
     mut handle: impl FnMut(Part) -> Result<bool, ModelError>,
@@ -70,7 +87,7 @@ pub(super) fn exchange(
     std::thread::Builder::new()
         .name("model-http".into())
         .spawn(move || {
-            let end = talk(&endpoint, &body, &sender).map_or_else(Part::Failed, |()| Part::End);
+            let end = talk(&endpoint, &url, &body, &sender).map_or_else(Part::Failed, |()| Part::End);
             // The receiver may have gone away on purpose.
             let _ = sender.send(end);
         })
@@ -101,14 +118,21 @@ fn next(parts: &Receiver<Part>, cancel: &Cancel) -> Result<Part, ModelError> {
     }
 }
 
-fn talk(endpoint: &Endpoint, body: &str, sender: &SyncSender<Part>) -> Result<(), ModelError> {
+fn talk(endpoint: &Endpoint, url: &str, body: &str, sender: &SyncSender<Part>) -> Result<(), ModelError> {
     let mut request = endpoint
         .agent
-        .post(&endpoint.url)
+        .post(url)
         .header("content-type", "application/json")
-        .header("accept", "text/event-stream, application/json");
-    if let Some(key) = &endpoint.key {
-        request = request.header("authorization", format!("Bearer {}", key.reveal()));
+        .header("accept", "text/event-stream, application/x-ndjson, application/json");
+    for (name, value) in endpoint.headers {
+        request = request.header(*name, *value);
+    }
+    match &endpoint.key {
+        Some((name @ "authorization", key)) => {
+            request = request.header(*name, format!("Bearer {}", key.reveal()));
+        }
+        Some((name, key)) => request = request.header(*name, key.reveal()),
+        None => {}
     }
     let mut response = request.send(body).map_err(|e| connection_error(&e, &endpoint.server))?;
     let status = response.status().as_u16();
@@ -117,18 +141,22 @@ fn talk(endpoint: &Endpoint, body: &str, sender: &SyncSender<Part>) -> Result<()
             .headers()
             .get("retry-after")
             .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.trim().parse::<f64>().ok())
-            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            .and_then(|value| date::retry_after(value, SystemTime::now()));
         let mut text = Vec::new();
         // Whatever can be read of the complaint is enough.
         let _ = response.body_mut().as_reader().take(64 << 10).read_to_end(&mut text);
         let text = String::from_utf8_lossy(&text);
-        let text = endpoint.key.as_ref().map_or_else(|| text.to_string(), |key| key.scrub(&text));
+        let text = endpoint.key.as_ref().map_or_else(|| text.to_string(), |(_, key)| key.scrub(&text));
+        let retry_after = retry_after.or_else(|| retry_delay(&text));
         return Err(status_error(status, &text, retry_after, &endpoint.server, &endpoint.model));
     }
     let kind = response.headers().get("content-type").and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let events = kind.to_ascii_lowercase().starts_with("text/event-stream");
-    if sender.send(Part::Head { events }).is_err() {
+    let framing = match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "text/event-stream" => Framing::Events,
+        "application/x-ndjson" | "application/jsonl" => Framing::Lines,
+        _ => Framing::Whole,
+    };
+    if sender.send(Part::Head { framing }).is_err() {
         return Ok(());
     }
     let mut reader = response.body_mut().with_config().limit(u64::MAX).reader();
@@ -150,6 +178,14 @@ fn talk(endpoint: &Endpoint, body: &str, sender: &SyncSender<Part>) -> Result<()
             return Ok(());
         }
     }
+}
+
+/// How long Gemini asks to wait, which it says in the body: `"retryDelay": "34s"`.
+fn retry_delay(body: &str) -> Option<Duration> {
+    let parsed: Value = serde_json::from_str(body).ok()?;
+    let details = parsed.get("error")?.get("details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// Why no answer began.
@@ -174,7 +210,7 @@ fn connection_error(error: &ureq::Error, server: &str) -> ModelError {
 }
 
 /// What an HTTP status and the body beside it mean.
-pub(super) fn status_error(
+pub(crate) fn status_error(
     status: u16,
     body: &str,
     retry_after: Option<Duration>,
@@ -184,15 +220,27 @@ pub(super) fn status_error(
     let message = complaint(body);
     let lower = message.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let context =
-        ["context_length", "context length", "maximum context", "context size", "exceeds the context"];
+    let context = [
+        "context_length",
+        "context length",
+        "maximum context",
+        "context size",
+        "exceeds the context",
+        "prompt is too long",
+        "input token count",
+        "exceeds the available context",
+    ];
     match status {
+        400 if says(&["api key not valid", "api_key_invalid"]) => {
+            ModelError::Unauthorized { server: server.to_owned(), reason: message }
+        }
         401 | 403 => ModelError::Unauthorized { server: server.to_owned(), reason: message },
         400 | 413 | 422 | 500 if says(&context) => ModelError::ContextTooLong { tokens: None, limit: None },
         413 => ModelError::ContextTooLong { tokens: None, limit: None },
         404 => ModelError::ModelNotFound { model: model.to_owned(), reason: message },
         402 => ModelError::QuotaExceeded { message },
-        429 if says(&["insufficient_quota", "exceeded your current quota"]) => {
+        400 if says(&["credit balance is too low"]) => ModelError::QuotaExceeded { message },
+        429 if retry_after.is_none() && says(&["insufficient_quota", "exceeded your current quota"]) => {
             ModelError::QuotaExceeded { message }
         }
         429 => ModelError::RateLimited { retry_after },
@@ -223,6 +271,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_wait_that_stands_in_the_body_is_found() {
+        for (body, expected) in [
+            (r#"{"error":{"details":[{"@type":"x"},{"retryDelay":"34.5s"}]}}"#, Some(34.5)),
+            (r#"{"error":{"details":[{"retryDelay":"soon"}]}}"#, None),
+            (r#"{"error":{"details":[{"retryDelay":"-1s"}]}}"#, None),
+            ("no", None),
+        ] {
+            assert_eq!(retry_delay(body).map(|wait| wait.as_secs_f64()), expected, "{body}");
+        }
+    }
+
+    #[test]
     fn statuses_become_errors_that_say_what_to_do() {
         #[track_caller]
         fn check(status: u16, body: &str, expected: &str) {
@@ -246,6 +306,22 @@ mod tests {
             400,
             r#"{"error": {"message": "the request exceeds the available context size"}}"#,
             "context_too_long",
+        );
+        check(
+            400,
+            r#"{"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}"#,
+            "context_too_long",
+        );
+        check(
+            400,
+            r#"{"error": {"message": "API key not valid. Please pass a valid API key."}}"#,
+            "unauthorized",
+        );
+        check(400, r#"{"error": {"message": "Your credit balance is too low"}}"#, "quota_exceeded");
+        check(
+            529,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            "server_error",
         );
         check(400, r#"{"detail": "no"}"#, "refused");
         check(307, "", "refused");

@@ -1,0 +1,73 @@
+//! Documents that a model takes as they are, and those whose text it is sent.
+
+use document::{DocumentError, Limits};
+use model::{MediaKind, Takes};
+use passable::visible_line;
+
+use crate::exit::{Exit, Failure};
+
+/// The text by which a document is known: what stands in it, or, where only the model can read it, a line about it.
+///
+/// # Errors
+/// When it is not what its name says, or nobody can read it.
+pub fn readable(name: &str, bytes: &[u8], limits: &Limits, takes: Takes) -> Result<String, Failure> {
+    let refuse = |e: &DocumentError, help: String| {
+        Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(name))).help(help)
+    };
+    let found = MediaKind::of(name, bytes);
+    let named = MediaKind::named(name).filter(|named| named.starts_with("image/"));
+    if let (Some(named), true) = (named, found.is_none()) {
+        let known = MediaKind::sniff(bytes).map_or("no picture", |(_, kind)| kind);
+        let what = format!("{}: its name says {named}, but its content is {known}", visible_line(name));
+        return Err(Failure::new(Exit::Invalid, what).help("give it the suffix of what it is"));
+    }
+    let stands_for = |kind: &str| format!("({kind}, {} bytes: no text of it is known)", bytes.len());
+    match (found, document::text(bytes, name, limits)) {
+        (_, Err(e @ DocumentError::TooLarge { .. })) => Err(refuse(&e, e.help())),
+        (Some((MediaKind::Image, kind)), _) if takes.images => Ok(stands_for(kind)),
+        (Some((MediaKind::Image, _)), Err(e)) => {
+            let help = format!("{}; or use a model that takes pictures (`-m`)", e.help());
+            Err(refuse(&e, help))
+        }
+        (Some((MediaKind::Pdf, kind)), Err(DocumentError::PdfWithoutText { .. })) if takes.pdfs => {
+            Ok(stands_for(kind))
+        }
+        (_, Ok(text)) => Ok(text.text),
+        (_, Err(e)) => Err(refuse(&e, e.help())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\nxxxx";
+
+    #[track_caller]
+    fn check(name: &str, bytes: &[u8], takes: Takes, expected: Result<&str, &str>) {
+        let found = readable(name, bytes, &Limits { bytes: 100, ..Limits::default() }, takes);
+        match (found, expected) {
+            (Ok(text), Ok(part)) => assert!(text.contains(part), "{text}"),
+            (Err(failure), Err(part)) => {
+                let said = format!("{} / {}", failure.message.raw(), failure.help);
+                assert!(said.contains(part), "{said}");
+            }
+            (found, _) => panic!("{name}: {:?}", found.map_err(|failure| failure.help)),
+        }
+    }
+
+    #[test]
+    fn a_picture_goes_to_who_takes_it_and_to_nobody_else() {
+        let (both, none) = (Takes { images: true, pdfs: true }, Takes::default());
+        check("a.png", PNG, both, Ok("image/png, 12 bytes"));
+        check("a.png", PNG, none, Err("use a model that takes pictures"));
+        check("a.png", PNG, Takes { images: false, pdfs: true }, Err("use a model that takes pictures"));
+        check("a.jpg", PNG, both, Err("its name says image/jpeg, but its content is image/png"));
+        check("a.png", b"plain words", both, Err("its content is no picture"));
+        check("a.txt", PNG, both, Err("ends in .txt"));
+        check("a.txt", b"plain words", both, Ok("plain words"));
+        check("a.png", &[PNG, &[0; 100]].concat(), both, Err("the limit is 100"));
+        check("a.pdf", b"no PDF", both, Err("a.pdf"));
+        check("a.pdf", b"%PDF-1.4 damaged", both, Err("a.pdf"));
+    }
+}

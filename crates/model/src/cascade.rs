@@ -1,0 +1,241 @@
+//! Several models in the order in which they are asked, and the box in which those sit that have just failed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::ModelError;
+use crate::provider::{Progress, Provider};
+use crate::reference::{ModelRef, ReferenceError};
+use crate::reply::Reply;
+use crate::request::Request;
+
+/// The first time in the box.
+const FIRST: Duration = Duration::from_secs(5);
+/// The longest.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// The first time for what a wait alone does not mend: a key that is not accepted, an account without money.
+const FIRST_FOR_KEYS: Duration = Duration::from_secs(300);
+
+/// The models that one text names: references with commas between them. A comma within a path or a name is part of
+/// it unless what follows is a reference.
+///
+/// # Errors
+/// The first that is no reference.
+pub fn list(text: &str) -> Result<Vec<ModelRef>, ReferenceError> {
+    let mut parts: Vec<String> = Vec::new();
+    for piece in text.split(',') {
+        match parts.last_mut() {
+            Some(last) if piece.trim().parse::<ModelRef>().is_err() && last.parse::<ModelRef>().is_ok() => {
+                last.push(',');
+                last.push_str(piece);
+            }
+            _ => parts.push(piece.trim().to_owned()),
+        }
+    }
+    parts.iter().map(|part| part.parse()).collect()
+}
+
+/// Models that have just failed, and until when they are not asked. It is forgotten with the process.
+#[derive(Debug, Default)]
+pub struct PenaltyBox(Mutex<BTreeMap<String, Penalty>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Penalty {
+    until: Instant,
+    /// Failures in a row.
+    failures: u32,
+}
+
+impl PenaltyBox {
+    /// For how long a model is not to be asked yet.
+    fn left(&self, model: &str, now: Instant) -> Option<Duration> {
+        let boxed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        boxed
+            .get(model)
+            .map(|penalty| penalty.until.saturating_duration_since(now))
+            .filter(|left| !left.is_zero())
+    }
+
+    /// Puts a model in, longer each time in a row, and for at least as long as its server asks for.
+    fn put(&self, model: &str, error: &ModelError, now: Instant) {
+        let mut boxed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let failures = boxed.get(model).map_or(0, |penalty| penalty.failures);
+        let first = if error.is_transient() { FIRST } else { FIRST_FOR_KEYS };
+        let grown = first.saturating_mul(4u32.saturating_pow(failures.min(8))).min(LONGEST);
+        let asked = match error {
+            ModelError::RateLimited { retry_after } => retry_after.unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        // What a server asks for is bounded as well: nobody is shut out for ever by one header.
+        let wait = grown.max(asked.min(LONGEST * 24));
+        let until = now.checked_add(wait).unwrap_or(now);
+        boxed.insert(model.to_owned(), Penalty { until, failures: failures.saturating_add(1) });
+    }
+
+    /// A model that has answered is as good as any.
+    fn free(&self, model: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(model);
+    }
+}
+
+/// A model by its name, opened, or what kept it from being opened.
+pub(crate) type Member = (String, Result<Arc<dyn Provider>, ModelError>);
+
+/// Several models as one: the first that can be asked and answers.
+pub(crate) struct Cascade {
+    members: Vec<Member>,
+    boxed: Arc<PenaltyBox>,
+}
+
+impl Cascade {
+    /// The models in the order in which they are asked.
+    pub(crate) fn new(members: Vec<Member>, boxed: Arc<PenaltyBox>) -> Self {
+        Self { members, boxed }
+    }
+}
+
+/// Whether another model may do what this one did not: it could not be asked, or did not come to an answer. What a model
+/// refuses because of what it was asked stays refused.
+fn goes_on(error: &ModelError) -> bool {
+    error.is_transient()
+        || matches!(
+            error,
+            ModelError::Unauthorized { .. }
+                | ModelError::KeyMissing { .. }
+                | ModelError::KeyInTheClear { .. }
+                | ModelError::QuotaExceeded { .. }
+                | ModelError::ModelNotFound { .. }
+                | ModelError::TooLittleMemory { .. }
+                | ModelError::WeightsMissing { .. }
+                | ModelError::WeightsCorrupt { .. }
+                | ModelError::NotBuilt
+        )
+}
+
+impl Provider for Cascade {
+    fn name(&self) -> String {
+        self.members.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(",")
+    }
+
+    fn complete(&self, request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Reply, ModelError> {
+        let mut failed = None;
+        let mut soonest: Option<Duration> = None;
+        for (name, opened) in &self.members {
+            if request.cancel.is_canceled() {
+                return Err(ModelError::Canceled);
+            }
+            if let Some(left) = self.boxed.left(name, Instant::now()) {
+                soonest = Some(soonest.map_or(left, |other| other.min(left)));
+                continue;
+            }
+            if failed.is_some() {
+                progress(Progress::Restarted);
+            }
+            let answered = match opened {
+                Ok(provider) => provider.complete(request, progress),
+                Err(error) => Err(error.clone()),
+            };
+            match answered {
+                Ok(reply) => {
+                    self.boxed.free(name);
+                    return Ok(Reply { model: Some(name.clone()), ..reply });
+                }
+                Err(error) if goes_on(&error) => {
+                    self.boxed.put(name, &error, Instant::now());
+                    failed = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        // What was just found out says more than that others still sit in the box.
+        Err(failed.unwrap_or(ModelError::RateLimited { retry_after: soonest }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripted::Scripted;
+    use std::path::Path;
+
+    #[test]
+    fn a_comma_is_between_references_and_within_names() {
+        for (text, expected) in [
+            ("local", vec!["local"]),
+            ("openai:a, anthropic:b,local", vec!["openai:a", "anthropic:b", "local"]),
+            ("scripted:/a,b.json", vec!["scripted:/a,b.json"]),
+            ("scripted:/a,b.json,local", vec!["scripted:/a,b.json", "local"]),
+        ] {
+            let found: Vec<_> = list(text).unwrap().iter().map(ToString::to_string).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+        for wrong in ["", ",", "gpt,local", "nonsense"] {
+            assert!(list(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_box_keeps_longer_each_time_and_as_long_as_is_asked_for() {
+        let (boxed, now) = (PenaltyBox::default(), Instant::now());
+        let cut = ModelError::CutOff { bytes: 0 };
+        let left = |boxed: &PenaltyBox| boxed.left("m", now).map_or(0, |left| left.as_secs());
+        assert_eq!(left(&boxed), 0);
+        for expected in [5, 20, 80, 320, 1280, 3600, 3600] {
+            boxed.put("m", &cut, now);
+            assert_eq!(left(&boxed), expected);
+        }
+        assert_eq!(boxed.left("other", now), None);
+        assert_eq!(boxed.left("m", now + LONGEST), None);
+        boxed.free("m");
+        boxed.put("m", &ModelError::RateLimited { retry_after: Some(Duration::from_secs(90)) }, now);
+        assert_eq!(left(&boxed), 90);
+        boxed.free("m");
+        boxed.put("m", &ModelError::RateLimited { retry_after: Some(Duration::MAX) }, now);
+        assert_eq!(left(&boxed), 24 * 3600);
+        boxed.free("m");
+        boxed.put("m", &ModelError::KeyMissing { variable: "K".into() }, now);
+        assert_eq!(left(&boxed), 300);
+    }
+
+    fn cascade(turns: &[&str], boxed: &Arc<PenaltyBox>) -> Cascade {
+        let member = |(at, turn): (usize, &&str)| {
+            let script = format!("[{{\"turns\": [{turn}]}}]");
+            let provider = Scripted::parse(Path::new("s"), &script).unwrap();
+            (format!("m{at}"), Ok(Arc::new(provider) as Arc<dyn Provider>))
+        };
+        Cascade::new(turns.iter().enumerate().map(member).collect(), Arc::clone(boxed))
+    }
+
+    #[test]
+    fn the_first_that_can_answers_and_says_so() {
+        let boxed = Arc::default();
+        let models = cascade(
+            &[r#"{"error": "rate_limited"}"#, r#"{"error": "unauthorized"}"#, r#"{"text": "third"}"#],
+            &boxed,
+        );
+        let mut news = Vec::new();
+        let reply = models.complete(&Request::default(), &mut |p| news.push(p)).unwrap();
+        assert_eq!((reply.text.as_str(), reply.model.as_deref()), ("third", Some("m2")));
+        assert_eq!(news.iter().filter(|p| **p == Progress::Restarted).count(), 2);
+        // Those that failed are not asked again at once.
+        news.clear();
+        assert_eq!(models.complete(&Request::default(), &mut |p| news.push(p)).unwrap().text, "third");
+        assert!(!news.contains(&Progress::Restarted));
+        // Another cascade knows of it too, and when all sit in the box it says when one comes out.
+        let two = cascade(&[r#"{"text": "a"}"#, r#"{"text": "b"}"#], &boxed);
+        let error = two.complete(&Request::default(), &mut |_| {}).unwrap_err();
+        assert!(matches!(error, ModelError::RateLimited { retry_after: Some(_) }), "{error:?}");
+    }
+
+    #[test]
+    fn what_is_refused_for_what_was_asked_goes_to_nobody_else() {
+        let boxed = Arc::default();
+        let models = cascade(&[r#"{"error": "context_too_long"}"#, r#"{"text": "second"}"#], &boxed);
+        let error = models.complete(&Request::default(), &mut |_| {}).unwrap_err();
+        assert!(matches!(error, ModelError::ContextTooLong { .. }));
+        let request = Request::default();
+        request.cancel.cancel();
+        assert_eq!(models.complete(&request, &mut |_| {}), Err(ModelError::Canceled));
+    }
+}

@@ -1,0 +1,140 @@
+//! Chat completions: a request as JSON, and what comes back.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::formats::{form, schema, system};
+use crate::media::{Media, MediaKind};
+use crate::request::{Message, Request, marked};
+use crate::served::dialect::{Dialect, Form};
+
+/// The body of a chat-completions request.
+pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
+    let form = form(request, dialect);
+    let system = system(request, form);
+    let mut messages = Vec::new();
+    if !system.is_empty() {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    messages.extend(request.messages.iter().map(message));
+
+    let mut body = Map::new();
+    body.insert("model".into(), json!(model));
+    body.insert("messages".into(), json!(messages));
+    let limit = if dialect.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
+    body.insert(limit.into(), json!(request.max_tokens));
+    if !dialect.no_temperature {
+        body.insert("temperature".into(), json!(request.temperature));
+    }
+    if !request.tools.is_empty() {
+        let tools: Vec<Value> = request
+            .tools
+            .iter()
+            .map(|tool| {
+                json!({"type": "function", "function": {
+                    "name": tool.name, "description": tool.description, "parameters": tool.parameters }})
+            })
+            .collect();
+        body.insert("tools".into(), json!(tools));
+    }
+    if let (Some(Form::Native), Some(schema)) = (form, &request.output) {
+        // What the server cannot be held to strictly is a hint. Only OpenAI refuses more than it needs.
+        let cut = schema::OPENAI.cut(schema);
+        let strict = cut.is_some();
+        let schema = cut.filter(|_| dialect.is_openai).unwrap_or_else(|| schema.clone());
+        let format = json!({"type": "json_schema", "json_schema": {
+            "name": "answer", "schema": schema, "strict": strict }});
+        body.insert("response_format".into(), format);
+    }
+    body.insert("stream".into(), json!(!dialect.no_stream));
+    if !dialect.no_stream && !dialect.no_stream_options {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    Value::Object(body)
+}
+
+fn message(message: &Message) -> Value {
+    match message {
+        Message::User { text, media } if media.is_empty() => json!({"role": "user", "content": text}),
+        Message::User { text, media } => {
+            let parts = media.iter().map(part).chain([json!({"type": "text", "text": text})]);
+            json!({"role": "user", "content": parts.collect::<Vec<_>>()})
+        }
+        Message::Assistant { text, calls } if calls.is_empty() => {
+            json!({"role": "assistant", "content": text})
+        }
+        Message::Assistant { text, calls } => {
+            let calls: Vec<Value> = calls
+                .iter()
+                .map(|call| {
+                    json!({"id": call.id, "type": "function", "function": {
+                        "name": call.name, "arguments": call.arguments.to_string() }})
+                })
+                .collect();
+            let content = if text.is_empty() { Value::Null } else { json!(text) };
+            json!({"role": "assistant", "content": content, "tool_calls": calls})
+        }
+        Message::ToolResult { id, content, is_error, .. } => {
+            json!({"role": "tool", "tool_call_id": id, "content": marked(content, *is_error)})
+        }
+    }
+}
+
+/// A document that goes as it is.
+fn part(media: &Media) -> Value {
+    match media.kind {
+        MediaKind::Image => json!({"type": "image_url", "image_url": {"url": media.data_url()}}),
+        MediaKind::Pdf => {
+            json!({"type": "file", "file": {"filename": media.name, "file_data": media.data_url()}})
+        }
+    }
+}
+
+/// A whole answer, or one delta of it. Fields that servers add are passed over; fields that they leave out or set
+/// to null have defaults.
+#[derive(Debug, Deserialize)]
+pub(super) struct Chunk {
+    #[serde(default)]
+    pub(super) choices: Option<Vec<Choice>>,
+    pub(super) usage: Option<WireUsage>,
+    pub(super) error: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Choice {
+    pub(super) delta: Option<Delta>,
+    pub(super) message: Option<Delta>,
+    pub(super) finish_reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Delta {
+    pub(super) content: Option<String>,
+    pub(super) tool_calls: Option<Vec<CallDelta>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CallDelta {
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<String>,
+    pub(super) function: Option<FunctionDelta>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FunctionDelta {
+    pub(super) name: Option<String>,
+    /// A string of JSON; some servers send the JSON itself.
+    pub(super) arguments: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireUsage {
+    pub(super) prompt_tokens: Option<u64>,
+    pub(super) completion_tokens: Option<u64>,
+    pub(super) prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PromptDetails {
+    pub(super) cached_tokens: Option<u64>,
+}

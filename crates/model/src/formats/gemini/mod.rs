@@ -1,0 +1,7 @@
+//! Gemini's `generateContent`.
+
+mod stream;
+mod wire;
+
+pub(super) use stream::Stream;
+pub(super) use wire::{body, url};

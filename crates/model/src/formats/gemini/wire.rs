@@ -1,0 +1,175 @@
+//! `generateContent`: a request as JSON, and what comes back.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::formats::{form, schema, system};
+use crate::media::Media;
+use crate::request::{Message, Request};
+use crate::served::calls::{as_object, plain};
+use crate::served::dialect::{Dialect, Form};
+
+/// Stands for the signature of a call that another model made: the server then looks for none.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// Where a request goes. The model's name is part of the path.
+pub(in crate::formats) fn url(base_url: &str, model: &str, dialect: Dialect) -> String {
+    let (folder, name) = match model.split_once('/') {
+        Some((folder @ ("models" | "tunedModels"), name)) => (folder, name),
+        _ => ("models", model),
+    };
+    let model = format!("{folder}/{}", spelt(name));
+    match dialect.no_stream {
+        true => format!("{base_url}/{model}:generateContent"),
+        false => format!("{base_url}/{model}:streamGenerateContent?alt=sse"),
+    }
+}
+
+/// A name as one part of a path: it leads nowhere else, whatever stands in it.
+fn spelt(name: &str) -> String {
+    let mut out = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => out.push(char::from(byte)),
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
+/// The body of a request.
+pub(in crate::formats) fn body(request: &Request, dialect: Dialect) -> Value {
+    let mut form = form(request, dialect);
+    let cut = request.output.as_ref().and_then(|schema| schema::GEMINI.cut(schema));
+    if form == Some(Form::Native) && cut.is_none() {
+        form = Some(Form::Words);
+    }
+    let system = system(request, form);
+    let mut body = Map::new();
+    if !system.is_empty() {
+        body.insert("systemInstruction".into(), json!({"parts": [{"text": system}]}));
+    }
+    body.insert("contents".into(), json!(contents(&request.messages)));
+    if !request.tools.is_empty() {
+        let declared = request.tools.iter().map(|tool| {
+            json!({"name": tool.name, "description": tool.description,
+                   "parametersJsonSchema": tool.parameters})
+        });
+        body.insert("tools".into(), json!([{"functionDeclarations": declared.collect::<Vec<_>>()}]));
+    }
+    let mut config = Map::new();
+    config.insert("maxOutputTokens".into(), json!(request.max_tokens));
+    if !dialect.no_temperature {
+        config.insert("temperature".into(), json!(request.temperature));
+    }
+    if let (Some(Form::Native), Some(schema)) = (form, cut) {
+        config.insert("responseMimeType".into(), json!("application/json"));
+        config.insert("responseJsonSchema".into(), schema);
+    }
+    body.insert("generationConfig".into(), Value::Object(config));
+    Value::Object(body)
+}
+
+/// The conversation in turns: what is told between two replies is one content.
+fn contents(all: &[Message]) -> Vec<Value> {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in all {
+        let (role, parts) = match message {
+            Message::User { text, media } => {
+                let text = (!text.is_empty()).then(|| json!({ "text": text }));
+                ("user", media.iter().map(part).chain(text).collect())
+            }
+            Message::Assistant { text, calls } => {
+                let text = (!text.is_empty()).then(|| json!({ "text": text }));
+                let calls = calls.iter().enumerate().map(|(at, call)| {
+                    let mut part = json!({"functionCall":
+                        {"name": plain(&call.name), "args": as_object(&call.arguments)}});
+                    // The first call of a reply has it; servers that know of none pass it over.
+                    match (&call.signature, at) {
+                        (Some(signature), _) => part["thoughtSignature"] = json!(signature),
+                        (None, 0) => part["thoughtSignature"] = json!(NO_SIGNATURE),
+                        (None, _) => {}
+                    }
+                    part
+                });
+                ("model", text.into_iter().chain(calls).collect::<Vec<_>>())
+            }
+            Message::ToolResult { name, content, is_error, .. } => {
+                let key = if *is_error { "error" } else { "result" };
+                let response = json!({"name": plain(name), "response": {key: content}});
+                ("user", vec![json!({ "functionResponse": response })])
+            }
+        };
+        match turns.last_mut() {
+            Some((last, into)) if *last == role => into.extend(parts),
+            _ => turns.push((role, parts)),
+        }
+    }
+    let filled = turns.into_iter().map(|(role, mut parts)| {
+        if parts.is_empty() {
+            // The protocol takes no content without parts.
+            parts.push(json!({"text": "(nothing)"}));
+        }
+        json!({"role": role, "parts": parts})
+    });
+    filled.collect()
+}
+
+/// A document that goes as it is.
+fn part(media: &Media) -> Value {
+    json!({"inlineData": {"mimeType": media.media_type, "data": media.base64()}})
+}
+
+/// One event, or a whole answer.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Chunk {
+    pub(super) candidates: Option<Vec<Candidate>>,
+    pub(super) prompt_feedback: Option<Feedback>,
+    pub(super) usage_metadata: Option<WireUsage>,
+    pub(super) error: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Feedback {
+    pub(super) block_reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Candidate {
+    pub(super) content: Option<Content>,
+    pub(super) finish_reason: Option<String>,
+    pub(super) finish_message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Content {
+    pub(super) parts: Option<Vec<Part>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Part {
+    pub(super) text: Option<String>,
+    pub(super) thought: Option<bool>,
+    pub(super) thought_signature: Option<String>,
+    pub(super) function_call: Option<FunctionCall>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FunctionCall {
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) args: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireUsage {
+    pub(super) prompt_token_count: Option<u64>,
+    pub(super) candidates_token_count: Option<u64>,
+    pub(super) thoughts_token_count: Option<u64>,
+    pub(super) cached_content_token_count: Option<u64>,
+}

@@ -1,0 +1,119 @@
+//! `/api/chat`: a request as JSON, and what comes back.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::formats::{form, system};
+use crate::media::{Media, MediaKind};
+use crate::request::{Message, Request, marked};
+use crate::served::calls::as_object;
+use crate::served::dialect::{Dialect, Form};
+
+/// The smallest context that is asked for, in tokens.
+const SMALLEST: u64 = 4096;
+/// The largest. The server takes no more than its model has.
+const LARGEST: u64 = 131_072;
+
+/// The body of a request.
+pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
+    let form = form(request, dialect);
+    let system = system(request, form);
+    let mut messages = Vec::new();
+    if !system.is_empty() {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    messages.extend(request.messages.iter().map(message));
+    let mut body = Map::new();
+    body.insert("model".into(), json!(model));
+    body.insert("messages".into(), json!(messages));
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            json!({"type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.parameters }})
+        });
+        body.insert("tools".into(), json!(tools.collect::<Vec<_>>()));
+    }
+    if let (Some(Form::Native), Some(schema)) = (form, &request.output) {
+        body.insert("format".into(), schema.clone());
+    }
+    body.insert("stream".into(), json!(!dialect.no_stream));
+    // A prompt that does not fit is an error, not a shorter prompt. Older servers pass this over.
+    body.insert("truncate".into(), json!(false));
+    let mut options = json!({"num_predict": request.max_tokens, "num_ctx": context(request)});
+    if !dialect.no_temperature {
+        options["temperature"] = json!(request.temperature);
+    }
+    body.insert("options".into(), options);
+    Value::Object(body)
+}
+
+/// How large a context the request needs, in steps: the server loads its model anew for every other size. Without
+/// this the server would silently leave out the beginning of what does not fit its small default.
+fn context(request: &Request) -> u64 {
+    let said = |message: &Message| match message {
+        Message::User { text, media } => text.len() + media.len() * 4096,
+        Message::Assistant { text, calls } => {
+            text.len() + calls.iter().map(|call| call.arguments.to_string().len() + 64).sum::<usize>()
+        }
+        Message::ToolResult { content, .. } => content.len(),
+    };
+    let tools: usize = request.tools.iter().map(|tool| tool.parameters.to_string().len() + 256).sum();
+    let bytes = request.system.len() + tools + request.messages.iter().map(said).sum::<usize>();
+    // Three bytes to the token errs on the safe side for most languages.
+    let tokens = bytes as u64 / 3 + u64::from(request.max_tokens) + 256;
+    tokens.next_power_of_two().clamp(SMALLEST, LARGEST)
+}
+
+fn message(message: &Message) -> Value {
+    match message {
+        Message::User { text, media } => {
+            let images = media.iter().filter(|media| media.kind == MediaKind::Image).map(Media::base64);
+            let images: Vec<String> = images.collect();
+            match images.is_empty() {
+                true => json!({"role": "user", "content": text}),
+                false => json!({"role": "user", "content": text, "images": images}),
+            }
+        }
+        Message::Assistant { text, calls } if calls.is_empty() => {
+            json!({"role": "assistant", "content": text})
+        }
+        Message::Assistant { text, calls } => {
+            let calls = calls.iter().map(|call| {
+                json!({"id": call.id, "function": {"name": call.name, "arguments": as_object(&call.arguments)}})
+            });
+            json!({"role": "assistant", "content": text, "tool_calls": calls.collect::<Vec<_>>()})
+        }
+        Message::ToolResult { id, name, content, is_error } => {
+            json!({"role": "tool", "tool_name": name, "tool_call_id": id, "content": marked(content, *is_error)})
+        }
+    }
+}
+
+/// One line, or a whole answer.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line {
+    pub(super) message: Option<Said>,
+    pub(super) done: Option<bool>,
+    pub(super) done_reason: Option<String>,
+    pub(super) prompt_eval_count: Option<u64>,
+    pub(super) eval_count: Option<u64>,
+    pub(super) error: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Said {
+    pub(super) content: Option<String>,
+    pub(super) tool_calls: Option<Vec<WireCall>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireCall {
+    pub(super) id: Option<String>,
+    pub(super) function: Option<Function>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Function {
+    pub(super) name: Option<String>,
+    pub(super) arguments: Option<Value>,
+}

@@ -1,0 +1,7 @@
+//! OpenAI's Responses.
+
+mod stream;
+mod wire;
+
+pub(super) use stream::Stream;
+pub(super) use wire::body;

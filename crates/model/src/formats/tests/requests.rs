@@ -1,0 +1,176 @@
+//! How each format is spoken to.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::formats::Format;
+use crate::media::{Media, MediaKind};
+use crate::request::{Call, Message, Request, Tool};
+use crate::served::dialect::{Dialect, Form};
+
+/// A conversation in which two calls were made at once, one of them not JSON, and a document was shown.
+fn conversation() -> Request {
+    let document = |kind, media_type: &str| Media {
+        kind,
+        name: "scan".into(),
+        media_type: media_type.into(),
+        blob: "00".into(),
+        bytes: Arc::from(*b"foob"),
+    };
+    let signed = Call { signature: Some("sig".into()), ..Call::new("a", "read", json!({"p": 1})) };
+    let result = |id: &str, name: &str, content: &str, is_error| Message::ToolResult {
+        id: id.into(),
+        name: name.into(),
+        content: content.into(),
+        is_error,
+    };
+    Request {
+        system: "Be brief.".into(),
+        messages: vec![
+            Message::User {
+                text: "hi".into(),
+                media: vec![
+                    document(MediaKind::Image, "image/png"),
+                    document(MediaKind::Pdf, "application/pdf"),
+                ],
+            },
+            Message::Assistant {
+                text: String::new(),
+                calls: vec![signed, Call::new("⟦b⟧", "list it", json!("{oops"))],
+            },
+            result("a", "read", "seven", false),
+            result("⟦b⟧", "list it", "no", true),
+            Message::user("go on"),
+        ],
+        ..Request::default()
+    }
+}
+
+fn body(format: Format, request: &Request) -> Value {
+    format.body(request, "m", format.dialect(format == Format::Chat))
+}
+
+#[test]
+fn anthropic_gets_turns_of_blocks() {
+    let said = body(Format::Anthropic, &conversation());
+    let messages = said["messages"].as_array().unwrap();
+    let roles: Vec<_> = messages.iter().map(|m| m["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "user"]);
+    let source = json!({"type": "base64", "media_type": "image/png", "data": "Zm9vYg=="});
+    assert_eq!(messages[0]["content"][0], json!({"type": "image", "source": source}));
+    assert_eq!(messages[0]["content"][1]["type"], "document");
+    assert_eq!(messages[0]["content"][2], json!({"type": "text", "text": "hi"}));
+    // No text, no block of it; what a model made up is spelt so that the protocol takes it.
+    let calls = messages[1]["content"].as_array().unwrap();
+    assert_eq!(calls[0], json!({"type": "tool_use", "id": "a", "name": "read", "input": {"p": 1}}));
+    assert_eq!(
+        calls[1],
+        json!({"type": "tool_use", "id": "_b_", "name": "list_it", "input": {"arguments": "{oops"}})
+    );
+    let told = messages[2]["content"].as_array().unwrap();
+    assert_eq!(
+        told[1],
+        json!({"type": "tool_result", "tool_use_id": "_b_", "content": "no", "is_error": true})
+    );
+    assert_eq!(told[2], json!({"type": "text", "text": "go on"}));
+    assert_eq!((&said["system"], &said["stream"]), (&json!("Be brief."), &json!(true)));
+}
+
+#[test]
+fn responses_get_items() {
+    let said = body(Format::Responses, &conversation());
+    let input = said["input"].as_array().unwrap();
+    assert_eq!(input[0]["content"][0]["image_url"], json!("data:image/png;base64,Zm9vYg=="));
+    assert_eq!(input[0]["content"][1]["type"], "input_file");
+    assert_eq!(
+        input[1],
+        json!({"type": "function_call", "call_id": "a", "name": "read", "arguments": "{\"p\":1}"})
+    );
+    assert_eq!(input[4], json!({"type": "function_call_output", "call_id": "⟦b⟧", "output": "error: no"}));
+    assert_eq!((&said["store"], &said["instructions"]), (&json!(false), &json!("Be brief.")));
+    assert_eq!(
+        body(Format::Responses, &Request { max_tokens: 1, ..conversation() })["max_output_tokens"],
+        16
+    );
+}
+
+#[test]
+fn gemini_gets_contents_with_signatures() {
+    let said = body(Format::Gemini, &conversation());
+    let contents = said["contents"].as_array().unwrap();
+    assert_eq!(contents[0]["parts"][0]["inlineData"]["mimeType"], "image/png");
+    assert_eq!(contents[1]["parts"][0]["thoughtSignature"], "sig");
+    assert_eq!(contents[1]["parts"][1]["functionCall"]["args"], json!({"arguments": "{oops"}));
+    assert_eq!(contents[2]["parts"][0]["functionResponse"]["response"], json!({"result": "seven"}));
+    assert_eq!(contents[2]["parts"][1]["functionResponse"]["response"], json!({"error": "no"}));
+    assert_eq!(contents[2]["parts"][2], json!({"text": "go on"}));
+    // A call that another model made has no signature, and the server is told not to look for one.
+    let mut foreign = conversation();
+    foreign.messages[1] =
+        Message::Assistant { text: String::new(), calls: vec![Call::new("a", "read", json!({}))] };
+    let said = body(Format::Gemini, &foreign);
+    assert_eq!(said["contents"][1]["parts"][0]["thoughtSignature"], "skip_thought_signature_validator");
+}
+
+#[test]
+fn ollama_gets_pictures_and_a_context_that_is_large_enough() {
+    let said = body(Format::Ollama, &conversation());
+    assert_eq!(said["messages"][1]["images"], json!(["Zm9vYg=="]));
+    assert_eq!(said["messages"][4]["content"], json!("error: no"));
+    // A picture counts, and so do the PDF's bytes, although they go as text.
+    let context = |text: &str| {
+        body(Format::Ollama, &Request { messages: vec![Message::user(text)], ..Request::default() })["options"]["num_ctx"].as_u64().unwrap()
+    };
+    assert_eq!(context("hi"), 4096);
+    let large = "word ".repeat(10_000);
+    assert!(context(&large) >= 16_384 && context(&large).is_power_of_two());
+    assert_eq!(context(&large.repeat(100)), 131_072);
+}
+
+#[test]
+fn chat_gets_parts_only_where_there_are_documents() {
+    let said = body(Format::Chat, &conversation());
+    assert_eq!(said["messages"][1]["content"][0]["image_url"]["url"], "data:image/png;base64,Zm9vYg==");
+    assert_eq!(said["messages"][1]["content"][1]["file"]["filename"], "scan");
+    assert_eq!(said["messages"][5]["content"], json!("go on"));
+}
+
+#[test]
+fn a_form_is_asked_for_by_each_vendors_own_means() {
+    let closed = json!({"type": "object", "properties": {"a": {"type": "string", "maxLength": 9}},
+                        "required": ["a"], "additionalProperties": false});
+    let cut = json!({"type": "object", "properties": {"a": {"type": "string"}},
+                     "required": ["a"], "additionalProperties": false});
+    let tool = Tool { name: "t".into(), description: "d".into(), parameters: json!({"type": "object"}) };
+    let plain = Request { output: Some(closed.clone()), ..Request::default() };
+    let beside = Request { tools: vec![tool], ..plain.clone() };
+    for (format, at, expected) in [
+        (
+            Format::Chat,
+            "/response_format/json_schema",
+            json!({"name": "answer", "schema": cut, "strict": true}),
+        ),
+        (Format::Responses, "/text/format/schema", cut.clone()),
+        (Format::Anthropic, "/output_config/format/schema", cut.clone()),
+        (Format::Gemini, "/generationConfig/responseJsonSchema", cut.clone()),
+        (Format::Ollama, "/format", closed.clone()),
+    ] {
+        assert_eq!(body(format, &plain).pointer(at), Some(&expected), "{format:?}");
+        let with_tools = body(format, &beside);
+        let in_words = with_tools.to_string().contains("JSON Schema");
+        // Where tools and a form exclude each other, the form is asked for in words.
+        assert_ne!(with_tools.pointer(at).is_some(), in_words, "{format:?}");
+        let words = Dialect { form: Form::Words, ..format.dialect(false) };
+        let said = format.body(&plain, "m", words);
+        assert!(said.pointer(at).is_none() && said.to_string().contains("JSON Schema"), "{format:?}");
+    }
+    let forced = Dialect { form: Form::Tool, ..Format::Anthropic.dialect(false) };
+    let said = Format::Anthropic.body(&plain, "m", forced);
+    assert_eq!(said["tool_choice"], json!({"type": "tool", "name": "final_answer"}));
+    assert_eq!(said["tools"][0]["input_schema"]["properties"]["answer"], closed);
+    // What a vendor cannot be held to is asked for in words at once.
+    let open =
+        Request { output: Some(json!({"type": "object", "additionalProperties": {}})), ..Request::default() };
+    assert!(body(Format::Anthropic, &open)["system"].as_str().unwrap().contains("JSON Schema"));
+}

@@ -1,0 +1,224 @@
+//! Pictures and PDFs that a model reads as they are.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::reference::ModelRef;
+
+/// What a document is, to a model that reads more than text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MediaKind {
+    /// A picture.
+    Image,
+    /// A PDF.
+    Pdf,
+}
+
+impl MediaKind {
+    /// The kind and the type of a file, from its first bytes and nothing else; `None` when it is neither a PDF nor a
+    /// picture that every vendor takes (PNG, JPEG, GIF, WebP).
+    #[must_use]
+    pub fn sniff(bytes: &[u8]) -> Option<(MediaKind, &'static str)> {
+        let image = |kind| Some((Self::Image, kind));
+        match bytes {
+            [b'%', b'P', b'D', b'F', b'-', ..] => Some((Self::Pdf, "application/pdf")),
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => image("image/png"),
+            [0xff, 0xd8, 0xff, ..] => image("image/jpeg"),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => image("image/gif"),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => image("image/webp"),
+            _ => None,
+        }
+    }
+}
+
+/// Suffixes of names, and what must stand under them.
+const SUFFIXES: [(&str, &str); 6] = [
+    (".pdf", "application/pdf"),
+    (".png", "image/png"),
+    (".jpg", "image/jpeg"),
+    (".jpeg", "image/jpeg"),
+    (".gif", "image/gif"),
+    (".webp", "image/webp"),
+];
+
+impl MediaKind {
+    /// The type that a file of this name must have, if its suffix is that of a PDF or a picture.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static str> {
+        let lower = name.to_lowercase();
+        SUFFIXES.iter().find(|(suffix, _)| lower.ends_with(suffix)).map(|(_, kind)| *kind)
+    }
+
+    /// The kind and the type of a file whose name and content agree on it.
+    #[must_use]
+    pub fn of(name: &str, bytes: &[u8]) -> Option<(MediaKind, &'static str)> {
+        Self::sniff(bytes).filter(|(_, found)| Self::named(name) == Some(found))
+    }
+}
+
+/// Which documents a model takes as they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Takes {
+    /// Pictures.
+    pub images: bool,
+    /// PDFs.
+    pub pdfs: bool,
+}
+
+impl Takes {
+    /// Whether it takes this kind.
+    #[must_use]
+    pub fn takes(self, kind: MediaKind) -> bool {
+        match kind {
+            MediaKind::Image => self.images,
+            MediaKind::Pdf => self.pdfs,
+        }
+    }
+
+    /// What both of two models take.
+    #[must_use]
+    pub fn and(self, other: Takes) -> Takes {
+        Takes { images: self.images && other.images, pdfs: self.pdfs && other.pdfs }
+    }
+
+    /// What a model takes as far as its kind tells: the vendors' models take both. Of other servers nobody knows, so
+    /// they are sent text unless the user says otherwise.
+    #[must_use]
+    pub fn of(reference: &ModelRef) -> Takes {
+        let is_vendor = matches!(reference, ModelRef::Vendor { .. });
+        Takes { images: is_vendor, pdfs: is_vendor }
+    }
+}
+
+/// A document that goes to the model as it is. What identifies it is its hash: the bytes are left out when a request
+/// is written down, and put in again by whoever reads it.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Media {
+    /// Picture or PDF.
+    pub kind: MediaKind,
+    /// The document's name.
+    pub name: String,
+    /// Its type, such as `image/png`.
+    pub media_type: String,
+    /// The hash under which the caller keeps the bytes.
+    pub blob: String,
+    /// The bytes.
+    #[serde(skip)]
+    pub bytes: Arc<[u8]>,
+}
+
+impl fmt::Debug for Media {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Media")
+            .field("name", &self.name)
+            .field("media_type", &self.media_type)
+            .field("blob", &self.blob)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Media {
+    /// The bytes in base64.
+    pub(crate) fn base64(&self) -> String {
+        base64(&self.bytes)
+    }
+
+    /// A `data:` URL of the bytes.
+    pub(crate) fn data_url(&self) -> String {
+        format!("data:{};base64,{}", self.media_type, self.base64())
+    }
+}
+
+/// Base64 with padding.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let group =
+            (0..3).fold(0u32, |group, at| group << 8 | u32::from(chunk.get(at).copied().unwrap_or(0)));
+        for place in 0..4 {
+            let digit = DIGITS.get((group >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'A');
+            out.push(if place > chunk.len() { '=' } else { char::from(digit) });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_as_everybody_writes_it() {
+        for (bytes, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), expected);
+        }
+        assert_eq!(base64(&[0xfb, 0xff, 0xfe]), "+//+");
+    }
+
+    #[test]
+    fn a_file_is_what_its_first_bytes_say() {
+        for (bytes, expected) in [
+            (b"%PDF-1.7\n".as_slice(), Some("application/pdf")),
+            (b"\x89PNG\r\n\x1a\n....", Some("image/png")),
+            (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
+            (b"GIF89a", Some("image/gif")),
+            (b"RIFF\0\0\0\0WEBPVP8 ", Some("image/webp")),
+            (b"RIFF\0\0\0\0WAVE", None),
+            (b"<svg>", None),
+            (b"", None),
+        ] {
+            assert_eq!(MediaKind::sniff(bytes).map(|(_, kind)| kind), expected);
+        }
+    }
+
+    #[test]
+    fn a_name_must_fit_what_is_in_the_file() {
+        let png = b"\x89PNG\r\n\x1a\n....";
+        for (name, bytes, expected) in [
+            ("a.PNG", png.as_slice(), Some("image/png")),
+            ("a.jpg", png, None),
+            ("a", png, None),
+            ("a.pdf", b"%PDF-1.4", Some("application/pdf")),
+            ("a.pdf", b"<html>", None),
+            ("a.jpeg", b"\xff\xd8\xff", Some("image/jpeg")),
+        ] {
+            assert_eq!(MediaKind::of(name, bytes).map(|(_, kind)| kind), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn of_servers_that_nobody_knows_nothing_is_expected() {
+        let takes = |name: &str| Takes::of(&name.parse().unwrap());
+        let both = Takes { images: true, pdfs: true };
+        assert_eq!(takes("anthropic:m"), both);
+        assert_eq!(takes("gemini:m").and(takes("openai:m")), both);
+        for name in ["ollama:m", "compat:https://h/v1#m", "local", "scripted:/s", "replay:/r"] {
+            assert_eq!(takes(name).and(both), Takes::default(), "{name}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_never_written_down() {
+        let media = Media {
+            kind: MediaKind::Image,
+            name: "a.png".into(),
+            media_type: "image/png".into(),
+            blob: "00ff".into(),
+            bytes: Arc::from(*b"secret pixels"),
+        };
+        let text = serde_json::to_string(&media).unwrap();
+        assert_eq!(text, r#"{"kind":"image","name":"a.png","media_type":"image/png","blob":"00ff"}"#);
+        assert!(!format!("{media:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,278 @@
+//! What models cost. The table is dated; what is not in it is not guessed.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use crate::reference::ModelRef;
+use crate::reply::Usage;
+use crate::vendor::Vendor;
+
+/// A price, in millionths of a dollar for a million tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Price {
+    /// Tokens read anew.
+    pub input: u64,
+    /// Tokens read that the vendor had in a cache.
+    pub cached: u64,
+    /// Tokens read and written to a cache.
+    pub cache_write: u64,
+    /// Tokens written.
+    pub output: u64,
+    /// Above so many tokens of a request, other prices hold for all of it.
+    pub long: Option<Long>,
+}
+
+/// The prices of a long request, in the units of [`Price`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Long {
+    /// Tokens that a request may have at the usual price.
+    pub above: u64,
+    /// As in [`Price`].
+    pub input: u64,
+    /// As in [`Price`].
+    pub cached: u64,
+    /// As in [`Price`].
+    pub cache_write: u64,
+    /// As in [`Price`].
+    pub output: u64,
+}
+
+/// The table as it is written down.
+#[derive(Debug, Deserialize)]
+struct Table {
+    dated: String,
+    prices: Vec<Row>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Row {
+    vendor: String,
+    model: String,
+    #[serde(flatten)]
+    price: Dollars,
+    long: Option<LongDollars>,
+}
+
+#[derive(Debug, Deserialize)]
+struct LongDollars {
+    above: u64,
+    #[serde(flatten)]
+    price: Dollars,
+}
+
+/// Dollars for a million tokens.
+#[derive(Debug, Deserialize)]
+struct Dollars {
+    input: f64,
+    cached: Option<f64>,
+    cache_write: Option<f64>,
+    output: f64,
+}
+
+fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        // A table that cannot be read knows no prices; a test sees to it that this one can.
+        serde_json::from_str(include_str!("prices.json"))
+            .unwrap_or(Table { dated: String::new(), prices: Vec::new() })
+    })
+}
+
+/// Millionths of a dollar.
+fn micros(dollars: f64) -> u64 {
+    (dollars * 1e6).round() as u64
+}
+
+impl Price {
+    /// A price in dollars for a million tokens. Without one of their own, tokens of a cache cost what others do.
+    #[must_use]
+    pub fn of_dollars(input: f64, cached: Option<f64>, cache_write: Option<f64>, output: f64) -> Self {
+        Self {
+            input: micros(input),
+            cached: micros(cached.unwrap_or(input)),
+            cache_write: micros(cache_write.unwrap_or(input)),
+            output: micros(output),
+            long: None,
+        }
+    }
+
+    /// The price of a model by the table; `None` where it is not known. What runs on this machine, or on an Ollama,
+    /// costs nothing. A server in a vendor's place has prices of its own.
+    #[must_use]
+    pub fn of(reference: &ModelRef) -> Option<Price> {
+        let (vendor, model) = match reference {
+            ModelRef::Local { .. }
+            | ModelRef::Ollama { .. }
+            | ModelRef::Scripted { .. }
+            | ModelRef::Replay { .. } => return Some(Price::default()),
+            ModelRef::Vendor { vendor: Vendor::OpenAiResponses, base_url: None, model } => {
+                (Vendor::OpenAi, model)
+            }
+            ModelRef::Vendor { vendor, base_url: None, model } => (*vendor, model),
+            ModelRef::Vendor { .. } | ModelRef::Compat { .. } => return None,
+        };
+        let model = model.strip_prefix("models/").unwrap_or(model);
+        let rows = table().prices.iter().filter(|row| row.vendor == vendor.kind());
+        rows.filter(|row| is_it(model, &row.model)).map(Row::price).next()
+    }
+
+    /// Whether nothing is ever paid.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The dearer of two in everything: what a request may cost if either answers it.
+    #[must_use]
+    pub fn or(self, other: Price) -> Price {
+        let dear = |a: u64, b: u64| a.max(b);
+        let long = match (self.long, other.long) {
+            (Some(a), Some(b)) => Some(Long {
+                above: a.above.min(b.above),
+                input: dear(a.input, b.input),
+                cached: dear(a.cached, b.cached),
+                cache_write: dear(a.cache_write, b.cache_write),
+                output: dear(a.output, b.output),
+            }),
+            (a, b) => a.or(b),
+        };
+        Price {
+            input: dear(self.input, other.input),
+            cached: dear(self.cached, other.cached),
+            cache_write: dear(self.cache_write, other.cache_write),
+            output: dear(self.output, other.output),
+            long,
+        }
+    }
+
+    /// What a reply cost, in millionths of a dollar, rounded up.
+    #[must_use]
+    pub fn cost(&self, usage: &Usage) -> u64 {
+        let own = Long {
+            above: 0,
+            input: self.input,
+            cached: self.cached,
+            cache_write: self.cache_write,
+            output: self.output,
+        };
+        let price = self.long.filter(|long| usage.input_tokens > long.above).unwrap_or(own);
+        let known = usage.cached_tokens.saturating_add(usage.cache_write_tokens);
+        let sum = [
+            (usage.input_tokens.saturating_sub(known), price.input),
+            (usage.cached_tokens, price.cached),
+            (usage.cache_write_tokens, price.cache_write),
+            (usage.output_tokens, price.output),
+        ];
+        let sum = sum.iter().fold(0u128, |sum, (tokens, price)| {
+            sum.saturating_add(u128::from(*tokens).saturating_mul(u128::from(*price)))
+        });
+        u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    }
+
+    /// The day of the table, as `2026-11-22`.
+    #[must_use]
+    pub fn dated() -> &'static str {
+        &table().dated
+    }
+
+    /// Every price of the table, by the reference of the model.
+    pub fn all() -> impl Iterator<Item = (String, Price)> {
+        table().prices.iter().map(|row| (format!("{}:{}", row.vendor, row.model), row.price()))
+    }
+}
+
+impl Row {
+    fn price(&self) -> Price {
+        let of = |d: &Dollars| Price::of_dollars(d.input, d.cached, d.cache_write, d.output);
+        let long = self.long.as_ref().map(|long| {
+            let Price { input, cached, cache_write, output, .. } = of(&long.price);
+            Long { above: long.above, input, cached, cache_write, output }
+        });
+        Price { long, ..of(&self.price) }
+    }
+}
+
+/// Whether a name means the model of a row: the same, or with the date of an edition behind it.
+fn is_it(model: &str, row: &str) -> bool {
+    let Some(rest) = model.strip_prefix(row) else { return false };
+    let date: String = rest.chars().filter(|c| *c != '-').collect();
+    rest.is_empty() || (rest.starts_with('-') && date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_dated_and_every_price_in_it_is_one() {
+        assert_eq!(Price::dated().len(), 10);
+        let mut names = std::collections::BTreeSet::new();
+        for (name, price) in Price::all() {
+            let reference: ModelRef = name.parse().unwrap();
+            assert_eq!(Price::of(&reference), Some(price), "{name}");
+            assert!(price.cached <= price.input && price.input < price.output, "{name}");
+            assert!(names.insert(name));
+        }
+        for vendor in Vendor::ALL {
+            let usual = format!("{vendor}:{}", vendor.default_model()).parse().unwrap();
+            assert!(Price::of(&usual).is_some_and(|price| !price.is_free()), "{vendor}");
+        }
+    }
+
+    #[test]
+    fn a_price_is_known_or_not_and_never_guessed() {
+        let known = |name: &str| Price::of(&name.parse().unwrap());
+        let mini = known("openai:gpt-4.1-mini");
+        assert!(mini.is_some());
+        for same in ["openai:gpt-4.1-mini-2025-04-14", "openai-responses:gpt-4.1-mini"] {
+            assert_eq!(known(same), mini, "{same}");
+        }
+        assert_eq!(known("anthropic:claude-haiku-4-5-20251001"), known("anthropic:claude-haiku-4-5"));
+        assert_ne!(known("anthropic:claude-opus-5-5"), known("anthropic:claude-opus-5"));
+        for unknown in [
+            "openai:gpt-4.1-mini-turbo",
+            "openai:gpt",
+            "openai:https://h/v1#gpt-4.1-mini",
+            "compat:https://h/v1#gpt-4.1-mini",
+            "gemini:gpt-4.1-mini",
+        ] {
+            assert_eq!(known(unknown), None, "{unknown}");
+        }
+        for free in ["local", "ollama:m", "scripted:/s", "replay:/r"] {
+            assert!(known(free).unwrap().is_free());
+        }
+    }
+
+    #[test]
+    fn a_reply_costs_what_its_tokens_do_rounded_up() {
+        let price = Price {
+            long: Some(Long { above: 1000, input: 4_000_000, output: 20_000_000, ..Long::default() }),
+            ..Price::of_dollars(2.0, Some(0.5), Some(2.5), 10.0)
+        };
+        let cost = |input_tokens, cached_tokens, cache_write_tokens, output_tokens| {
+            price.cost(&Usage {
+                input_tokens,
+                cached_tokens,
+                cache_write_tokens,
+                output_tokens,
+                seconds: 0.0,
+            })
+        };
+        assert_eq!(cost(0, 0, 0, 0), 0);
+        assert_eq!(cost(1000, 0, 0, 100), 3000);
+        assert_eq!(cost(1000, 400, 200, 0), 400 * 2 + 200 + 500);
+        assert_eq!(cost(1, 1, 0, 0), 1);
+        assert_eq!(cost(1001, 0, 0, 0), 4004);
+        // What a server makes up breaks nothing.
+        assert_eq!(cost(u64::MAX, u64::MAX, u64::MAX, u64::MAX), u64::MAX);
+        assert!(cost(5, u64::MAX, 0, 0) > 0);
+    }
+
+    #[test]
+    fn of_several_the_dearest_counts() {
+        let (a, b) = (Price::of_dollars(1.0, None, None, 9.0), Price::of_dollars(2.0, Some(0.1), None, 3.0));
+        let both = a.or(b);
+        assert_eq!((both.input, both.cached, both.output), (2_000_000, 1_000_000, 9_000_000));
+    }
+}

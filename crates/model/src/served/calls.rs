@@ -1,0 +1,98 @@
+//! Calls put together from pieces, whatever the server calls them.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::error::ModelError;
+use crate::reply::{MalformedCall, Reply};
+use crate::request::Call;
+
+/// More calls than this in one reply are not taken.
+const MOST_CALLS: usize = 256;
+
+/// A call on its way.
+#[derive(Debug, Default)]
+pub(crate) struct Partial {
+    /// The number under which pieces of it come.
+    pub(crate) index: u64,
+    /// The server's name for it, if it gives one.
+    pub(crate) id: String,
+    /// The tool.
+    pub(crate) name: String,
+    /// The arguments as text.
+    pub(crate) arguments: String,
+    /// What the server wants back with the call.
+    pub(crate) signature: Option<String>,
+}
+
+/// The calls of one reply.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(pub(crate) Vec<Partial>);
+
+impl Calls {
+    /// One more call.
+    pub(crate) fn push(&mut self, call: Partial) -> Result<(), ModelError> {
+        if self.0.len() == MOST_CALLS {
+            return Err(ModelError::Malformed { what: format!("more than {MOST_CALLS} calls in one reply") });
+        }
+        self.0.push(call);
+        Ok(())
+    }
+
+    /// The call whose pieces come under this number: the last one, where a server uses a number twice.
+    pub(crate) fn at(&mut self, index: u64) -> Option<&mut Partial> {
+        self.0.iter_mut().rev().find(|call| call.index == index)
+    }
+
+    /// Puts what has come into the reply. `turn` makes the ids of calls that came without one unique within the
+    /// conversation.
+    pub(crate) fn put(self, turn: usize, reply: &mut Reply) {
+        let mut ids = BTreeSet::new();
+        for (i, call) in self.0.into_iter().enumerate() {
+            // What is told of one call must not be taken for what is told of another.
+            let id = match call.id {
+                id if !id.is_empty() && ids.insert(id.clone()) => id,
+                _ => format!("call_{turn}_{i}"),
+            };
+            let name = call.name;
+            let text = call.arguments.trim();
+            let parsed = if text.is_empty() { Ok(json!({})) } else { serde_json::from_str(text) };
+            match parsed {
+                Ok(arguments) => reply.calls.push(Call { id, name, arguments, signature: call.signature }),
+                Err(e) => {
+                    let (arguments, reason) = (call.arguments, e.to_string());
+                    reply.malformed.push(MalformedCall { id, name, arguments, reason });
+                }
+            }
+        }
+    }
+}
+
+/// Arguments that came as JSON, as text: a string is taken for text, since that is how most servers write them.
+pub(crate) fn as_text(arguments: Value) -> String {
+    match arguments {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+/// Arguments for protocols in which they are always an object. What a model wrote otherwise is shown to it in one.
+pub(crate) fn as_object(arguments: &Value) -> Value {
+    match arguments {
+        Value::Object(_) => arguments.clone(),
+        other => json!({ "arguments": other }),
+    }
+}
+
+/// A name or id for protocols that take letters, digits, `_` and `-` alone. What a model or another server made up is
+/// spelt so that it is taken, and always alike.
+pub(crate) fn plain(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' })
+        .take(64)
+        .collect();
+    if plain.is_empty() { "unnamed".to_owned() } else { plain }
+}

@@ -1,0 +1,92 @@
+//! What a server is known not to bear; learnt from its refusals.
+
+/// How a server is brought to answer in a form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// By its own means of holding an answer to a schema.
+    #[default]
+    Native,
+    /// By a tool that it must call, whose arguments are the answer.
+    Tool,
+    /// By asking for it in words.
+    Words,
+}
+
+/// What a request to a server leaves out or says otherwise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    /// It is OpenAI's own, or says so.
+    pub(crate) is_openai: bool,
+    /// Says `max_completion_tokens`, as OpenAI's newer models demand.
+    pub(crate) completion_tokens: bool,
+    /// Leave the temperature out: reasoning models refuse any.
+    pub(crate) no_temperature: bool,
+    /// How the output's form is asked for.
+    pub(crate) form: Form,
+    /// The server takes tools and a form in one request.
+    pub(crate) form_beside_tools: bool,
+    /// Whether there is a tool that can be forced where the server has no form of its own.
+    pub(crate) can_force: bool,
+    /// Do not stream.
+    pub(crate) no_stream: bool,
+    /// Do not ask for usage in the stream.
+    pub(crate) no_stream_options: bool,
+}
+
+/// Words by which servers name their means of holding an answer to a schema.
+const FORM: [&str; 10] = [
+    "response_format",
+    "json_schema",
+    "output_config",
+    "output_format",
+    "structured output",
+    "text.format",
+    "responsejsonschema",
+    "response_json_schema",
+    "response_mime_type",
+    "response mime type",
+];
+
+impl Dialect {
+    /// What to change after a refusal with this message; `None` when it names nothing that can be left out.
+    pub(crate) fn after_refusal(mut self, message: &str) -> Option<Self> {
+        let before = self;
+        let lower = message.to_lowercase();
+        if lower.contains("max_completion_tokens") || lower.contains("max_tokens") {
+            self.completion_tokens = !self.completion_tokens;
+        } else if lower.contains("temperature") {
+            self.no_temperature = true;
+        } else if FORM.iter().any(|word| lower.contains(word)) {
+            self.form = match self.form {
+                Form::Native if self.can_force => Form::Tool,
+                _ => Form::Words,
+            };
+        } else if lower.contains("tool_choice") && self.form == Form::Tool {
+            self.form = Form::Words;
+        } else if lower.contains("stream_options") {
+            self.no_stream_options = true;
+        } else if lower.contains("stream") {
+            self.no_stream = true;
+        }
+        (self != before).then_some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_changes_what_it_names_and_nothing_twice() {
+        let learnt = Dialect::default().after_refusal("Unsupported value: 'temperature'").unwrap();
+        assert!(learnt.no_temperature);
+        assert_eq!(learnt.after_refusal("temperature"), None);
+        assert_eq!(learnt.after_refusal("no such thing"), None);
+        let forced = Dialect { can_force: true, ..Dialect::default() };
+        let tool = forced.after_refusal("output_config.format: Extra inputs are not permitted").unwrap();
+        let words = tool.after_refusal("tool_choice: this model cannot be forced").unwrap();
+        assert_eq!((tool.form, words.form), (Form::Tool, Form::Words));
+        let words = Dialect::default().after_refusal("Unknown name \"responseJsonSchema\"").unwrap();
+        assert_eq!((words.form, words.after_refusal("response_format")), (Form::Words, None));
+    }
+}

@@ -1,0 +1,55 @@
+//! JSON values one to a line, cut at any byte.
+
+use super::sse::{LARGEST_EVENT, TooLarge};
+
+/// Puts lines together from pieces of a stream.
+#[derive(Debug, Default)]
+pub(super) struct Lines(Vec<u8>);
+
+impl Lines {
+    /// Takes in more of the stream and gives each line that it completes, unless it is blank, to `emit`.
+    pub(super) fn push(&mut self, bytes: &[u8], mut emit: impl FnMut(Vec<u8>)) -> Result<(), TooLarge> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.0.extend_from_slice(piece);
+            if self.0.len() > LARGEST_EVENT {
+                return Err(TooLarge);
+            }
+            if piece.ends_with(b"\n") {
+                self.finish().map(&mut emit);
+            }
+        }
+        Ok(())
+    }
+
+    /// The line that the stream ended in.
+    pub(super) fn finish(&mut self) -> Option<Vec<u8>> {
+        let line = std::mem::take(&mut self.0);
+        (!line.trim_ascii().is_empty()).then_some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_the_same_wherever_the_stream_is_cut() {
+        let stream = b"{\"a\":1}\n\r\n\n{\"b\":2}\r\n{\"c\"";
+        for step in 1..=stream.len() {
+            let mut lines = Lines::default();
+            let mut found = Vec::new();
+            for piece in stream.chunks(step) {
+                lines.push(piece, |line| found.push(line.trim_ascii().to_vec())).unwrap();
+            }
+            found.extend(lines.finish());
+            assert_eq!(found, [b"{\"a\":1}".to_vec(), b"{\"b\":2}".to_vec(), b"{\"c\"".to_vec()], "{step}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused() {
+        let mut lines = Lines::default();
+        let piece = vec![b'x'; 1 << 20];
+        assert!((0..9).any(|_| lines.push(&piece, |_| {}) == Err(TooLarge)));
+    }
+}

@@ -1,0 +1,100 @@
+//! Companies that serve models, each with an address and a key of its own.
+
+use std::fmt;
+
+/// Who serves a model under a key. Each has its own wire format, address and variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Vendor {
+    /// Anthropic, over its Messages protocol.
+    Anthropic,
+    /// OpenAI, over chat completions.
+    OpenAi,
+    /// OpenAI, over the Responses protocol.
+    OpenAiResponses,
+    /// Google's Gemini.
+    Gemini,
+}
+
+impl Vendor {
+    /// All of them, in the order in which keys in the environment are looked for.
+    pub const ALL: [Vendor; 4] = [Vendor::OpenAi, Vendor::Anthropic, Vendor::Gemini, Vendor::OpenAiResponses];
+
+    /// What stands before the colon of a reference.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// The vendor of a reference's kind.
+    #[must_use]
+    pub fn of_kind(kind: &str) -> Option<Vendor> {
+        Self::ALL.into_iter().find(|vendor| vendor.kind() == kind)
+    }
+
+    /// The vendor whose key a variable holds.
+    #[must_use]
+    pub fn of_key(variable: &str) -> Option<Vendor> {
+        Self::ALL.into_iter().find(|vendor| vendor.keys().contains(&variable))
+    }
+
+    /// The variables that can hold its key; the first that is set counts.
+    #[must_use]
+    pub fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Anthropic => &["ANTHROPIC_API_KEY"],
+            Self::OpenAi | Self::OpenAiResponses => &["OPENAI_API_KEY"],
+            Self::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        }
+    }
+
+    /// The variable that puts another server in its place.
+    #[must_use]
+    pub fn url_variable(self) -> &'static str {
+        match self {
+            Self::Anthropic => "ANTHROPIC_BASE_URL",
+            Self::OpenAi | Self::OpenAiResponses => "OPENAI_BASE_URL",
+            Self::Gemini => "GEMINI_BASE_URL",
+        }
+    }
+
+    /// Its own address.
+    #[must_use]
+    pub fn url(self) -> &'static str {
+        match self {
+            Self::Anthropic => "https://api.anthropic.com",
+            Self::OpenAi | Self::OpenAiResponses => "https://api.openai.com/v1",
+            Self::Gemini => "https://generativelanguage.googleapis.com",
+        }
+    }
+
+    /// The variable that names the model that is used when nobody names one.
+    #[must_use]
+    pub fn model_variable(self) -> &'static str {
+        match self {
+            Self::Anthropic => "ANTHROPIC_MODEL",
+            Self::OpenAi | Self::OpenAiResponses => "OPENAI_MODEL",
+            Self::Gemini => "GEMINI_MODEL",
+        }
+    }
+
+    /// The model that is used when nobody and no variable names one: small, cheap, with tools and schemas.
+    #[must_use]
+    pub fn default_model(self) -> &'static str {
+        match self {
+            Self::Anthropic => "claude-haiku-4-5",
+            Self::OpenAi | Self::OpenAiResponses => "gpt-4.1-mini",
+            Self::Gemini => "gemini-2.5-flash",
+        }
+    }
+}
+
+impl fmt::Display for Vendor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind())
+    }
+}
