@@ -224,7 +224,7 @@ impl Driver<'_> {
             let Some(begun) = begun else { continue };
             let grant = begun.proposal().grant;
             if self.slots.by_grant(&grant).is_some_and(|bound| matches!(bound.reach, Reach::Workshop)) {
-                moves.push(self.make_worker(step, &begun)?);
+                moves.push(workshop::worker_of(self.world, &self.run, &self.slots, &begun)?);
                 continue;
             }
             self.keep_before(&begun)?;
@@ -262,21 +262,6 @@ impl Driver<'_> {
             self.advance(moves)?;
         }
         Ok(!steps.is_empty())
-    }
-
-    /// The worker that a call makes, with what a person has added to it.
-    fn make_worker(&self, step: u64, begun: &Begun) -> Result<Move, Trouble> {
-        let addition = self.run.additions.get(&step).map(|(_, addition)| addition);
-        let edited = addition.and_then(|addition| addition.edited);
-        let edited = edited.map(|hash| self.world.blob(&hash)).transpose()?;
-        let edited = edited.map(String::from_utf8).transpose();
-        let edited = edited.map_err(|_| internal("the text of a worker is not text"))?;
-        let added = workshop::Added {
-            bindings: addition.map(|addition| addition.bindings.as_slice()).unwrap_or_default(),
-            edited: edited.as_deref(),
-        };
-        let args = &begun.proposal().args;
-        workshop::make(&self.slots, step, args, &added, |bytes| self.world.put_blob(bytes))
     }
 
     /// Keeps what an effect is about to change, so that a person can have it put back. After a crash it may be changed

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use kernel::begun::Begun;
 use kernel::command::{Binding, Given, Move, Program};
 use kernel::proposal::Finding;
-use kernel::run::{Completion, Trouble};
+use kernel::run::{Completion, Run, Trouble};
 use kernel::{BlobHash, Interface, Method, Param, Pattern, Value};
 use passable::{Effect, Limit, Limits, visible_line};
 use policy::Facts;
 
 use crate::bound::{Bound, CALL, Reach, Slots};
 use crate::definition::{self, Bundle, Definition, OWN_TOOLS, Severity, SlotKind};
+use crate::trouble::internal;
+use crate::world::World;
 
 /// The slot of whoever may make workers, which is also the name of the tool.
 pub const SLOT: &str = "create_worker";
@@ -92,16 +95,31 @@ pub(crate) fn facts(slots: &Slots, args: &[Value]) -> Facts {
     }
 }
 
-/// What a person adds to a worker, with its text if that is another one.
-pub(crate) struct Added<'a> {
-    /// What a person has bound to its slots.
-    pub(crate) bindings: &'a [Binding],
-    /// Its text as the person has changed it.
-    pub(crate) edited: Option<&'a str>,
+/// The worker of a call that has begun, as the kernel is told of it, with what a person has added to it.
+pub(crate) fn worker_of(world: &dyn World, run: &Run, slots: &Slots, begun: &Begun) -> Result<Move, Trouble> {
+    let proposal = begun.step().step;
+    let addition = run.additions.get(&proposal).map(|(_, addition)| addition);
+    let edited = addition.and_then(|addition| addition.edited);
+    let edited = edited.map(|hash| world.blob(&hash)).transpose()?;
+    let edited = edited.map(String::from_utf8).transpose();
+    let edited = edited.map_err(|_| internal("the text of a worker is not text"))?;
+    let added = Added {
+        bindings: addition.map(|addition| addition.bindings.as_slice()).unwrap_or_default(),
+        edited: edited.as_deref(),
+    };
+    make(slots, proposal, &begun.proposal().args, &added, |bytes| world.put_blob(bytes))
 }
 
-/// The worker of a call that has begun, as the kernel is told of it. `keep` keeps its text.
-pub(crate) fn make(
+/// What a person adds to a worker, with its text if that is another one.
+struct Added<'a> {
+    /// What a person has bound to its slots.
+    bindings: &'a [Binding],
+    /// Its text as the person has changed it.
+    edited: Option<&'a str>,
+}
+
+/// The same; `keep` keeps its text.
+fn make(
     slots: &Slots,
     proposal: u64,
     args: &[Value],

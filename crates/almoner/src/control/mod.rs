@@ -5,6 +5,7 @@ pub mod client;
 pub mod endowment;
 pub mod frame;
 pub mod protocol;
+mod run_request;
 pub mod secret;
 pub mod undone;
 pub mod view;

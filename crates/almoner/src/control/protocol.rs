@@ -1,5 +1,6 @@
 //! What clients and the daemon say to each other.
 
+pub use super::run_request::{Document, RunRequest};
 use std::collections::BTreeMap;
 
 use kernel::command::{Cancel, MailAct, NameAct, ProvideAgent, Reply, Said};
@@ -486,56 +487,6 @@ impl Request {
         let (endow, allow, edited) = (vec![], vec![], None);
         Request::Approve { text, message, entries, for_run, endow, allow, edited }
     }
-}
-
-/// A run that a person wants.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunRequest {
-    /// The command as the person gave it.
-    pub text: Untrusted,
-    /// The worker's name.
-    pub name: String,
-    /// Its definition.
-    pub source: String,
-    /// The files that the definition includes, by name.
-    pub includes: BTreeMap<String, String>,
-    /// The directory of the worker file: where workers for unbound worker slots are looked for.
-    pub beside: Option<String>,
-    /// The named inputs, a JSON object.
-    pub values: serde_json::Map<String, serde_json::Value>,
-    /// Files from which named inputs were read, by input: name and hash.
-    #[serde(default)]
-    pub read_from: Vec<(String, BlobHash)>,
-    /// The documents.
-    pub documents: Vec<Document>,
-    /// One child for each document, so many at a time.
-    pub each: Option<u32>,
-    /// What the person binds to slots.
-    pub endow: Vec<Endowment>,
-    /// Methods, as `slot.method`, about which the person does not want to be asked.
-    pub allow: Vec<String>,
-    /// The model.
-    pub model: String,
-    /// Only say what would be done.
-    pub dry_run: bool,
-}
-
-/// A document that a person hands to a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "document", rename_all = "snake_case")]
-pub enum Document {
-    /// A file of this machine, by absolute path.
-    File {
-        /// The path.
-        path: String,
-    },
-    /// Text that came through a pipe.
-    Text {
-        /// What to call it.
-        name: String,
-        /// The text.
-        text: String,
-    },
 }
 
 /// What the daemon answers.

@@ -57,3 +57,4 @@ mod tiny;
 mod undo;
 mod vault;
 mod wire;
+mod worker_files;

@@ -1,0 +1,59 @@
+//! What a person says when a run is to begin.
+
+use std::collections::BTreeMap;
+
+use kernel::BlobHash;
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use super::endowment::Endowment;
+
+/// A run that a person wants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRequest {
+    /// The command as the person gave it.
+    pub text: Untrusted,
+    /// The worker's name.
+    pub name: String,
+    /// Its definition.
+    pub source: String,
+    /// The files that the definition includes, by name.
+    pub includes: BTreeMap<String, String>,
+    /// The directory of the worker file: where workers for unbound worker slots are looked for.
+    pub beside: Option<String>,
+    /// The named inputs, a JSON object.
+    pub values: serde_json::Map<String, serde_json::Value>,
+    /// Files from which named inputs were read, by input: name and hash.
+    #[serde(default)]
+    pub read_from: Vec<(String, BlobHash)>,
+    /// The documents.
+    pub documents: Vec<Document>,
+    /// One child for each document, so many at a time.
+    pub each: Option<u32>,
+    /// What the person binds to slots.
+    pub endow: Vec<Endowment>,
+    /// Methods, as `slot.method`, about which the person does not want to be asked.
+    pub allow: Vec<String>,
+    /// The model.
+    pub model: String,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+/// A document that a person hands to a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "document", rename_all = "snake_case")]
+pub enum Document {
+    /// A file of this machine, by absolute path.
+    File {
+        /// The path.
+        path: String,
+    },
+    /// Text that came through a pipe.
+    Text {
+        /// What to call it.
+        name: String,
+        /// The text.
+        text: String,
+    },
+}
