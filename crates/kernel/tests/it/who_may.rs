@@ -21,6 +21,7 @@ fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
         message: number,
         entries: None,
         choice: Choice::Approve { for_run: false },
+        addition: None,
     };
     let provide =
         ProvideAgent { kind: AgentKind::Guest, name: Some(path("x")), agent_name: None, introduced: vec![] };
