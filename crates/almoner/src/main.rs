@@ -74,6 +74,9 @@ fn run(cli: &Cli) -> Ended {
         cli.verb,
         Verb::Models(_)
             | Verb::Check(_)
+            | Verb::New(_)
+            | Verb::Import(_)
+            | Verb::Schema(_)
             | Verb::Pattern(_)
             | Verb::Policy(_)
             | Verb::Demo(_)
@@ -98,10 +101,17 @@ fn run(cli: &Cli) -> Ended {
         Verb::Runs(args) => commands::runs::runs(&acting, args),
         Verb::Trace(args) => commands::trace::trace(&acting, args),
         Verb::Why(args) => commands::why::why(&acting, args),
+        Verb::Diff(args) => commands::stage::diff(&acting, args),
+        Verb::Apply(args) => commands::stage::apply(&acting, args),
+        Verb::Discard(args) => commands::stage::discard(&acting, args),
+        Verb::Undo(args) => commands::undo::undo(&acting, args),
         Verb::Resume(args) => commands::resume::resume(&acting, args),
         Verb::Stats(args) => commands::stats::stats(&acting, args),
         Verb::Models(args) => commands::models::models(&place, args),
         Verb::Check(args) => commands::check::check(args),
+        Verb::New(args) => commands::worker_file::new(args),
+        Verb::Import(args) => commands::worker_file::import(args),
+        Verb::Schema(args) => commands::worker_file::schema(args),
         Verb::Policy(args) => commands::policy::policy(&acting, args),
         Verb::Pattern(args) => commands::check::pattern(&args.verb),
         Verb::Demo(args) => commands::demo::demo(&place, args),

@@ -15,6 +15,8 @@ mod outbox;
 mod path;
 mod place;
 mod program;
+pub mod stage;
+pub mod undo;
 mod walk;
 
 use std::sync::Arc;
@@ -43,6 +45,13 @@ pub trait Capability: Send + Sync {
 
     /// The bytes of something that a call depends on, as they are now, if they are few enough to be shown to a person.
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
+        let _ = pin;
+        None
+    }
+
+    /// The bytes of something that a call is about to change, if they are what the pin says: kept, so that it can be put
+    /// back.
+    fn before(&self, pin: &Pin) -> Option<Vec<u8>> {
         let _ = pin;
         None
     }
@@ -198,11 +207,15 @@ pub fn subject(target: &Formula, grant: &Grant) -> Subject {
         Formula::Mount { path, .. } | Formula::Spool { path } => vec![path.clone()],
         _ => vec![grant.words.clone()],
     };
-    if let Formula::Mount { path, .. } | Formula::Spool { path } = target
-        && let Ok(real) = std::fs::canonicalize(path)
-        && let Some(real) = real.to_str().filter(|real| *real != path)
-    {
-        names.push(real.to_owned());
+    if let Formula::Mount { path, .. } | Formula::Spool { path } = target {
+        // What is done to a staged copy is meant for the directory itself.
+        let path = grant.attenuation.staged_from.as_ref().unwrap_or(path);
+        names = vec![path.clone()];
+        if let Ok(real) = std::fs::canonicalize(path)
+            && let Some(real) = real.to_str().filter(|real| *real != path)
+        {
+            names.push(real.to_owned());
+        }
     }
     Subject { kind: kind.to_owned(), names }
 }

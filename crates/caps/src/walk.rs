@@ -99,8 +99,17 @@ pub(crate) fn parent(root: &Dir, path: &Plain) -> io::Result<Option<OwnedFd>> {
 
 /// The same, making what does not exist; each new directory is durable before this returns.
 pub(crate) fn make_parent(root: &Dir, path: &Plain) -> io::Result<OwnedFd> {
+    make_ways(root, path.split().0)
+}
+
+/// The same for the last name as well: a directory that is made if it is not there.
+pub(crate) fn make_all(root: &Dir, path: &Plain) -> io::Result<OwnedFd> {
+    make_ways(root, path.as_str().split('/'))
+}
+
+fn make_ways<'a>(root: &Dir, names: impl Iterator<Item = &'a str>) -> io::Result<OwnedFd> {
     let mut at = reopen(root.as_fd())?;
-    for name in path.split().0 {
+    for name in names {
         at = match step(at.as_fd(), name) {
             Ok(next) => next,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

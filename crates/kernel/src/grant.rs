@@ -16,6 +16,12 @@ pub struct Attenuation {
     /// No file larger than this many bytes, read or written.
     #[serde(default)]
     pub max_bytes: Option<u64>,
+    /// No change after which everything in a directory and below would have more than this many bytes together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bytes: Option<u64>,
+    /// What it leads to is a staged copy of this directory: an absolute path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staged_from: Option<String>,
 }
 
 impl Attenuation {
@@ -38,11 +44,16 @@ impl Attenuation {
                 all.into_iter().collect()
             }
         };
-        let max_bytes = match (self.max_bytes, other.max_bytes) {
+        let least = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        Attenuation { suffixes, max_bytes }
+        Attenuation {
+            suffixes,
+            max_bytes: least(self.max_bytes, other.max_bytes),
+            total_bytes: least(self.total_bytes, other.total_bytes),
+            staged_from: self.staged_from.clone().or_else(|| other.staged_from.clone()),
+        }
     }
 }
 

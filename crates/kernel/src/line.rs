@@ -51,5 +51,8 @@ pub(crate) fn of(entry: &Entry) -> Untrusted {
         Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
         Entry::Stalled { trouble } => trouble.message.raw().to_owned(),
         Entry::Finished { outcome: o } => outcome(o),
+        Entry::Undone { files } => format!("{} put back", files.len()),
+        Entry::Applied { files } => format!("{} put in place", files.len()),
+        Entry::Discarded => String::new(),
     })
 }

@@ -6,7 +6,7 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use crate::command::Addition;
-use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
+use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Value, Verdict};
 use crate::provenance::{Provenance, Source};
 
@@ -565,6 +565,32 @@ pub enum Entry {
         /// What came of it.
         outcome: RunOutcome,
     },
+    /// A person has what the run changed put back. Written down before anything is: what is cut off is done when it is
+    /// asked for again.
+    Undone {
+        /// What is put back.
+        files: Vec<PutBack>,
+    },
+    /// A person has what the run changed in a staged copy put in place. Written down before anything is.
+    Applied {
+        /// What is put in place.
+        files: Vec<PutBack>,
+    },
+    /// A person has thrown the staged copy away.
+    Discarded,
+}
+
+/// Something that is put back as it was before a run, or in place as the run left it in a staged copy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutBack {
+    /// Its absolute path.
+    pub path: String,
+    /// What it is until then, in words.
+    pub from: String,
+    /// What it is from then on, in words.
+    pub to: String,
+    /// The step that changed it.
+    pub step: StepRef,
 }
 
 impl Entry {
@@ -587,6 +613,9 @@ impl Entry {
             Entry::Stalled { .. } => "stalled",
             Entry::Resumed { .. } => "resumed",
             Entry::Finished { .. } => "finished",
+            Entry::Undone { .. } => "undone",
+            Entry::Applied { .. } => "applied",
+            Entry::Discarded => "discarded",
         }
     }
 }

@@ -8,8 +8,8 @@ use policy::{Context, Destination};
 
 use crate::vocabulary::{Action, Type};
 
-/// How many combinations of names, paths and servers one call is judged for.
-const MOST: usize = 256;
+/// How many combinations of names, paths and servers one call is judged for. A search names every file that it reads.
+const MOST: usize = 2048;
 
 /// A call as policies see it: of a proposal that is judged, or of an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -227,6 +227,7 @@ impl Driver<'_> {
                 moves.push(self.make_worker(step, &begun)?);
                 continue;
             }
+            self.keep_before(&begun)?;
             let settled = match self.settle(&begun) {
                 Ok(settled) => settled,
                 Err(trouble) => {
@@ -276,6 +277,23 @@ impl Driver<'_> {
         };
         let args = &begun.proposal().args;
         workshop::make(&self.slots, step, args, &added, |bytes| self.world.put_blob(bytes))
+    }
+
+    /// Keeps what an effect is about to change, so that a person can have it put back. After a crash it may be changed
+    /// already; then what there is was kept before.
+    fn keep_before(&self, begun: &Begun) -> Result<(), Trouble> {
+        let proposal = begun.proposal();
+        let Some(Bound { reach: Reach::Capability(capability), .. }) = self.slots.by_grant(&proposal.grant)
+        else {
+            return Ok(());
+        };
+        if proposal.effect == Effect::Observe {
+            return Ok(());
+        }
+        for bytes in proposal.pins.iter().filter_map(|pin| capability.before(pin)) {
+            self.world.put_blob(&bytes)?;
+        }
+        Ok(())
     }
 
     /// What came of an effect; `None` if only a person can tell.

@@ -130,7 +130,10 @@ impl Fold {
             | Entry::Suspended { .. }
             | Entry::Stalled { .. }
             | Entry::Vouched { .. }
-            | Entry::Resumed { .. } => {}
+            | Entry::Resumed { .. }
+            | Entry::Undone { .. }
+            | Entry::Applied { .. }
+            | Entry::Discarded => {}
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
                     call.approved = *approved;

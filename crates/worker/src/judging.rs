@@ -207,7 +207,9 @@ fn read_as(values: &Value, hash: &BlobHash) -> String {
 /// Every file that the run itself has written.
 fn written(world: &dyn World, fold: &Fold) -> Result<Vec<Written>, Trouble> {
     let mut written = Vec::new();
-    for call in fold.calls.values() {
+    // What was only looked at has a path and a digest as well.
+    let changes = fold.calls.values().filter(|call| call.proposal.effect != Effect::Observe);
+    for call in changes {
         let Some(Completion::Done { value, .. }) = &call.completion else { continue };
         let field = |name| value.get(name).and_then(Value::as_str);
         let (Some(path), Some(digest)) = (field("path"), field("digest").and_then(|d| d.parse().ok())) else {

@@ -257,7 +257,13 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
         }
         _ => false,
     };
-    // What only reads of the web is given on as what only reads.
-    let needed = |method: &&&str| !(kind == SlotKind::Http && **method == "send");
-    is_kind && kind.methods().iter().filter(needed).all(|method| own.grant.allows(method))
+    // Less than the kind has is given on as less, but what only reads does not stand for what writes.
+    let needed = match kind {
+        SlotKind::Dir { write: true } => {
+            let reads = SlotKind::Dir { write: false }.methods();
+            kind.methods().iter().filter(|method| !reads.contains(method)).copied().collect()
+        }
+        kind => kind.methods().to_vec(),
+    };
+    is_kind && needed.iter().any(|method| own.grant.allows(method))
 }

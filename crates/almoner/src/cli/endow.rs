@@ -1,4 +1,4 @@
-//! `-e SLOT=PATH[:rw][?suffix=.pdf&max=10MiB]`.
+//! `-e SLOT=PATH[:rw|:stage][?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read]`.
 
 use std::path::Path;
 
@@ -12,8 +12,9 @@ use crate::exit::{Exit, Failure};
 /// When it is not written as it should be.
 pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     let wrong = |what: &str| {
-        Failure::new(Exit::Usage, format!("-e {text}: {what}"))
-            .help("write SLOT=PATH, SLOT=PATH:rw, or SLOT=PATH?suffix=.pdf&max=10MiB")
+        Failure::new(Exit::Usage, format!("-e {text}: {what}")).help(
+            "write SLOT=PATH, SLOT=PATH:rw, SLOT=PATH:stage, or SLOT=PATH?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read",
+        )
     };
     let (slot, rest) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
     if slot.is_empty() || !slot.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
@@ -35,30 +36,37 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
         Some((path, query)) if !Path::new(rest).exists() => (path, Some(query)),
         _ => (rest, None),
     };
-    let (path, write) = match path.strip_suffix(":rw") {
-        Some(path) => (path, true),
-        None => (path.strip_suffix(":ro").unwrap_or(path), false),
+    let (path, write, stage) = match (path.strip_suffix(":rw"), path.strip_suffix(":stage")) {
+        (Some(path), _) => (path, true, false),
+        (_, Some(path)) => (path, true, true),
+        _ => (path.strip_suffix(":ro").unwrap_or(path), false, false),
     };
-    if path.ends_with(":stage") {
-        return Err(wrong("staging is not supported yet"));
-    }
     if path.is_empty() {
         return Err(wrong("there is no path"));
     }
-    let mut given = PathFill { path: absolute(path)?, write, ..PathFill::default() };
+    let mut given = PathFill { path: absolute(path)?, write, stage, ..PathFill::default() };
     for part in query.into_iter().flat_map(|q| q.split('&')).filter(|part| !part.is_empty()) {
         match part.split_once('=') {
             Some(("suffix", suffix)) if suffix.starts_with('.') && suffix.len() > 1 => {
                 given.suffixes.push(suffix.to_lowercase());
             }
             Some(("suffix", _)) => return Err(wrong("a suffix begins with a point, like `.pdf`")),
-            Some(("max", size)) => {
-                given.max_bytes = Some(
-                    worker::definition::parse_bytes(size)
-                        .ok_or_else(|| wrong("a size is written like `10MiB`, `200kB` or `4096`"))?,
-                );
+            Some((limit @ ("max" | "total"), size)) => {
+                let bytes = worker::definition::parse_bytes(size)
+                    .ok_or_else(|| wrong("a size is written like `10MiB`, `200kB` or `4096`"))?;
+                let place = if limit == "max" { &mut given.max_bytes } else { &mut given.total_bytes };
+                if place.replace(bytes).is_some() {
+                    return Err(wrong(&format!("`{limit}=` stands there twice")));
+                }
             }
-            _ => return Err(wrong("after `?` only `suffix=` and `max=` are known")),
+            Some(("methods", methods)) => {
+                let methods = methods.split(',').map(str::trim).filter(|method| !method.is_empty());
+                given.methods.extend(methods.map(str::to_owned));
+                if given.methods.is_empty() {
+                    return Err(wrong("`methods=` names none"));
+                }
+            }
+            _ => return Err(wrong("after `?` only `suffix=`, `max=`, `total=` and `methods=` are known")),
         }
     }
     Ok(Endowment { slot: slot.to_owned(), fill: Fill::Path(given) })
@@ -94,6 +102,11 @@ mod tests {
         assert_eq!((slot.as_str(), e.path.as_str(), e.write), ("out", "/a/b", true));
         assert_eq!(e.suffixes, [".pdf", ".md"]);
         assert_eq!(e.max_bytes, Some(10 << 20));
+        let (_, e) = path("out=/a:rw?total=1GiB&methods=read,write&methods=edit");
+        assert_eq!((e.max_bytes, e.total_bytes), (None, Some(1 << 30)));
+        assert_eq!(e.methods, ["read", "write", "edit"]);
+        let (_, e) = path("out=/a:stage");
+        assert_eq!((e.path.as_str(), e.write, e.stage), ("/a", true, true));
         let (_, e) = path("mail=/a");
         assert!(!e.write && e.max_bytes.is_none());
     }
@@ -116,8 +129,11 @@ mod tests {
             "mail=:rw",
             "mail=x?max=lots",
             "mail=x?colour=red",
+            "mail=x?total=lots",
+            "mail=x?max=1&max=2",
+            "mail=x?methods=",
             "m=x?suffix=pdf",
-            "m=x:stage",
+            "m=:stage",
         ] {
             let failure = parse_endowment(bad).unwrap_err();
             assert_eq!(failure.exit, Exit::Usage, "{bad}");

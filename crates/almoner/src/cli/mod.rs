@@ -57,12 +57,27 @@ pub enum Verb {
     Why(WhyArgs),
     /// Let a run that stopped go on, and follow it
     Resume(ResumeArgs),
+    /// What a run changed in a staged copy (`-e SLOT=PATH:stage`), as one diff
+    Diff(StagedArgs),
+    /// Put in place what a run changed in a staged copy
+    Apply(StagedArgs),
+    /// Throw away what a run changed in a staged copy
+    Discard(DiscardArgs),
+    /// Put back what a run changed in your directories
+    Undo(UndoArgs),
     /// What came of your runs, in figures: calls, refusals, approvals, repairs
     Stats(StatsArgs),
     /// Local models: list them, pull one
     Models(ModelsArgs),
     /// Check a worker file without running it
     Check(CheckArgs),
+    /// Begin a worker file
+    New(NewArgs),
+    /// Make a worker file of another program's: llm-do's, or an agent in Markdown
+    Import(ImportArgs),
+    /// The JSON Schema of a kind of file, for editors
+    #[command(subcommand)]
+    Schema(SchemaArgs),
     /// Your own rules: what is never done, what need not be asked
     Policy(policy::PolicyArgs),
     /// Ask whether a value matches a pattern, and why not
@@ -357,6 +372,42 @@ pub struct WhyArgs {
     pub json: JsonArg,
 }
 
+/// `almoner diff`, `almoner apply`.
+#[derive(Debug, Args)]
+pub struct StagedArgs {
+    /// The run, which must be over
+    pub run: String,
+    /// Only this: a path as the run named it, or absolute (again for more)
+    #[arg(long, value_name = "PATH")]
+    pub only: Vec<String>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner discard`.
+#[derive(Debug, Args)]
+pub struct DiscardArgs {
+    /// The run, which must be over
+    pub run: String,
+}
+
+/// `almoner undo`.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The run, which must be over
+    pub run: String,
+    /// Only this: a path as the run named it, or absolute (again for more)
+    #[arg(long, value_name = "PATH")]
+    pub only: Vec<String>,
+    /// Only say what would be put back
+    #[arg(long)]
+    pub dry_run: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
 /// `almoner resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
@@ -412,6 +463,30 @@ pub struct CheckArgs {
     /// Print its input and output patterns in their long form
     #[arg(long)]
     pub expand: bool,
+}
+
+/// `almoner new`.
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// What it is called; the file is NAME.worker
+    pub name: String,
+}
+
+/// `almoner import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The file to take over
+    pub file: std::path::PathBuf,
+    /// Where to; `-` for standard output [default: NAME.worker here]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<std::path::PathBuf>,
+}
+
+/// `almoner schema`.
+#[derive(Debug, Subcommand)]
+pub enum SchemaArgs {
+    /// The front matter of a worker file
+    Worker,
 }
 
 /// `almoner pattern`.

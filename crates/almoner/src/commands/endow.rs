@@ -45,13 +45,23 @@ impl Bound {
                 Fill::Program(programs) => return (slot, programs.words()),
                 Fill::Web(given) => return (slot, given.web.words()),
             };
-            let manner = if path.write { "may be read and written" } else { "may be read" };
+            let manner = match (path.stage, path.write) {
+                (true, _) => "may be read; changes are staged",
+                (false, true) => "may be read and written",
+                (false, false) => "may be read",
+            };
             let mut text = format!("{} ({manner})", path.path);
             if !path.suffixes.is_empty() {
                 text += &format!(", only {}", path.suffixes.join(" "));
             }
             if let Some(bytes) = path.max_bytes {
                 text += &format!(", at most {bytes} bytes each");
+            }
+            if let Some(bytes) = path.total_bytes {
+                text += &format!(", at most {bytes} bytes in all");
+            }
+            if !path.methods.is_empty() {
+                text += &format!(", only {}", path.methods.join(", "));
             }
             (slot, text)
         });

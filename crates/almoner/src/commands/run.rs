@@ -9,6 +9,7 @@ use super::acting::Acting;
 use super::{attend, models, output};
 use crate::cli::{self, FollowArgs, RunArgs};
 use crate::control::client::unexpected;
+use crate::control::endowment::Fill;
 use crate::control::protocol::{Plan, Request, Response, RunRequest};
 use crate::exit::{Ended, Exit, Failure};
 
@@ -102,6 +103,7 @@ pub fn plain(report: &Report) -> String {
 pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> Ended {
     let mut client = acting.connect()?;
     let after = client.last_event()?;
+    let is_staged = request.endow.iter().any(|given| matches!(&given.fill, Fill::Path(path) if path.stage));
     match client.ask(Request::Run(Box::new(request)))? {
         Response::Plan(plan) => {
             if follow.json {
@@ -116,7 +118,13 @@ pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> E
             Ok(Exit::Ok)
         }
         Response::Reply(kernel::command::Reply::Started { run }) => {
-            attend::attend(acting, run, Some(after), follow)
+            let ended = attend::attend(acting, run, Some(after), follow)?;
+            if is_staged {
+                output::note(&format!(
+                    "changes are staged: `almoner diff {run}` shows them, then `almoner apply {run}` or `almoner discard {run}`"
+                ));
+            }
+            Ok(ended)
         }
         other => Err(unexpected(&other)),
     }

@@ -16,7 +16,7 @@ pub struct Endowment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fill", rename_all = "snake_case")]
 pub enum Fill {
-    /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB]`.
+    /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB&total=1GiB&methods=read]`.
     Path(PathFill),
     /// Programs of this machine: `program:NAME,PATH[?dir=PATH[:rw]&net=yes&…]`.
     Program(ProgramFill),
@@ -59,8 +59,17 @@ pub struct PathFill {
     pub path: String,
     /// Whether it may be written.
     pub write: bool,
+    /// Whether changes go to a staged copy.
+    #[serde(default)]
+    pub stage: bool,
     /// Only names that end in one of these.
     pub suffixes: Vec<String>,
     /// No file larger than this many bytes.
     pub max_bytes: Option<u64>,
+    /// No change after which everything in the directory has more than this many bytes.
+    #[serde(default)]
+    pub total_bytes: Option<u64>,
+    /// Only these of the methods that the slot has; empty means all.
+    #[serde(default)]
+    pub methods: Vec<String>,
 }

@@ -6,4 +6,5 @@ pub mod endowment;
 pub mod frame;
 pub mod protocol;
 pub mod secret;
+pub mod undone;
 pub mod view;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::audited::{Anchor, Audited};
 use super::endowment::Endowment;
 use super::secret::{SecretAct, VaultView};
+use super::undone::{Diff, Undone};
 use super::view::{CodePage, GrantRow, LetterView, NameRow, PromiseState, Thing};
 use crate::exit::Failure;
 use crate::show::card::Card;
@@ -103,6 +104,40 @@ pub enum Request {
         last: Option<usize>,
         /// What the log had come to at some time, to be found in it.
         contains: Option<Anchor>,
+    },
+    /// Put back what a run changed, or say what that would do.
+    Undo {
+        /// The command as the person gave it.
+        text: Untrusted,
+        /// The run, which is over.
+        run: RunNumber,
+        /// Only these: absolute paths, or as the run named them.
+        only: Vec<String>,
+        /// Only look.
+        dry_run: bool,
+    },
+    /// What a run changed in its staged copies, as one diff.
+    Diff {
+        /// The run, which is over.
+        run: RunNumber,
+        /// Only these: absolute paths, or as the run named them.
+        only: Vec<String>,
+    },
+    /// Put in place what a run changed in its staged copies.
+    Apply {
+        /// The command as the person gave it.
+        text: Untrusted,
+        /// The run, which is over.
+        run: RunNumber,
+        /// Only these: absolute paths, or as the run named them.
+        only: Vec<String>,
+    },
+    /// Throw the staged copies of a run away.
+    Discard {
+        /// The command as the person gave it.
+        text: Untrusted,
+        /// The run, which is over.
+        run: RunNumber,
     },
     /// Let a stalled run go on; `None` means all that are stalled.
     Resume {
@@ -555,6 +590,10 @@ pub enum Response {
     Stats(Box<Stats>),
     /// Where something comes from.
     Why(Vec<Reason>),
+    /// What a run changed in its staged copies.
+    Diff(Box<Diff>),
+    /// What was put back of what a run changed, or would be.
+    Undone(Box<Undone>),
     /// Bytes, as text; `None` if they are not text.
     Blob(Option<String>),
     /// The number of the last event; 0 if there is none.

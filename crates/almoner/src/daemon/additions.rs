@@ -14,7 +14,7 @@ use worker::definition::{Bundle, Definition};
 
 use super::desk::Desk;
 use super::start_run;
-use crate::control::endowment::Endowment;
+use crate::control::endowment::{Endowment, Fill};
 use crate::control::protocol::RunRequest;
 use crate::exit::{Exit, Failure};
 
@@ -121,6 +121,14 @@ fn bound(
         let message = format!("`{}` has no slot `{}`", visible_line(name), visible_line(&unknown.slot));
         let known: Vec<_> = definition.slots.iter().map(|slot| slot.name.as_str()).collect();
         return Err(Failure::new(Exit::Usage, message).help(format!("its slots: {}", known.join(", "))));
+    }
+    let staged = |endowment: &&Endowment| matches!(&endowment.fill, Fill::Path(path) if path.stage);
+    if let Some(Endowment { slot, .. }) = endow.iter().find(staged) {
+        let message =
+            format!("slot `{}`: a staged copy belongs to the run that begins with it", visible_line(slot));
+        return Err(
+            Failure::new(Exit::Usage, message).help(format!("say `-e {}=PATH:rw`", visible_line(slot)))
+        );
     }
     // The others are its maker's to fill.
     definition.slots.retain(|slot| endow.iter().any(|endowment| endowment.slot == slot.name));

@@ -109,10 +109,25 @@ fn entry(
         arguments,
         findings,
         traces: proposal.traces.clone(),
+        difference: edited(daemon, proposal),
         changed: vec![],
         replaces: replaces.filter(|_| matches!(proposal.method.as_str(), "write" | "put")),
         answer,
     })
+}
+
+/// What an edit makes of the file that was pinned, as lines. Where the file was too large to be kept, of the text that it
+/// replaces.
+fn edited(daemon: &Daemon, proposal: &Proposal) -> Option<Untrusted> {
+    let text = |at: usize| proposal.args.get(at).and_then(kernel::Value::as_str);
+    let (old, new) = (text(1)?, text(2)?);
+    if proposal.method != "edit" || old.is_empty() {
+        return None;
+    }
+    let pin = proposal.pins.iter().find(|pin| pin.kind == "file")?;
+    let held = daemon.store.blobs().get(&pin.digest?).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let held = held.unwrap_or_else(|| old.to_owned());
+    Some(Untrusted::new(difference::lines(&held, &held.replace(old, new))))
 }
 
 fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Proposal) -> Vec<String> {

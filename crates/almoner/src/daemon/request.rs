@@ -11,7 +11,7 @@ use store::BackupError;
 
 use super::additions;
 use super::desk::Desk;
-use super::{agents, audit, card, listing, look, passes, start_run, stats, vault, why, world};
+use super::{agents, audit, card, listing, look, passes, stage, start_run, stats, undo, vault, why, world};
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
 
@@ -63,6 +63,17 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Happened { text, message, happened } => {
             let choice = if happened { Choice::Happened } else { Choice::Repeat };
             answer_approval(desk, AnswerApproval { text, message, entries: None, choice, addition: None })?
+        }
+        Request::Undo { text, run, only, dry_run } => {
+            Response::Undone(Box::new(undo::undo(desk, text, run, &only, dry_run)?))
+        }
+        Request::Diff { run, only } => Response::Diff(Box::new(stage::diff(desk, run, &only)?)),
+        Request::Apply { text, run, only } => {
+            Response::Undone(Box::new(stage::apply(desk, text, run, &only)?))
+        }
+        Request::Discard { text, run } => {
+            stage::discard(desk, text, run)?;
+            Response::Reply(Reply::Done)
         }
         Request::Resume { run } => resume(desk, brought, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(listing::runs(daemon, limit, below, roots)?),

@@ -12,7 +12,8 @@ use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
 use super::as_it_is;
 use super::desk::Desk;
-use super::endow_programs;
+use super::stage::Stages;
+use super::{endow_paths, endow_programs};
 use crate::control::endowment::{Endowment, Fill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
@@ -74,7 +75,7 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     let project = project_policy(&request)?;
     let values = check_inputs(&definition, &request)?;
     check_money(desk, &definition, &request)?;
-    let shelf = Shelf { desk, dry: request.dry_run };
+    let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default() };
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
     let bindings = bind(&shelf, &definition, &request, names)?;
@@ -124,7 +125,10 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
         }
     })?;
     match outcome.reply {
-        Reply::Started { run } => Ok(Response::Reply(Reply::Started { run })),
+        Reply::Started { run } => {
+            shelf.stages.keep();
+            Ok(Response::Reply(Reply::Started { run }))
+        }
         _ => Err(Failure::new(Exit::Failure, "the run was not started")),
     }
 }
@@ -181,7 +185,8 @@ fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, 
 /// # Errors
 /// When a slot is left empty, or what is to fill one does not fit.
 pub fn bindings(desk: &Desk, definition: &Definition, request: &RunRequest) -> Result<Vec<Binding>, Failure> {
-    bind(&Shelf { desk, dry: false }, definition, request, &BTreeMap::new())
+    let shelf = Shelf { desk, dry: false, stages: Stages::default() };
+    bind(&shelf, definition, request, &BTreeMap::new())
 }
 
 fn bind(
@@ -258,7 +263,7 @@ fn bind(
                     return Err(Failure::new(Exit::Usage, message).help(format!("bind it with `{how}`")));
                 }
                 (SlotKind::Dir { write }, Some(Endowment { fill: Fill::Path(given), .. })) => {
-                    mount_target(shelf.desk, &slot.name, write, given, request)?
+                    mount_target(shelf, &slot.name, write, given, request)?
                 }
                 (SlotKind::Outbox, Some(Endowment { fill: Fill::Path(given), .. })) => {
                     ready_dir(shelf.desk, &slot.name, &given.path, Make::of(true, request))?;
@@ -285,6 +290,8 @@ fn bind(
                 Some(Endowment { fill: Fill::Path(given), .. }) => Attenuation {
                     suffixes: given.suffixes.iter().cloned().collect(),
                     max_bytes: given.max_bytes,
+                    total_bytes: given.total_bytes,
+                    staged_from: given.stage.then(|| given.path.clone()),
                 },
                 Some(Endowment { fill: Fill::Program(given), .. }) => {
                     Attenuation { max_bytes: given.output, ..Attenuation::default() }
@@ -294,13 +301,24 @@ fn bind(
                 }
                 None => Attenuation::default(),
             };
-            let methods = methods(slot.kind, &target);
+            let methods =
+                endow_paths::methods(definition, slot, &target, given.get(slot.name.as_str()).copied())?;
+            if let Some(not) = allowed.get(slot.name.as_str()).and_then(|all| all.difference(&methods).next())
+            {
+                let message =
+                    format!("`--allow {}.{not}`: the slot was bound without this method", slot.name);
+                return Err(Failure::new(Exit::Usage, message).help("leave one of the two out"));
+            }
+            let mut allow = allowed.remove(slot.name.as_str()).unwrap_or_default();
+            if attenuation.staged_from.is_some() {
+                allow.extend(endow_paths::staged_allow(&methods));
+            }
             Ok(Binding {
                 slot: slot.name.clone(),
                 target,
                 methods,
+                allow,
                 attenuation,
-                allow: allowed.remove(slot.name.as_str()).unwrap_or_default(),
                 ask: definition
                     .approve
                     .iter()
@@ -313,15 +331,8 @@ fn bind(
         .collect()
 }
 
-/// The methods that are granted. Who may only read gets nothing to send with.
-fn methods(kind: SlotKind, target: &Target) -> BTreeSet<String> {
-    let only_reads = matches!(target, Target::Web(web) if web.methods.iter().all(|method| method == "GET"));
-    let is_granted = |method: &&&str| !(only_reads && **method == "send");
-    kind.methods().iter().filter(is_granted).map(|method| (*method).to_owned()).collect()
-}
-
 fn mount_target(
-    desk: &Desk,
+    shelf: &Shelf<'_>,
     slot: &str,
     write: bool,
     endowment: &PathFill,
@@ -337,7 +348,14 @@ fn mount_target(
         let message = format!("slot `{slot}` only reads, and gets no more than that");
         return Err(Failure::new(Exit::Usage, message).help("leave out `:rw`"));
     }
-    ready_dir(desk, slot, &endowment.path, Make::of(write, request))?;
+    if endowment.stage {
+        ready_dir(shelf.desk, slot, &endowment.path, Make::Later)?;
+        return match request.dry_run {
+            true => Ok(Target::Mount { path: endowment.path.clone() }),
+            false => shelf.stages.stage(&shelf.desk.state, slot, &endowment.path),
+        };
+    }
+    ready_dir(shelf.desk, slot, &endowment.path, Make::of(write, request))?;
     Ok(Target::Mount { path: endowment.path.clone() })
 }
 
@@ -387,6 +405,8 @@ fn ready_dir(desk: &Desk, slot: &str, path: &str, make: Make) -> Result<(), Fail
 struct Shelf<'a> {
     desk: &'a Desk,
     dry: bool,
+    /// The staged copies that were made: they go again if nothing is started.
+    stages: Stages,
 }
 
 impl Shelf<'_> {
@@ -457,7 +477,7 @@ pub fn upload(desk: &Desk, bytes: &[u8]) -> Result<BlobHash, Failure> {
 /// # Errors
 /// When the disk does not take it.
 pub fn keep(desk: &Desk, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
-    keep_on(&Shelf { desk, dry: false }, bundle, limits)
+    keep_on(&Shelf { desk, dry: false, stages: Stages::default() }, bundle, limits)
 }
 
 fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
@@ -604,8 +624,7 @@ fn plan(
                     format!("worker {} ({})", program.name, program.definition.short())
                 }
             };
-            let methods: Vec<_> = b.methods.iter().map(String::as_str).collect();
-            format!("{} = {target} ({})", b.slot, methods.join(", "))
+            format!("{} = {target} ({})", b.slot, endow_paths::words(b))
         })
         .collect();
     let shown = documents.first().map(|d| vec![d.clone()]).unwrap_or_default();
@@ -622,7 +641,7 @@ fn plan(
             .iter()
             .flat_map(|slot| match slot.kind {
                 SlotKind::Worker => vec![slot.name.clone()],
-                kind => kind.methods().iter().map(|m| format!("{}_{m}", slot.name)).collect(),
+                kind => endow_paths::tools(&slot.name, kind, bindings),
             })
             .chain(definition.creates.then(|| worker::WORKSHOP.to_owned()))
             .collect(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernel::formula::Formula;
+use kernel::grant::Grant;
 use kernel::message::{Answer, Body};
 use kernel::proposal::{Caller, Proposal, Verdict};
 use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
@@ -87,7 +88,7 @@ pub(super) fn cause_of_run(desk: &Desk, run: &Run, reasons: &mut Vec<Reason>) ->
 pub(super) fn made_on(daemon: &Daemon, proposal: &Proposal) -> Result<Option<Formula>, Failure> {
     let target = standing::target(proposal);
     match daemon.grant(&proposal.grant) {
-        Ok((_, formula)) if target == proposal.grant => Ok(Some(formula)),
+        Ok((grant, formula)) if target == proposal.grant => Ok(Some(meant(&grant, formula))),
         _ => {
             let reached = daemon.read(|txn| table::reach(txn, &target))?;
             Ok(reached.map(|reached| match reached.formula {
@@ -95,6 +96,14 @@ pub(super) fn made_on(daemon: &Daemon, proposal: &Proposal) -> Result<Option<For
                 other => other,
             }))
         }
+    }
+}
+
+/// What is meant by what a grant leads to: by a staged copy, the directory itself.
+fn meant(grant: &Grant, formula: Formula) -> Formula {
+    match (&grant.attenuation.staged_from, formula) {
+        (Some(real), Formula::Mount { read_only, .. }) => Formula::Mount { path: real.clone(), read_only },
+        (_, formula) => formula,
     }
 }
 
@@ -338,6 +347,39 @@ fn of_file_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
     Ok(reasons)
 }
 
+/// What a person had done since a step of a run with what that run changed of a file: put in place, put back. The newest
+/// first. It stands in the journal of the run that a person started.
+fn settled(desk: &Desk, run: &Run, file: &std::path::Path, since: u64) -> Result<Vec<Reason>, Failure> {
+    let mut top = run.clone();
+    while let Some(Parent { run: parent, .. }) = top.parent {
+        top = self::run(desk, parent)?;
+    }
+    // A step of a child cannot be compared with those of the run above it; nothing is settled before all is over.
+    let from = if top.number == run.number { since } else { 1 };
+    let mut found = Vec::new();
+    listing::for_each_step(&desk.daemon, top.number, from, |step| {
+        let (files, what) = match step.entry {
+            Entry::Undone { files } => (files, "undone: it is again what it was"),
+            Entry::Applied { files } => (files, "applied: it is what the run left in its staged copy"),
+            Entry::Discarded => {
+                let said = format!("you had the staged copy of {} thrown away", top.number);
+                found.push(Reason::new(StepRef { run: top.number, step: step.number }.to_string(), said));
+                return true;
+            }
+            _ => return true,
+        };
+        if let Some(put_back) =
+            files.into_iter().find(|put_back| std::path::Path::new(&put_back.path) == file)
+        {
+            let said = format!("you had {} {what} ({})", top.number, put_back.to);
+            found.push(Reason::new(StepRef { run: top.number, step: step.number }.to_string(), said));
+        }
+        true
+    })?;
+    found.reverse();
+    Ok(found)
+}
+
 /// What one run has to do with the name; nothing, most often.
 fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure> {
     let daemon = &desk.daemon;
@@ -349,6 +391,7 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
     for (slot, id) in &run.grants {
         // What was collected since has left no path to compare.
         let Ok((grant, formula)) = daemon.grant(id) else { continue };
+        let formula = meant(&grant, formula);
         let directory = match &formula {
             Formula::Mount { path, .. } | Formula::Spool { path } => Some(real(path)),
             _ => None,
@@ -369,13 +412,25 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
                 _ => None,
             });
             let Some(Completion::Done { value, .. }) = completion else { continue };
-            let made =
-                ["path", "file"].into_iter().find_map(|field| value.get(field)?.as_str().map(str::to_owned));
+            let made = ["path", "file", "directory"]
+                .into_iter()
+                .find_map(|field| value.get(field)?.as_str().map(str::to_owned));
             let Some(made) = made else { continue };
             if directory.join(&made) == wanted
                 || (proposal.effect != passable::Effect::Observe && made == name)
             {
-                let mut reasons = vec![Reason::new(name, "was written by an effect")];
+                let mut reasons = settled(desk, run, &directory.join(&made), step.number)?;
+                let done = match proposal.method.as_str() {
+                    "remove" => "removed",
+                    "move" => "moved there",
+                    "make_directory" => "made",
+                    _ => "written",
+                };
+                let is_staged = directories
+                    .get(&proposal.grant)
+                    .is_some_and(|(_, grant, ..)| grant.attenuation.staged_from.is_some());
+                let place = if is_staged { "in a staged copy, " } else { "" };
+                reasons.push(Reason::new(name, format!("was {done} {place}by an effect")));
                 of_proposal(desk, run, &steps, step.number, &mut reasons)?;
                 cause_of_run(desk, run, &mut reasons)?;
                 return Ok(reasons);

@@ -63,6 +63,9 @@ pub struct CardEntry {
     pub traces: Vec<Trace>,
     /// What it would replace, if anything.
     pub replaces: Option<String>,
+    /// What an edit makes of the file: the lines that go, and those that come.
+    #[serde(default)]
+    pub difference: Option<Untrusted>,
     /// What has changed since an earlier card with the same call was approved.
     #[serde(default)]
     pub changed: Vec<Changed>,
@@ -150,6 +153,10 @@ impl CardEntry {
             let text = format!("replaces what is there now ({})", visible_line(replaced));
             lines::write(out, Marks::each("    ! "), &text, columns);
         }
+        if let Some(difference) = &self.difference {
+            lines::write(out, Marks::each("    "), "what becomes of the file:", columns);
+            lines::write(out, Marks::each("      │ "), &difference.visible(), columns);
+        }
         for changed in &self.changed {
             let state = |hash: &Option<String>| hash.clone().unwrap_or_else(|| "not there".to_owned());
             let text = format!(
@@ -234,6 +241,7 @@ mod tests {
             findings: vec![],
             traces: vec![],
             replaces: None,
+            difference: None,
             changed: vec![],
             answer: None,
         }

@@ -36,6 +36,44 @@ pub fn lines(was: &str, is: &str) -> String {
     all.join("\n")
 }
 
+/// How many unchanged lines stand around a change of a unified diff.
+const CONTEXT: usize = 3;
+
+/// What becomes of a path, as a unified diff: whether there is a folder, and what the file holds if there is one, before
+/// and after. What is no text is named and not shown.
+pub fn unified(path: &str, before: (bool, Option<&[u8]>), after: (bool, Option<&[u8]>)) -> String {
+    let path = passable::visible_line(path);
+    let text = |bytes: Option<&[u8]>| match bytes {
+        None => Some(String::new()),
+        Some(bytes) if bytes.contains(&0) => None,
+        Some(bytes) => std::str::from_utf8(bytes).ok().map(str::to_owned),
+    };
+    let name = |side: (bool, Option<&[u8]>), mark: &str| match side {
+        (false, None) => "/dev/null".to_owned(),
+        _ => format!("{mark}/{path}"),
+    };
+    let (old_name, new_name) = (name(before, "a"), name(after, "b"));
+    match (before, after) {
+        ((true, _), _) => format!("--- {old_name}/ (a folder)\n+++ {new_name}\n"),
+        (_, (true, _)) => format!("--- {old_name}\n+++ {new_name}/ (a folder)\n"),
+        _ => match text(before.1).zip(text(after.1)) {
+            Some((old, new)) => {
+                let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&old, &new);
+                let lines = diff.unified_diff().context_radius(CONTEXT).to_string();
+                format!("--- {old_name}\n+++ {new_name}\n{lines}")
+            }
+            None => {
+                let bytes = |side: Option<&[u8]>| side.map_or(0, <[u8]>::len);
+                format!(
+                    "--- {old_name}\n+++ {new_name}\nbinary: {} bytes before, {} after\n",
+                    bytes(before.1),
+                    bytes(after.1)
+                )
+            }
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +93,23 @@ mod tests {
         ] {
             assert_eq!(lines(was, is), expected);
         }
+    }
+
+    #[test]
+    fn a_unified_diff_says_what_came_went_and_cannot_be_shown() {
+        let file = |text: &'static str| (false, Some(text.as_bytes()));
+        let nothing = (false, None);
+        for (before, after, expected) in [
+            (file("a\nb\n"), file("a\nc\n"), "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
+            (nothing, file("a\n"), "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n"),
+            (file("a\n"), nothing, "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"),
+            (file("a\0"), file("b"), "--- a/x\n+++ b/x\nbinary: 2 bytes before, 1 after\n"),
+            (nothing, (true, None), "--- /dev/null\n+++ b/x/ (a folder)\n"),
+        ] {
+            assert_eq!(unified("x", before, after), expected);
+        }
+        let shown = unified("x\u{1b}[2K", file("a"), file("b"));
+        assert!(!shown.contains('\u{1b}') && shown.contains("No newline"), "{shown}");
     }
 
     #[test]

@@ -160,6 +160,15 @@ fn detail(entry: &Entry) -> String {
         Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
         Entry::Stalled { trouble } => trouble.message.visible_line().into_owned(),
         Entry::Finished { outcome } => outcome_line(outcome),
+        Entry::Undone { files } => {
+            let paths: Vec<_> = files.iter().map(|file| visible_line(&file.path).into_owned()).collect();
+            format!("you had put back: {}", paths.join(", "))
+        }
+        Entry::Applied { files } => {
+            let paths: Vec<_> = files.iter().map(|file| visible_line(&file.path).into_owned()).collect();
+            format!("you had put in place: {}", paths.join(", "))
+        }
+        Entry::Discarded => "you had the staged copy thrown away".to_owned(),
     }
 }
 

@@ -89,12 +89,20 @@ fn llm_do_02_a_name_is_no_path_to_a_worker() {
 #[test]
 fn llm_do_03_a_listing_shows_nothing_from_outside() {
     let paths = ["..", "../", "linked", "linked/out", "../*", "**/*", "."];
-    let list: Vec<_> = paths.iter().map(|path| ("mail_list", json!({ "path": path }))).collect();
-    let home = home(WORKER, json!([calls(&list), done()]));
+    let list = paths.iter().map(|path| ("mail_list", json!({ "path": path })));
+    let globs = ["../*", "**/../*", "linked/*", "{..,x}/*", "**"].into_iter();
+    let globs = globs.map(|pattern| ("mail_glob", json!({ "pattern": pattern })));
+    let grep = [
+        ("mail_grep", json!({ "pattern": "PERI" })),
+        ("mail_grep", json!({ "pattern": "P", "path": "linked" })),
+    ];
+    let all: Vec<_> = list.chain(globs).chain(grep).collect();
+    let home = home(WORKER, json!([calls(&all), done()]));
     std::os::unix::fs::symlink("..", home.path("mail/linked")).unwrap();
     run(&home, &SLOTS).expect(0);
     let found = came_to(&home);
     assert!(found.contains("letter.txt") && !found.contains("secret.txt"), "{found}");
+    assert!(!found.contains("PERIWINKLE"), "{found}");
 }
 
 #[test]
@@ -256,11 +264,22 @@ fn llm_do_20_no_tool_passes_the_gates_by() {
         ("out_read", json!({ "path": "a.md" })),
         ("out_write", json!({ "path": "a.md", "content": "x" })),
         ("out_append", json!({ "path": "b.md", "content": "x" })),
+        ("out_edit", json!({ "path": "k.md", "old": "k", "new": "l" })),
+        ("out_move", json!({ "from": "k.md", "to": "m.md" })),
+        ("out_remove", json!({ "path": "k.md" })),
+        ("out_make_directory", json!({ "path": "sub" })),
+        ("out_glob", json!({ "pattern": "**" })),
+        ("out_grep", json!({ "pattern": "k" })),
+        ("out_stat", json!({ "path": "k.md" })),
+        ("mail_glob", json!({ "pattern": "**" })),
+        ("mail_grep", json!({ "pattern": "Dear" })),
+        ("mail_stat", json!({ "path": "letter.txt" })),
         ("outbox_send", json!({ "to": "a@b.example", "subject": "s", "body": "b" })),
         ("helper", json!({ "input": {} })),
     ];
     let home = home(worker, json!([calls(&every), done()]));
     home.write("helper.worker", "---\ndescription: Helps.\n---\nHelp.\n");
+    home.write("out/k.md", "k\n");
     home.write(
         "script.json",
         json!([{ "worker": "helper", "turns": [done()] }, { "turns": [calls(&every), done()] }]).to_string(),
@@ -272,6 +291,8 @@ fn llm_do_20_no_tool_passes_the_gates_by() {
     let offered: Vec<&str> = plan
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .filter(|word| every.iter().any(|(name, _)| name == word) || word.contains('_'))
+        // A method by its own name, where it is said what the slot lets it do.
+        .filter(|word| *word != "make_directory")
         .collect();
     for (name, _) in &every {
         assert!(offered.contains(name), "`{name}` is not offered: {plan}");
@@ -283,7 +304,7 @@ fn llm_do_20_no_tool_passes_the_gates_by() {
     let asked = judged.iter().filter(|entry| entry["verdict"]["decision"] == "ask").count();
     assert_eq!(
         (asked, judged.iter().filter(|e| e["verdict"]["gates"].is_string()).count()),
-        (3, every.len())
+        (7, every.len())
     );
 }
 

@@ -23,6 +23,7 @@ mod crash;
 mod crash_again;
 mod crash_asked;
 mod creating;
+mod directories;
 mod doubt;
 mod endo;
 mod eval;
@@ -45,6 +46,7 @@ mod programs;
 mod providers;
 mod races;
 mod sends;
+mod staging;
 mod starting;
 mod surfaces;
 mod telling;
@@ -52,5 +54,6 @@ mod terminal;
 #[cfg(feature = "local")]
 #[path = "../../../model/tests/it/tiny.rs"]
 mod tiny;
+mod undo;
 mod vault;
 mod wire;

@@ -57,7 +57,8 @@ pub(super) fn append(
         Err(error) => return failed(&error),
     };
     whole.extend_from_slice(content);
-    if let Err(finding) = limits.check_bytes(path.as_str(), whole.len() as u64) {
+    let total = || limits.check_total(root, whole.len() as u64, (whole.len() - content.len()) as u64);
+    if let Err(finding) = limits.check_bytes(path.as_str(), whole.len() as u64).and_then(|()| total()) {
         return Appended::Not(Written::Failed(finding));
     }
     let placing = Placing {
@@ -118,7 +119,7 @@ pub(super) fn find(
 }
 
 /// What the plain file under a name holds, following no link; `None` if there is none.
-fn held(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn held(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     // What is no plain file is an error of this.
     let Some(present) = walk::present(directory, name, limit)? else { return Ok(None) };

@@ -6,49 +6,111 @@ use kernel::{Interface, Method, Param, Pattern};
 use passable::Effect;
 
 use super::limits::MOST_BYTES;
+use super::{glob, grep, range};
 use crate::text;
+
+/// The largest number that a range or a limit may be given as: what a number holds exactly.
+const MOST: f64 = 9_007_199_254_740_991.0;
 
 /// The interface of every directory; a grant says which methods may be called.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
+        let looks = |name: &str, about: &str| Method::new(name, Effect::Observe, about);
+        let changes = |name: &str, about: &str| Method::new(name, Effect::Modify, about).with_probe();
         let path = |about: &str| Param::required("path", text(1024), about);
-        let written = || {
-            let fields = [("path", text(1024)), ("bytes", Pattern::number()), ("digest", text(64))];
-            Pattern::record(fields).unwrap_or_else(|_| Pattern::any())
-        };
+        let count =
+            |name: &str, least: f64, about: &str| Param::optional(name, Pattern::between(least, MOST), about);
+        let content = |name: &str, about: &str| Param::required(name, text(MOST_BYTES), about);
+        let written = || record([("path", text(1024)), ("bytes", Pattern::number()), ("digest", text(64))]);
         Interface::new("Dir", "a directory of files")
             .with(
-                Method::new(
-                    "list",
-                    Effect::Observe,
-                    "The names in the directory, sorted; subdirectories end in /.",
+                looks("list", "The names in the directory, sorted; subdirectories end in /.")
+                    .param(Param::optional(
+                        "path",
+                        text(1024),
+                        "a subdirectory; left out: the directory itself",
+                    ))
+                    .returns(Pattern::array_of(text(255))),
+            )
+            .with(
+                looks(
+                    "read",
+                    "The text of a file. A part of it, if a range is asked for or the file is long: \
+                     { text, unit, from, to, total, truncated, next }.",
                 )
-                .param(Param::optional("path", text(1024), "a subdirectory; left out: the directory itself"))
-                .returns(Pattern::array_of(text(255))),
+                .param(path("the file, relative to the directory"))
+                .param(count("from", 1.0, "the first line, from 1"))
+                .param(count("lines", 1.0, "how many lines"))
+                .param(count("offset", 0.0, "instead of lines: the first byte, from 0"))
+                .param(count("bytes", 1.0, "how many bytes, with or without offset"))
+                .returns(Pattern::or([text(MOST_BYTES), range::pattern()])),
             )
             .with(
-                Method::new("read", Effect::Observe, "The text of a file.")
-                    .param(path("the file, relative to the directory"))
-                    .returns(text(MOST_BYTES)),
-            )
-            .with(
-                Method::new("write", Effect::Modify, "Writes a file, whole; what was there is replaced.")
+                changes("write", "Writes a file, whole; what was there is replaced.")
                     .param(path("the file, relative to the directory; directories on the way are made"))
-                    .param(Param::required("content", text(MOST_BYTES), "the whole text of the file"))
-                    .returns(written())
-                    .with_probe(),
+                    .param(content("content", "the whole text of the file"))
+                    .returns(written()),
             )
             .with(
-                Method::new(
-                    "append",
-                    Effect::Modify,
-                    "Adds a text at the end of a file; makes it if it is not there.",
+                changes("append", "Adds a text at the end of a file; makes it if it is not there.")
+                    .param(path("the file, relative to the directory; directories on the way are made"))
+                    .param(content("content", "what is added, with its line breaks"))
+                    .returns(written()),
+            )
+            .with(
+                changes("edit", "Replaces a text in a file by another: exactly, and only where it stands once.")
+                    .param(path("the file, relative to the directory"))
+                    .param(content("old", "what stands there now, with its line breaks"))
+                    .param(content("new", "what is to stand there"))
+                    .param(Param::optional("all", Pattern::bool(), "true: wherever it stands"))
+                    .returns(written()),
+            )
+            .with(
+                changes("move", "Gives a file another name or place in the directory. Replaces nothing.")
+                    .param(Param::required("from", text(1024), "the file, relative to the directory"))
+                    .param(Param::required("to", text(1024), "its new path; directories on the way are made"))
+                    .returns(record([("path", text(1024)), ("from", text(1024))])),
+            )
+            .with(
+                changes("remove", "Removes a file, or a directory that is empty.")
+                    .param(path("the file or directory"))
+                    .returns(record([("path", text(1024)), ("removed", Pattern::bool())])),
+            )
+            .with(
+                changes("make_directory", "Makes a directory, and those on the way; one that is there is as good.")
+                    .param(path("the directory"))
+                    .returns(record([("directory", text(1024))])),
+            )
+            .with(
+                looks(
+                    "glob",
+                    "The paths that match a pattern, sorted: * and ? within a name, ** for any directories, \
+                     {a,b} for either, [a-z]. Directories end in /.",
                 )
-                .param(path("the file, relative to the directory; directories on the way are made"))
-                .param(Param::required("content", text(MOST_BYTES), "what is added, with its line breaks"))
-                .returns(written())
-                .with_probe(),
+                .param(Param::required("pattern", text(glob::LONGEST), "such as **/*.md"))
+                .returns(Pattern::array_of(text(1024))),
+            )
+            .with(
+                looks(
+                    "grep",
+                    "The lines of text files that a regular expression matches (Rust's syntax; (?i) for any case).",
+                )
+                .param(Param::required("pattern", text(grep::LONGEST), "the regular expression"))
+                .param(Param::optional("path", text(1024), "a file or a subdirectory; left out: everything"))
+                .param(Param::optional("glob", text(glob::LONGEST), "only files that match, such as *.rs"))
+                .param(count("most", 1.0, "how many matches at most; without it, 100"))
+                .returns(grep::pattern()),
+            )
+            .with(
+                looks("stat", "What is at a path: its kind, size, digest, and when it was changed last.")
+                    .param(path("the file or directory"))
+                    .returns(Pattern::any()),
             )
     });
     &INTERFACE
+}
+
+/// A record of exactly these fields.
+pub(super) fn record<const N: usize>(fields: [(&'static str, Pattern); N]) -> Pattern {
+    Pattern::record(fields).unwrap_or_else(|_| Pattern::any())
 }

@@ -1,8 +1,14 @@
 //! What a grant leaves of a directory.
 
+use std::ops::ControlFlow;
+
+use cap_std::fs::Dir;
 use kernel::grant::Attenuation;
 use kernel::proposal::Finding;
 use passable::visible_line;
+
+use super::tree;
+use crate::walk::Kind;
 
 /// The most bytes of one file if the grant says nothing: 10 MiB.
 pub(crate) const MOST_BYTES: u64 = 10 << 20;
@@ -12,6 +18,7 @@ pub(crate) const MOST_BYTES: u64 = 10 << 20;
 pub(crate) struct Limits {
     suffixes: Vec<String>,
     max_bytes: Option<u64>,
+    total_bytes: Option<u64>,
 }
 
 impl Limits {
@@ -19,6 +26,7 @@ impl Limits {
         Limits {
             suffixes: attenuation.suffixes.iter().map(|suffix| suffix.to_lowercase()).collect(),
             max_bytes: attenuation.max_bytes,
+            total_bytes: attenuation.total_bytes,
         }
     }
 
@@ -67,5 +75,34 @@ impl Limits {
         .at("path")
         .counter_example(format!("{bytes} bytes"))
         .allowed(format!("at most {most} bytes")))
+    }
+
+    /// Whether everything in the directory and below may have as many bytes as it would if a file of `before` bytes came to
+    /// have `after`. Looked at anew each time: it holds whoever wrote what is there. A change that makes nothing larger is
+    /// always within it.
+    pub(crate) fn check_total(&self, root: &Dir, after: u64, before: u64) -> Result<(), Finding> {
+        let Some(most) = self.total_bytes.filter(|_| after > before) else { return Ok(()) };
+        let mut held = 0u64;
+        let walked = tree::walk(root, ".", &mut |entry| {
+            held = held.saturating_add(if entry.kind == Kind::File { entry.bytes } else { 0 });
+            ControlFlow::Continue(())
+        });
+        walked.map_err(|error| {
+            tree::finding(
+                &error,
+                "count what is in the directory",
+                "content",
+                "nothing that makes a file larger",
+            )
+        })?;
+        let then = held.saturating_sub(before).saturating_add(after);
+        if then <= most {
+            return Ok(());
+        }
+        let what = format!("the directory would hold {then} bytes, and the grant lets it hold {most} in all");
+        Err(Finding::new("dir/total", what)
+            .at("content")
+            .counter_example(format!("{after} bytes more"))
+            .allowed(format!("{} bytes more, or removing something first", most.saturating_sub(held))))
     }
 }

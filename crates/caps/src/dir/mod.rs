@@ -1,13 +1,22 @@
-//! A directory: `list`, `read`, `write`, `append`, beneath one open directory handle.
+//! A directory: what its [`interface`] says, beneath one open directory handle.
 
 mod append;
+mod call;
+mod edit;
+mod facts;
+mod glob;
+mod grep;
 mod interface;
 mod limits;
 mod list;
+mod range;
 mod read;
+pub(crate) mod relocate;
+mod stat;
+mod tree;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use cap_std::fs::Dir;
 use kernel::Interface;
@@ -18,17 +27,27 @@ use kernel::proposal::{Finding, Pin, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
 use passable::visible_line;
-use policy::{Facts, Overwrite, PathFact};
+use policy::Facts;
 
 use crate::path::{self, Plain, Purpose};
-use crate::walk;
 use crate::{Capability, OpenError, Probe, foreign, open_directory};
+use call::Call;
+use edit::Edit;
+use range::Range;
+use relocate::{Not, Stood};
 
+pub(crate) use append::held;
 pub(crate) use interface::interface;
 pub(crate) use limits::Limits;
 
 /// The kind of the pins that say what a file held.
 const FILE: &str = "file";
+
+/// The kind of the pins that say what a file will hold.
+const BECOMES: &str = "becomes";
+
+/// The kind of the pins that say that there was a directory.
+const DIRECTORY: &str = "directory";
 
 /// The largest file whose content is kept while somebody is asked about replacing it, in bytes.
 const SHOWN: u64 = 256 << 10;
@@ -38,6 +57,8 @@ pub(crate) struct DirCapability {
     root: Dir,
     grant: Grant,
     limits: Limits,
+    /// The absolute paths by which it goes: as it was given, and with all links followed.
+    names: Vec<String>,
     /// Whether nothing in it may be changed, whatever the grant says.
     read_only: bool,
 }
@@ -45,10 +66,15 @@ pub(crate) struct DirCapability {
 impl DirCapability {
     /// Opens the directory once; from then on nothing is looked up by its path.
     pub(crate) fn open(path: &str, read_only: bool, grant: &Grant) -> Result<DirCapability, OpenError> {
+        // What is done to a staged copy is meant for the directory itself.
+        let named = grant.attenuation.staged_from.as_deref().unwrap_or(path);
+        let real =
+            std::fs::canonicalize(named).ok().and_then(|real| real.into_os_string().into_string().ok());
         Ok(DirCapability {
             root: open_directory(path)?,
             grant: grant.clone(),
             limits: Limits::new(&grant.attenuation),
+            names: [named.to_owned()].into_iter().chain(real.filter(|real| real != named)).collect(),
             read_only,
         })
     }
@@ -65,158 +91,56 @@ impl DirCapability {
         format!("{}/{path}", self.grant.slot)
     }
 
+    /// What was seen of a path, as something that a value depends on.
+    fn seen(&self, path: &str, hash: BlobHash) -> Provenance {
+        Provenance::of(Source::Document { name: self.document(path), hash })
+    }
+
     fn check_writable(&self) -> Result<(), Finding> {
         match self.read_only {
             false => Ok(()),
             true => Err(Finding::new("dir/read-only", "the directory was handed out for reading only")
                 .at("method")
                 .counter_example("write")
-                .allowed("list, read")),
+                .allowed("list, read, glob, grep, stat")),
         }
     }
 
-    fn facts_of(&self, call: &Call<'_>) -> Facts {
-        let slot = visible_line(&self.grant.slot);
-        match call {
-            Call::List { path } => {
-                let place = path.as_ref().map_or_else(String::new, |path| format!("{}/ in ", shown(path)));
-                let at = path.as_ref().map_or("", Plain::as_str);
-                let found = walk::look(&self.root, at).ok().map(|found| found.resolved);
-                let listed = PathFact {
-                    argument: "path".to_owned(),
-                    path: at.to_owned(),
-                    leads_to: found.filter(|resolved| !at.is_empty() && resolved != at),
-                    bytes: None,
-                };
-                Facts { line: format!("lists {place}`{slot}`"), paths: vec![listed], ..Facts::default() }
-            }
-            Call::Read { path } => {
-                let mut facts =
-                    Facts { line: format!("reads {} in `{slot}`", shown(path)), ..Facts::default() };
-                match read::look(&self.root, path, &self.limits) {
-                    Ok(found) => {
-                        facts.line.push_str(&format!(" ({} bytes)", found.bytes));
-                        facts.paths.push(PathFact {
-                            argument: "path".to_owned(),
-                            path: path.as_str().to_owned(),
-                            leads_to: (found.resolved != path.as_str()).then_some(found.resolved),
-                            bytes: Some(found.bytes),
-                        });
-                    }
-                    Err(finding) => facts.problems.push(finding),
-                }
-                facts
-            }
-            Call::Write { path, content } => self.facts_of_write(&slot, path, content),
-            Call::Append { path, content } => self.facts_of_append(&slot, path, content),
-        }
+    fn list(&self, path: Option<&Plain>) -> Result<Completion, Finding> {
+        let names = list::list(&self.root, path, &self.limits)?;
+        Ok(self.names_seen(path.map_or("", Plain::as_str), names))
     }
 
-    fn facts_of_write(&self, slot: &str, path: &Plain, content: &str) -> Facts {
-        let bytes = content.len() as u64;
-        let mut facts = Facts { bytes: Some(bytes), ..Facts::default() };
-        facts.problems.extend(self.check_writable().err());
-        facts.problems.extend(self.limits.check_name(path.as_str()).err());
-        facts.problems.extend(self.limits.check_bytes(path.as_str(), bytes).err());
-        let state = match write::look(&self.root, path, &self.limits) {
-            Err(finding) => {
-                facts.problems.push(finding);
-                "cannot be written".to_owned()
-            }
-            Ok(before) => {
-                let now = before.present.as_ref();
-                facts.pins = BTreeSet::from([Pin {
-                    kind: FILE.to_owned(),
-                    name: path.as_str().to_owned(),
-                    digest: now.map(|present| present.digest),
-                }]);
-                facts.paths.push(PathFact {
-                    argument: "path".to_owned(),
-                    path: path.as_str().to_owned(),
-                    leads_to: None,
-                    bytes: now.map(|present| present.bytes),
-                });
-                match now {
-                    None if before.has_parent => "new file".to_owned(),
-                    None => "new file in a new folder".to_owned(),
-                    Some(present) if present.digest == BlobHash::of(content.as_bytes()) => {
-                        "already there, the same".to_owned()
-                    }
-                    Some(present) => {
-                        facts.overwrites = Some(Overwrite {
-                            path: path.as_str().to_owned(),
-                            digest: present.digest,
-                            bytes: present.bytes,
-                        });
-                        format!("replaces {} bytes", present.bytes)
-                    }
-                }
-            }
+    /// Names, which are other people's words as much as contents are.
+    fn names_seen(&self, at: &str, names: Vec<String>) -> Completion {
+        let provenance = self.seen(at, BlobHash::of(names.join("\n").as_bytes()));
+        Completion::Done { value: Value::array(names.into_iter().map(Value::from)), provenance }
+    }
+
+    fn read(&self, path: &Plain, range: Range) -> Result<Completion, Finding> {
+        let found = read::look(&self.root, path, &self.limits)?;
+        let part = range::read(&self.root, path, &found, range)?;
+        let provenance = self.seen(path.as_str(), BlobHash::of(part.text.as_bytes()));
+        let value = match range == Range::Whole && part.is_whole() {
+            true => Value::from(part.text),
+            false => part.value(),
         };
-        facts.line = format!("writes {} in `{slot}` ({bytes} bytes; {state})", shown(path));
-        facts
+        Ok(Completion::Done { value, provenance })
     }
 
-    fn facts_of_append(&self, slot: &str, path: &Plain, content: &str) -> Facts {
-        let bytes = content.len() as u64;
-        let mut facts = Facts { bytes: Some(bytes), ..Facts::default() };
-        facts.problems.extend(self.check_writable().err());
-        facts.problems.extend(self.limits.check_name(path.as_str()).err());
-        let state = match write::look(&self.root, path, &self.limits) {
-            Err(finding) => {
-                facts.problems.push(finding);
-                "cannot be written".to_owned()
-            }
-            Ok(before) => {
-                let now = before.present.as_ref();
-                let there = now.map_or(0, |present| present.bytes);
-                let whole = there.saturating_add(bytes);
-                facts.problems.extend(self.limits.check_bytes(path.as_str(), whole).err());
-                let digest = now.map(|present| present.digest);
-                let name = path.as_str().to_owned();
-                facts.pins = BTreeSet::from([Pin { kind: FILE.to_owned(), name, digest }]);
-                facts.paths.push(PathFact {
-                    argument: "path".to_owned(),
-                    path: path.as_str().to_owned(),
-                    leads_to: None,
-                    bytes: now.map(|present| present.bytes),
-                });
-                match now {
-                    None => "new file".to_owned(),
-                    Some(_) => format!("behind {there} bytes"),
-                }
-            }
-        };
-        facts.line = format!("appends to {} in `{slot}` ({bytes} bytes; {state})", shown(path));
-        facts
+    fn grep(&self, search: &grep::Search) -> Result<Completion, Finding> {
+        let found = search.run(&self.root, &self.names, &self.limits)?;
+        let sources = found.sources.iter().map(|(path, hash)| self.seen(path, *hash));
+        // That nothing was found tells something of the directory as well.
+        let none = self.seen("", BlobHash::of(&[]));
+        let provenance = sources.reduce(|one, other| one.join(&other)).unwrap_or(none);
+        Ok(Completion::Done { value: found.value(), provenance })
     }
 
-    fn list(&self, path: Option<&Plain>) -> Completion {
-        match list::list(&self.root, path, &self.limits) {
-            Err(finding) => Completion::Failed(finding),
-            Ok(names) => {
-                // Names are other people's words as much as contents are.
-                let digest = BlobHash::of(names.join("\n").as_bytes());
-                let name = self.document(path.map_or("", Plain::as_str));
-                Completion::Done {
-                    value: Value::array(names.into_iter().map(Value::from)),
-                    provenance: Provenance::of(Source::Document { name, hash: digest }),
-                }
-            }
-        }
-    }
-
-    fn read(&self, path: &Plain) -> Completion {
-        let text = read::look(&self.root, path, &self.limits)
-            .and_then(|found| read::read(&self.root, path, &found, &self.limits));
-        match text {
-            Err(finding) => Completion::Failed(finding),
-            Ok(text) => {
-                let hash = BlobHash::of(text.as_bytes());
-                let source = Source::Document { name: self.document(path.as_str()), hash };
-                Completion::Done { value: Value::from(text), provenance: Provenance::of(source) }
-            }
-        }
+    fn stat(&self, path: &Plain) -> Result<Completion, Finding> {
+        let (value, digest) = stat::stat(&self.root, path, &self.limits)?;
+        let provenance = self.seen(path.as_str(), digest.unwrap_or_else(|| BlobHash::of(&[])));
+        Ok(Completion::Done { value, provenance })
     }
 
     /// What was pinned of a file that may be changed.
@@ -236,13 +160,7 @@ impl DirCapability {
             return Err(problems);
         }
         pinned(begun, path).ok_or_else(|| {
-            let unpinned = || {
-                Finding::new("dir/unpinned", format!("nobody has seen what is at `{}`", shown(path)))
-                    .at("path")
-                    .counter_example(shown(path))
-                    .allowed("the same call, judged with what is there")
-            };
-            vec![write::look(&self.root, path, &self.limits).err().unwrap_or_else(unpinned)]
+            vec![write::look(&self.root, path, &self.limits).err().unwrap_or_else(|| unpinned(path))]
         })
     }
 
@@ -253,10 +171,7 @@ impl DirCapability {
         };
         let temporary = path::temporary(begun);
         match append::append(&self.root, path, content.as_bytes(), pinned, &temporary, &self.limits) {
-            append::Appended::Done(whole) => {
-                let (value, provenance) = written(begun, path, &whole);
-                Completion::Done { value, provenance }
-            }
+            append::Appended::Done(whole) => done(begun, written(path, &whole)),
             append::Appended::Not(why) => not_written(path, why),
         }
     }
@@ -268,25 +183,126 @@ impl DirCapability {
         };
         let temporary = path::temporary(begun);
         match write::write(&self.root, path, content.as_bytes(), pinned, &temporary, &self.limits) {
-            write::Written::Done => {
-                let (value, provenance) = written(begun, path, content.as_bytes());
-                Completion::Done { value, provenance }
-            }
+            write::Written::Done => done(begun, written(path, content.as_bytes())),
             why => not_written(path, why),
         }
     }
-}
 
-/// What is told of a file that was not written.
-fn not_written(path: &Plain, why: write::Written) -> Completion {
-    match why {
-        write::Written::Failed(finding) => Completion::Failed(finding),
-        write::Written::Done | write::Written::Changed => Completion::Refused(vec![
-            Finding::new("dir/changed", format!("`{}` has changed since it was shown", shown(path)))
-                .at("path")
-                .counter_example(shown(path))
-                .allowed("the same call once more: it is judged with what is there now"),
-        ]),
+    fn edit(&self, begun: &Begun, path: &Plain, edit: &Edit<'_>) -> Completion {
+        let checks = [self.check_writable(), self.limits.check_name(path.as_str())];
+        let problems: Vec<Finding> = checks.into_iter().filter_map(Result::err).collect();
+        if !problems.is_empty() {
+            return Completion::Refused(problems);
+        }
+        let Some(digests) = edited(begun, path) else { return self.refused(begun, path) };
+        match edit.make(&self.root, path, digests, &path::temporary(begun), &self.limits) {
+            Ok(edited) => done(begun, written(path, &edited.whole)),
+            Err(why) => not_written(path, why),
+        }
+    }
+
+    /// What was pinned of a path, whatever it was.
+    fn was(&self, begun: &Begun, path: &Plain) -> Option<Stood> {
+        let is_there = |kind: &str| {
+            begun.proposal().pins.iter().any(|pin| pin.kind == kind && pin.name == path.as_str())
+        };
+        match pinned(begun, path) {
+            Some(Some(digest)) => Some(Stood::File(digest, 0)),
+            Some(None) => Some(Stood::Nothing),
+            None => is_there(DIRECTORY).then_some(Stood::Directory),
+        }
+    }
+
+    fn relocate(&self, begun: &Begun, from: &Plain, to: &Plain) -> Completion {
+        let names = [self.limits.check_name(from.as_str()), self.limits.check_name(to.as_str())];
+        let problems: Vec<Finding> =
+            names.into_iter().chain([self.check_writable()]).filter_map(Result::err).collect();
+        if !problems.is_empty() {
+            return Completion::Refused(problems);
+        }
+        let (Some(Stood::File(digest, _)), Some(Stood::Nothing)) =
+            (self.was(begun, from), self.was(begun, to))
+        else {
+            return self.refused(begun, from);
+        };
+        let returned = relocate::paths([("path", to), ("from", from)]);
+        changed(begun, from, returned, relocate::relocate(&self.root, from, to, digest, &self.limits))
+    }
+
+    fn remove(&self, begun: &Begun, path: &Plain) -> Completion {
+        let problems = self.problems_of_removal(path);
+        if !problems.is_empty() {
+            return Completion::Refused(problems);
+        }
+        let Some(was) = self.was(begun, path).filter(|was| *was != Stood::Nothing) else {
+            return self.refused(begun, path);
+        };
+        let aside = path::temporary(begun);
+        let returned = relocate::removed(path);
+        changed(begun, path, returned, relocate::remove(&self.root, path, was, &aside, &self.limits))
+    }
+
+    fn make_directory(&self, begun: &Begun, path: &Plain) -> Completion {
+        if let Err(problem) = self.check_writable() {
+            return Completion::Refused(vec![problem]);
+        }
+        match self.was(begun, path) {
+            Some(Stood::Nothing | Stood::Directory) => {}
+            _ => return self.refused(begun, path),
+        }
+        changed(begun, path, relocate::paths([("directory", path)]), relocate::make(&self.root, path))
+    }
+
+    /// Why a call that nobody has looked at, or that could not be made when it was looked at, is refused.
+    fn refused(&self, begun: &Begun, path: &Plain) -> Completion {
+        let problems = self.facts(&begun.proposal().method, &begun.proposal().args).problems;
+        Completion::Refused(if problems.is_empty() { vec![unpinned(path)] } else { problems })
+    }
+
+    /// Whether a call that an earlier process had begun was made, and what it returned.
+    fn was_made(&self, begun: &Begun, call: &Call<'_>) -> Option<Option<Value>> {
+        let temporary = path::temporary(begun);
+        let (root, limits) = (&self.root, &self.limits);
+        match call {
+            Call::Write { path, content } => {
+                let (pinned, whole) = (pinned(begun, path).flatten(), content.as_bytes());
+                let is_done = write::is_done(root, path, whole, pinned, &temporary, limits);
+                Some(is_done.then(|| written(path, whole)))
+            }
+            Call::Append { path, content } => {
+                let (pinned, content) = (pinned(begun, path).flatten(), content.as_bytes());
+                match append::find(root, path, content, pinned, &temporary, limits) {
+                    append::Found::Done(whole) => Some(Some(written(path, &whole))),
+                    append::Found::NotDone => Some(None),
+                    append::Found::Unknown => None,
+                }
+            }
+            Call::Edit { path, .. } => {
+                let Some(digests) = edited(begun, path) else { return Some(None) };
+                match edit::find(root, path, digests, &temporary, limits) {
+                    edit::Stands::Done(whole) => Some(Some(written(path, &whole))),
+                    edit::Stands::NotDone => Some(None),
+                    edit::Stands::Unknown => None,
+                }
+            }
+            Call::Move { from, to } => {
+                let Some(Stood::File(digest, _)) = self.was(begun, from) else { return Some(None) };
+                let is_done = relocate::was_relocated(root, from, to, digest, limits)?;
+                Some(is_done.then(|| relocate::paths([("path", to), ("from", from)])))
+            }
+            Call::Remove { path } => {
+                let Some(was) = self.was(begun, path) else { return Some(None) };
+                let is_done = relocate::was_removed(root, path, was, &temporary, limits)?;
+                Some(is_done.then(|| relocate::removed(path)))
+            }
+            // Made again, it is as good.
+            Call::MakeDirectory { .. } => Some(None),
+            Call::List { .. }
+            | Call::Read { .. }
+            | Call::Glob { .. }
+            | Call::Grep { .. }
+            | Call::Stat { .. } => Some(None),
+        }
     }
 }
 
@@ -297,7 +313,7 @@ impl Capability for DirCapability {
 
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
         match Call::parse(method, args) {
-            Ok(call) => self.facts_of(&call),
+            Ok(call) => self.facts_of(&call, &visible_line(&self.grant.slot)),
             Err(problem) => Facts {
                 line: self.line_of_misfit(method, args),
                 problems: vec![*problem],
@@ -314,104 +330,106 @@ impl Capability for DirCapability {
         read::bytes(&self.root, &path, SHOWN)
     }
 
+    fn before(&self, pin: &Pin) -> Option<Vec<u8>> {
+        let digest = pin.digest.filter(|_| pin.kind == FILE)?;
+        let path = Plain::check(&pin.name, Purpose::Look).ok()?;
+        read::bytes(&self.root, &path, self.limits.bytes()).filter(|bytes| BlobHash::of(bytes) == digest)
+    }
+
     fn perform(&self, begun: &Begun) -> Completion {
         if let Some(finding) = foreign(begun, &self.grant) {
             return Completion::Refused(vec![finding]);
         }
-        match Call::parse(&begun.proposal().method, &begun.proposal().args) {
-            Err(finding) => Completion::Refused(vec![*finding]),
+        let seen = match Call::parse(&begun.proposal().method, &begun.proposal().args) {
+            Err(finding) => return Completion::Refused(vec![*finding]),
             Ok(Call::List { path }) => self.list(path.as_ref()),
-            Ok(Call::Read { path }) => self.read(&path),
-            Ok(Call::Write { path, content }) => self.write(begun, &path, content),
-            Ok(Call::Append { path, content }) => self.append(begun, &path, content),
-        }
+            Ok(Call::Read { path, range }) => self.read(&path, range),
+            Ok(Call::Glob { glob }) => {
+                let found = glob::glob(&self.root, &glob, &self.limits);
+                found.map(|(paths, _)| self.names_seen("", paths))
+            }
+            Ok(Call::Grep { search, .. }) => self.grep(&search),
+            Ok(Call::Stat { path }) => self.stat(&path),
+            Ok(Call::Write { path, content }) => return self.write(begun, &path, content),
+            Ok(Call::Append { path, content }) => return self.append(begun, &path, content),
+            Ok(Call::Edit { path, edit }) => return self.edit(begun, &path, &edit),
+            Ok(Call::Move { from, to }) => return self.relocate(begun, &from, &to),
+            Ok(Call::Remove { path }) => return self.remove(begun, &path),
+            Ok(Call::MakeDirectory { path }) => return self.make_directory(begun, &path),
+        };
+        seen.unwrap_or_else(Completion::Failed)
     }
 
     fn probe(&self, begun: &Begun) -> Probe {
-        let temporary = path::temporary(begun);
-        let done = |path: &Plain, whole: &[u8]| {
-            let (value, provenance) = written(begun, path, whole);
-            Probe::Done { value, provenance }
+        let Ok(call) = Call::parse(&begun.proposal().method, &begun.proposal().args) else {
+            return Probe::NotDone;
         };
-        match Call::parse(&begun.proposal().method, &begun.proposal().args) {
-            Ok(Call::Write { path, content }) => {
-                let (pinned, whole) = (pinned(begun, &path).flatten(), content.as_bytes());
-                match write::is_done(&self.root, &path, whole, pinned, &temporary, &self.limits) {
-                    true => done(&path, whole),
-                    false => Probe::NotDone,
-                }
-            }
-            Ok(Call::Append { path, content }) => {
-                let (pinned, content) = (pinned(begun, &path).flatten(), content.as_bytes());
-                match append::find(&self.root, &path, content, pinned, &temporary, &self.limits) {
-                    append::Found::Done(whole) => done(&path, &whole),
-                    append::Found::NotDone => Probe::NotDone,
-                    append::Found::Unknown => Probe::Unknown,
-                }
-            }
-            _ => Probe::NotDone,
+        match self.was_made(begun, &call) {
+            Some(Some(value)) => Probe::Done { value, provenance: begun.proposal().provenance.clone() },
+            Some(None) => Probe::NotDone,
+            None => Probe::Unknown,
         }
     }
 }
 
-/// A call with its arguments taken apart.
-enum Call<'a> {
-    List { path: Option<Plain> },
-    Read { path: Plain },
-    Write { path: Plain, content: &'a str },
-    Append { path: Plain, content: &'a str },
-}
-
-impl<'a> Call<'a> {
-    fn parse(method: &str, args: &'a [Value]) -> Result<Call<'a>, Box<Finding>> {
-        let text = |at: usize| args.get(at).and_then(Value::as_str);
-        match (method, args.len()) {
-            ("list", 0) => Ok(Call::List { path: None }),
-            ("list", 1) => match text(0) {
-                // What people write for "here".
-                Some("" | "." | "./") => Ok(Call::List { path: None }),
-                Some(path) => Ok(Call::List { path: Some(Plain::check(path, Purpose::Look)?) }),
-                None if matches!(args[0], Value::Undefined) => Ok(Call::List { path: None }),
-                None => Err(Box::new(mismatch(method))),
-            },
-            ("read", 1) => {
-                let path = text(0).ok_or_else(|| mismatch(method))?;
-                Ok(Call::Read { path: Plain::check(path, Purpose::Look)? })
-            }
-            ("write", 2) => {
-                let (path, content) = text(0).zip(text(1)).ok_or_else(|| mismatch(method))?;
-                Ok(Call::Write { path: Plain::check(path, Purpose::Make)?, content })
-            }
-            ("append", 2) => {
-                let (path, content) = text(0).zip(text(1)).ok_or_else(|| mismatch(method))?;
-                Ok(Call::Append { path: Plain::check(path, Purpose::Make)?, content })
-            }
-            _ => Err(Box::new(mismatch(method))),
-        }
+/// What is told of a file that was not written.
+fn not_written(path: &Plain, why: write::Written) -> Completion {
+    match why {
+        write::Written::Failed(finding) => Completion::Failed(finding),
+        write::Written::Done | write::Written::Changed => Completion::Refused(vec![has_changed(path)]),
     }
 }
 
-fn mismatch(method: &str) -> Finding {
-    Finding::new("dir/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
-        .at("method")
-        .counter_example(visible_line(method))
-        .allowed("list(path?), read(path), write(path, content), append(path, content), all of them text")
+/// What came of a change.
+fn changed(begun: &Begun, path: &Plain, value: Value, came: Result<(), Not>) -> Completion {
+    match came {
+        Ok(()) => done(begun, value),
+        Err(Not::Changed) => Completion::Refused(vec![has_changed(path)]),
+        Err(Not::Failed(finding)) => Completion::Failed(finding),
+    }
+}
+
+/// A change was made. What it returns depends on the words of the call and nothing else.
+fn done(begun: &Begun, value: Value) -> Completion {
+    Completion::Done { value, provenance: begun.proposal().provenance.clone() }
+}
+
+fn has_changed(path: &Plain) -> Finding {
+    Finding::new("dir/changed", format!("`{}` has changed since it was shown", shown(path)))
+        .at("path")
+        .counter_example(shown(path))
+        .allowed("the same call once more: it is judged with what is there now")
+}
+
+fn unpinned(path: &Plain) -> Finding {
+    Finding::new("dir/unpinned", format!("nobody has seen what is at `{}`", shown(path)))
+        .at("path")
+        .counter_example(shown(path))
+        .allowed("the same call, judged with what is there")
 }
 
 /// What the proposal says was at the path when it was judged; `None` if it says nothing.
 fn pinned(begun: &Begun, path: &Plain) -> Option<Option<BlobHash>> {
-    let pins = &begun.proposal().pins;
-    pins.iter().find(|pin| pin.kind == FILE && pin.name == path.as_str()).map(|pin| pin.digest)
+    pin(begun, FILE, path)
 }
 
-/// What a change returns of the whole file, and what that depends on: the words of the call and nothing else.
-fn written(begun: &Begun, path: &Plain, whole: &[u8]) -> (Value, Provenance) {
-    let value = Value::record_from_map(BTreeMap::from([
+fn pin(begun: &Begun, kind: &str, path: &Plain) -> Option<Option<BlobHash>> {
+    let pins = &begun.proposal().pins;
+    pins.iter().find(|pin| pin.kind == kind && pin.name == path.as_str()).map(|pin| pin.digest)
+}
+
+/// What an edited file held when it was judged, and what it will hold.
+fn edited(begun: &Begun, path: &Plain) -> Option<(BlobHash, BlobHash)> {
+    pinned(begun, path).flatten().zip(pin(begun, BECOMES, path).flatten())
+}
+
+/// What a change returns of the whole file.
+fn written(path: &Plain, whole: &[u8]) -> Value {
+    Value::record_from_map(BTreeMap::from([
         ("path".to_owned(), Value::from(path.as_str())),
         ("bytes".to_owned(), Value::number(whole.len() as f64)),
         ("digest".to_owned(), Value::from(BlobHash::of(whole).to_string())),
-    ]));
-    (value, begun.proposal().provenance.clone())
+    ]))
 }
 
 fn shown(path: &Plain) -> std::borrow::Cow<'_, str> {

@@ -15,7 +15,8 @@ use crate::walk::{self, Found, Kind};
 const TEXT_ONLY: &str =
     "a file of UTF-8 text; a document of another kind can be given to the run as an attachment";
 
-/// Looks a file up and says all that is wrong with reading it.
+/// Looks a file up and says all that is wrong with reading it. Only a limit that the grant names makes a file too large:
+/// of any other, a part is read.
 pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Found, Finding> {
     let shown = path.as_str();
     let found =
@@ -32,20 +33,10 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Found, F
     limits.check_name(shown)?;
     // A link inside the directory must not lend a file a name that the grant covers.
     limits.check_name(&found.resolved)?;
-    limits.check_bytes(shown, found.bytes)?;
+    if !limits.cover(shown, found.bytes) {
+        limits.check_bytes(shown, found.bytes)?;
+    }
     Ok(found)
-}
-
-/// Reads a file that [`look`] has found. Never reads more than the limit, whatever the file grows to meanwhile.
-pub(super) fn read(root: &Dir, path: &Plain, found: &Found, limits: &Limits) -> Result<String, Finding> {
-    let shown = path.as_str();
-    let failed = |error: std::io::Error| failure::finding(&error, &format!("read `{shown}`"), "path");
-    let file = walk::open(root, found).map_err(failed)?;
-    let limit = limits.bytes();
-    let mut bytes = Vec::with_capacity(usize::try_from(found.bytes.min(limit)).unwrap_or(0));
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
-    limits.check_bytes(shown, bytes.len() as u64)?;
-    text(shown, bytes)
 }
 
 /// The bytes of a file of at most `most` bytes; `None` if it is larger, no file, or cannot be read.
@@ -59,7 +50,8 @@ pub(super) fn bytes(root: &Dir, path: &Plain, most: u64) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= most).then_some(bytes)
 }
 
-fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Finding> {
+/// Bytes as text. `first` is where they begin in the file.
+pub(super) fn text(shown: &str, bytes: Vec<u8>, first: u64) -> Result<String, Finding> {
     let wrong = |rule: &str, what: String| {
         Finding::new(rule, format!("`{}` {what}", visible_line(shown)))
             .at("path")
@@ -67,10 +59,10 @@ fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Finding> {
             .allowed(TEXT_ONLY)
     };
     if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
-        return Err(wrong("dir/binary", format!("is no text: byte {at} is zero")));
+        return Err(wrong("dir/binary", format!("is no text: byte {} is zero", first + at as u64)));
     }
     String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
+        let at = first + error.utf8_error().valid_up_to() as u64;
         let known = [("%PDF-", "a PDF"), ("PK\u{3}\u{4}", "a ZIP archive or an office document")];
         let start = error.as_bytes();
         match known.iter().find(|(magic, _)| start.starts_with(magic.as_bytes())) {

@@ -80,6 +80,10 @@ pub(super) fn write(
     if now != pinned {
         return Written::Changed;
     }
+    let old = before.present.as_ref().map_or(0, |present| present.bytes);
+    if let Err(finding) = limits.check_total(root, content.len() as u64, old) {
+        return Written::Failed(finding);
+    }
     let failed = |error: &std::io::Error| {
         Written::Failed(failure::finding(error, &format!("write `{}`", path.as_str()), "path"))
     };

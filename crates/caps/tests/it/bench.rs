@@ -39,7 +39,9 @@ pub(crate) fn step(step: u64) -> StepRef {
 impl Bench {
     /// A directory granted with all methods.
     pub(crate) fn dir() -> Bench {
-        Bench::new("out", &["list", "read", "write", "append"], false)
+        let all: Vec<&str> =
+            caps::interface_of("dir").unwrap().methods.iter().map(|method| method.name.as_str()).collect();
+        Bench::new("out", &all, false)
     }
 
     /// The same, of a directory that is for reading only.
@@ -85,7 +87,13 @@ impl Bench {
     /// The same with an attenuated grant.
     pub(crate) fn attenuated(mut self, suffixes: &[&str], max_bytes: Option<u64>) -> Bench {
         let suffixes = suffixes.iter().map(ToString::to_string).collect();
-        self.grant.attenuation = Attenuation { suffixes, max_bytes };
+        self.grant.attenuation = Attenuation { suffixes, max_bytes, ..Attenuation::default() };
+        self
+    }
+
+    /// The same, where everything together may have so many bytes.
+    pub(crate) fn holding(mut self, total: u64) -> Bench {
+        self.grant.attenuation.total_bytes = Some(total);
         self
     }
 
@@ -155,10 +163,14 @@ impl Bench {
 
     /// Judges nothing: looks, then does.
     pub(crate) fn call(&self, method: &str, args: &[&str]) -> (Facts, Completion) {
-        let args = texts(args);
+        self.call_with(method, &texts(args))
+    }
+
+    /// The same with arguments of any kind.
+    pub(crate) fn call_with(&self, method: &str, args: &[Value]) -> (Facts, Completion) {
         let capability = self.open();
-        let facts = capability.facts(method, &args);
-        let begun = self.begun(step(9), method, &args, facts.pins.clone(), false);
+        let facts = capability.facts(method, args);
+        let begun = self.begun(step(9), method, args, facts.pins.clone(), false);
         (facts, capability.perform(&begun))
     }
 

@@ -39,14 +39,30 @@ proptest! {
     fn no_path_leads_out(path in path()) {
         let bench = bench();
         let before = bench.others();
-        for (method, args) in [("list", vec![&*path]), ("read", vec![&path]), ("write", vec![&path, "overwritten"])] {
+        for (method, args) in [
+            ("list", vec![&*path]),
+            ("read", vec![&path]),
+            ("stat", vec![&path]),
+            ("glob", vec![&path]),
+            ("grep", vec!["canary", &path]),
+            ("grep", vec!["canary", ".", &path]),
+            ("grep", vec![&path]),
+            ("write", vec![&path, "overwritten"]),
+            ("append", vec![&path, "appended"]),
+            ("edit", vec![&path, "inside", "edited"]),
+            ("make_directory", vec![&path]),
+            ("move", vec!["sub/b.md", &path]),
+            ("move", vec![&path, "moved.md"]),
+            ("remove", vec![&path]),
+        ] {
             let (facts, completion) = bench.call(method, &args);
             let outcome = outcome(&completion);
             // What was a problem before the call is one at the call, and the other way round unless the content is.
             prop_assert!(facts.problems.is_empty() || outcome.is_err(), "{} {:?} {:?}", method, path, facts);
             if let Ok(text) = outcome {
                 prop_assert!(!text.contains(CANARY), "{} {:?}", method, path);
-                prop_assert!(method == "write" || !text.contains("outside"), "{} {:?} showed what lies outside", method, path);
+                let shows_names = ["list", "read", "glob"].contains(&method);
+                prop_assert!(!shows_names || !text.contains("outside"), "{} {:?} showed what lies outside", method, path);
             }
         }
         prop_assert_eq!(bench.others(), before, "{:?}", path);

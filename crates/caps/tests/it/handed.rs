@@ -300,7 +300,8 @@ fn nothing_is_done_through_another_grant_or_beyond_the_methods_or_out_of_the_pla
 fn limits_are_those_of_all_grants_on_the_way() {
     let folder = folder();
     let suffixes = BTreeSet::from([".md".to_owned()]);
-    let capability = handed(folder.path(), &Attenuation { suffixes, max_bytes: Some(3) });
+    let capability =
+        handed(folder.path(), &Attenuation { suffixes, max_bytes: Some(3), ..Attenuation::default() });
     for (method, words, says) in [
         ("write", &["n.txt", "x"][..], "failed dir/suffix"),
         ("write", &["n.md", "four"], "failed mount/size"),

@@ -14,10 +14,11 @@ mod http;
 #[cfg(test)]
 mod list;
 #[cfg(test)]
+mod methods;
+#[cfg(test)]
 mod mount;
 #[cfg(test)]
 mod outbox;
-#[cfg(test)]
 mod read;
 #[cfg(test)]
 mod write;

@@ -199,7 +199,8 @@ fn what_is_for_reading_only_stays_as_it_is() {
 #[test]
 fn what_a_grant_takes_away_is_not_there() {
     let place = place();
-    let attenuation = Attenuation { suffixes: [".md".to_owned()].into(), max_bytes: Some(3) };
+    let attenuation =
+        Attenuation { suffixes: [".md".to_owned()].into(), max_bytes: Some(3), ..Attenuation::default() };
     let path = place.path().join("root");
     let mount = Mount::open(path.to_str().unwrap(), false, &attenuation).unwrap();
     assert_eq!(names(&mount, ""), "a.md in/ in.md sub/");

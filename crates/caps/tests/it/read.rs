@@ -107,13 +107,96 @@ fn limits_are_the_grants() {
     }
 }
 
+/// A record's field.
+fn field(completion: &Completion, name: &str) -> kernel::Value {
+    let Completion::Done { value, .. } = completion else { panic!("{completion:?}") };
+    value.get(name).cloned().unwrap_or(kernel::Value::Undefined)
+}
+
 #[test]
-fn a_huge_file_is_refused_without_being_read() {
-    let bench = Bench::dir();
-    fs::File::create(bench.root().join("huge")).unwrap().set_len(1 << 30).unwrap();
-    let started = std::time::Instant::now();
-    check(&bench, "huge", Err("dir/size"));
-    assert!(started.elapsed().as_millis() < 500, "{:?}", started.elapsed());
+fn of_a_long_file_the_head_is_read_and_how_to_read_on() {
+    let text: String = (0..40_000).map(|n| format!("line {n}\n")).collect();
+    let bench = Bench::dir().with(&[("long.md", &text)]);
+    let (facts, completion) = bench.call("read", &["long.md"]);
+    assert_eq!(facts.problems, vec![]);
+    let (mut read, mut next) = (String::new(), completion);
+    let mut rounds = 0;
+    loop {
+        let part = field(&next, "text");
+        read.push_str(part.as_str().unwrap());
+        assert!(part.as_str().unwrap().ends_with('\n'), "lines are not cut");
+        if field(&next, "truncated") != kernel::Value::Bool(true) {
+            break;
+        }
+        assert_eq!(field(&next, "total").as_f64(), Some(text.len() as f64));
+        let to = field(&next, "to").as_f64().unwrap();
+        let told = field(&next, "next");
+        assert!(told.as_str().unwrap().contains(&format!("offset: {to}")), "{told:?}");
+        next = bench.call_with("read", &range("long.md", [None, None, Some(to), None])).1;
+        rounds += 1;
+        assert!(rounds < 10);
+        if field(&next, "truncated") == kernel::Value::Bool(false) {
+            read.push_str(field(&next, "text").as_str().unwrap());
+            break;
+        }
+        // A range of bytes may end within a line.
+        let rest = field(&next, "text").as_str().unwrap().to_owned();
+        let at = rest.rfind('\n').unwrap() + 1;
+        read.push_str(&rest[..at]);
+        let to = to + at as f64;
+        next = bench.call_with("read", &range("long.md", [None, None, Some(to), Some(200_000.0)])).1;
+        read.push_str(field(&next, "text").as_str().unwrap());
+        break;
+    }
+    assert_eq!(read, text);
+    // Whatever its size, no more is read of it than that.
+    std::fs::File::create(bench.root().join("huge")).unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(outcome(&bench.call("read", &["huge"]).1), Err("dir/binary".to_owned()));
+    let lines = range("huge", [Some(1.0), Some(1.0), None, None]);
+    assert_eq!(outcome(&bench.call_with("read", &lines).1), Err("dir/size".to_owned()));
+}
+
+fn range(path: &str, [from, lines, offset, bytes]: [Option<f64>; 4]) -> Vec<kernel::Value> {
+    let number = |n: Option<f64>| n.map_or(kernel::Value::Undefined, kernel::Value::number);
+    vec![kernel::Value::from(path), number(from), number(lines), number(offset), number(bytes)]
+}
+
+#[test]
+fn a_range_is_what_was_asked_for() {
+    let bench = Bench::dir().with(&[("a.md", "one\ntwo\nthree\n"), ("u.md", "aé€𝄞z"), ("empty", "")]);
+    for (path, asked, expected) in [
+        ("a.md", [Some(2.0), Some(1.0), None, None], Ok(("two\n", 2.0, 2.0, 3.0, true))),
+        ("a.md", [Some(2.0), None, None, None], Ok(("two\nthree\n", 2.0, 3.0, 3.0, false))),
+        ("a.md", [None, Some(2.0), None, None], Ok(("one\ntwo\n", 1.0, 2.0, 3.0, true))),
+        ("a.md", [Some(3.0), Some(9e15), None, None], Ok(("three\n", 3.0, 3.0, 3.0, false))),
+        ("a.md", [Some(4.0), None, None, None], Err("dir/range")),
+        ("a.md", [None, None, Some(4.0), Some(3.0)], Ok(("two", 4.0, 7.0, 14.0, true))),
+        ("a.md", [None, None, Some(14.0), None], Ok(("", 14.0, 14.0, 14.0, false))),
+        ("a.md", [None, None, Some(15.0), None], Err("dir/range")),
+        ("a.md", [Some(1.0), None, Some(1.0), None], Err("dir/range")),
+        ("a.md", [Some(1.5), None, None, None], Err("dir/arguments")),
+        ("a.md", [Some(-1.0), None, None, None], Err("dir/arguments")),
+        ("a.md", [Some(f64::NAN), None, None, None], Err("dir/arguments")),
+        ("empty", [Some(1.0), None, None, None], Ok(("", 1.0, 0.0, 0.0, false))),
+        // Characters are not cut: a range begins with the next whole one, and ends with the last.
+        ("u.md", [None, None, Some(0.0), Some(2.0)], Ok(("a", 0.0, 1.0, 11.0, true))),
+        ("u.md", [None, None, Some(2.0), Some(4.0)], Ok(("€", 3.0, 6.0, 11.0, true))),
+        ("u.md", [None, None, Some(6.0), Some(1.0)], Ok(("𝄞", 6.0, 10.0, 11.0, true))),
+        ("u.md", [None, None, Some(8.0), Some(1.0)], Ok(("z", 10.0, 11.0, 11.0, false))),
+    ] {
+        let (_, completion) = bench.call_with("read", &range(path, asked));
+        let got = match outcome(&completion) {
+            Err(rule) => Err(rule),
+            Ok(_) => {
+                let number = |name| field(&completion, name).as_f64().unwrap();
+                let text = field(&completion, "text").as_str().unwrap().to_owned();
+                let truncated = field(&completion, "truncated") == kernel::Value::Bool(true);
+                Ok((text, number("from"), number("to"), number("total"), truncated))
+            }
+        };
+        let expected = expected.map(|(text, from, to, total, cut)| (text.to_owned(), from, to, total, cut));
+        assert_eq!(got, expected.map_err(str::to_owned), "{path} {asked:?}");
+    }
 }
 
 #[test]
@@ -147,9 +230,9 @@ fn permissions_are_explained() {
 fn arguments_that_do_not_fit_are_no_reason_to_panic() {
     use kernel::proposal::Value;
     let capability = Bench::dir().open();
-    for method in ["list", "read", "write", "remove", ""] {
+    for method in ["list", "read", "write", "edit", "move", "remove", "glob", "grep", "stat", "burn", ""] {
         for args in
-            [vec![], vec![Value::Null], vec![Value::from("a"); 3], vec![Value::from("a"), Value::Bool(true)]]
+            [vec![], vec![Value::Null], vec![Value::from("a"); 6], vec![Value::Bool(true), Value::from("a")]]
         {
             let facts = capability.facts(method, &args);
             assert!(!facts.problems.is_empty() || (method == "list" && args.is_empty()), "{method} {args:?}");

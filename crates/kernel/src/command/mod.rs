@@ -18,7 +18,7 @@ use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
 pub use crate::run::Program;
-use crate::run::{CallSite, Completion, Input, RunOutcome, Shape, Trouble, Usage};
+use crate::run::{CallSite, Completion, Input, PutBack, RunOutcome, Shape, Trouble, Usage};
 use crate::web::Web;
 
 pub use code::{CodeAct, Exported};
@@ -66,6 +66,25 @@ pub enum Act {
     /// A person lets a stalled run go on.
     Resume {
         /// The run.
+        run: RunNumber,
+    },
+    /// A person has what a run changed put back.
+    Undo {
+        /// The run; it is over.
+        run: RunNumber,
+        /// What is put back.
+        files: Vec<PutBack>,
+    },
+    /// A person has what a run changed in a staged copy put in place.
+    Apply {
+        /// The run; it is over.
+        run: RunNumber,
+        /// What is put in place.
+        files: Vec<PutBack>,
+    },
+    /// A person throws a run's staged copy away.
+    Discard {
+        /// The run; it is over.
         run: RunNumber,
     },
     /// The daemon has come up: everything in the outbox is taken up again.

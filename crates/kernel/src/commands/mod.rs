@@ -19,6 +19,7 @@ mod resume;
 mod stand;
 mod start;
 mod timer;
+mod undo;
 
 pub use begin::reopen;
 pub use genesis::genesis;
@@ -31,6 +32,7 @@ pub(crate) use stand::fall;
 use crate::command::{Act, Command, Fault, Outcome, Reply};
 use crate::env::Env;
 use crate::message::Body;
+use crate::run::Entry;
 use crate::state::State;
 use crate::txn::Txn;
 
@@ -68,6 +70,18 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
         Act::Resume { run } => {
             state.hosts_only("resume runs")?;
             resume::resume(state, run)?
+        }
+        Act::Undo { run, files } => {
+            state.hosts_only("undo what runs changed")?;
+            undo::settle(state, run, Entry::Undone { files })?
+        }
+        Act::Apply { run, files } => {
+            state.hosts_only("apply what runs changed")?;
+            undo::settle(state, run, Entry::Applied { files })?
+        }
+        Act::Discard { run } => {
+            state.hosts_only("discard what runs changed")?;
+            undo::settle(state, run, Entry::Discarded)?
         }
         Act::Recover => {
             state.hosts_only("take up the outbox")?;

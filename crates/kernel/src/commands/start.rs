@@ -108,7 +108,10 @@ fn grant(
         id: state.fresh_id(),
         number: GrantNumber(0),
         target,
-        words: crate::query::words(&formula),
+        words: match &binding.attenuation.staged_from {
+            Some(real) => format!("staged copy of directory {real}"),
+            None => crate::query::words(&formula),
+        },
         holder,
         owner: state.me(),
         slot: binding.slot,

@@ -19,7 +19,7 @@ fn attenuate(name: &str, methods: &[&str], attenuation: Attenuation, to: &str) -
 
 fn up_to(bytes: u64, suffixes: &[&str]) -> Attenuation {
     let suffixes = suffixes.iter().map(|s| (*s).to_owned()).collect();
-    Attenuation { suffixes, max_bytes: Some(bytes) }
+    Attenuation { suffixes, max_bytes: Some(bytes), ..Attenuation::default() }
 }
 
 /// A run of the host's whose slot `out` is bound to one of its names.

@@ -1,6 +1,6 @@
 //! What the operator of this installation has written down: refuse this, do not ask about that.
 
-use kernel::proposal::{Finding, Proposal};
+use kernel::proposal::{Finding, Proposal, Value};
 
 use super::Gate;
 use crate::facts::Context;
@@ -8,18 +8,19 @@ use crate::rules::Stance;
 use crate::ruling::Ruling;
 
 pub(super) const GATE: Gate =
-    Gate { name: "operator", version: 2, about: "the operator's own policies forbid or permit", judge };
+    Gate { name: "operator", version: 3, about: "the operator's own policies forbid or permit", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let Some(operator) = &context.rules.operator else { return Ruling::allow() };
     let mut opinion = operator.opinion(context);
-    // Whoever forbids that a file is written means its end as well.
-    if opinion.stance != Stance::Forbids
-        && let Some(written) = as_a_write(context)
-    {
-        let other = operator.opinion(&Context { proposal: &written, ..*context });
-        if other.stance == Stance::Forbids {
-            opinion = other;
+    // Whoever forbids that a file is read or written means each way to do so.
+    for other in as_others(context) {
+        if opinion.stance == Stance::Forbids {
+            break;
+        }
+        let said = operator.opinion(&Context { proposal: &other, ..*context });
+        if said.stance == Stance::Forbids {
+            opinion = said;
         }
     }
     if opinion.stance == Stance::Forbids && opinion.findings.is_empty() {
@@ -37,10 +38,35 @@ fn judge(context: &Context<'_>) -> Ruling {
     }
 }
 
-/// The same call as one that writes the file, if it writes behind what a file of a directory holds.
-fn as_a_write(context: &Context<'_>) -> Option<Proposal> {
-    let is_append = context.subject.kind == "dir" && context.proposal.method == "append";
-    is_append.then(|| Proposal { method: "write".to_owned(), ..context.proposal.clone() })
+/// The same call of a directory as the plainer ones that it comes to: of what policies say about `list`, `read` and
+/// `write`, what they forbid holds for it as well. The paths are those of the call itself.
+fn as_others(context: &Context<'_>) -> Vec<Proposal> {
+    let proposal = context.proposal;
+    if context.subject.kind != "dir" {
+        return vec![];
+    }
+    let path = || proposal.args.first().cloned().unwrap_or(Value::Undefined);
+    let call =
+        |method: &str, args: Vec<Value>| Proposal { method: method.to_owned(), args, ..proposal.clone() };
+    let text = |at: usize| proposal.args.get(at).and_then(Value::as_str).unwrap_or_default();
+    match proposal.method.as_str() {
+        "append" => vec![call("write", proposal.args.clone())],
+        "edit" => vec![call("write", vec![path(), Value::from(text(2))])],
+        "remove" | "make_directory" => vec![call("write", vec![path(), Value::from("")])],
+        "move" => {
+            let write = |at: usize| call("write", vec![Value::from(text(at)), Value::from("")]);
+            vec![call("read", vec![path()]), write(0), write(1)]
+        }
+        "grep" => {
+            let place = proposal.args.get(1).filter(|place| place.as_str().is_some());
+            let place = place.cloned().unwrap_or_else(|| Value::from("."));
+            vec![call("read", vec![place.clone()]), call("list", vec![place])]
+        }
+        "glob" => vec![call("list", vec![])],
+        // It tells of what a file holds, if only a digest.
+        "stat" => vec![call("read", vec![path()])],
+        _ => vec![],
+    }
 }
 
 #[cfg(test)]
@@ -64,16 +90,13 @@ mod tests {
         }
     }
 
-    /// Forbids `write`, and permits everything else.
+    /// Forbids one method, and permits everything else.
     #[derive(Debug)]
-    struct NoWrite;
+    struct But(&'static str);
 
-    impl crate::rules::Operator for NoWrite {
+    impl crate::rules::Operator for But {
         fn opinion(&self, context: &Context<'_>) -> crate::rules::Opinion {
-            let stance = match context.proposal.method.as_str() {
-                "write" => Stance::Forbids,
-                _ => Stance::Permits,
-            };
+            let stance = if context.proposal.method == self.0 { Stance::Forbids } else { Stance::Permits };
             crate::rules::Opinion { stance, findings: vec![] }
         }
 
@@ -82,23 +105,46 @@ mod tests {
         }
     }
 
+    /// What is said of a call where one method is forbidden.
+    fn decision(forbidden: &'static str, kind: &str, method: &str) -> kernel::proposal::Decision {
+        let mut call = Call::new("change").but(|c| {
+            c.subject.kind = kind.to_owned();
+            c.proposal.method = method.to_owned();
+        });
+        let rules = crate::rules::Rules::default().with_operator(std::sync::Arc::new(But(forbidden)));
+        call.rules = std::sync::Arc::new(rules);
+        crate::ruling::combine(vec![judge(&call.context())], crate::ruling::Lifted::default()).0
+    }
+
     #[test]
-    fn whoever_forbids_to_write_a_file_forbids_to_append_to_it() {
+    fn whoever_forbids_to_read_or_list_forbids_to_search() {
+        for (forbidden, method, expected) in [
+            ("read", "grep", Deny),
+            ("read", "move", Deny),
+            ("read", "stat", Deny),
+            ("read", "glob", Allow),
+            ("list", "grep", Deny),
+            ("list", "glob", Deny),
+            ("list", "read", Allow),
+        ] {
+            assert_eq!(decision(forbidden, "dir", method), expected, "{forbidden} {method}");
+        }
+    }
+
+    #[test]
+    fn whoever_forbids_to_write_a_file_forbids_every_way_to_change_it() {
         for (kind, method, decision) in [
             ("dir", "append", Deny),
             ("dir", "write", Deny),
+            ("dir", "edit", Deny),
+            ("dir", "move", Deny),
+            ("dir", "remove", Deny),
+            ("dir", "make_directory", Deny),
             ("dir", "read", Allow),
+            ("dir", "grep", Allow),
             ("thing", "append", Allow),
         ] {
-            let mut call = Call::new("change").but(|c| {
-                c.subject.kind = kind.to_owned();
-                c.proposal.method = method.to_owned();
-            });
-            let rules = crate::rules::Rules::default().with_operator(std::sync::Arc::new(NoWrite));
-            call.rules = std::sync::Arc::new(rules);
-            let ruling = judge(&call.context());
-            let told = crate::ruling::combine(vec![ruling], crate::ruling::Lifted::default()).0;
-            assert_eq!(told, decision, "{kind}.{method}");
+            assert_eq!(super::tests::decision("write", kind, method), decision, "{kind}.{method}");
         }
     }
 

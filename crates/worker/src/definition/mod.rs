@@ -11,11 +11,13 @@ mod bundle;
 mod diagnostic;
 mod fields;
 mod filters;
+mod foreign;
 mod form;
 mod front;
 mod parse;
 mod places;
 mod render;
+mod schema;
 mod steps;
 mod suggest;
 pub mod template;
@@ -33,10 +35,12 @@ use kernel::run::Limits;
 pub use bundle::{Bundle, LoadError, MAX_BYTES};
 pub use diagnostic::{Diagnostic, Report, Severity};
 pub(crate) use fields::is_identifier;
+pub use foreign::{ForeignError, Imported, import};
 pub use form::{FormField, parse_fields};
 pub(crate) use parse::OWN_TOOLS;
 pub use parse::parse;
 pub use render::{RenderError, Written, render_prompt, render_with, render_write};
+pub use schema::schema;
 pub use suggest::nearest;
 use template::Template;
 pub use units::{bytes as parse_bytes, duration_ms as parse_duration_ms};
@@ -165,8 +169,20 @@ impl SlotKind {
     /// The methods that a worker may call on what fills the slot.
     pub fn methods(self) -> &'static [&'static str] {
         match self {
-            SlotKind::Dir { write: false } => &["list", "read"],
-            SlotKind::Dir { write: true } => &["list", "read", "write", "append"],
+            SlotKind::Dir { write: false } => &["list", "read", "glob", "grep", "stat"],
+            SlotKind::Dir { write: true } => &[
+                "list",
+                "read",
+                "glob",
+                "grep",
+                "stat",
+                "write",
+                "append",
+                "edit",
+                "move",
+                "remove",
+                "make_directory",
+            ],
             SlotKind::Outbox => &["send"],
             SlotKind::Program => &["run"],
             SlotKind::Http => &["get", "send"],

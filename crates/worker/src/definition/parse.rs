@@ -17,7 +17,7 @@ use super::yaml::{Data, Node};
 use super::{Attachments, Definition, Slot, SlotKind, front, steps, suggest, units, yaml};
 
 /// The keys of the front matter.
-const KEYS: [&str; 12] = [
+pub(crate) const KEYS: [&str; 12] = [
     "approve",
     "attachments",
     "creates",

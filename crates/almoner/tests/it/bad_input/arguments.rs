@@ -50,7 +50,12 @@ fn what_is_handed_over_must_fit_the_worker() {
         (with(&[(5, "post=file")], &[]), 2, &["slot `post`", "file is not a directory"], "directory"),
         (with(&[(3, "out=file/sub:rw")], &[]), 4, &["slot `out`", "file/sub"], "check the path"),
         (with(&[(1, "mail")], &[]), 2, &["there is no `=`"], "SLOT=PATH"),
-        (with(&[(1, "mail=mail?colour=red")], &[]), 2, &["only `suffix=` and `max=`"], "SLOT=PATH"),
+        (
+            with(&[(1, "mail=mail?colour=red")], &[]),
+            2,
+            &["only `suffix=`, `max=`, `total=` and `methods=`"],
+            "SLOT=PATH",
+        ),
         // What need not be asked about.
         (with(&[], &["--allow", "out.frob"]), 2, &["`--allow out.frob`"], "SLOT.METHOD"),
         (with(&[], &["--allow", "mail.write"]), 2, &["`--allow mail.write`"], "SLOT.METHOD"),

@@ -25,6 +25,13 @@ pub(super) fn step(world: &mut World) -> Law {
     if open.len() < 2 || world.random.one_in(12) {
         return start(world);
     }
+    if world.random.one_in(60) {
+        let is_over = |run: &kernel::run::Run| run.is_finished();
+        let over: Vec<_> = world.runs.iter().filter(|(_, run)| is_over(run)).map(|(key, _)| *key).collect();
+        let over = world.random.any(&over).map(|(owner, number)| (*owner, RunNumber(*number)));
+        let (owner, number) = over.unwrap_or_else(|| super::some_run(world));
+        return settle(world, FormulaId { number: owner, node: world.root().node }, number);
+    }
     let (owner, number) = if world.random.one_in(40) {
         super::some_run(world)
     } else {
@@ -42,6 +49,17 @@ pub(super) fn step(world: &mut World) -> Law {
         _ if world.random.one_in(60) => act(world, actor, Act::Resume { run: number }),
         _ => advance(world, actor, &run),
     }
+}
+
+/// Undoes, applies or discards what a run has changed, or so it is said.
+fn settle(world: &mut World, actor: FormulaId, run: RunNumber) -> Law {
+    let files = vec![];
+    let what = match world.random.below(3) {
+        0 => Act::Undo { run, files },
+        1 => Act::Apply { run, files },
+        _ => Act::Discard { run },
+    };
+    act(world, actor, what)
 }
 
 /// The journal of what some agent does without a run of its own, and a call in it.

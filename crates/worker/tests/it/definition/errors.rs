@@ -176,7 +176,7 @@ fn slots() {
     "#);
     assert_snapshot!(front("slots: { out: dir, mail: outbox, sub: worker }\napprove: { out.write: ask, ot.read: ask, mail: ask, sub.call: ask }"), @r#"
     3:12 "out.write" [worker/approve] the slot `out` (dir) has no method `write`
-      its methods: `list`, `read`
+      its methods: `list`, `read`, `glob`, `grep`, `stat`
     3:28 "ot.read" [worker/unknown-slot] there is no slot `ot`
       did you mean `out`?
     3:42 "mail" [worker/approve] `mail` does not name a method of a slot

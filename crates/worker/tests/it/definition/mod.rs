@@ -2,6 +2,7 @@
 
 mod errors;
 mod files;
+mod foreign;
 mod good;
 mod hostile;
 mod rendering;

@@ -1,0 +1,65 @@
+//! `almoner diff`, `almoner apply`, `almoner discard`: what a run changed in a staged copy.
+
+use kernel::RunNumber;
+use kernel::id::BadId;
+use passable::Untrusted;
+
+use super::acting::Acting;
+use super::output;
+use super::run::command_line;
+use crate::cli::{DiscardArgs, StagedArgs};
+use crate::control::client::unexpected;
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Ended, Exit, Failure};
+
+fn number(text: &str) -> Result<RunNumber, Failure> {
+    text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))
+}
+
+/// `almoner diff`.
+///
+/// # Errors
+/// When there is no such run, it is not over, or has no staged copy.
+pub fn diff(acting: &Acting<'_>, args: &StagedArgs) -> Ended {
+    let request = Request::Diff { run: number(&args.run)?, only: args.only.clone() };
+    match acting.connect()?.ask(request)? {
+        Response::Diff(diff) if args.json.json => output::json(&diff)?,
+        Response::Diff(diff) => output::listing(&diff.render())?,
+        other => return Err(unexpected(&other)),
+    }
+    Ok(Exit::Ok)
+}
+
+/// `almoner apply`.
+///
+/// # Errors
+/// When there is no such run, it is not over, or has no staged copy.
+pub fn apply(acting: &Acting<'_>, args: &StagedArgs) -> Ended {
+    let text = Untrusted::new(command_line());
+    let request = Request::Apply { text, run: number(&args.run)?, only: args.only.clone() };
+    let applied = match acting.connect()?.ask(request)? {
+        Response::Undone(applied) => applied,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json.json {
+        output::json(&applied)?;
+    } else {
+        output::listing(&applied.render_applied())?;
+    }
+    Ok(if applied.is_partial() { Exit::Conflict } else { Exit::Ok })
+}
+
+/// `almoner discard`.
+///
+/// # Errors
+/// When there is no such run, it is not over, or has no staged copy.
+pub fn discard(acting: &Acting<'_>, args: &DiscardArgs) -> Ended {
+    let request = Request::Discard { text: Untrusted::new(command_line()), run: number(&args.run)? };
+    match acting.connect()?.ask(request)? {
+        Response::Reply(_) => {
+            output::note("thrown away: nothing of it was put in place that was not applied before")
+        }
+        other => return Err(unexpected(&other)),
+    }
+    Ok(Exit::Ok)
+}

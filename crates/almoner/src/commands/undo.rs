@@ -1,0 +1,36 @@
+//! `almoner undo`.
+
+use kernel::RunNumber;
+use kernel::id::BadId;
+use passable::Untrusted;
+
+use super::acting::Acting;
+use super::output;
+use super::run::command_line;
+use crate::cli::UndoArgs;
+use crate::control::client::unexpected;
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Ended, Exit, Failure};
+
+/// `almoner undo`.
+///
+/// # Errors
+/// When there is no such run, or it is not over.
+pub fn undo(acting: &Acting<'_>, args: &UndoArgs) -> Ended {
+    let run: RunNumber = args
+        .run
+        .parse()
+        .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))?;
+    let text = Untrusted::new(command_line());
+    let request = Request::Undo { text, run, only: args.only.clone(), dry_run: args.dry_run };
+    let undone = match acting.connect()?.ask(request)? {
+        Response::Undone(undone) => undone,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json.json {
+        output::json(&undone)?;
+    } else {
+        output::listing(&undone.render())?;
+    }
+    Ok(if undone.is_partial() { Exit::Conflict } else { Exit::Ok })
+}

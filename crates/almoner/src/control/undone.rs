@@ -1,0 +1,159 @@
+//! What `almoner undo` came to.
+
+use kernel::{RunNumber, StepRef};
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+/// What was put back of what a run changed, or would be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Undone {
+    /// The run.
+    pub run: RunNumber,
+    /// Whether it was only looked.
+    pub dry_run: bool,
+    /// Everything that it changed in directories, what was changed last first.
+    pub entries: Vec<UndoneEntry>,
+    /// What it did that cannot be undone.
+    pub beyond: Vec<Untrusted>,
+}
+
+/// Something that a run changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UndoneEntry {
+    /// Its absolute path.
+    pub path: Untrusted,
+    /// The step that changed it first, of those that are undone.
+    pub step: StepRef,
+    /// What the run made of it, in words.
+    pub from: String,
+    /// What it was before, in words.
+    pub to: String,
+    /// What became of it.
+    pub state: UndoState,
+}
+
+/// What became of something that a run changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum UndoState {
+    /// It would be put back.
+    Would,
+    /// It was put back.
+    Done,
+    /// It is already as it was.
+    Already,
+    /// Somebody has changed it since: it was left alone.
+    Conflict {
+        /// What is there now, in words.
+        now: String,
+    },
+    /// It could not be put back.
+    Failed {
+        /// Why.
+        why: Untrusted,
+    },
+}
+
+/// What a run changed in a staged copy, as one diff.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Diff {
+    /// The run.
+    pub run: RunNumber,
+    /// Everything that it changed, by path.
+    pub files: Vec<FileDiff>,
+}
+
+/// What a run changed of one path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileDiff {
+    /// What it is about, and how it stands.
+    #[serde(flatten)]
+    pub entry: UndoneEntry,
+    /// The lines that went and that came, as a unified diff.
+    pub text: Untrusted,
+}
+
+impl Diff {
+    /// For a person: the diffs, and what stands in the way.
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        for FileDiff { entry, text } in &self.files {
+            let path = entry.path.visible_line();
+            match &entry.state {
+                UndoState::Conflict { now } => out.push_str(&format!(
+                    "CONFLICT {path}: it was changed meanwhile ({} when the run changed it, {now} now); it would be left alone\n",
+                    entry.from
+                )),
+                UndoState::Failed { why } => {
+                    out.push_str(&format!("CANNOT BE APPLIED {path}: {}\n", why.visible_line()));
+                }
+                UndoState::Already => out.push_str(&format!("APPLIED {path}\n")),
+                UndoState::Would | UndoState::Done => {}
+            }
+            out.push_str(&text.visible());
+        }
+        if self.files.is_empty() {
+            out.push_str(&format!("{} changed nothing in its staged copy\n", self.run));
+        }
+        out
+    }
+}
+
+impl Undone {
+    /// For a person who has applied a staged copy, one line each.
+    pub fn render_applied(&self) -> String {
+        let mut out = String::new();
+        for entry in &self.entries {
+            let (path, to) = (entry.path.visible_line(), &entry.to);
+            let line = match &entry.state {
+                UndoState::Would | UndoState::Done => format!("applied  {path}  ({to})"),
+                UndoState::Already => format!("already applied  {path}  ({to})"),
+                UndoState::Conflict { now } => format!(
+                    "CONFLICT, left alone  {path}  (it was {} when the run changed it, and is {now} now)",
+                    entry.from
+                ),
+                UndoState::Failed { why } => format!("NOT applied  {path}  ({})", why.visible_line()),
+            };
+            out.push_str(&format!("{line}    {}\n", entry.step));
+        }
+        if self.entries.is_empty() {
+            out.push_str(&format!("{} changed nothing in its staged copy\n", self.run));
+        }
+        out
+    }
+
+    /// Whether something is not as it was before the run.
+    pub fn is_partial(&self) -> bool {
+        let is_left = |entry: &UndoneEntry| {
+            matches!(entry.state, UndoState::Conflict { .. } | UndoState::Failed { .. })
+        };
+        self.entries.iter().any(is_left)
+    }
+
+    /// For a person, one line each.
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        for entry in &self.entries {
+            let (path, from, to) = (entry.path.visible_line(), &entry.from, &entry.to);
+            let line = match &entry.state {
+                UndoState::Would => format!("would put back  {path}  ({from} → {to})"),
+                UndoState::Done => format!("put back  {path}  ({from} → {to})"),
+                UndoState::Already => format!("already as it was  {path}  ({to})"),
+                UndoState::Conflict { now } => {
+                    format!(
+                        "CONFLICT, left alone  {path}  (the run left {from}; it is {now} now; it was {to})"
+                    )
+                }
+                UndoState::Failed { why } => format!("NOT put back  {path}  ({})", why.visible_line()),
+            };
+            out.push_str(&format!("{line}    {}\n", entry.step));
+        }
+        if self.entries.is_empty() {
+            out.push_str(&format!("{} changed no file that could be put back\n", self.run));
+        }
+        for beyond in &self.beyond {
+            out.push_str(&format!("cannot be undone  {}\n", beyond.visible_line()));
+        }
+        out
+    }
+}

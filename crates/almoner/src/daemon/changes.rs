@@ -1,0 +1,335 @@
+//! What a run and all that it started changed in directories, out of their journals; and putting something in a directory
+//! only where there is still what is expected.
+//!
+//! Nothing is remembered beside the journal: a call's pins say what was there, and its bytes were kept before it began.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use caps::undo::{Standing, Undo};
+use kernel::formula::Formula;
+use kernel::proposal::{Effect, Proposal};
+use kernel::run::{Completion, Entry, PutBack};
+use kernel::{BlobHash, RunNumber, StepRef, Value};
+use passable::{Untrusted, visible_line};
+use worker::World as _;
+
+use super::desk::Desk;
+use super::{listing, why};
+use crate::control::undone::{UndoState, UndoneEntry};
+use crate::exit::{Exit, Failure};
+
+/// One path that a run changed.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// When, and by which step.
+    pub at: (i64, StepRef),
+    /// The directory.
+    pub root: String,
+    /// If it was changed in a staged copy: that copy.
+    pub stage: Option<String>,
+    /// The path in it.
+    pub path: String,
+    /// What was there.
+    pub before: Standing,
+    /// What the run left.
+    pub after: Standing,
+}
+
+impl Change {
+    /// The absolute path.
+    pub fn full(&self) -> String {
+        format!("{}/{}", self.root.trim_end_matches('/'), self.path)
+    }
+
+    /// Whether a person means this path: as the run named it, or absolute.
+    fn is_named(&self, wanted: &str) -> bool {
+        self.path == wanted || self.full() == wanted
+    }
+}
+
+/// What is to become of a path, and how it stands.
+pub struct Task {
+    /// What the run changed.
+    pub change: Change,
+    /// What must be there.
+    pub now: Standing,
+    /// What is to be there.
+    pub then: Standing,
+    /// How it stands.
+    pub state: UndoState,
+}
+
+impl Task {
+    /// The same for whoever asked.
+    pub fn entry(self) -> UndoneEntry {
+        UndoneEntry {
+            path: Untrusted::new(self.change.full()),
+            step: self.change.at.1,
+            from: self.now.words(),
+            to: self.then.words(),
+            state: self.state,
+        }
+    }
+
+    /// The same for the journal.
+    fn put_back(&self) -> PutBack {
+        PutBack {
+            path: self.change.full(),
+            from: self.now.words(),
+            to: self.then.words(),
+            step: self.change.at.1,
+        }
+    }
+}
+
+/// Where the bytes of a file come from that is to be put in place.
+pub type Held<'a> = &'a dyn Fn(&Change, &BlobHash) -> Option<Vec<u8>>;
+
+/// What a run changed, each path once, what was changed last first; and what it did that is no such change.
+///
+/// # Errors
+/// When there is no such run, it is not over, or `only` names nothing that it changed.
+pub fn of_run(
+    desk: &Desk,
+    run: RunNumber,
+    only: &[String],
+) -> Result<(Vec<Change>, Vec<Untrusted>), Failure> {
+    let (mut changes, mut beyond) = (Vec::new(), Vec::new());
+    for member in whole_family(desk, run)? {
+        gather(desk, member, &mut changes, &mut beyond)?;
+    }
+    changes.sort_by_key(|change| change.at);
+    let mut planned = plan(&changes);
+    for wanted in only {
+        if !planned.iter().any(|change| change.is_named(wanted)) {
+            let message = format!("{run} changed no `{}`", visible_line(wanted));
+            return Err(Failure::new(Exit::NotFound, message)
+                .help(format!("see `almoner undo {run} --dry-run` for what it changed")));
+        }
+    }
+    planned.retain(|change| only.is_empty() || only.iter().any(|wanted| change.is_named(wanted)));
+    Ok((planned, beyond))
+}
+
+/// How each path stands.
+pub fn look(changes: Vec<Change>, is_undo: bool, held: Held<'_>) -> Vec<Task> {
+    let task = |change: Change| {
+        let (now, then) = match is_undo {
+            true => (change.after, change.before),
+            false => (change.before, change.after),
+        };
+        let state = stands(&change, now, then, held);
+        Task { change, now, then, state }
+    };
+    changes.into_iter().map(task).collect()
+}
+
+fn stands(change: &Change, now: Standing, then: Standing, held: Held<'_>) -> UndoState {
+    let found = match std::fs::symlink_metadata(&change.root) {
+        // A directory that is not there yet has nothing in it.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Standing::Nothing),
+        _ => Undo::open(&change.root)
+            .map_err(|error| error.to_string())
+            .and_then(|root| root.look(&change.path).map_err(|finding| finding.message)),
+    };
+    match found {
+        Err(why) => UndoState::Failed { why: Untrusted::new(why) },
+        Ok(found) if found == then => UndoState::Already,
+        Ok(found) if found != now => UndoState::Conflict { now: found.words() },
+        Ok(_) => match then {
+            Standing::File(digest) if held(change, &digest).is_none() => {
+                let why = "its bytes are not there any more, or were too large to be kept";
+                UndoState::Failed { why: Untrusted::new(why) }
+            }
+            _ => UndoState::Would,
+        },
+    }
+}
+
+/// What would be done, for the journal.
+pub fn to_do(tasks: &[Task]) -> Vec<PutBack> {
+    tasks.iter().filter(|task| task.state == UndoState::Would).map(Task::put_back).collect()
+}
+
+/// Does it. Each path is looked at once more, in the moment in which it changes.
+pub fn carry_out(tasks: &mut [Task], held: Held<'_>) {
+    // A folder that goes is empty only once the files in it have gone.
+    for is_folder in [false, true] {
+        for task in tasks.iter_mut() {
+            if task.state == UndoState::Would && (task.now == Standing::Directory) == is_folder {
+                task.state = put(task, held);
+            }
+        }
+    }
+}
+
+fn put(task: &Task, held: Held<'_>) -> UndoState {
+    let failed = |why: String| UndoState::Failed { why: Untrusted::new(why) };
+    let bytes = match task.then {
+        Standing::File(digest) => match held(&task.change, &digest) {
+            Some(bytes) => bytes,
+            None => return failed("its bytes are not there any more".to_owned()),
+        },
+        _ => Vec::new(),
+    };
+    if task.then != Standing::Nothing
+        && let Err(error) = std::fs::create_dir_all(&task.change.root)
+    {
+        return failed(error.to_string());
+    }
+    let opened = Undo::open(&task.change.root).map_err(|error| error.to_string());
+    let done = opened.and_then(|root| {
+        root.put_back(&task.change.path, task.now, task.then, &bytes).map_err(|finding| finding.message)
+    });
+    done.map_or_else(failed, |()| UndoState::Done)
+}
+
+/// For each path, what it was before the run's changes and what the last of them left; what was changed last comes first.
+/// Where somebody else changed something in between, it goes back to what they left.
+fn plan(changes: &[Change]) -> Vec<Change> {
+    let mut last: BTreeMap<(&str, &str), Change> = BTreeMap::new();
+    let mut cut: BTreeSet<(&str, &str)> = BTreeSet::new();
+    let mut order: Vec<(&str, &str)> = Vec::new();
+    for change in changes.iter().rev() {
+        let key = (change.root.as_str(), change.path.as_str());
+        match last.get_mut(&key) {
+            None => {
+                order.push(key);
+                last.insert(key, change.clone());
+            }
+            Some(later) if !cut.contains(&key) && later.before == change.after => {
+                later.before = change.before;
+                later.at = change.at;
+            }
+            Some(_) => drop(cut.insert(key)),
+        }
+    }
+    let planned = order.into_iter().filter_map(|key| last.remove(&key));
+    // What comes out as it was has not been changed.
+    planned.filter(|change| change.before != change.after).collect()
+}
+
+/// The run and all that it has started, over or not.
+fn whole_family(desk: &Desk, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
+    let first = listing::one(&desk.daemon, run)?;
+    if first.is_standing() {
+        return Err(Failure::new(Exit::Usage, format!("{run} is the journal of an agent, and no run")));
+    }
+    if !first.is_finished() {
+        return Err(Failure::new(
+            Exit::Conflict,
+            format!("{run} is not over: it may still change something"),
+        )
+        .help(format!("let it come to its end, or `almoner cancel {run}` first")));
+    }
+    let mut parents = BTreeMap::new();
+    listing::for_each_run(&desk.daemon, None, |found| {
+        // Children are younger than their parents.
+        let is_younger = found.number > run;
+        parents.extend(found.parent.filter(|_| is_younger).map(|parent| (found.number, parent.run)));
+        Ok(is_younger)
+    })?;
+    let mut family = BTreeSet::from([run]);
+    for (child, parent) in parents {
+        if family.contains(&parent) {
+            family.insert(child);
+        }
+    }
+    Ok(family)
+}
+
+/// What one run changed, in order, and what it did that cannot be undone.
+fn gather(
+    desk: &Desk,
+    run: RunNumber,
+    changes: &mut Vec<Change>,
+    beyond: &mut Vec<Untrusted>,
+) -> Result<(), Failure> {
+    let mut open: BTreeMap<u64, Box<Proposal>> = BTreeMap::new();
+    let mut failed = None;
+    listing::for_each_step(&desk.daemon, run, 1, |step| {
+        match step.entry {
+            Entry::Proposed { proposal, .. } if proposal.effect != Effect::Observe => {
+                open.insert(step.number, proposal);
+            }
+            Entry::Completed { proposal: number, completion: Completion::Done { value, .. } } => {
+                let Some(made) = open.remove(&number) else { return true };
+                let at = StepRef { run, step: number };
+                match of_call(desk, &made, &value) {
+                    Ok(Some((root, touched))) => {
+                        let stage = staged(desk, &made);
+                        changes.extend(touched.into_iter().map(|(path, before, after)| Change {
+                            at: (step.at_ms, at),
+                            root: root.clone(),
+                            stage: stage.clone(),
+                            path,
+                            before,
+                            after,
+                        }));
+                    }
+                    Ok(None) => {
+                        let words = format!("{at}: {}.{} {}", made.slot, made.method, shown_arguments(&made));
+                        beyond.push(Untrusted::new(words));
+                    }
+                    Err(failure) => {
+                        failed = Some(failure);
+                        return false;
+                    }
+                }
+            }
+            _ => {}
+        }
+        true
+    })?;
+    failed.map_or(Ok(()), Err)
+}
+
+/// The beginning of the first argument: to whom something was sent, what was started.
+fn shown_arguments(made: &Proposal) -> String {
+    let first = made.args.first().map(|first| match first.as_str() {
+        Some(text) => text.to_owned(),
+        None => first.to_json().to_string(),
+    });
+    first.unwrap_or_default().chars().take(100).collect()
+}
+
+/// A path, what it was before a call, and what the call made of it.
+type Touched = (String, Standing, Standing);
+
+/// The directory in which a call changed something, and each path; `None` if what it did is no change of a directory.
+fn of_call(desk: &Desk, made: &Proposal, value: &Value) -> Result<Option<(String, Vec<Touched>)>, Failure> {
+    let Some(Formula::Mount { path: root, .. }) = why::made_on(&desk.daemon, made)? else { return Ok(None) };
+    let pin = |kind: &str, path: &str| {
+        made.pins.iter().find(|pin| pin.kind == kind && pin.name == path).map(|pin| pin.digest)
+    };
+    let before = |path: &str| match (pin("file", path), pin("directory", path)) {
+        (Some(Some(digest)), _) => Some(Standing::File(digest)),
+        (Some(None), _) => Some(Standing::Nothing),
+        (None, Some(_)) => Some(Standing::Directory),
+        (None, None) => None,
+    };
+    let text = |name: &str| value.get(name).and_then(Value::as_str);
+    let one = |path: &str, after: Option<Standing>| Some(vec![(path.to_owned(), before(path)?, after?)]);
+    let touched = match made.method.as_str() {
+        "write" | "append" | "edit" => text("path").and_then(|path| {
+            let digest = text("digest").and_then(|digest| digest.parse::<BlobHash>().ok());
+            one(path, digest.map(Standing::File))
+        }),
+        "remove" => text("path").and_then(|path| one(path, Some(Standing::Nothing))),
+        "make_directory" => text("directory").and_then(|path| one(path, Some(Standing::Directory))),
+        "move" => text("from").zip(text("path")).and_then(|(from, to)| {
+            let moved = before(from)?;
+            Some(vec![(from.to_owned(), moved, Standing::Nothing), (to.to_owned(), before(to)?, moved)])
+        }),
+        _ => None,
+    };
+    Ok(touched.map(|touched| (root, touched)))
+}
+
+/// The staged copy in which a call changed something, if it was one.
+fn staged(desk: &Desk, made: &Proposal) -> Option<String> {
+    match desk.daemon.grant(&made.grant).ok()? {
+        (grant, Formula::Mount { path, .. }) if grant.attenuation.staged_from.is_some() => Some(path),
+        _ => None,
+    }
+}

@@ -1,0 +1,181 @@
+//! Staged copies: made when a run starts, shown as one diff, put in place or thrown away when a person says so.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use caps::undo::{Standing, Undo};
+use kernel::command::{Act, Said, Target};
+use kernel::formula::Formula;
+use kernel::run::Entry;
+use kernel::{BlobHash, RunNumber};
+use passable::{Untrusted, visible_line};
+use worker::World as _;
+
+use super::changes::{self, Change, Task};
+use super::desk::Desk;
+use super::{listing, world};
+use crate::control::undone::{Diff, FileDiff, UndoState, Undone};
+use crate::exit::{Exit, Failure};
+use crate::show::difference;
+
+/// Where staged copies lie, in the directory of the store's state.
+const FOLDER: &str = "stages";
+
+/// The most bytes of differences in one answer.
+const MOST_SHOWN: usize = 4 << 20;
+
+/// The staged copies of a run that is about to start. They go again unless it does.
+#[derive(Default)]
+pub struct Stages(RefCell<Vec<PathBuf>>);
+
+impl Stages {
+    /// Stages a directory.
+    ///
+    /// # Errors
+    /// When it holds too much, or the file system fails.
+    pub fn stage(&self, state: &Path, slot: &str, real: &str) -> Result<Target, Failure> {
+        let mut random = [0; 16];
+        world::random(&mut random)?;
+        let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let stage = state.join(FOLDER).join(name);
+        caps::stage::make(Path::new(real), &stage).map_err(|error| {
+            let message = format!("slot `{slot}`: {} cannot be staged: {error}", visible_line(real));
+            Failure::new(Exit::Failure, message)
+                .help("stage a part of it, such as a subdirectory, or endow it with `:rw`")
+        })?;
+        let path = stage.to_str().map(str::to_owned);
+        self.0.borrow_mut().push(stage);
+        let path = path.ok_or_else(|| Failure::new(Exit::Failure, "the path of the store is not UTF-8"))?;
+        Ok(Target::Mount { path })
+    }
+
+    /// The run has started: they stay.
+    pub fn keep(&self) {
+        self.0.borrow_mut().clear();
+    }
+}
+
+impl Drop for Stages {
+    fn drop(&mut self) {
+        self.0.borrow().iter().for_each(|stage| caps::stage::remove(stage));
+    }
+}
+
+/// What a run changed in staged copies.
+struct Staged {
+    changes: Vec<Change>,
+    beyond: Vec<Untrusted>,
+    /// The copies.
+    copies: BTreeSet<PathBuf>,
+}
+
+/// Looks for what a run changed in staged copies.
+fn staged(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Staged, Failure> {
+    let found = listing::one(&desk.daemon, run)?;
+    let copies: BTreeSet<PathBuf> = found
+        .grants
+        .values()
+        .filter_map(|grant| match desk.daemon.grant(grant).ok()? {
+            (grant, Formula::Mount { path, .. }) => grant.attenuation.staged_from.map(|_| path.into()),
+            _ => None,
+        })
+        .collect();
+    if copies.is_empty() {
+        return Err(Failure::new(Exit::NotFound, format!("{run} has no staged copy"))
+            .help("changes are staged for slots that are endowed with `-e SLOT=PATH:stage`"));
+    }
+    let mut is_discarded = false;
+    listing::for_each_step(&desk.daemon, run, 1, |step| {
+        is_discarded |= step.entry == Entry::Discarded;
+        true
+    })?;
+    if is_discarded {
+        return Err(Failure::new(Exit::Conflict, format!("the staged copy of {run} was thrown away"))
+            .help(format!("see `almoner trace {run}`")));
+    }
+    let (mut changes, beyond) = changes::of_run(desk, run, only)?;
+    changes.retain(|change| change.stage.is_some());
+    Ok(Staged { changes, beyond, copies })
+}
+
+/// The bytes of a file in the staged copy.
+fn held(change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
+    Undo::open(change.stage.as_deref()?).ok()?.bytes(&change.path, digest)
+}
+
+/// All that would be put in place, as one diff.
+///
+/// # Errors
+/// When the run has no staged copy, is not over, or `only` names nothing that it changed.
+pub fn diff(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Diff, Failure> {
+    let tasks = changes::look(staged(desk, run, only)?.changes, false, &held);
+    let (mut files, mut shown) = (Vec::new(), 0);
+    // As a person reads a directory.
+    let mut tasks = tasks;
+    tasks.sort_by_key(|task| task.change.full());
+    for task in tasks {
+        let text = if shown > MOST_SHOWN {
+            format!("(not shown: there is too much; `almoner diff {run} --only {}`)\n", task.change.path)
+        } else {
+            lines(desk, &task)
+        };
+        shown += text.len();
+        files.push(FileDiff { text: Untrusted::new(text), entry: task.entry() });
+    }
+    Ok(Diff { run, files })
+}
+
+fn lines(desk: &Desk, task: &Task) -> String {
+    let old = match task.change.before {
+        Standing::File(digest) => desk.daemon.store.blobs().get(&digest).ok(),
+        _ => None,
+    };
+    let new = match task.change.after {
+        Standing::File(digest) => {
+            // Once it is applied, the copy has gone, and the file itself holds the same.
+            held(&task.change, &digest)
+                .or_else(|| Undo::open(&task.change.root).ok()?.bytes(&task.change.path, &digest))
+        }
+        _ => None,
+    };
+    difference::unified(
+        &task.change.path,
+        (task.change.before == Standing::Directory, old.as_deref()),
+        (task.change.after == Standing::Directory, new.as_deref()),
+    )
+}
+
+/// Puts in place what a run changed in its staged copies.
+///
+/// # Errors
+/// When the run has no staged copy, is not over, or `only` names nothing that it changed.
+pub fn apply(desk: &Desk, text: Untrusted, run: RunNumber, only: &[String]) -> Result<Undone, Failure> {
+    let Staged { changes, beyond, copies } = staged(desk, run, only)?;
+    let mut tasks = changes::look(changes, false, &held);
+    let files = changes::to_do(&tasks);
+    if !files.is_empty() {
+        let said = Said { verb: "apply".to_owned(), text };
+        desk.apply_as(desk.daemon.host, Some(said), Act::Apply { run, files })?;
+        changes::carry_out(&mut tasks, &held);
+    }
+    let is_all = only.is_empty()
+        && tasks.iter().all(|task| matches!(task.state, UndoState::Done | UndoState::Already));
+    if is_all {
+        copies.iter().for_each(|copy| caps::stage::remove(copy));
+    }
+    let entries = tasks.into_iter().map(Task::entry).collect();
+    Ok(Undone { run, dry_run: false, entries, beyond })
+}
+
+/// Throws the staged copies of a run away.
+///
+/// # Errors
+/// When the run has none, or is not over.
+pub fn discard(desk: &Desk, text: Untrusted, run: RunNumber) -> Result<(), Failure> {
+    let Staged { copies, .. } = staged(desk, run, &[])?;
+    let said = Said { verb: "discard".to_owned(), text };
+    desk.apply_as(desk.daemon.host, Some(said), Act::Discard { run })?;
+    copies.iter().for_each(|copy| caps::stage::remove(copy));
+    Ok(())
+}

@@ -1,0 +1,278 @@
+//! Directories through the real binary: every method, what attenuates them, what a card says of an edit, and what a crash
+//! leaves.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::home::{Home, Said};
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
+
+const WORKER: &str = "---\nslots: { out: dir rw }\n---\nDo it.\n";
+
+pub(crate) fn home(turns: Json) -> Home {
+    let home = Home::new();
+    home.write("clerk.worker", WORKER);
+    home.write("script.json", json!([{ "turns": turns }]).to_string());
+    home.write("out/a.md", "one two\n");
+    home.write("out/b.md", "b\n");
+    home.write("out/sub/c.rs", "fn main() {}\n");
+    home
+}
+
+pub(crate) fn calls(calls: &[(&str, Json)]) -> Json {
+    let call = |(name, arguments): &(&str, Json)| json!({ "name": name, "arguments": arguments });
+    json!({ "calls": calls.iter().map(call).collect::<Vec<_>>() })
+}
+
+pub(crate) fn done() -> Json {
+    json!({ "text": "done" })
+}
+
+pub(crate) const ALLOWED: [&str; 10] = [
+    "--allow",
+    "out.write",
+    "--allow",
+    "out.edit",
+    "--allow",
+    "out.move",
+    "--allow",
+    "out.remove",
+    "--allow",
+    "out.make_directory",
+];
+
+pub(crate) fn run(home: &Home, out: &str, more: &[&str]) -> Said {
+    let slot = format!("out={out}");
+    let args = ["run", "clerk.worker", "-m", "scripted:script.json", "-e", &slot];
+    home.almoner(&[&args[..], more].concat())
+}
+
+/// What the calls of the first run came to, in order.
+fn came_to(home: &Home) -> Vec<Json> {
+    let steps = home.trace("r1")["steps"].take();
+    let entries = steps.as_array().unwrap().iter().map(|step| step["entry"].clone());
+    entries.filter(|entry| entry["entry"] == "completed").map(|entry| entry["completion"].clone()).collect()
+}
+
+/// Everything in `out`, by path.
+pub(crate) fn files(home: &Home) -> String {
+    fn gather(at: &std::path::Path, before: &str, all: &mut Vec<String>) {
+        for entry in std::fs::read_dir(at).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{before}{}", entry.file_name().to_string_lossy());
+            match entry.file_type().unwrap().is_dir() {
+                true => {
+                    all.push(format!("{name}/"));
+                    gather(&entry.path(), &format!("{name}/"), all);
+                }
+                false => all.push(format!("{name}={:?}", std::fs::read_to_string(entry.path()).unwrap())),
+            }
+        }
+    }
+    let mut all = vec![];
+    gather(&home.path("out"), "", &mut all);
+    all.sort();
+    all.join(" ")
+}
+
+/// One of every change.
+pub(crate) fn changes() -> Json {
+    json!([
+        calls(&[("out_edit", json!({ "path": "a.md", "old": "two", "new": "2" }))]),
+        calls(&[("out_move", json!({ "from": "b.md", "to": "kept/b.md" }))]),
+        calls(&[("out_remove", json!({ "path": "sub/c.rs" }))]),
+        calls(&[("out_make_directory", json!({ "path": "sub/deep" }))]),
+        done()
+    ])
+}
+
+pub(crate) const CHANGED: &str = r#"a.md="one 2\n" kept/ kept/b.md="b\n" sub/ sub/deep/"#;
+
+#[test]
+fn a_model_edits_moves_removes_makes_and_finds() {
+    let home = home(changes());
+    run(&home, "out:rw", &ALLOWED).expect(0);
+    assert_eq!(files(&home), CHANGED);
+    let home = self::home(json!([
+        calls(&[
+            ("out_glob", json!({ "pattern": "**/*.rs" })),
+            ("out_grep", json!({ "pattern": "(?i)TWO|main" })),
+            ("out_stat", json!({ "path": "a.md" })),
+            ("out_read", json!({ "path": "a.md", "offset": 4, "bytes": 3 })),
+            ("out_edit", json!({ "path": "a.md", "old": "three", "new": "3" })),
+            ("out_glob", json!({ "pattern": "../*" })),
+        ]),
+        done()
+    ]));
+    run(&home, "out:rw", &[]).expect(0);
+    let came: Vec<String> = came_to(&home).iter().map(Json::to_string).collect();
+    for (at, words) in [
+        (0, &["sub/c.rs"][..]),
+        (1, &["a.md", "one two", "sub/c.rs", "fn main"]),
+        (2, &["file", "modified_ms", "digest"]),
+        (3, &["two", "truncated"]),
+    ] {
+        for word in words {
+            assert!(came.iter().any(|text| text.contains(word)), "{at} {word}: {came:?}");
+        }
+    }
+    let refused = home.almoner(&["trace", "r1"]).expect(0).out;
+    assert!(refused.contains("edit/not-found") && refused.contains("path/parent"), "{refused}");
+}
+
+#[test]
+fn only_the_methods_that_were_endowed_are_offered_and_work() {
+    let home = home(json!([calls(&[("out_write", json!({ "path": "n.md", "content": "x" }))]), done()]));
+    let plan =
+        run(&home, "out:rw?methods=read,glob&methods=append&max=1MiB&total=1GiB", &["--dry-run"]).expect(0);
+    let plan = format!("{}{}", plan.out, plan.err);
+    assert!(
+        plan.contains("(append, glob, read; at most 1048576 bytes each; at most 1073741824 bytes in all)"),
+        "{plan}"
+    );
+    assert!(!plan.contains("out_write") && plan.contains("out_append"), "{plan}");
+    run(&home, "out:rw?methods=read,append", &[]).expect(0);
+    assert!(!home.path("out/n.md").exists());
+    let said = home.almoner(&["trace", "r1"]).expect(0).out;
+    assert!(said.contains("tool/unknown"), "{said}");
+    for (slot, words) in [
+        ("out:rw?methods=raed", "did you mean `read`?"),
+        ("out:rw?methods=burn", "has no method `burn`"),
+        ("out:rw?methods=", "names none"),
+        ("out:rw?total=lots", "a size is written like"),
+    ] {
+        let said = run(&home, slot, &[]).expect(2);
+        assert!(said.err.contains(words), "{slot}: {}", said.err);
+    }
+    let said = run(&home, "out:rw?methods=read", &["--allow", "out.write"]).expect(2);
+    assert!(said.err.contains("bound without this method"), "{}", said.err);
+}
+
+#[test]
+fn what_is_written_keeps_to_the_total_of_the_directory() {
+    let write =
+        |path: &str, content: &str| calls(&[("out_write", json!({ "path": path, "content": content }))]);
+    let home = home(json!([write("n.md", &"x".repeat(100)), write("m.md", "12345"), done()]));
+    run(&home, "out:rw?total=40", &ALLOWED).expect(0);
+    assert!(!home.path("out/n.md").exists());
+    assert_eq!(home.read("out/m.md"), "12345");
+    let said = home.almoner(&["trace", "r1"]).expect(0).out;
+    assert!(said.contains("dir/total"), "{said}");
+}
+
+#[test]
+fn a_card_shows_what_becomes_of_the_file_and_an_edit_of_other_bytes_is_not_made() {
+    let turns = json!([calls(&[("out_edit", json!({ "path": "a.md", "old": "two", "new": "2" }))]), done()]);
+    let home = home(turns.clone());
+    run(&home, "out:rw", &[]).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("- one two") && card.contains("+ one 2"), "{card}");
+    assert_eq!(home.read("out/a.md"), "one two\n");
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "one 2\n");
+    // Somebody edits the file before the yes: it is not what was shown, and is asked about anew.
+    let home = self::home(turns);
+    run(&home, "out:rw", &[]).expect(7);
+    home.write("out/a.md", "one two three\n");
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(7);
+    assert_eq!(home.read("out/a.md"), "one two three\n");
+    let again = home.almoner(&["inbox", "3"]).expect(0).out;
+    assert!(
+        again.contains("+ one 2 three") && again.contains("has changed since you approved this"),
+        "{again}"
+    );
+    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "one 2 three\n");
+}
+
+#[test]
+fn a_search_reads_no_file_that_holds_keys_and_what_names_one_asks() {
+    let home = home(json!([
+        calls(&[("out_grep", json!({ "pattern": "PERIWINKLE" }))]),
+        calls(&[("out_move", json!({ "from": ".env", "to": "plain.md" }))]),
+        done()
+    ]));
+    home.write("out/.env", "KEY=PERIWINKLE\n");
+    run(&home, "out:rw", &ALLOWED).expect(7);
+    let found = came_to(&home)[0].to_string();
+    assert!(!found.contains("PERIWINKLE") && found.contains("skipped"), "{found}");
+    assert!(home.almoner(&["inbox", "1"]).expect(0).out.contains("paths/protected"));
+    assert!(home.path("out/.env").exists());
+}
+
+#[test]
+fn a_policy_against_writing_or_reading_holds_for_every_way_to_do_so() {
+    let home = home(json!([
+        calls(&[
+            ("out_edit", json!({ "path": "a.md", "old": "two", "new": "2" })),
+            ("out_move", json!({ "from": "b.md", "to": "c.md" })),
+            ("out_remove", json!({ "path": "b.md" })),
+            ("out_make_directory", json!({ "path": "new" })),
+            ("out_grep", json!({ "pattern": "main" })),
+        ]),
+        done()
+    ]));
+    let config = home.root().join("config");
+    std::fs::create_dir_all(&config).unwrap();
+    let policy = "@id(\"no-writing\")\nforbid(principal, action == Action::\"dir.write\", resource);\n\
+                  @id(\"no-code\")\nforbid(principal, action == Action::\"dir.read\", resource) when { context has path && context.path like \"*.rs\" };\n";
+    std::fs::write(config.join("policy.cedar"), policy).unwrap();
+    let before = files(&home);
+    run(&home, "out:rw", &ALLOWED).expect(0);
+    assert_eq!(files(&home), before);
+    let steps = home.trace("r1").to_string();
+    assert_eq!(steps.matches("\"decision\":\"deny\"").count(), 5, "{steps}");
+}
+
+/// The changes with a daemon that dies when it comes to `point` for the `nth` time; whether it did.
+fn killed(point: &str, nth: u64) -> bool {
+    let home = home(changes());
+    let mut daemon = Doomed::start(&home, point, nth);
+    let args = ["run", "clerk.worker", "-m", "scripted:script.json", "-e", "out=out:rw"];
+    let mut client = home
+        .command(&[&args[..], &ALLOWED].concat())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut died = false;
+    for _ in 0..60_000 {
+        died = daemon.has_died();
+        if died || client.try_wait().unwrap().is_some() {
+            died = died || daemon.dies_within(Duration::from_millis(300));
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let _ = client.kill();
+    let _ = client.wait();
+    daemon.end();
+    // What the client had asked for before it died may still be on its way: here it comes to an end.
+    home.almoner(&["stop"]).expect(0);
+    if home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().is_empty() {
+        run(&home, "out:rw", &ALLOWED).expect(0);
+    } else {
+        home.almoner(&["resume"]).expect(0);
+    }
+    assert_eq!(files(&home), CHANGED, "killed at {point} {nth}");
+    let done = came_to(&home).iter().filter(|came| came.to_string().contains("done")).count();
+    assert_eq!(done, 4, "killed at {point} {nth}: {:?}", came_to(&home));
+    died
+}
+
+#[test]
+fn killed_just_before_every_commit_each_change_is_made_once() {
+    let deaths = until_it_survives(|nth| killed(BEFORE, nth));
+    assert!(deaths > 8, "{deaths}");
+}
+
+#[test]
+fn killed_just_after_every_commit_each_change_is_made_once() {
+    let deaths = until_it_survives(|nth| killed(AFTER, nth));
+    assert!(deaths > 8, "{deaths}");
+}

@@ -1,0 +1,236 @@
+//! `-e SLOT=PATH:stage`: a run changes a staged copy, one diff is the approval, and what somebody else changed meanwhile is
+//! shown and left alone.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::directories::{CHANGED, calls, changes, done, files, home, run};
+use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
+
+/// A home in which a run has made every kind of change in a staged copy, and what is in the directory.
+fn staged() -> (Home, String) {
+    let home = home(changes());
+    let before = files(&home);
+    let said = run(&home, "out:stage", &[]).expect(0);
+    assert!(said.err.contains("almoner diff r1"), "{}", said.err);
+    assert_eq!(files(&home), before, "nothing is changed, and nobody is asked");
+    (home, before)
+}
+
+/// The staged copies that there are.
+fn copies(home: &Home) -> usize {
+    let found = std::fs::read_dir(home.root().join("state/stages"));
+    found.map_or(0, |found| found.count())
+}
+
+fn state(undone: &Json, name: &str) -> String {
+    let entries = undone["entries"].as_array().unwrap();
+    let found = entries.iter().find(|entry| entry["path"].as_str().unwrap().ends_with(name));
+    found.unwrap_or_else(|| panic!("{name} in {undone}"))["state"]["state"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn one_diff_is_the_approval() {
+    let (home, before) = staged();
+    assert_eq!(copies(&home), 1);
+    let diff = home.almoner(&["diff", "r1"]).expect(0).out;
+    for part in [
+        "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one two\n+one 2\n",
+        "--- a/b.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n",
+        "--- /dev/null\n+++ b/kept/b.md\n@@ -0,0 +1 @@\n+b\n",
+        "--- a/sub/c.rs\n+++ /dev/null\n",
+        "+++ b/sub/deep/ (a folder)",
+    ] {
+        assert!(diff.contains(part), "{part}\nis not in\n{diff}");
+    }
+    assert_eq!(files(&home), before, "looking changes nothing");
+    let one = home.almoner(&["diff", "r1", "--only", "a.md"]).expect(0).out;
+    assert!(one.contains("a/a.md") && !one.contains("b.md"), "{one}");
+    let said = home.almoner(&["apply", "r1"]).expect(0).out;
+    assert_eq!((said.matches("applied").count(), files(&home).as_str()), (5, CHANGED), "{said}");
+    assert_eq!(copies(&home), 0, "the copy is not needed any more");
+    let again = home.almoner(&["apply", "r1"]).expect(0).out;
+    assert_eq!(again.matches("already applied").count(), 5, "{again}");
+    assert_eq!(home.trace("r1").to_string().matches("\"applied\"").count(), 1);
+    let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
+    assert!(why.contains("you had r1 applied") && why.contains("in a staged copy"), "{why}");
+    // And it can be undone like any other change.
+    home.almoner(&["undo", "r1"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "one two\n");
+    assert_eq!(home.read("out/sub/c.rs"), "fn main() {}\n");
+}
+
+#[test]
+fn the_run_reads_what_it_has_staged_and_nobody_else_does() {
+    let home = home(json!([
+        calls(&[("out_write", json!({ "path": "new.md", "content": "staged words\n" }))]),
+        calls(&[("out_edit", json!({ "path": "a.md", "old": "one", "new": "staged one" }))]),
+        calls(&[
+            ("out_read", json!({ "path": "new.md" })),
+            ("out_grep", json!({ "pattern": "staged" })),
+            ("out_list", json!({})),
+            ("out_read", json!({ "path": "b.md" })),
+        ]),
+        done()
+    ]));
+    run(&home, "out:stage", &[]).expect(0);
+    let seen = home.trace("r1").to_string();
+    assert!(seen.contains("staged words") && seen.contains("staged one two"), "{seen}");
+    assert_eq!(home.read("out/a.md"), "one two\n");
+    assert!(!home.path("out/new.md").exists());
+    // A file that was not changed is the file itself, not a copy; one that was is another.
+    use std::os::unix::fs::MetadataExt as _;
+    assert_eq!(std::fs::metadata(home.path("out/a.md")).unwrap().nlink(), 1);
+}
+
+#[test]
+fn what_somebody_changed_meanwhile_is_a_conflict_and_is_left_alone() {
+    let (home, _) = staged();
+    home.write("out/a.md", "mine\n");
+    home.write("out/kept/b.md", "also mine\n");
+    let diff = home.almoner(&["diff", "r1"]).expect(0).out;
+    assert_eq!(diff.matches("CONFLICT").count(), 2, "{diff}");
+    let applied = home.almoner(&["apply", "r1", "--json"]).expect(8).json();
+    for (name, expected) in [
+        ("out/a.md", "conflict"),
+        ("kept/b.md", "conflict"),
+        ("out/b.md", "done"),
+        ("sub/c.rs", "done"),
+        ("sub/deep", "done"),
+    ] {
+        assert_eq!(state(&applied, name), expected, "{name}");
+    }
+    assert_eq!(
+        (home.read("out/a.md").as_str(), home.read("out/kept/b.md").as_str()),
+        ("mine\n", "also mine\n")
+    );
+    assert_eq!(copies(&home), 1, "what could not be applied is still there");
+    // Put back as it was, the rest can be applied.
+    home.write("out/a.md", "one two\n");
+    home.almoner(&["apply", "r1", "--only", "a.md"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "one 2\n");
+    home.almoner(&["discard", "r1"]).expect(0);
+    assert_eq!(copies(&home), 0);
+    assert_eq!(home.read("out/kept/b.md"), "also mine\n");
+}
+
+#[test]
+fn what_is_discarded_is_gone_and_nothing_was_changed() {
+    let (home, before) = staged();
+    home.almoner(&["apply", "r1", "--only", "nothing.md"]).expect(4);
+    home.almoner(&["discard", "r1"]).expect(0);
+    assert_eq!((files(&home), copies(&home)), (before, 0));
+    for verb in ["diff", "apply", "discard"] {
+        assert!(home.almoner(&[verb, "r1"]).expect(8).err.contains("thrown away"), "{verb}");
+    }
+    assert!(home.almoner(&["undo", "r1"]).expect(0).out.contains("already as it was"));
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_made_only_by_applying() {
+    let home = home(json!([calls(&[("out_write", json!({ "path": "a/b.md", "content": "x" }))]), done()]));
+    run(&home, "fresh:stage", &[]).expect(0);
+    assert!(!home.path("fresh").exists());
+    home.almoner(&["apply", "r1"]).expect(0);
+    assert_eq!(home.read("fresh/a/b.md"), "x");
+}
+
+#[test]
+fn a_plan_says_that_changes_are_staged_and_makes_no_copy() {
+    let home = home(json!([done()]));
+    let plan = run(&home, "out:stage", &["--dry-run"]).expect(0);
+    assert!(format!("{}{}", plan.out, plan.err).contains("changes are staged"), "{}", plan.out);
+    assert_eq!(copies(&home), 0);
+    // What does not start leaves none behind.
+    run(&home, "out:stage", &["nothing-there.txt"]).expect(4);
+    run(&home, "out:stage", &["--allow", "out.frob"]).expect(2);
+    assert_eq!(copies(&home), 0);
+    run(&home, "out:rw", &[]).expect(0);
+    assert!(home.almoner(&["diff", "r1"]).expect(4).err.contains("no staged copy"));
+}
+
+#[test]
+fn what_is_protected_is_asked_about_in_a_staged_copy_too_and_links_lead_nowhere() {
+    let home = home(json!([
+        calls(&[
+            ("out_read", json!({ "path": "leak.md" })),
+            ("out_write", json!({ "path": "link/x.md", "content": "x" })),
+            ("out_list", json!({ "path": "link" })),
+        ]),
+        calls(&[("out_write", json!({ "path": ".env", "content": "KEY=1" }))]),
+        done()
+    ]));
+    home.write("secret.txt", "PERIWINKLE\n");
+    std::os::unix::fs::symlink("../secret.txt", home.path("out/leak.md")).unwrap();
+    std::os::unix::fs::symlink("..", home.path("out/link")).unwrap();
+    run(&home, "out:stage", &[]).expect(7);
+    let seen = home.trace("r1").to_string();
+    assert!(!seen.contains("PERIWINKLE") && !seen.contains("secret.txt"), "{seen}");
+    assert!(home.almoner(&["inbox", "1"]).expect(0).out.contains("paths/protected"));
+    assert!(home.almoner(&["diff", "r1"]).expect(8).err.contains("is not over"));
+    home.almoner(&["deny", "1", "-r", "no"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
+    assert!(home.almoner(&["diff", "r1"]).expect(0).out.contains("changed nothing"));
+    // A link that somebody puts into the directory afterwards is not followed either.
+    let (home, _) = staged();
+    home.write("elsewhere/x", "");
+    std::os::unix::fs::symlink("elsewhere", home.path("other")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere", home.path("out/kept")).unwrap();
+    let applied = home.almoner(&["apply", "r1", "--json"]).expect(8).json();
+    assert_eq!(state(&applied, "kept/b.md"), "failed");
+    assert_eq!(std::fs::read_dir(home.path("elsewhere")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_diff_shows_what_a_model_wrote_and_nothing_that_it_made_up_about_it() {
+    let content = "x\u{1b}[2K\u{202e}\n--- a/harmless\n+++ b/harmless\rAPPLIED /etc/passwd\n";
+    let home = home(json!([
+        calls(&[("out_write", json!({ "path": "a.md", "content": content }))]),
+        calls(&[("out_write", json!({ "path": "bin", "content": "a\u{0}b" }))]),
+        done()
+    ]));
+    run(&home, "out:stage", &[]).expect(0);
+    let diff = home.almoner(&["diff", "r1"]).expect(0).out;
+    assert!(!diff.contains(['\u{1b}', '\u{202e}', '\r']), "{diff:?}");
+    assert_eq!(diff.lines().filter(|line| line.starts_with("--- ")).count(), 2, "{diff}");
+    assert!(!diff.lines().any(|line| line.starts_with("APPLIED")), "{diff}");
+    assert!(diff.contains("binary: 0 bytes before, 3 after"), "{diff}");
+}
+
+#[test]
+fn killed_around_the_commits_of_a_staged_run_and_of_applying_it() {
+    for point in [BEFORE, AFTER] {
+        let deaths = until_it_survives(|nth| {
+            let (home, _) = staged();
+            home.almoner(&["stop"]).expect(0);
+            let mut daemon = Doomed::start(&home, point, nth);
+            home.almoner(&["apply", "r1"]);
+            let died = daemon.dies_within(Duration::from_secs(1));
+            daemon.end();
+            home.almoner(&["apply", "r1"]).expect(0);
+            assert_eq!((files(&home).as_str(), copies(&home)), (CHANGED, 0), "{point} {nth}");
+            died
+        });
+        assert!(deaths >= 1, "{point}: {deaths}");
+        let deaths = until_it_survives(|nth| {
+            let home = home(changes());
+            let before = files(&home);
+            let mut daemon = Doomed::start(&home, point, nth);
+            run(&home, "out:stage", &[]);
+            let died = daemon.dies_within(Duration::from_secs(1));
+            daemon.end();
+            if home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().is_empty() {
+                run(&home, "out:stage", &[]).expect(0);
+            } else {
+                home.almoner(&["resume"]).expect(0);
+            }
+            assert_eq!(files(&home), before, "{point} {nth}");
+            home.almoner(&["apply", "r1"]).expect(0);
+            assert_eq!(files(&home), CHANGED, "{point} {nth}");
+            died
+        });
+        assert!(deaths > 8, "{point}: {deaths}");
+    }
+}

@@ -1,0 +1,200 @@
+//! `almoner undo`: what a run changed is put back, what somebody else changed since is left alone, and what is cut off is
+//! done by asking again.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::directories::{ALLOWED, CHANGED, calls, changes, done, files, home, run};
+use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
+
+/// The states of what was undone, by file name.
+fn states(undone: &Json) -> Vec<(String, String)> {
+    let entries = undone["entries"].as_array().unwrap();
+    let mut all: Vec<(String, String)> = entries
+        .iter()
+        .map(|entry| {
+            let path = entry["path"].as_str().unwrap();
+            let name = path.rsplit_once("/out/").unwrap().1.to_owned();
+            (name, entry["state"]["state"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+fn state(name: &str, state: &str) -> (String, String) {
+    (name.to_owned(), state.to_owned())
+}
+
+/// A home in which the run has made every kind of change, and what was there before.
+fn changed() -> (Home, String) {
+    let home = home(changes());
+    let before = files(&home);
+    run(&home, "out:rw", &ALLOWED).expect(0);
+    assert_eq!(files(&home), CHANGED);
+    (home, before)
+}
+
+#[test]
+fn what_a_run_changed_is_put_back_once_and_written_down() {
+    let (home, before) = changed();
+    let plan = home.almoner(&["undo", "r1", "--dry-run"]).expect(0).out;
+    assert!(plan.contains("would put back") && plan.contains("out/a.md"), "{plan}");
+    assert_eq!(files(&home), CHANGED, "looking changes nothing");
+    let undone = home.almoner(&["undo", "r1", "--json"]).expect(0).json();
+    let done = ["a.md", "b.md", "kept/b.md", "sub/c.rs", "sub/deep"].map(|name| state(name, "done"));
+    assert_eq!(states(&undone), done);
+    // A folder that was made on the way to a file is nobody's change, and stays.
+    assert_eq!(
+        files(&home),
+        before.replace(" sub/", " kept/ sub/").replacen("kept/ sub/ kept/", "kept/ sub/", 1)
+    );
+    let again = home.almoner(&["undo", "r1"]).expect(0).out;
+    assert_eq!(again.matches("already as it was").count(), 5, "{again}");
+    assert_eq!(
+        home.trace("r1").to_string().matches("\"undone\"").count(),
+        1,
+        "only what is put back is written down"
+    );
+    let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
+    assert!(why.contains("you had r1 undone") && why.contains("edit"), "{why}");
+    assert!(home.almoner(&["inbox", "--all"]).expect(0).out.contains("almoner undo r1"));
+    assert!(home.almoner(&["trace", "r1"]).expect(0).out.contains("you had put back"));
+    home.almoner(&["audit", "verify"]).expect(0);
+}
+
+#[test]
+fn what_somebody_changed_since_is_left_alone() {
+    let (home, _) = changed();
+    home.write("out/a.md", "mine\n");
+    home.write("out/sub/deep/mine.md", "mine too\n");
+    let undone = home.almoner(&["undo", "r1", "--json"]).expect(8).json();
+    let expected = [
+        state("a.md", "conflict"),
+        state("b.md", "done"),
+        state("kept/b.md", "done"),
+        state("sub/c.rs", "done"),
+        state("sub/deep", "failed"),
+    ];
+    assert_eq!(states(&undone), expected);
+    assert_eq!((home.read("out/a.md").as_str(), home.read("out/b.md").as_str()), ("mine\n", "b\n"));
+    assert_eq!(home.read("out/sub/deep/mine.md"), "mine too\n");
+    let said = home.almoner(&["undo", "r1"]).expect(8).out;
+    assert!(said.contains("CONFLICT, left alone"), "{said}");
+    // What was in the way has gone: asked again, it is done.
+    home.write("out/a.md", "one 2\n");
+    std::fs::remove_file(home.path("out/sub/deep/mine.md")).unwrap();
+    home.almoner(&["undo", "r1"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "one two\n");
+}
+
+#[test]
+fn only_what_is_named_is_put_back() {
+    let (home, _) = changed();
+    home.almoner(&["undo", "r1", "--only", "nothing.md"]).expect(4);
+    assert_eq!(files(&home), CHANGED);
+    let absolute = home.path("out/sub/c.rs").display().to_string();
+    let undone =
+        home.almoner(&["undo", "r1", "--only", "a.md", "--only", &absolute, "--json"]).expect(0).json();
+    assert_eq!(states(&undone), [state("a.md", "done"), state("sub/c.rs", "done")]);
+    assert_eq!(home.read("out/a.md"), "one two\n");
+    assert!(home.path("out/kept/b.md").exists());
+}
+
+#[test]
+fn a_file_that_was_changed_often_goes_back_to_the_first_or_to_what_somebody_else_left() {
+    let write = |content: &str| calls(&[("out_write", json!({ "path": "a.md", "content": content }))]);
+    let append = calls(&[("out_append", json!({ "path": "a.md", "content": "more\n" }))]);
+    let made = calls(&[("out_write", json!({ "path": "new.md", "content": "new\n" }))]);
+    let gone = calls(&[("out_remove", json!({ "path": "new.md" }))]);
+    let home = home(json!([write("1\n"), append.clone(), write("2\n"), made, gone, done()]));
+    run(&home, "out:rw", &[&ALLOWED[..], &["--allow", "out.append"]].concat()).expect(0);
+    let undone = home.almoner(&["undo", "r1", "--json"]).expect(0).json();
+    assert_eq!(states(&undone), [state("a.md", "done")], "what was made and removed again is no change");
+    assert_eq!(home.read("out/a.md"), "one two\n");
+    // Somebody writes between two of the run's changes.
+    let home = self::home(json!([write("1\n"), append, done()]));
+    run(&home, "out:rw", &["--allow", "out.write"]).expect(7);
+    home.write("out/a.md", "theirs\n");
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["undo", "r1"]).expect(8);
+    home.almoner(&["resume", "r1"]).expect(7);
+    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "theirs\nmore\n");
+    home.almoner(&["undo", "r1"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "theirs\n");
+}
+
+#[test]
+fn what_children_changed_is_put_back_and_what_was_sent_is_told() {
+    let home = home(json!([
+        calls(&[
+            ("out_write", json!({ "path": "a.md", "content": "changed\n" })),
+            ("outbox_send", json!({ "to": "a@b.example", "subject": "s", "body": "b" })),
+        ]),
+        done()
+    ]));
+    home.write("clerk.worker", "---\nslots: { out: dir rw, outbox: outbox }\n---\nDo it.\n");
+    home.write("mail/letter.txt", "Dear all\n");
+    let slots = ["-e", "outbox=outbox", "--each", "mail", "--allow", "out.write"];
+    run(&home, "out:rw", &slots).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "changed\n");
+    let said = home.almoner(&["undo", "r1"]).expect(0).out;
+    assert!(
+        said.contains("cannot be undone") && said.contains("outbox.send") && said.contains("a@b.example"),
+        "{said}"
+    );
+    assert_eq!(home.read("out/a.md"), "one two\n");
+    assert!(home.almoner(&["why", "out/a.md"]).expect(0).out.contains("you had r1 undone"));
+}
+
+#[test]
+fn a_run_that_goes_on_and_a_run_that_is_not_there_are_refused() {
+    let home = home(json!([calls(&[("out_write", json!({ "path": "a.md", "content": "x" }))]), done()]));
+    run(&home, "out:rw", &[]).expect(7);
+    assert!(home.almoner(&["undo", "r1"]).expect(8).err.contains("is not over"));
+    home.almoner(&["undo", "r9"]).expect(4);
+    home.almoner(&["undo", "nonsense"]).expect(2);
+    home.almoner(&["cancel", "r1"]).expect(0);
+    assert!(home.almoner(&["undo", "r1"]).expect(0).out.contains("changed no file"));
+}
+
+#[test]
+fn no_link_that_somebody_puts_there_leads_out() {
+    let (home, _) = changed();
+    home.write("elsewhere/c.rs", "not yours\n");
+    std::fs::remove_dir_all(home.path("out/sub")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere", home.path("out/sub")).unwrap();
+    std::fs::remove_file(home.path("out/a.md")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere/c.rs", home.path("out/a.md")).unwrap();
+    let undone = home.almoner(&["undo", "r1", "--json"]).expect(8).json();
+    assert!(states(&undone).contains(&state("a.md", "failed")), "{undone}");
+    assert!(states(&undone).contains(&state("sub/c.rs", "failed")), "{undone}");
+    assert_eq!(home.read("elsewhere/c.rs"), "not yours\n");
+    assert_eq!(std::fs::read_dir(home.path("elsewhere")).unwrap().count(), 1);
+}
+
+#[test]
+fn killed_around_the_commit_of_an_undo_everything_is_put_back_by_asking_again() {
+    for point in [BEFORE, AFTER] {
+        let deaths = until_it_survives(|nth| {
+            let (home, before) = changed();
+            home.almoner(&["stop"]).expect(0);
+            let mut daemon = Doomed::start(&home, point, nth);
+            home.almoner(&["undo", "r1"]);
+            let died = daemon.dies_within(Duration::from_secs(1));
+            daemon.end();
+            home.almoner(&["undo", "r1"]).expect(0);
+            let after = files(&home);
+            assert!(before.split(' ').all(|file| after.contains(file)), "{point} {nth}: {after}");
+            assert!(!after.contains("kept/b.md") && !after.contains("deep"), "{point} {nth}: {after}");
+            died
+        });
+        assert!(deaths >= 1, "{point}: {deaths}");
+    }
+}

@@ -1,0 +1,135 @@
+//! A call with its arguments taken apart.
+
+use kernel::proposal::{Finding, Value};
+use passable::visible_line;
+
+use super::edit::Edit;
+use super::glob::Glob;
+use super::grep::Search;
+use super::interface;
+use super::range::Range;
+use crate::path::{Plain, Purpose};
+
+/// A call, as far as it can be understood without looking at files.
+pub(super) enum Call<'a> {
+    List { path: Option<Plain> },
+    Read { path: Plain, range: Range },
+    Write { path: Plain, content: &'a str },
+    Append { path: Plain, content: &'a str },
+    Edit { path: Plain, edit: Edit<'a> },
+    Move { from: Plain, to: Plain },
+    Remove { path: Plain },
+    MakeDirectory { path: Plain },
+    Glob { glob: Glob },
+    Grep { path: Option<Plain>, search: Search },
+    Stat { path: Plain },
+}
+
+impl<'a> Call<'a> {
+    /// # Errors
+    /// When these are not the arguments of the method, or a path or a pattern makes no sense.
+    pub(super) fn parse(method: &str, args: &'a [Value]) -> Result<Call<'a>, Box<Finding>> {
+        let most = interface().method(method).map_or(0, |method| method.params.len());
+        if args.len() > most {
+            return Err(mismatch(method));
+        }
+        let given = |at: usize| args.get(at).filter(|value| !matches!(value, Value::Undefined));
+        let maybe_text = |at: usize| match given(at) {
+            None => Ok(None),
+            Some(value) => value.as_str().map(Some).ok_or_else(|| mismatch(method)),
+        };
+        let text = |at: usize| maybe_text(at)?.ok_or_else(|| mismatch(method));
+        let path = |at: usize, purpose: Purpose| Ok::<_, Box<Finding>>(Plain::check(text(at)?, purpose)?);
+        let count = |at: usize| match given(at) {
+            None => Ok(None),
+            // What has a fraction is no count.
+            Some(value) => match value.as_f64() {
+                Some(number) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
+                _ => Err(mismatch(method)),
+            },
+        };
+        let place = |at: usize| match maybe_text(at)? {
+            // What people write for "here".
+            None | Some("" | "." | "./") => Ok(None),
+            Some(path) => Ok::<_, Box<Finding>>(Some(Plain::check(path, Purpose::Look)?)),
+        };
+        Ok(match method {
+            "list" => Call::List { path: place(0)? },
+            "read" => Call::Read {
+                path: path(0, Purpose::Look)?,
+                range: range(count(1)?, count(2)?, count(3)?, count(4)?)?,
+            },
+            "write" => Call::Write { path: path(0, Purpose::Make)?, content: text(1)? },
+            "append" => Call::Append { path: path(0, Purpose::Make)?, content: text(1)? },
+            "edit" => {
+                let all = match given(3) {
+                    None => false,
+                    Some(value) => value.as_bool().ok_or_else(|| mismatch(method))?,
+                };
+                Call::Edit { path: path(0, Purpose::Make)?, edit: Edit { old: text(1)?, new: text(2)?, all } }
+            }
+            "move" => Call::Move {
+                from: named(path(0, Purpose::Look), "from")?,
+                to: named(path(1, Purpose::Make), "to")?,
+            },
+            "remove" => Call::Remove { path: path(0, Purpose::Look)? },
+            "make_directory" => {
+                let path = text(0)?;
+                Call::MakeDirectory {
+                    // A directory may be written as one.
+                    path: Plain::check(path.strip_suffix('/').unwrap_or(path), Purpose::Make)?,
+                }
+            }
+            "glob" => Call::Glob { glob: Glob::read(text(0)?, "pattern", false)? },
+            "grep" => {
+                let path = place(1)?;
+                let start = path.as_ref().map(Plain::as_str);
+                let search = Search::read(text(0)?, start, maybe_text(2)?, count(3)?)?;
+                Call::Grep { path, search }
+            }
+            "stat" => Call::Stat { path: path(0, Purpose::Look)? },
+            _ => return Err(mismatch(method)),
+        })
+    }
+}
+
+/// A range counts lines or bytes, not both.
+fn range(
+    from: Option<u64>,
+    lines: Option<u64>,
+    offset: Option<u64>,
+    bytes: Option<u64>,
+) -> Result<Range, Box<Finding>> {
+    match ((from, lines), (offset, bytes)) {
+        ((None, None), (None, None)) => Ok(Range::Whole),
+        ((from, lines), (None, None)) => Ok(Range::Lines { from: from.unwrap_or(1).max(1), lines }),
+        ((None, None), (offset, bytes)) => Ok(Range::Bytes { offset: offset.unwrap_or(0), bytes }),
+        _ => Err(Box::new(
+            Finding::new("dir/range", "a range counts lines or bytes, and this one both")
+                .at("offset")
+                .counter_example("lines and bytes")
+                .allowed("`from` and `lines`, or `offset` and `bytes`"),
+        )),
+    }
+}
+
+/// A finding about a path that goes by another name than `path`.
+fn named(path: Result<Plain, Box<Finding>>, at: &str) -> Result<Plain, Box<Finding>> {
+    path.map_err(|finding| match finding.at.as_deref() {
+        Some("path") => Box::new(finding.at(at)),
+        _ => finding,
+    })
+}
+
+fn mismatch(method: &str) -> Box<Finding> {
+    let allowed = match interface().method(method) {
+        Some(known) => known.signature(),
+        None => interface().methods.iter().map(|method| method.signature()).collect::<Vec<_>>().join(", "),
+    };
+    Box::new(
+        Finding::new("dir/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
+            .at("method")
+            .counter_example(visible_line(method))
+            .allowed(allowed),
+    )
+}

@@ -1,0 +1,212 @@
+//! `edit`: one text in a file is replaced by another, exactly.
+//!
+//! What is approved is an edit of exactly the bytes that were there, into exactly the bytes that come of it: both digests
+//! are pinned. So a crash is settled by looking at the file.
+
+use std::io;
+use std::os::fd::AsFd as _;
+
+use cap_std::fs::Dir;
+use kernel::id::BlobHash;
+use kernel::proposal::Finding;
+use passable::visible_line;
+
+use super::Limits;
+use super::append::held;
+use super::write::{Before, Written, look};
+use crate::failure;
+use crate::path::Plain;
+use crate::place::{self, PlaceError, Placing};
+use crate::walk;
+
+/// The most lines that are named in a finding.
+const NAMED: usize = 10;
+
+/// An edit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edit<'a> {
+    /// What stands there.
+    pub(super) old: &'a str,
+    /// What is to stand there.
+    pub(super) new: &'a str,
+    /// Wherever it stands, not only where it stands once.
+    pub(super) all: bool,
+}
+
+/// What an edit makes of a file.
+pub(super) struct Edited {
+    /// The whole file afterwards.
+    pub(super) whole: Vec<u8>,
+    /// How many bytes it has now.
+    pub(super) before: u64,
+    /// What it holds now.
+    pub(super) digest: BlobHash,
+    /// In how many places something is replaced.
+    pub(super) places: usize,
+}
+
+impl Edit<'_> {
+    /// What the edit makes of a text, and in how many places it is replaced.
+    fn apply(&self, path: &str, text: &str) -> Result<(String, usize), Finding> {
+        let shown = visible_line(path);
+        let finding = |rule: &str, what: String, at: &str| Finding::new(rule, what).at(at);
+        if self.old.is_empty() {
+            return Err(finding("edit/empty", "there is no text to look for".to_owned(), "old")
+                .counter_example("an empty text")
+                .allowed("the text that is to be replaced; `append` adds at the end, `write` replaces the whole file"));
+        }
+        if self.old == self.new {
+            return Err(finding(
+                "edit/same",
+                "both texts are the same: nothing would change".to_owned(),
+                "new",
+            )
+            .counter_example(short(self.new))
+            .allowed("another text than `old`"));
+        }
+        let places: Vec<usize> = text.match_indices(self.old).map(|(at, _)| at).collect();
+        match places.len() {
+            0 => {
+                let near = nearest(text, self.old);
+                let near = match near.is_empty() {
+                    true => "nothing like it stands there".to_owned(),
+                    false => format!("like it are {}", near.join("; ")),
+                };
+                Err(finding("edit/not-found", format!("the text does not stand in `{shown}`: {near}"), "old")
+                    .counter_example(short(self.old))
+                    .allowed("a text exactly as `read` shows it, with its spaces and line breaks"))
+            }
+            1 => Ok((text.replace(self.old, self.new), 1)),
+            count if self.all => Ok((text.replace(self.old, self.new), count)),
+            count => {
+                let line = |at: &usize| text[..*at].matches('\n').count() + 1;
+                let lines: Vec<String> = places.iter().take(NAMED).map(|at| line(at).to_string()).collect();
+                let more = if count > NAMED { ", …" } else { "" };
+                let what =
+                    format!("the text stands in `{shown}` {count} times: lines {}{more}", lines.join(", "));
+                Err(finding("edit/ambiguous", what, "old")
+                    .counter_example(short(self.old))
+                    .allowed("a longer text that stands there once, or `all: true` to replace it everywhere"))
+            }
+        }
+    }
+
+    /// What the edit would make of the file as it is now.
+    pub(super) fn of(&self, root: &Dir, path: &Plain, limits: &Limits) -> Result<Edited, Finding> {
+        let shown = path.as_str();
+        let failed = |error: io::Error| failure::finding(&error, &format!("edit `{shown}`"), "path");
+        let Before { present, .. } = look(root, path, limits)?;
+        if present.is_none() {
+            return Err(failed(io::ErrorKind::NotFound.into()));
+        }
+        let parent = walk::parent(root, path).map_err(failed)?;
+        let parent = parent.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+        let bytes = held(parent.as_fd(), path.split().1, limits.bytes()).map_err(failed)?;
+        let bytes = bytes.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+        let (before, digest) = (bytes.len() as u64, BlobHash::of(&bytes));
+        let text = super::read::text(shown, bytes, 0)?;
+        let (whole, places) = self.apply(shown, &text)?;
+        limits.check_bytes(shown, whole.len() as u64)?;
+        limits.check_total(root, whole.len() as u64, before)?;
+        Ok(Edited { whole: whole.into_bytes(), before, digest, places })
+    }
+
+    /// Makes the edit, if the file is still what was pinned and comes to what was pinned.
+    pub(super) fn make(
+        &self,
+        root: &Dir,
+        path: &Plain,
+        (pinned, becomes): (BlobHash, BlobHash),
+        temporary: &str,
+        limits: &Limits,
+    ) -> Result<Edited, Written> {
+        let edited = match self.of(root, path, limits) {
+            Ok(edited) if edited.digest == pinned && BlobHash::of(&edited.whole) == becomes => edited,
+            Ok(_) => return Err(Written::Changed),
+            // What is wrong now was not wrong when it was judged.
+            Err(finding) if finding.rule.starts_with("edit/") => return Err(Written::Changed),
+            Err(finding) => return Err(Written::Failed(finding)),
+        };
+        let failed = |error: io::Error| {
+            Written::Failed(failure::finding(&error, &format!("edit `{}`", path.as_str()), "path"))
+        };
+        let parent = walk::parent(root, path).map_err(failed)?.ok_or(Written::Changed)?;
+        let name = path.split().1;
+        let expected = walk::present(parent.as_fd(), name, limits.bytes()).map_err(failed)?;
+        if expected.as_ref().map(|present| present.digest) != Some(pinned) {
+            return Err(Written::Changed);
+        }
+        let placing = Placing {
+            directory: parent.as_fd(),
+            name,
+            temporary,
+            bytes: &edited.whole,
+            expected,
+            limit: limits.bytes(),
+        };
+        match placing.put() {
+            Ok(()) => Ok(edited),
+            Err(PlaceError::Changed) => Err(Written::Changed),
+            Err(PlaceError::Io(error)) => Err(failed(error)),
+        }
+    }
+}
+
+/// How an edit that a crash has cut off stands.
+pub(super) enum Stands {
+    /// It was made, and this is what the file holds.
+    Done(Vec<u8>),
+    /// What was there is still there.
+    NotDone,
+    /// Something else is there.
+    Unknown,
+}
+
+/// Whether an edit was made. Removes what a crash may have left beside the file.
+pub(super) fn find(
+    root: &Dir,
+    path: &Plain,
+    (pinned, becomes): (BlobHash, BlobHash),
+    temporary: &str,
+    limits: &Limits,
+) -> Stands {
+    let Ok(Some(parent)) = walk::parent(root, path) else { return Stands::Unknown };
+    match held(parent.as_fd(), path.split().1, limits.bytes()) {
+        Ok(Some(now)) if BlobHash::of(&now) == becomes => {
+            place::tidy(parent.as_fd(), temporary, &[pinned, becomes], limits.bytes());
+            // The rename may have been seen but not yet be durable.
+            let _ = rustix::fs::fsync(&parent);
+            Stands::Done(now)
+        }
+        Ok(Some(now)) if BlobHash::of(&now) == pinned => Stands::NotDone,
+        _ => Stands::Unknown,
+    }
+}
+
+/// The lines that are most like the first line of a text that does not stand there.
+fn nearest(text: &str, old: &str) -> Vec<String> {
+    let first = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let words: Vec<&str> =
+        first.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let mut like: Vec<(usize, usize, &str)> = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| {
+            let same = if !first.is_empty() && line.trim() == first { words.len() + 1 } else { 0 };
+            (words.iter().filter(|word| line.contains(**word)).count().max(same), at, line)
+        })
+        .filter(|(score, _, _)| *score > 0 && score * 2 >= words.len())
+        .collect();
+    like.sort_by_key(|(score, at, _)| (std::cmp::Reverse(*score), *at));
+    like.into_iter()
+        .take(3)
+        .map(|(_, at, line)| format!("line {}: `{}`", at + 1, short(line.trim())))
+        .collect()
+}
+
+/// The beginning of a text on one line.
+fn short(text: &str) -> String {
+    let cut: String = text.chars().take(80).collect();
+    let more = if cut.len() < text.len() { "…" } else { "" };
+    format!("{}{more}", visible_line(&cut))
+}

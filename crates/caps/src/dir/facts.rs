@@ -1,0 +1,345 @@
+//! What is known of a call before it is made: what it names, what is there, and what is wrong with it.
+
+use std::collections::BTreeSet;
+
+use kernel::id::BlobHash;
+use kernel::proposal::{Finding, Pin};
+use policy::{Facts, Overwrite, PathFact};
+
+use super::call::Call;
+use super::edit::Edit;
+use super::grep::Search;
+use super::range::Range;
+use super::relocate::{self, Stood};
+use super::{BECOMES, DirCapability, FILE, glob, read, shown, stat, write};
+use crate::path::Plain;
+use crate::walk;
+
+/// A path that an argument names.
+fn named(argument: &str, path: &str, bytes: Option<u64>) -> PathFact {
+    PathFact { argument: argument.to_owned(), path: path.to_owned(), leads_to: None, bytes }
+}
+
+/// The same of something that was found by looking.
+fn found(path: &str, found: &walk::Found) -> PathFact {
+    let leads_to = (found.resolved != path).then(|| found.resolved.clone());
+    PathFact { leads_to, ..named("path", path, Some(found.bytes)) }
+}
+
+fn file_pin(path: &Plain, digest: Option<BlobHash>) -> Pin {
+    Pin { kind: FILE.to_owned(), name: path.as_str().to_owned(), digest }
+}
+
+impl DirCapability {
+    /// The facts of a call, for a directory that the card calls `slot`.
+    pub(super) fn facts_of(&self, call: &Call<'_>, slot: &str) -> Facts {
+        match call {
+            Call::List { path } => {
+                let place = path.as_ref().map_or_else(String::new, |path| format!("{}/ in ", shown(path)));
+                let at = path.as_ref().map_or("", Plain::as_str);
+                let leads_to = walk::look(&self.root, at).ok().map(|found| found.resolved);
+                let leads_to = leads_to.filter(|resolved| !at.is_empty() && resolved != at);
+                let listed = PathFact { leads_to, ..named("path", at, None) };
+                Facts { line: format!("lists {place}`{slot}`"), paths: vec![listed], ..Facts::default() }
+            }
+            Call::Read { path, range } => self.facts_of_read(slot, path, *range),
+            Call::Stat { path } => {
+                let mut facts =
+                    Facts { line: format!("looks at {} in `{slot}`", shown(path)), ..Facts::default() };
+                match stat::look(&self.root, path, &self.limits) {
+                    Ok(there) => facts.paths.push(found(path.as_str(), &there)),
+                    Err(finding) => facts.problems.push(finding),
+                }
+                facts
+            }
+            Call::Glob { glob } => {
+                let mut facts = Facts { line: format!("looks for paths in `{slot}`"), ..Facts::default() };
+                match glob::glob(&self.root, glob, &self.limits) {
+                    // Whoever may not list a directory learns no name in it.
+                    Ok((_, seen)) => facts.paths.extend(seen.iter().map(|path| named("pattern", path, None))),
+                    Err(finding) => facts.problems.push(finding),
+                }
+                facts
+            }
+            Call::Grep { path, search } => self.facts_of_grep(slot, path.as_ref(), search),
+            Call::Write { path, content } => self.facts_of_write(slot, path, content),
+            Call::Append { path, content } => self.facts_of_append(slot, path, content),
+            Call::Edit { path, edit } => self.facts_of_edit(slot, path, edit),
+            Call::Move { from, to } => self.facts_of_move(slot, from, to),
+            Call::Remove { path } => self.facts_of_remove(slot, path),
+            Call::MakeDirectory { path } => self.facts_of_make(slot, path),
+        }
+    }
+
+    fn facts_of_read(&self, slot: &str, path: &Plain, range: Range) -> Facts {
+        let part = match range {
+            Range::Whole => "",
+            Range::Lines { .. } => "lines of ",
+            Range::Bytes { .. } => "bytes of ",
+        };
+        let mut facts =
+            Facts { line: format!("reads {part}{} in `{slot}`", shown(path)), ..Facts::default() };
+        match read::look(&self.root, path, &self.limits) {
+            Ok(there) => {
+                facts.line.push_str(&format!(" ({} bytes)", there.bytes));
+                facts.paths.push(found(path.as_str(), &there));
+            }
+            Err(finding) => facts.problems.push(finding),
+        }
+        facts
+    }
+
+    fn facts_of_grep(&self, slot: &str, path: Option<&Plain>, search: &Search) -> Facts {
+        let place = path.map_or_else(String::new, |path| format!("{} in ", shown(path)));
+        let mut facts = Facts { line: format!("searches {place}`{slot}`"), ..Facts::default() };
+        match search.files(&self.root, &self.names, &self.limits) {
+            Err(finding) => facts.problems.push(finding),
+            Ok((files, _, _)) => {
+                let start = path.map_or("", Plain::as_str);
+                facts.paths.push(match walk::look(&self.root, if start.is_empty() { "." } else { start }) {
+                    Ok(there) if !start.is_empty() => found(start, &there),
+                    _ => named("path", start, None),
+                });
+                // Each is read, and judged as one that is read.
+                facts
+                    .paths
+                    .extend(files.iter().filter(|file| *file != start).map(|file| named("path", file, None)));
+            }
+        }
+        facts
+    }
+
+    /// What is wrong with changing something at a path, whatever is there.
+    fn problems_of(&self, path: &Plain) -> Vec<Finding> {
+        let checks = [self.check_writable(), self.limits.check_name(path.as_str())];
+        checks.into_iter().filter_map(Result::err).collect()
+    }
+
+    fn facts_of_write(&self, slot: &str, path: &Plain, content: &str) -> Facts {
+        let bytes = content.len() as u64;
+        let mut facts = Facts { bytes: Some(bytes), problems: self.problems_of(path), ..Facts::default() };
+        facts.problems.extend(self.limits.check_bytes(path.as_str(), bytes).err());
+        let state = match write::look(&self.root, path, &self.limits) {
+            Err(finding) => {
+                facts.problems.push(finding);
+                "cannot be written".to_owned()
+            }
+            Ok(before) => {
+                let now = before.present.as_ref();
+                let there = now.map(|present| present.bytes);
+                facts.problems.extend(self.limits.check_total(&self.root, bytes, there.unwrap_or(0)).err());
+                facts.pins = BTreeSet::from([file_pin(path, now.map(|present| present.digest))]);
+                facts.paths.push(named("path", path.as_str(), there));
+                match now {
+                    None if before.has_parent => "new file".to_owned(),
+                    None => "new file in a new folder".to_owned(),
+                    Some(present) if present.digest == BlobHash::of(content.as_bytes()) => {
+                        "already there, the same".to_owned()
+                    }
+                    Some(present) => {
+                        facts.overwrites = Some(Overwrite {
+                            path: path.as_str().to_owned(),
+                            digest: present.digest,
+                            bytes: present.bytes,
+                        });
+                        format!("replaces {} bytes", present.bytes)
+                    }
+                }
+            }
+        };
+        facts.line = format!("writes {} in `{slot}` ({bytes} bytes; {state})", shown(path));
+        facts
+    }
+
+    fn facts_of_append(&self, slot: &str, path: &Plain, content: &str) -> Facts {
+        let bytes = content.len() as u64;
+        let mut facts = Facts { bytes: Some(bytes), problems: self.problems_of(path), ..Facts::default() };
+        let state = match write::look(&self.root, path, &self.limits) {
+            Err(finding) => {
+                facts.problems.push(finding);
+                "cannot be written".to_owned()
+            }
+            Ok(before) => {
+                let now = before.present.as_ref();
+                let there = now.map_or(0, |present| present.bytes);
+                let whole = there.saturating_add(bytes);
+                facts.problems.extend(self.limits.check_bytes(path.as_str(), whole).err());
+                facts.problems.extend(self.limits.check_total(&self.root, whole, there).err());
+                facts.pins = BTreeSet::from([file_pin(path, now.map(|present| present.digest))]);
+                facts.paths.push(named("path", path.as_str(), now.map(|present| present.bytes)));
+                match now {
+                    None => "new file".to_owned(),
+                    Some(_) => format!("behind {there} bytes"),
+                }
+            }
+        };
+        facts.line = format!("appends to {} in `{slot}` ({bytes} bytes; {state})", shown(path));
+        facts
+    }
+
+    fn facts_of_edit(&self, slot: &str, path: &Plain, edit: &Edit<'_>) -> Facts {
+        let mut facts = Facts { problems: self.problems_of(path), ..Facts::default() };
+        // What the grant does not cover is not told of.
+        let edited = match facts.problems.is_empty() {
+            true => edit.of(&self.root, path, &self.limits),
+            false => {
+                facts.line = format!("edits {} in `{slot}` (cannot be edited)", shown(path));
+                return facts;
+            }
+        };
+        let state = match edited {
+            Err(finding) => {
+                facts.problems.push(finding);
+                "cannot be edited".to_owned()
+            }
+            Ok(edited) => {
+                let becomes = Some(BlobHash::of(&edited.whole));
+                facts.pins = BTreeSet::from([
+                    file_pin(path, Some(edited.digest)),
+                    Pin { kind: BECOMES.to_owned(), name: path.as_str().to_owned(), digest: becomes },
+                ]);
+                facts.paths.push(named("path", path.as_str(), Some(edited.before)));
+                facts.bytes = Some(edited.whole.len() as u64);
+                let places = if edited.places == 1 { "place" } else { "places" };
+                format!("{} {places}; {} → {} bytes", edited.places, edited.before, edited.whole.len())
+            }
+        };
+        facts.line = format!("edits {} in `{slot}` ({state})", shown(path));
+        facts
+    }
+
+    fn facts_of_move(&self, slot: &str, from: &Plain, to: &Plain) -> Facts {
+        let line = format!("moves {} to {} in `{slot}`", shown(from), shown(to));
+        let mut facts = Facts { line, problems: self.problems_of(from), ..Facts::default() };
+        let there = relocate::look(&self.root, from, "move", "from", &self.limits);
+        let there = there.and_then(|there| movable(from, there));
+        let new = relocate::look(&self.root, to, "move to", "to", &self.limits);
+        let new = new.and_then(|new| free(to, new));
+        match (there, new, self.limits.check_name(to.as_str())) {
+            (Ok((digest, bytes)), Ok(()), Ok(())) => {
+                facts.pins = BTreeSet::from([file_pin(from, Some(digest)), file_pin(to, None)]);
+                facts.paths = vec![named("from", from.as_str(), Some(bytes)), named("to", to.as_str(), None)];
+                facts.line.push_str(&format!(" ({bytes} bytes)"));
+            }
+            (there, new, name) => {
+                facts.problems.extend([there.err(), new.err(), name.err()].into_iter().flatten());
+            }
+        }
+        facts
+    }
+
+    fn facts_of_remove(&self, slot: &str, path: &Plain) -> Facts {
+        let mut facts = Facts { problems: self.problems_of_removal(path), ..Facts::default() };
+        let there = relocate::look(&self.root, path, "remove", "path", &self.limits);
+        let there = there.and_then(|there| self.removable(path, there));
+        let state = match there {
+            Err(finding) => {
+                facts.problems.push(finding);
+                "cannot be removed".to_owned()
+            }
+            Ok(there) => {
+                facts.pins = BTreeSet::from([there.pin(path)]);
+                match there {
+                    Stood::File(digest, bytes) => {
+                        facts.paths.push(named("path", path.as_str(), Some(bytes)));
+                        let path = path.as_str().to_owned();
+                        facts.overwrites = Some(Overwrite { path, digest, bytes });
+                        format!("{bytes} bytes")
+                    }
+                    _ => {
+                        facts.paths.push(named("path", path.as_str(), None));
+                        "an empty folder".to_owned()
+                    }
+                }
+            }
+        };
+        facts.line = format!("removes {} in `{slot}` ({state})", shown(path));
+        facts
+    }
+
+    /// What is wrong with removing what is at a path: a directory has no suffix.
+    pub(super) fn problems_of_removal(&self, path: &Plain) -> Vec<Finding> {
+        let is_directory =
+            walk::look(&self.root, path.as_str()).is_ok_and(|found| found.kind == walk::Kind::Directory);
+        match is_directory {
+            true => self.check_writable().err().into_iter().collect(),
+            false => self.problems_of(path),
+        }
+    }
+
+    /// What can be removed: a file, or a directory with nothing in it.
+    fn removable(&self, path: &Plain, there: Stood) -> Result<Stood, Finding> {
+        match there {
+            Stood::Nothing => Err(missing(path, "path")),
+            Stood::Directory if !relocate::is_empty(&self.root, path)? => Err(relocate::unfit(
+                path,
+                "path",
+                "dir/not-empty",
+                "is a directory with something in it",
+                "a file, or an empty directory: remove what is in it first, one by one",
+            )),
+            there => Ok(there),
+        }
+    }
+
+    fn facts_of_make(&self, slot: &str, path: &Plain) -> Facts {
+        let mut facts = Facts::default();
+        facts.problems.extend(self.check_writable().err());
+        let state = match relocate::look(&self.root, path, "make", "path", &self.limits) {
+            Err(finding) => {
+                facts.problems.push(finding);
+                "cannot be made"
+            }
+            Ok(Stood::File(..)) => {
+                facts.problems.push(relocate::unfit(
+                    path,
+                    "path",
+                    "dir/exists",
+                    "is a file",
+                    "a path at which there is nothing",
+                ));
+                "cannot be made"
+            }
+            Ok(there) => {
+                facts.pins = BTreeSet::from([there.pin(path)]);
+                facts.paths.push(named("path", path.as_str(), None));
+                if there == Stood::Directory { "already there" } else { "new" }
+            }
+        };
+        facts.line = format!("makes the folder {} in `{slot}` ({state})", shown(path));
+        facts
+    }
+}
+
+fn missing(path: &Plain, at: &str) -> Finding {
+    relocate::unfit(path, at, "file/missing", "is not there", "a path that `list` or `glob` shows")
+}
+
+/// What can be moved: a file.
+fn movable(path: &Plain, there: Stood) -> Result<(BlobHash, u64), Finding> {
+    match there {
+        Stood::File(digest, bytes) => Ok((digest, bytes)),
+        Stood::Nothing => Err(missing(path, "from")),
+        Stood::Directory => Err(relocate::unfit(
+            path,
+            "from",
+            "dir/kind",
+            "is a directory",
+            "the files in it, one by one: each is judged by its own name",
+        )),
+    }
+}
+
+/// Where something can be moved to: where there is nothing.
+fn free(path: &Plain, there: Stood) -> Result<(), Finding> {
+    match there {
+        Stood::Nothing => Ok(()),
+        _ => Err(relocate::unfit(
+            path,
+            "to",
+            "dir/exists",
+            "is there already",
+            "a path at which there is nothing; what is there can be removed first",
+        )),
+    }
+}

@@ -1,0 +1,227 @@
+//! `grep`: lines that a regular expression matches. It takes time in proportion to what is searched, whatever the
+//! expression.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::ops::ControlFlow;
+
+use cap_std::fs::Dir;
+use kernel::Pattern;
+use kernel::id::BlobHash;
+use kernel::proposal::{Finding, Value};
+use passable::visible_line;
+use policy::protected::{Why, protected};
+use regex::{Regex, RegexBuilder};
+
+use super::glob::Glob;
+use super::interface::record;
+use super::{Limits, tree};
+use crate::text;
+use crate::walk::{self, Kind};
+
+/// The longest regular expression, in UTF-16 units.
+pub(super) const LONGEST: u64 = 1024;
+
+/// The most files that are searched.
+const MOST_FILES: usize = 1000;
+
+/// The most bytes that are searched.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The largest file that is searched, in bytes.
+const LARGEST: u64 = 4 << 20;
+
+/// The most matches in one answer, and how many there are if nothing is said.
+const MOST_MATCHES: u64 = 500;
+const USUAL: u64 = 100;
+
+/// The most characters of a line that are shown.
+const SHOWN: usize = 300;
+
+/// How large a compiled expression may be, in bytes.
+const COMPILED: usize = 1 << 20;
+
+/// A search.
+#[derive(Debug)]
+pub(super) struct Search {
+    regex: Regex,
+    /// Where: a file, or a directory (`.` for the root).
+    start: String,
+    glob: Option<Glob>,
+    most: usize,
+}
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Found {
+    matches: Vec<Value>,
+    /// Files in which something was found, and what they hold.
+    pub(super) sources: Vec<(String, BlobHash)>,
+    searched: usize,
+    skipped: usize,
+    truncated: bool,
+}
+
+/// What comes of a search.
+pub(super) fn pattern() -> Pattern {
+    let one = record([("path", text(1024)), ("line", Pattern::number()), ("text", text(400))]);
+    record([
+        ("matches", Pattern::array_of(one)),
+        ("files", Pattern::number()),
+        ("skipped", Pattern::number()),
+        ("truncated", Pattern::bool()),
+    ])
+}
+
+impl Search {
+    /// Reads a search.
+    pub(super) fn read(
+        pattern: &str,
+        start: Option<&str>,
+        glob: Option<&str>,
+        most: Option<u64>,
+    ) -> Result<Search, Box<Finding>> {
+        let regex =
+            RegexBuilder::new(pattern).size_limit(COMPILED).dfa_size_limit(COMPILED).nest_limit(50).build();
+        let regex = regex.map_err(|error| {
+            // The last line says what is wrong; those before point at it.
+            let why = error.to_string().lines().last().unwrap_or_default().trim().to_owned();
+            let shown: String = pattern.chars().take(200).collect();
+            let what = format!("the regular expression cannot be read: {}", visible_line(&why));
+            Box::new(
+                Finding::new("grep/pattern", what)
+                    .at("pattern")
+                    .counter_example(visible_line(&shown))
+                    .allowed("Rust's syntax: no look-around, no back-references; `\\Q…\\E` is written with `\\` before each sign"),
+            )
+        })?;
+        Ok(Search {
+            regex,
+            start: start.unwrap_or(".").to_owned(),
+            glob: glob.map(|glob| Glob::read(glob, "glob", true)).transpose()?,
+            most: usize::try_from(most.unwrap_or(USUAL).min(MOST_MATCHES)).unwrap_or(usize::MAX),
+        })
+    }
+
+    /// The files that would be searched: those that the grant covers and whose names do not say that they hold keys. A
+    /// file that is named as such is searched, and judged by its name before. And how many were left out.
+    pub(super) fn files(
+        &self,
+        root: &Dir,
+        names: &[String],
+        limits: &Limits,
+    ) -> Result<(Vec<String>, usize, bool), Finding> {
+        let failed = |error: &std::io::Error| {
+            tree::finding(error, &format!("search `{}`", self.start), "path", "a subdirectory as `path`")
+        };
+        if self.start != "." {
+            let found = walk::look(root, &self.start).map_err(|error| failed(&error))?;
+            if found.kind == Kind::File {
+                limits.check_name(&self.start)?;
+                limits.check_name(&found.resolved)?;
+                limits.check_bytes(&self.start, found.bytes)?;
+                return Ok((vec![self.start.clone()], 0, false));
+            }
+        }
+        let (mut files, mut skipped, mut is_full) = (Vec::new(), 0, false);
+        let keys = |path: &str| {
+            let is_key = |path: &str| protected(path) == Some(Why::Keys);
+            is_key(path) || names.iter().any(|root| is_key(&format!("{root}/{path}")))
+        };
+        let walked = tree::walk(root, &self.start, &mut |entry| {
+            let is_meant = self.glob.as_ref().is_none_or(|glob| glob.matches(&entry.path));
+            // What a link leads to is found under its own name.
+            if entry.kind != Kind::File || !is_meant || !limits.cover(&entry.path, entry.bytes) {
+                return ControlFlow::Continue(());
+            }
+            if entry.bytes > LARGEST || keys(&entry.path) {
+                skipped += 1;
+                return ControlFlow::Continue(());
+            }
+            is_full = files.len() == MOST_FILES;
+            if is_full {
+                return ControlFlow::Break(());
+            }
+            files.push(entry.path.clone());
+            ControlFlow::Continue(())
+        });
+        walked.map_err(|error| failed(&error))?;
+        Ok((files, skipped, is_full))
+    }
+
+    /// Searches.
+    pub(super) fn run(&self, root: &Dir, names: &[String], limits: &Limits) -> Result<Found, Finding> {
+        let (files, skipped, is_cut) = self.files(root, names, limits)?;
+        let mut found = Found { skipped, truncated: is_cut, ..Found::default() };
+        let mut bytes = 0;
+        for path in files {
+            if bytes > MOST_BYTES || found.matches.len() >= self.most {
+                found.truncated = true;
+                break;
+            }
+            let Some(text) = held(root, &path, path == self.start, limits) else {
+                found.skipped += 1;
+                continue;
+            };
+            bytes += text.len() as u64;
+            found.searched += 1;
+            self.lines(&path, &text, &mut found);
+        }
+        Ok(found)
+    }
+
+    fn lines(&self, path: &str, text: &str, found: &mut Found) {
+        let before = found.matches.len();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| self.regex.is_match(line)) {
+            if found.matches.len() == self.most {
+                found.truncated = true;
+                break;
+            }
+            let mut shown: String = line.chars().take(SHOWN).collect();
+            if shown.len() < line.len() {
+                shown.push('…');
+            }
+            let fields = [
+                ("path", Value::from(path)),
+                ("line", Value::number((number + 1) as f64)),
+                ("text", Value::from(shown)),
+            ];
+            let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value));
+            found.matches.push(Value::record_from_map(fields.collect::<BTreeMap<_, _>>()));
+        }
+        if found.matches.len() > before {
+            found.sources.push((path.to_owned(), BlobHash::of(text.as_bytes())));
+        }
+    }
+}
+
+impl Found {
+    /// What was found, as a value.
+    pub(super) fn value(self) -> Value {
+        let fields = [
+            ("matches", Value::array(self.matches)),
+            ("files", Value::number(self.searched as f64)),
+            ("skipped", Value::number(self.skipped as f64)),
+            ("truncated", Value::Bool(self.truncated)),
+        ];
+        let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value));
+        Value::record_from_map(fields.collect::<BTreeMap<_, _>>())
+    }
+}
+
+/// The text of a file; `None` if it is none, or cannot be read.
+fn held(root: &Dir, path: &str, is_named: bool, limits: &Limits) -> Option<String> {
+    let most = limits.bytes();
+    let found = walk::look(root, path).ok()?;
+    // It may have become a link to something else since it was met.
+    let is_it = is_named || found.resolved == path;
+    if found.kind != Kind::File || !is_it || !limits.fit_name(&found.resolved) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    walk::open(root, &found).ok()?.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > most || bytes.contains(&0) {
+        return None;
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,251 @@
+//! `move`, `remove` and `make_directory`: what is pinned must still be so at the moment of effect, and after a crash what
+//! is there says whether it happened.
+//!
+//! Files are moved, and files and empty directories removed: of a directory with something in it, nobody has seen what
+//! would go. What stands at the place to which something is moved is never replaced.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use cap_std::fs::Dir;
+use kernel::id::BlobHash;
+use kernel::proposal::{Finding, Pin, Value};
+use passable::visible_line;
+use rustix::fs::{AtFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::Limits;
+use crate::failure;
+use crate::path::Plain;
+use crate::place;
+use crate::walk::{self, Kind, Present};
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stood {
+    /// Nothing.
+    Nothing,
+    /// A file: what it holds, and how many bytes that is.
+    File(BlobHash, u64),
+    /// A directory.
+    Directory,
+}
+
+impl Stood {
+    /// The same as a proposal keeps it.
+    pub(super) fn pin(self, path: &Plain) -> Pin {
+        let (kind, digest) = match self {
+            Stood::Nothing => (super::FILE, None),
+            Stood::File(digest, _) => (super::FILE, Some(digest)),
+            Stood::Directory => (super::DIRECTORY, None),
+        };
+        Pin { kind: kind.to_owned(), name: path.as_str().to_owned(), digest }
+    }
+}
+
+/// Why something was not done; nothing has happened then.
+pub(crate) enum Not {
+    /// What is there is not what was judged.
+    Changed,
+    /// It failed.
+    Failed(Finding),
+}
+
+/// What stands at a path, following no link. A link, a pipe, or a file that is larger than the grant covers is a finding.
+pub(crate) fn look(
+    root: &Dir,
+    path: &Plain,
+    doing: &str,
+    at: &str,
+    limits: &Limits,
+) -> Result<Stood, Finding> {
+    let shown = visible_line(path.as_str());
+    let failed = |error: io::Error| failure::finding(&error, &format!("{doing} `{}`", path.as_str()), at);
+    let Some(parent) = walk::parent(root, path).map_err(failed)? else { return Ok(Stood::Nothing) };
+    let name = path.split().1;
+    match walk::kind(parent.as_fd(), name).map_err(failed)? {
+        None => Ok(Stood::Nothing),
+        Some(Kind::Directory) => Ok(Stood::Directory),
+        Some(Kind::File) => match walk::present(parent.as_fd(), name, limits.bytes()) {
+            Ok(Some(Present { digest, bytes, .. })) => Ok(Stood::File(digest, bytes)),
+            Ok(None) => Ok(Stood::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                Err(Finding::new("dir/size", format!("`{shown}` has more than {} bytes", limits.bytes()))
+                    .at(at)
+                    .counter_example(shown)
+                    .allowed(format!("a file of at most {} bytes", limits.bytes())))
+            }
+            Err(error) => Err(failed(error)),
+        },
+        Some(Kind::Link) => Err(failed(Errno::LOOP.into())),
+        Some(kind @ Kind::Other) => Err(Finding::new("dir/kind", format!("`{shown}` is {}", kind.phrase()))
+            .at(at)
+            .counter_example(shown)
+            .allowed("the path of a plain file or a directory")),
+    }
+}
+
+/// Whether there is nothing in a directory.
+pub(crate) fn is_empty(root: &Dir, path: &Plain) -> Result<bool, Finding> {
+    let failed = |error: io::Error| failure::finding(&error, &format!("look at `{}`", path.as_str()), "path");
+    Ok(root.read_dir(path.as_str()).map_err(failed)?.next().is_none())
+}
+
+/// That something cannot be done with what is there.
+pub(crate) fn unfit(path: &Plain, at: &str, rule: &str, what: &str, allowed: &str) -> Finding {
+    let shown = visible_line(path.as_str()).into_owned();
+    Finding::new(rule, format!("`{shown}` {what}")).at(at).counter_example(shown).allowed(allowed)
+}
+
+fn parent(root: &Dir, path: &Plain, doing: &str) -> Result<OwnedFd, Not> {
+    match walk::parent(root, path) {
+        Ok(Some(parent)) => Ok(parent),
+        Ok(None) => Err(Not::Changed),
+        Err(error) => Err(Not::Failed(failure::finding(&error, doing, "path"))),
+    }
+}
+
+/// Removes what was pinned: a file gets another name first, so that it is known what goes.
+pub(crate) fn remove(root: &Dir, path: &Plain, was: Stood, aside: &str, limits: &Limits) -> Result<(), Not> {
+    let doing = format!("remove `{}`", path.as_str());
+    let failed = |error: Errno| Not::Failed(failure::finding(&error.into(), &doing, "path"));
+    let (at, name) = (parent(root, path, &doing)?, path.split().1);
+    match was {
+        Stood::Nothing => return Err(Not::Changed),
+        Stood::Directory => match rustix::fs::unlinkat(&at, name, AtFlags::REMOVEDIR) {
+            Ok(()) => {}
+            // Somebody has put something into it, or something else there.
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => return Err(Not::Changed),
+            Err(error) => return Err(failed(error)),
+        },
+        Stood::File(digest, _) => {
+            let is_it = |name: &str| matches!(walk::present(at.as_fd(), name, limits.bytes()), Ok(Some(now)) if now.digest == digest);
+            if !is_it(name) {
+                return Err(Not::Changed);
+            }
+            match rustix::fs::renameat_with(&at, name, &at, aside, RenameFlags::NOREPLACE) {
+                Ok(()) if is_it(aside) => {
+                    rustix::fs::unlinkat(&at, aside, AtFlags::empty()).map_err(failed)?
+                }
+                Ok(()) => {
+                    rustix::fs::renameat_with(&at, aside, &at, name, RenameFlags::NOREPLACE)
+                        .map_err(failed)?;
+                    return Err(Not::Changed);
+                }
+                // The file system cannot do it so.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                    rustix::fs::unlinkat(&at, name, AtFlags::empty()).map_err(failed)?;
+                }
+                Err(Errno::NOENT) => return Err(Not::Changed),
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+    rustix::fs::fsync(&at).map_err(failed)
+}
+
+/// Whether what was pinned has been removed; `None` if nobody can tell. What a crash has set aside goes.
+pub(super) fn was_removed(
+    root: &Dir,
+    path: &Plain,
+    was: Stood,
+    aside: &str,
+    limits: &Limits,
+) -> Option<bool> {
+    match look(root, path, "look at", "path", limits).ok()? {
+        Stood::Nothing => {
+            if let (Stood::File(digest, _), Ok(Some(at))) = (was, walk::parent(root, path)) {
+                place::tidy(at.as_fd(), aside, &[digest], limits.bytes());
+                let _ = rustix::fs::fsync(&at);
+            }
+            Some(true)
+        }
+        now => (now.pin(path) == was.pin(path)).then_some(false),
+    }
+}
+
+/// Moves the file that was pinned to a place at which there is nothing.
+pub(super) fn relocate(
+    root: &Dir,
+    from: &Plain,
+    to: &Plain,
+    digest: BlobHash,
+    limits: &Limits,
+) -> Result<(), Not> {
+    let doing = format!("move `{}` to `{}`", from.as_str(), to.as_str());
+    let failed = |error: Errno| Not::Failed(failure::finding(&error.into(), &doing, "to"));
+    let old = parent(root, from, &doing)?;
+    let (old_name, new_name) = (from.split().1, to.split().1);
+    let is_it = |at: &OwnedFd, name: &str| matches!(walk::present(at.as_fd(), name, limits.bytes()), Ok(Some(now)) if now.digest == digest);
+    if !is_it(&old, old_name) {
+        return Err(Not::Changed);
+    }
+    let new =
+        walk::make_parent(root, to).map_err(|error| Not::Failed(failure::finding(&error, &doing, "to")))?;
+    match rustix::fs::renameat_with(&old, old_name, &new, new_name, RenameFlags::NOREPLACE) {
+        Ok(()) => {}
+        Err(Errno::EXIST | Errno::NOENT) => return Err(Not::Changed),
+        // The file system cannot do both at once: look, then move.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            if !matches!(walk::kind(new.as_fd(), new_name), Ok(None)) {
+                return Err(Not::Changed);
+            }
+            rustix::fs::renameat(&old, old_name, &new, new_name).map_err(failed)?;
+        }
+        Err(error) => return Err(failed(error)),
+    }
+    // Somebody may have put something else there in the last instant: that is not what was approved.
+    if !is_it(&new, new_name) {
+        let back = rustix::fs::renameat_with(&new, new_name, &old, old_name, RenameFlags::NOREPLACE);
+        return Err(back.map_or_else(failed, |()| Not::Changed));
+    }
+    for directory in [&new, &old] {
+        rustix::fs::fsync(directory).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Whether the file that was pinned has been moved; `None` if nobody can tell.
+pub(super) fn was_relocated(
+    root: &Dir,
+    from: &Plain,
+    to: &Plain,
+    digest: BlobHash,
+    limits: &Limits,
+) -> Option<bool> {
+    let at = |path: &Plain| look(root, path, "look at", "path", limits).ok();
+    let is_it = |stood: Stood| matches!(stood, Stood::File(now, _) if now == digest);
+    match (at(from)?, at(to)?) {
+        (there, Stood::Nothing) if is_it(there) => Some(false),
+        (Stood::Nothing, there) if is_it(there) => {
+            for path in [to, from] {
+                if let Ok(Some(parent)) = walk::parent(root, path) {
+                    // The rename may have been seen but not yet be durable.
+                    let _ = rustix::fs::fsync(&parent);
+                }
+            }
+            Some(true)
+        }
+        _ => None,
+    }
+}
+
+/// Makes a directory and those on the way, following no link. One that is there is as good.
+pub(crate) fn make(root: &Dir, path: &Plain) -> Result<(), Not> {
+    walk::make_all(root, path)
+        .map(drop)
+        .map_err(|error| Not::Failed(failure::finding(&error, &format!("make `{}`", path.as_str()), "path")))
+}
+
+/// What a method returns that gives back paths.
+pub(super) fn paths<const N: usize>(fields: [(&str, &Plain); N]) -> Value {
+    let fields = fields.map(|(name, path)| (name.to_owned(), Value::from(path.as_str())));
+    Value::record_from_map(BTreeMap::from(fields))
+}
+
+/// What `remove` returns.
+pub(super) fn removed(path: &Plain) -> Value {
+    let fields = [("path".to_owned(), Value::from(path.as_str())), ("removed".to_owned(), Value::Bool(true))];
+    Value::record_from_map(BTreeMap::from(fields))
+}

@@ -1,0 +1,79 @@
+//! `stat`: what is at a path.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::time::UNIX_EPOCH;
+
+use cap_std::fs::Dir;
+use cap_std::time::SystemTime;
+use kernel::id::BlobHash;
+use kernel::proposal::{Finding, Value};
+use passable::visible_line;
+
+use super::Limits;
+use crate::failure;
+use crate::path::Plain;
+use crate::walk::{self, Found, Kind};
+
+/// Looks something up that `stat` tells of: a file that the grant covers, or a directory.
+pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Found, Finding> {
+    let shown = path.as_str();
+    let found =
+        walk::look(root, shown).map_err(|e| failure::finding(&e, &format!("look at `{shown}`"), "path"))?;
+    match found.kind {
+        Kind::Directory => {}
+        Kind::File => {
+            limits.check_name(shown)?;
+            // A link must not lend a file a name that the grant covers.
+            limits.check_name(&found.resolved)?;
+            if !limits.cover(shown, found.bytes) {
+                limits.check_bytes(shown, found.bytes)?;
+            }
+        }
+        kind => {
+            return Err(Finding::new("dir/kind", format!("`{}` is {}", visible_line(shown), kind.phrase()))
+                .at("path")
+                .counter_example(visible_line(shown))
+                .allowed("the path of a file or a directory; `list` shows them"));
+        }
+    }
+    Ok(found)
+}
+
+/// What is there: kind, path, and of a file its size, when it was changed last (milliseconds since 1970) and, if it is
+/// small enough to be read, its digest. And the digest alone.
+pub(super) fn stat(root: &Dir, path: &Plain, limits: &Limits) -> Result<(Value, Option<BlobHash>), Finding> {
+    let found = look(root, path, limits)?;
+    let failed =
+        |error: std::io::Error| failure::finding(&error, &format!("look at `{}`", path.as_str()), "path");
+    let mut fields = BTreeMap::from([("path".to_owned(), Value::from(path.as_str()))]);
+    let meta = root.symlink_metadata(&found.resolved).map_err(failed)?;
+    if let Some(ms) = meta.modified().ok().and_then(since_1970) {
+        fields.insert("modified_ms".to_owned(), Value::number(ms));
+    }
+    let mut digest = None;
+    match found.kind {
+        Kind::File => {
+            fields.insert("kind".to_owned(), Value::from("file"));
+            fields.insert("bytes".to_owned(), Value::number(found.bytes as f64));
+            if found.bytes <= limits.bytes() {
+                let mut bytes = Vec::new();
+                let file = walk::open(root, &found).map_err(failed)?;
+                file.take(limits.bytes().saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+                limits.check_bytes(path.as_str(), bytes.len() as u64)?;
+                digest = Some(BlobHash::of(&bytes));
+            }
+        }
+        _ => drop(fields.insert("kind".to_owned(), Value::from("directory"))),
+    }
+    if let Some(digest) = digest {
+        fields.insert("digest".to_owned(), Value::from(digest.to_string()));
+    }
+    Ok((Value::record_from_map(fields), digest))
+}
+
+/// Milliseconds since 1970; none before that.
+fn since_1970(time: SystemTime) -> Option<f64> {
+    let since = time.into_std().duration_since(UNIX_EPOCH).ok()?;
+    Some(since.as_millis() as f64)
+}

@@ -1,0 +1,110 @@
+//! A staged copy of a directory: what a run may change freely, and what is put in place only when a person says so.
+//!
+//! Nothing is copied that need not be. A file in the stage is another name for the file itself; whoever changes a file
+//! through a capability puts a new one in its place, so the file itself stays as it is. Only where the stage lies on another
+//! file system, or the operating system does not let a second name be made, are bytes copied.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::path::is_temporary;
+
+/// The most files and directories that a staged directory may hold.
+const MOST_ENTRIES: usize = 50_000;
+
+/// The most bytes that are copied where names cannot be shared.
+const MOST_COPIED: u64 = 1 << 30;
+
+/// Why a directory cannot be staged.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// It holds too much.
+    #[error("it holds more than {MOST_ENTRIES} files and directories")]
+    Many,
+    /// It lies on another file system and is too large to be copied.
+    #[error("it lies on another file system and holds more than {} MiB", MOST_COPIED >> 20)]
+    Large,
+    /// The file system fails.
+    #[error("{}: {source}", passable::visible_line(&.path.to_string_lossy()))]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Makes a staged copy of the directory `real` at `stage`, which must not be there. Links stay links: those that lead out
+/// of the directory lead nowhere for whoever uses the copy. Pipes, sockets and devices are left out. Of a directory that is
+/// not there, the copy is empty.
+///
+/// # Errors
+/// When it holds too much, or the file system fails. What was made of it is removed.
+pub fn make(real: &Path, stage: &Path) -> Result<(), StageError> {
+    let made = fill(real, stage);
+    if made.is_err() {
+        remove(stage);
+    }
+    made
+}
+
+/// Removes a staged copy, as far as it is there.
+pub fn remove(stage: &Path) {
+    // What is left of it is nobody's any more, and takes up room until somebody looks.
+    let _ = fs::remove_dir_all(stage);
+}
+
+fn fill(real: &Path, stage: &Path) -> Result<(), StageError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| StageError::Io { path, source }
+    };
+    fs::create_dir_all(stage).map_err(failed(stage))?;
+    let (mut entries, mut copied) = (0, 0);
+    let mut ways = vec![PathBuf::new()];
+    while let Some(way) = ways.pop() {
+        let from = real.join(&way);
+        let found = match fs::read_dir(&from) {
+            Err(error) if way.as_os_str().is_empty() && error.kind() == io::ErrorKind::NotFound => {
+                return Ok(());
+            }
+            found => found.map_err(failed(&from))?,
+        };
+        for entry in found {
+            let entry = entry.map_err(failed(&from))?;
+            entries += 1;
+            if entries > MOST_ENTRIES {
+                return Err(StageError::Many);
+            }
+            let (old, new) = (entry.path(), stage.join(&way).join(entry.file_name()));
+            let kind = entry.file_type().map_err(failed(&old))?;
+            if kind.is_dir() {
+                fs::create_dir(&new).map_err(failed(&new))?;
+                ways.push(way.join(entry.file_name()));
+            } else if kind.is_symlink() {
+                let to = fs::read_link(&old).map_err(failed(&old))?;
+                std::os::unix::fs::symlink(to, &new).map_err(failed(&new))?;
+            } else if kind.is_file() && !entry.file_name().to_str().is_some_and(is_temporary) {
+                share(&old, &new, &mut copied)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives a file a second name, or copies it.
+fn share(old: &Path, new: &Path, copied: &mut u64) -> Result<(), StageError> {
+    let failed = |source| StageError::Io { path: old.to_owned(), source };
+    match fs::hard_link(old, new) {
+        Ok(()) => return Ok(()),
+        // It has gone meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(_) => {}
+    }
+    *copied = copied.saturating_add(fs::symlink_metadata(old).map_err(failed)?.len());
+    if *copied > MOST_COPIED {
+        return Err(StageError::Large);
+    }
+    fs::copy(old, new).map(drop).map_err(failed)
+}
