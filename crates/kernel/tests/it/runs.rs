@@ -186,7 +186,7 @@ fn each_item_has_a_child_that_sees_only_its_own_document() {
 }
 
 fn usage(tokens: u64) -> kernel::run::Usage {
-    kernel::run::Usage { input_tokens: tokens, output_tokens: 0, model_ms: 0 }
+    kernel::run::Usage { input_tokens: tokens, output_tokens: 0, model_ms: 0, usd_micros: 0 }
 }
 
 /// The run asks its model once.
