@@ -72,11 +72,13 @@ pub enum Verb {
     /// Check a worker file without running it
     Check(CheckArgs),
     /// Begin a worker file
+    #[command(hide = true)]
     New(NewArgs),
     /// Make a worker file of another program's: llm-do's, or an agent in Markdown
+    #[command(hide = true)]
     Import(ImportArgs),
     /// The JSON Schema of a kind of file, for editors
-    #[command(subcommand)]
+    #[command(subcommand, hide = true)]
     Schema(SchemaArgs),
     /// Your own rules: what is never done, what need not be asked
     Policy(policy::PolicyArgs),
