@@ -61,8 +61,8 @@ pub(crate) fn in_full(slots: &Slots, mut args: Vec<Value>) -> Vec<Value> {
         return args;
     }
     let own = given.into_iter().filter(|(slot, _)| slot != SLOT);
-    let all = own.map(|(slot, given)| (slot.into(), Value::string(given.from)));
-    let all = all.chain(open.into_iter().map(|slot| (slot.into(), Value::Null)));
+    let all = own.map(|(slot, given)| (slot, Value::string(given.from)));
+    let all = all.chain(open.into_iter().map(|slot| (slot, Value::Null)));
     let record = Value::record_from_map(all.collect());
     args.truncate(2);
     args.push(record);

@@ -91,7 +91,7 @@ pub fn of(
 /// The proposals among these entries that make workers.
 fn makings(desk: &Desk, message: MessageNumber, entries: Option<&[usize]>) -> Result<Vec<Proposal>, Failure> {
     let daemon = &desk.daemon;
-    Ok(daemon.read(|txn| {
+    daemon.read(|txn| {
         let owner = daemon.host.number;
         let Some(letter) = query::message(txn, &daemon.host, message)? else { return Ok(vec![]) };
         let Some(Body::Approval { entries: asked, .. }) = letter.body() else { return Ok(vec![]) };
@@ -106,7 +106,7 @@ fn makings(desk: &Desk, message: MessageNumber, entries: Option<&[usize]>) -> Re
             }
         }
         Ok(makings)
-    })?)
+    })
 }
 
 /// What a person binds to slots of a worker that is made.
