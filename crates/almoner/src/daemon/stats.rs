@@ -403,6 +403,8 @@ mod tests {
             delivery: None,
             cancelled: None,
             principal: None,
+            additions: BTreeMap::new(),
+            made: Default::default(),
         }
     }
 
