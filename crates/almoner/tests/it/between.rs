@@ -143,7 +143,9 @@ fn code_on_its_way_is_called_back() {
     // The heap goes while somebody waits.
     home.almoner(&["eval", "Far('S', { stuck() { for (;;); } })", "--name", "stuck"]).expect(0);
     let said = home.almoner(&["eval", "E(s).stuck()", "s=stuck"]);
-    assert!(said.code == 1 && said.err.contains("steps"), "{said:?}");
+    // On a busy machine its time is over before its steps are.
+    let ended = said.err.contains("steps") || said.err.contains("longer than it may");
+    assert!(said.code == 1 && ended, "{said:?}");
     assert_eq!(evaluated(&home, &["1 + 1"]), "2");
 }
 

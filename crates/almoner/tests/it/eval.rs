@@ -76,15 +76,17 @@ fn code_that_uses_up_what_it_has_ends_and_the_next_one_runs() {
     let home = Home::new();
     // What is evaluated, and what is said of it. The last is ended with its process, from outside.
     for (source, says) in [
-        ("while (true) {}", "more steps"),
-        ("const a = []; for (;;) a.push(new Array(100000).fill(1))", "more memory"),
-        ("const f = () => f(); f()", "nested too deep"),
-        ("const p = () => Promise.resolve().then(p); p()", "than it may"),
+        ("while (true) {}", "more steps|longer than it may"),
+        ("const a = []; for (;;) a.push(new Array(100000).fill(1))", "more memory|longer than it may"),
+        ("const f = () => f(); f()", "nested too deep|longer than it may"),
+        ("const p = () => Promise.resolve().then(p); p()", "than it may|more steps"),
         ("/(a+)+$/.test('a'.repeat(40) + 'b')", "longer than it may"),
         ("Array.prototype.reverse.call({ length: 2 ** 53 - 1 })", "too long in one piece"),
     ] {
         let said = home.almoner(&["eval", source]).expect(1);
-        assert!(said.err.contains(says), "{source}: {said:?}");
+        // On a busy machine its time is over before its steps are.
+        let is_ended = says.split('|').any(|says| said.err.contains(says));
+        assert!(is_ended, "{source}: {said:?}");
         assert_eq!(home.almoner(&["eval", "6 * 7"]).expect(0).out.trim(), "42", "after {source}");
     }
 }
