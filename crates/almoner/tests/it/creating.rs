@@ -268,6 +268,22 @@ fn what_ends_the_makers_grant_ends_what_was_made_of_it() {
 }
 
 #[test]
+fn a_staged_copy_stays_one_in_the_hands_of_a_worker_that_was_made() {
+    let home = home(
+        &[create(&file("{ place: dir rw }"), &json!({ "place": "out" })), call()],
+        &[("judge", &[append("place")])],
+    );
+    let run = RUN.map(|word| if word == "out=out:rw" { "out=out:stage" } else { word });
+    home.almoner(&run).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
+    assert!(!home.path("out/v.md").exists());
+    assert!(home.almoner(&["diff", "r1"]).expect(0).out.contains("+pass"));
+    home.almoner(&["apply", "r1"]).expect(0);
+    assert_eq!(home.read("out/v.md"), "pass\n");
+}
+
+#[test]
 fn what_is_made_makes_no_more_than_it_was_given() {
     let inner = "---\nslots: { place: dir rw }\n---\nWrite.\n";
     let outer = "---\ncreates: true\noutput: { verdict: pass|fail }\nslots: { docs: dir }\n---\nMake one.\n";

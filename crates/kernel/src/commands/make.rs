@@ -1,7 +1,8 @@
 //! Make: a run that may makes a worker, and gives it of its own.
 //!
 //! What the worker holds are grants of its maker's grants: whatever ends those ends them, no method is among them that
-//! the maker may not call, and nothing that a person allowed the maker without being asked is allowed to them.
+//! the maker may not call, and nothing that a person allowed the maker without being asked is allowed to them, but in a
+//! staged copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -133,7 +134,8 @@ fn gifts(
             Finding::new("worker/slot", message).at("slots").allowed(own.join(", "))
         };
         let Some(id) = run.grants.get(&given.from) else { return Ok(Err(not_held(&given.from))) };
-        let Some(own) = table::grant(state.txn, id)? else { return Ok(Err(not_held(&given.from))) };
+        let own = table::reach(state.txn, id)?.and_then(|reached| reached.grant());
+        let Some(own) = own else { return Ok(Err(not_held(&given.from))) };
         let more = given.methods.iter().find(|method| !own.allows(method));
         if let Some(method) = more.filter(|_| !planted!(state.env, MadeWorkerMayMore)) {
             let message = format!("`{}` was given to this run without `{method}`", given.from);
@@ -168,6 +170,11 @@ fn put(
         if filled.contains(&slot) {
             continue;
         }
+        // What changes a staged copy is asked about when it is put in place.
+        let allow = match own.attenuation.staged_from {
+            Some(_) => own.allow.intersection(&given.methods).cloned().collect(),
+            None => BTreeSet::new(),
+        };
         let grant = Grant {
             id: state.fresh_id(),
             number: GrantNumber(0),
@@ -178,7 +185,7 @@ fn put(
             slot,
             methods: given.methods,
             attenuation: Attenuation::default(),
-            allow: Default::default(),
+            allow,
             ask: own.ask.union(&given.ask).cloned().collect(),
             source: source_of(run),
             given_ms: state.env.now_ms(),
