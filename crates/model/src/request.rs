@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -155,18 +156,34 @@ impl Call {
 
 /// A switch that stops a running call; clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel {
+    flag: Arc<AtomicBool>,
+    /// When it is as if the switch had been thrown.
+    until: Option<Instant>,
+}
 
 impl Cancel {
     /// Stops the calls that hold this switch: they return [`crate::ModelError::Canceled`] within about a second.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.flag.store(true, Ordering::Relaxed);
     }
 
     /// Whether [`Cancel::cancel`] was called.
     #[must_use]
     pub fn is_canceled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.flag.load(Ordering::Relaxed) || self.is_late()
+    }
+
+    /// The same switch, which throws itself after this time.
+    #[must_use]
+    pub fn within(&self, time: Duration) -> Cancel {
+        Cancel { flag: Arc::clone(&self.flag), until: Instant::now().checked_add(time) }
+    }
+
+    /// Whether it has thrown itself.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
     }
 }
 

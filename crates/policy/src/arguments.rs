@@ -231,7 +231,7 @@ mod tests {
             ("grep credentials notes.md", &[]),
             ("grep -rn token src", &[]),
             ("wc -l .gitignore", &[]),
-            ("tool index", &[]),
+            ("tool index", &[(1, "/g/.git/index")]),
             ("tool id_rsa.pub .env.example", &[]),
             ("tool -n -- -", &[]),
             ("tool", &[]),

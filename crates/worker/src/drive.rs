@@ -3,6 +3,7 @@
 //! It holds nothing that the journal does not: after a crash the same steps follow.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use caps::Settled;
 use kernel::begun::Begun;
@@ -10,7 +11,7 @@ use kernel::command::{Judgement, Move, Reply as CommandReply};
 use kernel::proposal::{Effect, Finding, Proposal};
 use kernel::run::{CallSite, Completion, Phase, Run, RunOutcome, Shape, State, Trouble, Usage};
 use kernel::{HostRun, RunNumber, StepRef, Value};
-use model::{Reply, Request};
+use model::{ModelError, Reply, Request};
 use serde_json::Value as Json;
 
 use crate::answer;
@@ -25,6 +26,9 @@ use crate::steps::{self, Item};
 use crate::trouble::{internal, is_final, of_model, trouble};
 use crate::workshop;
 use crate::world::World;
+
+/// What to do when a limit is reached.
+const RAISE: &str = "raise it under `limits:` in the worker file, or give the worker less to do";
 
 /// How often in a row a model may be told that its answer is no use.
 const REPAIRS: usize = 3;
@@ -413,7 +417,7 @@ impl Driver<'_> {
     fn exhausted(&self) -> Option<Trouble> {
         let (limits, used) = (self.run.limits, self.run.used);
         let tokens = used.input_tokens.saturating_add(used.output_tokens);
-        let help = "raise it under `limits:` in the worker file, or give the worker less to do";
+        let help = RAISE;
         if self.fold.turns.len() >= limits.turns as usize {
             return Some(trouble(
                 "budget/turns",
@@ -446,17 +450,23 @@ impl Driver<'_> {
             }
         }
         if self.fold.ran_ms >= limits.wall_ms {
-            let message = format!("the limit of {} s of work is reached", limits.wall_ms / 1000);
-            return Some(trouble("budget/wall", message, help));
+            return Some(self.too_long());
         }
         None
+    }
+
+    fn too_long(&self) -> Trouble {
+        let message = format!("the limit of {} s of work is reached", self.run.limits.wall_ms / 1000);
+        trouble("budget/wall", message, RAISE)
     }
 
     /// Has the model answer a request that stands in the journal. After a crash it is the same request.
     fn ask(&mut self, prompted: u64, request: &kernel::BlobHash) -> Result<Flow, Trouble> {
         let mut request: Request = serde_json::from_slice(&self.world.blob(request)?)
             .map_err(|_| internal("a recorded request cannot be read"))?;
-        request.cancel = self.world.cancel();
+        // What its server makes of the time, a request has no more of it than the run.
+        let left = self.run.limits.wall_ms.saturating_sub(self.fold.ran_ms);
+        request.cancel = self.world.cancel().within(Duration::from_millis(left));
         conversation::put_in_bytes(self.world, &mut request)?;
         let number = self.run.number;
         let answered = self.world.provider(&self.run.model).map(|provider| {
@@ -466,6 +476,7 @@ impl Driver<'_> {
         let mut reply = match answered {
             Ok(Ok(reply)) => reply,
             _ if self.world.is_stopping() => return Ok(Flow::Stop),
+            Ok(Err(ModelError::Canceled)) if request.cancel.is_late() => return self.fail(self.too_long()),
             // One item of many does not hold up the others for what only another request could mend.
             Ok(Err(error)) if is_final(&error) && self.run.parent.is_some() => {
                 return self.fail(of_model(&error));

@@ -172,6 +172,8 @@ fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec
         let from = match wanted {
             Some(Value::Null) => None,
             Some(value) => Some(value.as_str().unwrap_or_default()),
+            // A slot that the card did not show is filled by whoever has put it there.
+            None if edited.is_some() => None,
             // Left out: its own of that name, if it fits.
             None => slots.get(&slot.name).filter(|own| fits(slot.kind, own)).map(|_| slot.name.as_str()),
         };
@@ -229,11 +231,13 @@ fn read(name: &str, source: &str, problems: &mut Vec<Finding>) -> Option<Definit
     definition
 }
 
-/// The slots that a person must fill before a worker of a call can be made: those for which it says `null`.
-pub fn open_slots(args: &[Value]) -> Vec<String> {
+/// The slots that a person must fill before a worker of a call can be made: those of its file that are not among what the
+/// call, as it was shown, fills with its maker's own.
+pub fn open_slots(definition: &Definition, args: &[Value]) -> Vec<String> {
     let named = args.get(2).and_then(Value::as_record);
-    let open = named.into_iter().flat_map(|named| named.iter().filter(|(_, value)| *value == Value::Null));
-    open.map(|(name, _)| name.to_str_lossy().into_owned()).collect()
+    let is_filled =
+        |slot: &str| named.and_then(|named| named.get(slot)).is_some_and(|value| value.as_str().is_some());
+    definition.slots.iter().map(|slot| slot.name.clone()).filter(|slot| !is_filled(slot)).collect()
 }
 
 /// What a slot of this kind gets of the run's own slot `from`.

@@ -46,8 +46,8 @@ pub fn of(
 ) -> Result<Option<Addition>, Failure> {
     let makings = makings(desk, message, entries)?;
     let [making] = makings.as_slice() else {
-        let empty = makings.iter().any(|making| !worker::open_slots(&making.args).is_empty());
-        if wanted.is_nothing() && !empty {
+        let has_open = |making: &Proposal| making.args.get(2).is_some_and(has_null);
+        if wanted.is_nothing() && !makings.iter().any(has_open) {
             return Ok(None);
         }
         let what = match makings.is_empty() {
@@ -59,25 +59,22 @@ pub fn of(
     };
     let text = |index: usize| making.args.get(index).and_then(kernel::Value::as_str).unwrap_or_default();
     let name = text(0).to_owned();
-    let open = worker::open_slots(&making.args);
-    if wanted.is_nothing() && open.is_empty() {
-        return Ok(None);
-    }
-    let source = wanted.edited.clone().unwrap_or_else(|| text(1).to_owned());
     let bundle = Bundle {
         name: name.clone(),
         file: format!("{name}.worker"),
-        source: source.clone(),
+        source: wanted.edited.clone().unwrap_or_else(|| text(1).to_owned()),
         includes: BTreeMap::new(),
     };
     let mut definition = start_run::parse(&bundle)?;
-    let has = |slot: &str| definition.slot(slot).is_some();
+    let open = worker::open_slots(&definition, &making.args);
+    if wanted.is_nothing() && open.is_empty() {
+        return Ok(None);
+    }
     let is_bound = |slot: &str| wanted.endow.iter().any(|endowment| endowment.slot == slot);
-    let empty = open.iter().find(|slot| has(slot) && !is_bound(slot));
-    if let Some(slot) = empty {
+    if let Some(slot) = open.iter().find(|slot| !is_bound(slot)) {
         let shown = visible_line(slot);
-        let message_of = format!("nothing fills the slot `{shown}` of the worker `{}`", visible_line(&name));
-        return Err(Failure::new(Exit::Usage, message_of)
+        let nothing = format!("nothing fills the slot `{shown}` of the worker `{}`", visible_line(&name));
+        return Err(Failure::new(Exit::Usage, nothing)
             .help(format!("`almoner approve {message} -e {shown}=PATH`, or deny it")));
     }
     let bindings = bound(desk, &mut definition, &name, wanted.endow, wanted.allow)?;
@@ -86,6 +83,11 @@ pub fn of(
         None => None,
     };
     Ok(Some(Addition { bindings, edited }))
+}
+
+/// Whether a record of slots leaves one of them to a person.
+fn has_null(slots: &kernel::Value) -> bool {
+    slots.as_record().is_some_and(|slots| slots.iter().any(|(_, value)| *value == kernel::Value::Null))
 }
 
 /// The proposals among these entries that make workers.

@@ -117,6 +117,7 @@ fn what_is_not_to_be_made_is_refused_and_the_model_is_told() {
     check(&[one(&file("{ x: worker }"), json!({ "x": "docs" }))], "your slot `docs` is no `worker`");
     check(&[one(&file("{ x: dir }"), json!({ "x": "docs", "y": "out" }))], "the worker has no slot `y`");
     check(&[one("---\nslots: { x: root }\n---\nx", Json::Null)], "worker/");
+    check(&[one(&file("{ create_worker: dir }"), json!({ "create_worker": "docs" }))], "the name of a tool");
     check(&[one("", Json::Null)], "worker/");
     check(&[one("---\nslots: {}\n---\n{% include \"../boss.worker\" %}", Json::Null)], "template/");
     for name in ["../judge", "docs", "ask", "create_worker", "send", "a b", "", "9"] {
@@ -247,6 +248,22 @@ fn a_person_changes_a_worker_before_it_is_made_and_the_maker_is_told() {
         trace.contains("must have missing properties") || trace.contains("Must have missing properties"),
         "{trace}"
     );
+}
+
+#[test]
+fn a_changed_file_gets_nothing_that_no_card_has_shown() {
+    let home = home(&[create(&file("{ p: dir }"), &json!({ "p": "docs" }))], &[]);
+    home.almoner(&RUN).expect(7);
+    // It asks for more of its maker's than was shown, or for what its maker has not.
+    for (slots, slot) in [("{ p: dir, out: dir rw }", "out"), ("{ p: dir, zz: outbox }", "zz")] {
+        home.write("more.worker", file(slots));
+        let said = home.almoner(&["approve", "1", "--edited", "more.worker"]).expect(2);
+        assert!(said.err.contains(&format!("nothing fills the slot `{slot}`")), "{said:?}");
+    }
+    home.write("less.worker", file("{}"));
+    home.almoner(&["approve", "1", "--edited", "less.worker"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert!(!home.almoner(&["grants"]).expect(0).out.contains(" p "));
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::date;
@@ -56,6 +58,53 @@ pub(super) struct Endpoint {
     pub(super) key: Option<(&'static str, Secret)>,
     /// Headers that the protocol wants beside.
     pub(super) headers: &'static [(&'static str, &'static str)],
+}
+
+impl Endpoint {
+    /// A text that the server wrote, without the key.
+    pub(super) fn scrub(&self, text: String) -> String {
+        match &self.key {
+            Some((_, key)) => key.scrub(&text),
+            None => text,
+        }
+    }
+
+    /// The same for all texts in what was made of an answer: a server can write the key in many ways, and here they have
+    /// all been read.
+    pub(super) fn scrubbed<T: Serialize + DeserializeOwned>(&self, made: T) -> T {
+        fn walk(endpoint: &Endpoint, value: &mut Value, found: &mut bool) {
+            match value {
+                Value::String(text) => {
+                    let clean = endpoint.scrub(text.clone());
+                    *found |= clean != *text;
+                    *text = clean;
+                }
+                Value::Array(items) => items.iter_mut().for_each(|item| walk(endpoint, item, found)),
+                Value::Object(fields) => {
+                    let mut clean = serde_json::Map::new();
+                    for (name, mut value) in std::mem::take(fields) {
+                        walk(endpoint, &mut value, found);
+                        let told = endpoint.scrub(name.clone());
+                        *found |= told != name;
+                        clean.insert(told, value);
+                    }
+                    *fields = clean;
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        if self.key.is_none() {
+            return made;
+        }
+        let mut found = false;
+        let Ok(mut value) = serde_json::to_value(&made) else { return made };
+        walk(self, &mut value, &mut found);
+        // Numbers, of which JSON may know less, stay as they were where there was nothing to take out.
+        match found.then(|| serde_json::from_value(value)) {
+            Some(Ok(clean)) => clean,
+            _ => made,
+        }
+    }
 }
 
 /// An agent with the time-outs that a model needs: quick to give up on a dead address, patient with a slow answer.

@@ -117,7 +117,7 @@ impl Served {
         let mut shown = |text: String| {
             if !text.is_empty() {
                 *spoke = true;
-                progress(Progress::Text(text));
+                progress(Progress::Text(self.endpoint.scrub(text)));
             }
         };
         http::exchange(&self.endpoint, url, body, &request.cancel, |part| answer.take(part, &mut shown))?;
@@ -158,8 +158,9 @@ impl Provider for Served {
             if std::mem::take(&mut spoke) {
                 progress(Progress::Restarted);
             }
-            self.adapted(request, progress, &mut spoke)
+            self.adapted(request, progress, &mut spoke).map_err(|error| self.endpoint.scrubbed(error))
         })?;
+        reply = self.endpoint.scrubbed(reply);
         reply.usage.seconds = begun.elapsed().as_secs_f64();
         Ok(reply)
     }

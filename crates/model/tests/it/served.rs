@@ -180,6 +180,42 @@ fn no_server_is_an_error_with_a_way_out() {
 }
 
 #[test]
+fn a_call_ends_with_the_time_that_it_has() {
+    let server = Server::new(vec![Answer { bytes: Vec::new(), step: usize::MAX, end: End::Silence }]);
+    let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
+    let served = Served::open(&reference, &|_| None, Retry::default()).unwrap();
+    let mut request = Request::default();
+    request.cancel = request.cancel.within(Duration::from_millis(150));
+    assert_eq!(served.complete(&request, &mut |_| {}), Err(ModelError::Canceled));
+    assert!(request.cancel.is_late());
+    assert!(!Request::default().cancel.is_late());
+}
+
+#[test]
+fn a_key_is_not_repeated_however_a_server_writes_it() {
+    let key = "sk-test-KEY/abc+def=123";
+    let escaped: String = key.chars().map(|c| format!("\\u{:04x}", c as u32)).collect();
+    let told = format!(r#"{{"error": {{"message": "bad key {escaped}"}}}}"#);
+    let said = format!(
+        r#"{{"choices": [{{"message": {{"content": "it is {escaped}"}}, "finish_reason": "stop"}}]}}"#
+    );
+    for answer in [
+        json_answer("401 Unauthorized", &told),
+        json_answer("400 Bad Request", &told),
+        json_answer("200 OK", &said),
+    ] {
+        let server = Server::new(vec![answer]);
+        let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
+        let lookup = |name: &str| (name == "ALMONER_COMPAT_KEY").then(|| Secret::new(key));
+        let served = Served::open(&reference, &lookup, Retry::default()).unwrap();
+        let mut shown = String::new();
+        let result = served.complete(&Request::default(), &mut |part| shown += &format!("{part:?}"));
+        let all = format!("{result:?} {shown}");
+        assert!(all.contains("[key]") && !all.contains(key), "{all}");
+    }
+}
+
+#[test]
 fn a_call_can_be_stopped_while_the_server_is_silent() {
     for bytes in [Vec::new(), events(&STREAM[..100]).bytes] {
         let server = Server::new(vec![Answer { bytes, step: usize::MAX, end: End::Silence }]);

@@ -225,6 +225,10 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
         // A slot of unknown kind is kept as one that fits everywhere, so that its uses are not reported as well.
         let kind = kind.unwrap_or(SlotKind::Dir { write: true });
         for method in kind.methods() {
+            if name == OWN_TOOLS[0] {
+                let message = format!("`{name}` is the name of a tool, and of no slot");
+                problems.error("worker/slot-name", message, &key.span, "choose another name");
+            }
             let tool = if kind == SlotKind::Worker { name.clone() } else { format!("{name}_{method}") };
             if let Some(other) = tools.insert(tool.clone(), format!("the slot `{name}`")) {
                 let message =
