@@ -136,6 +136,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/model/src/local/memory.rs", &[Files, Processes], "limits what a model host may take"),
     ("crates/model/src/opener.rs", &[Files, Processes], "starts a model host"),
     ("crates/model/src/replay.rs", &[Files], "reads a recorded conversation"),
+    ("crates/model/src/request.rs", &[Clocks], "a call ends with the time that it has"),
     ("crates/model/src/scripted.rs", &[Files], "reads a scripted conversation"),
     ("crates/model/src/served/date.rs", &[Clocks], "reckons how long a server asks to wait"),
     ("crates/model/src/served/http.rs", &[Network, Clocks], "talks to a model's server"),
