@@ -27,6 +27,7 @@ mod directories;
 mod doubt;
 mod endo;
 mod eval;
+mod examples;
 mod findings;
 mod gateway;
 mod handed;

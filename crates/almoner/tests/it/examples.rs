@@ -1,0 +1,187 @@
+//! The examples of the repository, as their READMEs say them: each line of the `sh` block is what is run, with a model that
+//! follows a script, and what comes out is held against the facts that were written down before.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use crate::home::{Home, copy};
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+/// Has no command of its own: the demo and other tests use it.
+const NOT_RUN_HERE: [&str; 1] = ["inbox"];
+
+/// The folders that have expected facts, by name.
+fn folders() -> Vec<PathBuf> {
+    let found = std::fs::read_dir(EXAMPLES).unwrap().map(|entry| entry.unwrap().path());
+    let mut folders: Vec<PathBuf> = found
+        .filter(|path| path.join("expected.json").exists())
+        .filter(|path| !NOT_RUN_HERE.contains(&path.file_name().unwrap().to_str().unwrap()))
+        .collect();
+    folders.sort();
+    folders
+}
+
+/// The lines between the first ```` ```sh ```` and its end.
+fn commands(readme: &str) -> Vec<&str> {
+    let (_, rest) = readme.split_once("```sh\n").expect("a block of commands");
+    let (block, rest) = rest.split_once("```").expect("its end");
+    assert!(!rest.contains("```sh"), "one block, so that no command is left untried");
+    block.lines().collect()
+}
+
+/// The words of a line, as a shell splits what has no more than double quotes.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    for c in line.chars() {
+        assert!(!r"'$`\|&;<>*?#".contains(c) || quoted, "{line}: {c} would need a shell");
+        match c {
+            '"' => quoted = !quoted,
+            ' ' if !quoted => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    assert!(!quoted, "{line}");
+    words.push(word);
+    words
+}
+
+/// What the commands of a README have said, and how often the run came to wait for a person.
+struct Ran {
+    said: String,
+    /// What the last of them that follows a run printed as its result.
+    result: Json,
+    asked: u64,
+}
+
+fn run(home: &Home, lines: &[&str]) -> Ran {
+    let mut ran = Ran { said: String::new(), result: Json::Null, asked: 0 };
+    for (at, line) in lines.iter().enumerate() {
+        let mut args = words(line);
+        assert_eq!(args.remove(0), "almoner", "{line}");
+        let follows = ["run", "resume"].contains(&args[0].as_str());
+        if args[0] == "run" {
+            args.extend(["-m".to_owned(), "scripted:script.json".to_owned()]);
+        }
+        let said = home.almoner(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        if said.code == 7 && follows && at + 1 < lines.len() {
+            ran.asked += 1;
+        } else {
+            assert_eq!(said.code, 0, "{line}\n{}\n{}", said.out, said.err);
+            if follows {
+                let text = said.out.trim();
+                ran.result = serde_json::from_str(text).unwrap_or_else(|_| Json::from(text));
+            }
+        }
+        ran.said.push_str(&said.out);
+    }
+    ran
+}
+
+fn text(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}
+
+fn list<'a>(of: &'a Json, key: &str) -> &'a [Json] {
+    of.get(key).map_or(&[], |value| value.as_array().expect("a list"))
+}
+
+/// What is not as the facts say.
+fn wrong(home: &Home, facts: &Json, ran: &Ran) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut hold = |holds: bool, what: String| {
+        if !holds {
+            wrong.push(what);
+        }
+    };
+    hold(facts["asked"] == ran.asked, format!("asked {} times", ran.asked));
+    for fact in list(facts, "value") {
+        let mut found = ran.result.pointer(fact["at"].as_str().unwrap());
+        if let Some(with) = fact["with"].as_str() {
+            // The one entry of a list that holds these words.
+            let entries = found.and_then(Json::as_array);
+            found = entries.and_then(|all| all.iter().find(|entry| text(entry).contains(with)));
+            found = found.and_then(|entry| entry.pointer(fact["then"].as_str().unwrap()));
+        }
+        let holds = found.is_some_and(|found| match fact["has"].as_str() {
+            Some(has) => text(found).contains(has),
+            None => {
+                let (from, to) = (fact["from"].as_f64().unwrap(), fact["to"].as_f64().unwrap());
+                found.as_f64().is_some_and(|n| from <= n && n <= to)
+            }
+        });
+        hold(holds, format!("{fact} in {}", ran.result));
+    }
+    for key in ["card", "said"] {
+        for part in list(facts, key) {
+            hold(ran.said.contains(part.as_str().unwrap()), format!("{part} in {}", ran.said));
+        }
+    }
+    for key in ["files", "once"] {
+        for (path, parts) in facts[key].as_object().into_iter().flatten() {
+            let file = std::fs::read_to_string(home.path(path)).unwrap_or_default();
+            for part in parts.as_array().unwrap() {
+                let times = file.matches(part.as_str().unwrap()).count();
+                hold(times == 1 || (times > 1 && key == "files"), format!("{part} in {path}: {file}"));
+            }
+        }
+    }
+    for path in list(facts, "gone") {
+        hold(!home.path(path.as_str().unwrap()).exists(), format!("{path} is gone"));
+    }
+    wrong
+}
+
+fn example(folder: &Path) -> (Home, Vec<String>, Json) {
+    let home = Home::new();
+    copy(folder, &home.work());
+    let facts = serde_json::from_str(&home.read("expected.json")).unwrap();
+    let readme = home.read("README.md");
+    (home, commands(&readme).into_iter().map(ToOwned::to_owned).collect(), facts)
+}
+
+#[test]
+fn each_example_does_what_its_readme_says() {
+    let folders = folders();
+    assert!(folders.len() >= 6, "{folders:?}");
+    for folder in folders {
+        let (home, lines, facts) = example(&folder);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let ran = run(&home, &lines);
+        let wrong = wrong(&home, &facts, &ran);
+        assert!(wrong.is_empty(), "{}:\n{}", folder.display(), wrong.join("\n"));
+    }
+}
+
+/// Else the test above could not fail.
+#[test]
+fn the_facts_do_not_hold_before_an_example_has_run() {
+    for folder in folders() {
+        let (home, _, facts) = example(&folder);
+        let nothing = Ran { said: String::new(), result: Json::Null, asked: u64::MAX };
+        let count = |key: &str| list(&facts, key).len();
+        let expected = 1 + count("value") + count("card") + count("said") + count("gone");
+        let wrong = wrong(&home, &facts, &nothing);
+        assert!(wrong.len() >= expected, "{}: {wrong:?}", folder.display());
+    }
+}
+
+#[test]
+fn a_refusal_leaves_every_example_as_it_was() {
+    for folder in folders() {
+        let (home, lines, facts) = example(&folder);
+        let asks = facts["asked"].as_u64().unwrap() > 0;
+        let places: Vec<&String> =
+            facts["files"].as_object().into_iter().flatten().map(|(path, _)| path).collect();
+        let before: Vec<Option<String>> =
+            places.iter().map(|path| std::fs::read_to_string(home.path(path)).ok()).collect();
+        let line = format!("{} --on-ask deny", lines[0]);
+        let mut args = words(&line);
+        args.extend(["-m".to_owned(), "scripted:script.json".to_owned()]);
+        let said = home.almoner(&args[1..].iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(said.err.contains("judged ask"), asks, "{}", said.err);
+        let after: Vec<Option<String>> =
+            places.iter().map(|path| std::fs::read_to_string(home.path(path)).ok()).collect();
+        assert_eq!(before, after, "{}", folder.display());
+    }
+}
