@@ -191,6 +191,12 @@ fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, S
                 _ => None,
             })
             .collect();
+        // What a worker gave back may depend on several, and does not say on which.
+        let is_answer = provenance.sources.iter().any(|source| matches!(source, Source::Run(_)));
+        if is_answer && names.len() > 1 {
+            documents.push((format!("what `{}` gave back", call.proposal.slot), text));
+            continue;
+        }
         for name in names {
             documents.push((name.to_owned(), text.clone()));
         }
