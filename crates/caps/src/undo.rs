@@ -206,3 +206,47 @@ fn changed(path: &Plain) -> Finding {
         .counter_example(shown)
         .allowed("`almoner undo` once more: it looks again")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_try_that_was_cut_off_has_left_is_found_by_the_next() {
+        let base = tempfile::tempdir().unwrap();
+        let undo = Undo::open(base.path().to_str().unwrap()).unwrap();
+        let file = |text: &str| Standing::File(BlobHash::of(text.as_bytes()));
+        let (path, run) = (Plain::check("a.md", Purpose::Look).unwrap(), RunNumber(1));
+        let whole = Whole { bytes: b"old", mode: None, run };
+        // Before the file was in its place, after it, and while one was being removed.
+        for (stands, left, now, was) in [
+            (Some("new"), "ol", file("new"), file("old")),
+            (None, "ol", Standing::Nothing, file("old")),
+            (Some("old"), "new", file("new"), file("old")),
+            (Some("new"), "new", file("new"), Standing::Nothing),
+            (None, "new", file("new"), Standing::Nothing),
+        ] {
+            if let Some(text) = stands {
+                std::fs::write(base.path().join("a.md"), text).unwrap();
+            }
+            std::fs::write(base.path().join(temporary(&path, now, was, run)), left).unwrap();
+            if undo.look("a.md").unwrap() == was {
+                undo.tidy("a.md", now, was, run);
+            } else {
+                undo.put_back("a.md", now, was, &whole).unwrap();
+            }
+            assert_eq!(undo.look("a.md").unwrap(), was);
+            let _ = std::fs::remove_file(base.path().join("a.md"));
+            assert_eq!(
+                std::fs::read_dir(base.path()).unwrap().count(),
+                0,
+                "{stands:?} {left} {now:?} {was:?}"
+            );
+        }
+        // What somebody else's change has become is not removed.
+        let name = temporary(&path, file("new"), file("old"), run);
+        std::fs::write(base.path().join(&name), "theirs").unwrap();
+        undo.tidy("a.md", file("new"), file("old"), run);
+        assert!(base.path().join(name).exists());
+    }
+}

@@ -168,7 +168,8 @@ fn what_is_protected_is_asked_about_in_a_staged_copy_too_and_links_lead_nowhere(
     run(&home, "out:stage", &[]).expect(7);
     let seen = home.trace("r1").to_string();
     assert!(!seen.contains("PERIWINKLE") && !seen.contains("secret.txt"), "{seen}");
-    assert!(home.almoner(&["inbox", "1"]).expect(0).out.contains("paths/protected"));
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("paths/protected") && card.contains("staged copy of directory"), "{card}");
     assert!(home.almoner(&["diff", "r1"]).expect(8).err.contains("is not over"));
     home.almoner(&["deny", "1", "-r", "no"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(0);
