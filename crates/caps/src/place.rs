@@ -46,9 +46,15 @@ impl Placing<'_> {
     /// Writes a temporary file beside the place, makes it durable, moves it into the place in one step and makes
     /// that durable. Whoever reads the place at any moment, a crash included, finds the old content or the new.
     pub(crate) fn put(&self) -> Result<(), PlaceError> {
+        self.put_as(None)
+    }
+
+    /// The same; `mode` are the permissions of a file that is put where nothing is. Without them it has those that new
+    /// files have.
+    pub(crate) fn put_as(&self, mode: Option<Mode>) -> Result<(), PlaceError> {
         // Whether the temporary name may hold what is not ours.
         let mut is_foreign = false;
-        let moved = self.write().and_then(|()| match &self.expected {
+        let moved = self.write(mode).and_then(|()| match &self.expected {
             None => self.fill(),
             Some(expected) => self.replace(expected.digest, &mut is_foreign),
         });
@@ -61,9 +67,12 @@ impl Placing<'_> {
         Ok(())
     }
 
-    fn write(&self) -> Result<(), PlaceError> {
+    fn write(&self, mode: Option<Mode>) -> Result<(), PlaceError> {
+        let mode = self.expected.as_ref().map(|expected| expected.mode).or(mode);
+        // What is not for everybody is so from the first moment.
+        let first = mode.map_or(Mode::from_raw_mode(0o666), |_| Mode::RUSR | Mode::WUSR);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let create = || rustix::fs::openat(self.directory, self.temporary, flags, Mode::from_raw_mode(0o666));
+        let create = || rustix::fs::openat(self.directory, self.temporary, flags, first);
         let file: OwnedFd = match create() {
             Err(Errno::EXIST) => {
                 self.discard()?;
@@ -71,8 +80,8 @@ impl Placing<'_> {
             }
             made => made?,
         };
-        if let Some(expected) = &self.expected {
-            rustix::fs::fchmod(&file, expected.mode)?;
+        if let Some(mode) = mode {
+            rustix::fs::fchmod(&file, mode)?;
         }
         let mut rest = self.bytes;
         while !rest.is_empty() {

@@ -6,26 +6,23 @@
 
 use std::io;
 use std::os::fd::AsFd as _;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::Dir;
 use kernel::grant::Attenuation;
-use kernel::id::BlobHash;
+use kernel::id::{BlobHash, RunNumber};
 use kernel::proposal::Finding;
 use passable::visible_line;
+use rustix::fs::Mode;
 
 use crate::dir::Limits;
 use crate::dir::relocate::{self, Not, Stood};
 use crate::path::{Plain, Purpose};
-use crate::place::{PlaceError, Placing};
+use crate::place::{self, PlaceError, Placing};
 use crate::walk;
 use crate::{OpenError, failure, open_directory};
 
 /// The largest file that is looked at, in bytes.
 const LARGEST: u64 = 1 << 30;
-
-/// Temporary files of one process have different names.
-static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +45,13 @@ impl Standing {
         }
     }
 
+    fn digest(self) -> Option<BlobHash> {
+        match self {
+            Standing::File(digest) => Some(digest),
+            Standing::Nothing | Standing::Directory => None,
+        }
+    }
+
     fn of(stood: Stood) -> Standing {
         match stood {
             Stood::Nothing => Standing::Nothing,
@@ -55,6 +59,16 @@ impl Standing {
             Stood::Directory => Standing::Directory,
         }
     }
+}
+
+/// A file that is put back.
+pub struct Whole<'a> {
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Its permissions, where nothing stands from which they are taken. If they are not known, it is the owner's alone.
+    pub mode: Option<u32>,
+    /// The run that changed it.
+    pub run: RunNumber,
 }
 
 /// A directory in which something is put back.
@@ -90,18 +104,41 @@ impl Undo {
         (BlobHash::of(&held) == *digest).then_some(held)
     }
 
-    /// Makes what stands at a path, which must be `now`, what it was; `held` are the bytes of a file.
+    /// The permissions of the file at a path, if it holds this.
+    pub fn mode(&self, path: &str, digest: &BlobHash) -> Option<u32> {
+        let path = Plain::check(path, Purpose::Look).ok()?;
+        let parent = walk::parent(&self.root, &path).ok()??;
+        let found = walk::present(parent.as_fd(), path.split().1, LARGEST).ok()??;
+        (found.digest == *digest).then(|| found.mode.as_raw_mode())
+    }
+
+    /// Removes what a try that was cut off has left beside a path, once that is `was`.
+    pub fn tidy(&self, path: &str, now: Standing, was: Standing, run: RunNumber) {
+        let Ok(plain) = Plain::check(path, Purpose::Look) else { return };
+        let known: Vec<BlobHash> = [now, was].into_iter().filter_map(Standing::digest).collect();
+        if let Ok(Some(parent)) = walk::parent(&self.root, &plain) {
+            place::tidy(parent.as_fd(), &temporary(&plain, now, was, run), &known, LARGEST);
+        }
+    }
+
+    /// Makes what stands at a path, which must be `now`, what it was; `whole` is the file.
     ///
     /// # Errors
     /// When something else stands there, a directory is not empty, or the file system fails. Nothing is changed then.
-    pub fn put_back(&self, path: &str, now: Standing, was: Standing, held: &[u8]) -> Result<(), Finding> {
+    pub fn put_back(
+        &self,
+        path: &str,
+        now: Standing,
+        was: Standing,
+        whole: &Whole<'_>,
+    ) -> Result<(), Finding> {
         let plain = Plain::check(path, Purpose::Look)?;
-        let name = format!(".almoner-u{}-{}.tmp", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
+        let name = temporary(&plain, now, was, whole.run);
         if was == now {
             return Ok(());
         }
         let done = match was {
-            Standing::File(_) => return self.fill(&plain, now, held, &name),
+            Standing::File(_) => return self.fill(&plain, now, whole, &name),
             Standing::Directory if now == Standing::Nothing => relocate::make(&self.root, &plain),
             Standing::Nothing if now == Standing::Directory && !relocate::is_empty(&self.root, &plain)? => {
                 return Err(relocate::unfit(
@@ -118,6 +155,8 @@ impl Undo {
                     Standing::Directory => Stood::Directory,
                     Standing::Nothing => return Ok(()),
                 };
+                // What was set aside by a try that was cut off would be in the way.
+                self.tidy(path, now, Standing::Nothing, whole.run);
                 relocate::remove(&self.root, &plain, was, &name, &self.limits)
             }
             Standing::Directory => Err(Not::Changed),
@@ -128,7 +167,7 @@ impl Undo {
         })
     }
 
-    fn fill(&self, path: &Plain, now: Standing, held: &[u8], temporary: &str) -> Result<(), Finding> {
+    fn fill(&self, path: &Plain, now: Standing, whole: &Whole<'_>, temporary: &str) -> Result<(), Finding> {
         let failed =
             |error: io::Error| failure::finding(&error, &format!("put back `{}`", path.as_str()), "path");
         let parent = walk::make_parent(&self.root, path).map_err(failed)?;
@@ -138,13 +177,26 @@ impl Undo {
         if found != now {
             return Err(changed(path));
         }
-        let placing =
-            Placing { directory: parent.as_fd(), name, temporary, bytes: held, expected, limit: LARGEST };
-        placing.put().map_err(|error| match error {
+        let placing = Placing {
+            directory: parent.as_fd(),
+            name,
+            temporary,
+            bytes: whole.bytes,
+            expected,
+            limit: LARGEST,
+        };
+        let mode = whole.mode.map_or(Mode::RUSR | Mode::WUSR, Mode::from_raw_mode);
+        placing.put_as(Some(mode)).map_err(|error| match error {
             PlaceError::Changed => changed(path),
             PlaceError::Io(error) => failed(error),
         })
     }
+}
+
+/// The name of the temporary file: the same for every try of the same change, so that a leftover is found again.
+fn temporary(path: &Plain, now: Standing, was: Standing, run: RunNumber) -> String {
+    let what = format!("{}\n{now:?}\n{was:?}", path.as_str());
+    format!(".almoner-u{run}-{}.tmp", BlobHash::of(what.as_bytes()).short())
 }
 
 fn changed(path: &Plain) -> Finding {
@@ -153,4 +205,48 @@ fn changed(path: &Plain) -> Finding {
         .at("path")
         .counter_example(shown)
         .allowed("`almoner undo` once more: it looks again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_try_that_was_cut_off_has_left_is_found_by_the_next() {
+        let base = tempfile::tempdir().unwrap();
+        let undo = Undo::open(base.path().to_str().unwrap()).unwrap();
+        let file = |text: &str| Standing::File(BlobHash::of(text.as_bytes()));
+        let (path, run) = (Plain::check("a.md", Purpose::Look).unwrap(), RunNumber(1));
+        let whole = Whole { bytes: b"old", mode: None, run };
+        // Before the file was in its place, after it, and while one was being removed.
+        for (stands, left, now, was) in [
+            (Some("new"), "ol", file("new"), file("old")),
+            (None, "ol", Standing::Nothing, file("old")),
+            (Some("old"), "new", file("new"), file("old")),
+            (Some("new"), "new", file("new"), Standing::Nothing),
+            (None, "new", file("new"), Standing::Nothing),
+        ] {
+            if let Some(text) = stands {
+                std::fs::write(base.path().join("a.md"), text).unwrap();
+            }
+            std::fs::write(base.path().join(temporary(&path, now, was, run)), left).unwrap();
+            if undo.look("a.md").unwrap() == was {
+                undo.tidy("a.md", now, was, run);
+            } else {
+                undo.put_back("a.md", now, was, &whole).unwrap();
+            }
+            assert_eq!(undo.look("a.md").unwrap(), was);
+            let _ = std::fs::remove_file(base.path().join("a.md"));
+            assert_eq!(
+                std::fs::read_dir(base.path()).unwrap().count(),
+                0,
+                "{stands:?} {left} {now:?} {was:?}"
+            );
+        }
+        // What somebody else's change has become is not removed.
+        let name = temporary(&path, file("new"), file("old"), run);
+        std::fs::write(base.path().join(&name), "theirs").unwrap();
+        undo.tidy("a.md", file("new"), file("old"), run);
+        assert!(base.path().join(name).exists());
+    }
 }

@@ -7,6 +7,7 @@ use kernel::proposal::{Caller, Finding, Pin, Proposal};
 use kernel::run::Entry;
 use kernel::{BlobHash, MessageNumber, StepRef, query, table};
 use passable::Untrusted;
+use worker::World as _;
 
 use super::desk::Desk;
 use super::world::Daemon;
@@ -102,7 +103,12 @@ fn entry(
     Ok(CardEntry {
         step: at,
         slot: proposal.slot.clone(),
-        target: formula.as_ref().map_or_else(|| "what is gone".to_owned(), why::target_words),
+        target: match (daemon.grant(&proposal.grant), &formula) {
+            (Ok((grant, _)), Some(made_on)) if grant.attenuation.staged_from.is_some() => {
+                format!("staged copy of directory {}", why::target_words(made_on))
+            }
+            (_, made_on) => made_on.as_ref().map_or_else(|| "what is gone".to_owned(), why::target_words),
+        },
         method: proposal.method.clone(),
         effect: proposal.effect,
         caller: proposal.caller,

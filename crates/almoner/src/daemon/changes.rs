@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use caps::undo::{Standing, Undo};
+use caps::undo::{Standing, Undo, Whole};
 use kernel::formula::Formula;
 use kernel::proposal::{Effect, Proposal};
 use kernel::run::{Completion, Entry, PutBack};
@@ -29,6 +29,8 @@ pub struct Change {
     pub stage: Option<String>,
     /// The path in it.
     pub path: String,
+    /// Every step that had to do with it: what shares one is the two ends of a move.
+    pub steps: BTreeSet<StepRef>,
     /// What was there.
     pub before: Standing,
     /// What the run left.
@@ -72,7 +74,7 @@ impl Task {
     }
 
     /// The same for the journal.
-    fn put_back(&self) -> PutBack {
+    pub fn put_back(&self) -> PutBack {
         PutBack {
             path: self.change.full(),
             from: self.now.words(),
@@ -100,15 +102,40 @@ pub fn of_run(
     }
     changes.sort_by_key(|change| change.at);
     let mut planned = plan(&changes);
+    // What comes out as it was has not been changed.
+    let is_change = |change: &Change| change.before != change.after;
     for wanted in only {
-        if !planned.iter().any(|change| change.is_named(wanted)) {
+        if !planned.iter().any(|change| is_change(change) && change.is_named(wanted)) {
             let message = format!("{run} changed no `{}`", visible_line(wanted));
             return Err(Failure::new(Exit::NotFound, message)
                 .help(format!("see `almoner undo {run} --dry-run` for what it changed")));
         }
     }
-    planned.retain(|change| only.is_empty() || only.iter().any(|wanted| change.is_named(wanted)));
+    if !only.is_empty() {
+        keep_named(&mut planned, only);
+    }
+    planned.retain(is_change);
     Ok((planned, beyond))
+}
+
+/// Keeps what is named, and the other end of each move: with one end alone there would be no file, or two.
+fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
+    let named = |change: &&Change| only.iter().any(|wanted| change.is_named(wanted));
+    let mut steps: BTreeSet<StepRef> =
+        planned.iter().filter(named).flat_map(|change| change.steps.clone()).collect();
+    loop {
+        let known = steps.len();
+        for change in planned.iter() {
+            if !change.steps.is_disjoint(&steps) {
+                steps.extend(change.steps.iter().copied());
+            }
+        }
+        // A file may be moved more than once.
+        if steps.len() == known {
+            break;
+        }
+    }
+    planned.retain(|change| !change.steps.is_disjoint(&steps));
 }
 
 /// How each path stands.
@@ -152,18 +179,37 @@ pub fn to_do(tasks: &[Task]) -> Vec<PutBack> {
 }
 
 /// Does it. Each path is looked at once more, in the moment in which it changes.
+/// What a try that was cut off has left beside a path that is as it is to be, goes.
 pub fn carry_out(tasks: &mut [Task], held: Held<'_>) {
+    // While the files still stand from which they are known.
+    let modes: Vec<Option<u32>> = tasks.iter().map(|task| mode(task, tasks)).collect();
     // A folder that goes is empty only once the files in it have gone.
     for is_folder in [false, true] {
-        for task in tasks.iter_mut() {
+        for (task, mode) in tasks.iter_mut().zip(&modes) {
             if task.state == UndoState::Would && (task.now == Standing::Directory) == is_folder {
-                task.state = put(task, held);
+                task.state = put(task, *mode, held);
             }
+        }
+    }
+    for task in tasks.iter().filter(|task| task.state == UndoState::Already) {
+        if let Ok(root) = Undo::open(&task.change.root) {
+            root.tidy(&task.change.path, task.now, task.then, task.change.at.1.run);
         }
     }
 }
 
-fn put(task: &Task, held: Held<'_>) -> UndoState {
+/// The permissions of a file that is to be put where nothing is: those that it has in the staged copy, and those of what a
+/// move brings back. What only one of them allows is not allowed.
+fn mode(task: &Task, tasks: &[Task]) -> Option<u32> {
+    let Standing::File(digest) = task.then else { return None };
+    let at = |root: &str, path: &str| Undo::open(root).ok()?.mode(path, &digest);
+    let moved = tasks.iter().filter(|other| other.now == task.then && other.then != task.then);
+    let staged = task.change.stage.as_deref().and_then(|stage| at(stage, &task.change.path));
+    let moved = moved.filter_map(|other| at(&other.change.root, &other.change.path));
+    moved.chain(staged).reduce(|one, other| one & other)
+}
+
+fn put(task: &Task, mode: Option<u32>, held: Held<'_>) -> UndoState {
     let failed = |why: String| UndoState::Failed { why: Untrusted::new(why) };
     let bytes = match task.then {
         Standing::File(digest) => match held(&task.change, &digest) {
@@ -179,7 +225,8 @@ fn put(task: &Task, held: Held<'_>) -> UndoState {
     }
     let opened = Undo::open(&task.change.root).map_err(|error| error.to_string());
     let done = opened.and_then(|root| {
-        root.put_back(&task.change.path, task.now, task.then, &bytes).map_err(|finding| finding.message)
+        let whole = Whole { bytes: &bytes, mode, run: task.change.at.1.run };
+        root.put_back(&task.change.path, task.now, task.then, &whole).map_err(|finding| finding.message)
     });
     done.map_or_else(failed, |()| UndoState::Done)
 }
@@ -200,17 +247,16 @@ fn plan(changes: &[Change]) -> Vec<Change> {
             Some(later) if !cut.contains(&key) && later.before == change.after => {
                 later.before = change.before;
                 later.at = change.at;
+                later.steps.extend(change.steps.iter().copied());
             }
             Some(_) => drop(cut.insert(key)),
         }
     }
-    let planned = order.into_iter().filter_map(|key| last.remove(&key));
-    // What comes out as it was has not been changed.
-    planned.filter(|change| change.before != change.after).collect()
+    order.into_iter().filter_map(|key| last.remove(&key)).collect()
 }
 
 /// The run and all that it has started, over or not.
-fn whole_family(desk: &Desk, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
+pub(super) fn whole_family(desk: &Desk, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
     let first = listing::one(&desk.daemon, run)?;
     if first.is_standing() {
         return Err(Failure::new(Exit::Usage, format!("{run} is the journal of an agent, and no run")));
@@ -263,6 +309,7 @@ fn gather(
                             root: root.clone(),
                             stage: stage.clone(),
                             path,
+                            steps: [at].into(),
                             before,
                             after,
                         }));

@@ -15,6 +15,7 @@ use worker::World as _;
 use super::changes::{self, Change, Task};
 use super::desk::Desk;
 use super::{listing, world};
+use crate::control::endowment::{Endowment, Fill};
 use crate::control::undone::{Diff, FileDiff, UndoState, Undone};
 use crate::exit::{Exit, Failure};
 use crate::show::difference;
@@ -60,6 +61,52 @@ impl Drop for Stages {
     fn drop(&mut self) {
         self.0.borrow().iter().for_each(|stage| caps::stage::remove(stage));
     }
+}
+
+/// Refuses a staged copy of a directory that another slot of the run reaches as well: two copies would be put in place one
+/// over the other, and a change past the copy would look like somebody else's.
+///
+/// # Errors
+/// When the directory of a staged slot is, holds or lies in that of another slot.
+pub fn check_apart<'a>(given: impl Iterator<Item = &'a Endowment>) -> Result<(), Failure> {
+    let mut places: Vec<(&str, bool, PathBuf)> = Vec::new();
+    for Endowment { slot, fill, .. } in given {
+        match fill {
+            Fill::Path(path) => places.push((slot, path.stage, canonical(&path.path))),
+            Fill::Program(program) => {
+                let directories = program.directories.iter();
+                places.extend(directories.map(|(path, _)| (slot.as_str(), false, canonical(path))));
+            }
+            _ => {}
+        }
+    }
+    for (slot, _, place) in places.iter().filter(|(_, is_staged, _)| *is_staged) {
+        let meets = |other: &Path| other.starts_with(place) || place.starts_with(other);
+        if let Some((other, _, there)) = places.iter().find(|(name, _, at)| name != slot && meets(at)) {
+            let message = format!(
+                "slot `{}` is staged, and slot `{}` reaches the same directory: {}",
+                visible_line(slot),
+                visible_line(other),
+                visible_line(&there.to_string_lossy())
+            );
+            return Err(Failure::new(Exit::Usage, message).help(
+                "bind the two to directories apart from each other, or leave out `:stage`; what is staged is put in \
+                 place over what nobody else changes",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A path with all links followed, as far as it is there.
+fn canonical(path: &str) -> PathBuf {
+    let path = Path::new(path);
+    let found = path.ancestors().find_map(|there| {
+        let rest = path.strip_prefix(there).ok()?;
+        let real = std::fs::canonicalize(there).ok()?;
+        Some(real.join(rest))
+    });
+    found.unwrap_or_else(|| path.to_owned())
 }
 
 /// What a run changed in staged copies.
@@ -157,8 +204,8 @@ pub fn apply(desk: &Desk, text: Untrusted, run: RunNumber, only: &[String]) -> R
     if !files.is_empty() {
         let said = Said { verb: "apply".to_owned(), text };
         desk.apply_as(desk.daemon.host, Some(said), Act::Apply { run, files })?;
-        changes::carry_out(&mut tasks, &held);
     }
+    changes::carry_out(&mut tasks, &held);
     let is_all = only.is_empty()
         && tasks.iter().all(|task| matches!(task.state, UndoState::Done | UndoState::Already));
     if is_all {

@@ -12,7 +12,7 @@ use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
 use super::as_it_is;
 use super::desk::Desk;
-use super::stage::Stages;
+use super::stage::{self, Stages};
 use super::{endow_paths, endow_programs};
 use crate::control::endowment::{Endowment, Fill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
@@ -212,6 +212,7 @@ fn bind(
                 .help("bind it once"));
         }
     }
+    stage::check_apart(given.values().copied())?;
     let mut allowed: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for rule in &request.allow {
         let (slot, method) = rule

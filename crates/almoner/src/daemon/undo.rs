@@ -3,13 +3,17 @@
 //! Only what is still as the run left it is put back. So whatever is cut off is done by asking again, and nothing is done
 //! twice.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kernel::RunNumber;
 use kernel::command::{Act, Said};
+use kernel::run::{Entry, PutBack};
 use passable::Untrusted;
 
 use super::changes::{self, Change};
 use super::desk::Desk;
-use crate::control::undone::Undone;
+use super::listing;
+use crate::control::undone::{UndoState, Undone};
 use crate::exit::Failure;
 
 /// Puts back what a run changed, or says what that would do.
@@ -26,12 +30,68 @@ pub fn undo(
     let (found, beyond) = changes::of_run(desk, run, only)?;
     let held = |_: &Change, digest: &kernel::BlobHash| desk.daemon.store.blobs().get(digest).ok();
     let mut tasks = changes::look(found, true, &held);
+    let in_place = applied(desk, run)?;
+    // What is only in a staged copy is not in the directory: whatever stands there is somebody else's.
+    tasks.retain(|task| {
+        let change = &task.change;
+        let is_applied = in_place.get(&change.full()).is_some_and(|words| *words == change.after.words());
+        change.stage.is_none() || is_applied || task.state == UndoState::Already
+    });
     let files = changes::to_do(&tasks);
-    if !dry_run && !files.is_empty() {
-        let said = Said { verb: "undo".to_owned(), text };
-        desk.apply_as(desk.daemon.host, Some(said), Act::Undo { run, files })?;
+    if !dry_run {
+        let is_any = !files.is_empty();
+        let said = |text: &Untrusted| Some(Said { verb: "undo".to_owned(), text: text.clone() });
+        if is_any {
+            desk.apply_as(desk.daemon.host, said(&text), Act::Undo { run, files })?;
+        }
         changes::carry_out(&mut tasks, &held);
+        // So that it is known to be done, and not cut off: from now on, what stands there is not the run's.
+        let files: Vec<PutBack> = tasks
+            .iter()
+            .filter(|task| task.change.stage.is_some())
+            .filter(|task| task.state == UndoState::Done || in_place.contains_key(&task.change.full()))
+            .filter(|task| matches!(task.state, UndoState::Done | UndoState::Already))
+            .map(|task| PutBack { from: task.then.words(), ..task.put_back() })
+            .collect();
+        if !files.is_empty() {
+            desk.apply_as(desk.daemon.host, said(&text), Act::Undo { run, files })?;
+        }
     }
     let entries = tasks.into_iter().map(changes::Task::entry).collect();
     Ok(Undone { run, dry_run, entries, beyond })
+}
+
+/// What was put in place out of the staged copies of a run, of what it started and of what started it, and has not been
+/// put back since: by absolute path, what it is, in words.
+fn applied(desk: &Desk, run: RunNumber) -> Result<BTreeMap<String, String>, Failure> {
+    let mut runs: BTreeSet<RunNumber> = changes::whole_family(desk, run)?;
+    let mut above = listing::one(&desk.daemon, run)?.parent;
+    while let Some(parent) = above {
+        runs.insert(parent.run);
+        above = listing::one(&desk.daemon, parent.run)?.parent;
+    }
+    let mut entries = Vec::new();
+    for run in runs {
+        listing::for_each_step(&desk.daemon, run, 1, |step| {
+            match step.entry {
+                Entry::Applied { files } => entries.push((step.at_ms, true, files)),
+                Entry::Undone { files } => entries.push((step.at_ms, false, files)),
+                _ => {}
+            }
+            true
+        })?;
+    }
+    entries.sort_by_key(|(at_ms, ..)| *at_ms);
+    let mut in_place = BTreeMap::new();
+    for (_, is_applied, files) in entries {
+        for file in files {
+            if is_applied {
+                in_place.insert(file.path, file.to);
+            } else if file.from == file.to {
+                // It is back. What was only about to be may have been cut off.
+                in_place.remove(&file.path);
+            }
+        }
+    }
+    Ok(in_place)
 }

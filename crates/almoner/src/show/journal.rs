@@ -162,7 +162,10 @@ fn detail(entry: &Entry) -> String {
         Entry::Finished { outcome } => outcome_line(outcome),
         Entry::Undone { files } => {
             let paths: Vec<_> = files.iter().map(|file| visible_line(&file.path).into_owned()).collect();
-            format!("you had put back: {}", paths.join(", "))
+            // What is written down once more afterwards, when it is done.
+            let is_done = files.iter().all(|file| file.from == file.to);
+            let words = if is_done { "is put back" } else { "you had put back" };
+            format!("{words}: {}", paths.join(", "))
         }
         Entry::Applied { files } => {
             let paths: Vec<_> = files.iter().map(|file| visible_line(&file.path).into_owned()).collect();

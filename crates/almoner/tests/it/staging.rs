@@ -168,7 +168,8 @@ fn what_is_protected_is_asked_about_in_a_staged_copy_too_and_links_lead_nowhere(
     run(&home, "out:stage", &[]).expect(7);
     let seen = home.trace("r1").to_string();
     assert!(!seen.contains("PERIWINKLE") && !seen.contains("secret.txt"), "{seen}");
-    assert!(home.almoner(&["inbox", "1"]).expect(0).out.contains("paths/protected"));
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("paths/protected") && card.contains("staged copy of directory"), "{card}");
     assert!(home.almoner(&["diff", "r1"]).expect(8).err.contains("is not over"));
     home.almoner(&["deny", "1", "-r", "no"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(0);
@@ -233,4 +234,91 @@ fn killed_around_the_commits_of_a_staged_run_and_of_applying_it() {
         });
         assert!(deaths > 8, "{point}: {deaths}");
     }
+}
+
+/// A run that writes one new file in a staged copy.
+fn one_new_file() -> Home {
+    let home = home(json!([calls(&[("out_write", json!({ "path": "n.md", "content": "x\n" }))]), done()]));
+    run(&home, "out:stage", &[]).expect(0);
+    home
+}
+
+#[test]
+fn an_undo_leaves_what_somebody_made_alone_unless_the_run_was_applied_and_not_undone() {
+    // Thrown away; never applied; applied, undone, and made again by hand.
+    for before in [&["discard"][..], &[], &["apply", "undo"]] {
+        let home = one_new_file();
+        for verb in before {
+            home.almoner(&[verb, "r1"]).expect(0);
+        }
+        home.write("out/n.md", "x\n");
+        home.almoner(&["undo", "r1"]).expect(0);
+        assert_eq!(home.read("out/n.md"), "x\n", "{before:?}");
+    }
+    let home = one_new_file();
+    home.almoner(&["apply", "r1"]).expect(0);
+    assert!(home.path("out/n.md").exists());
+    home.almoner(&["undo", "r1"]).expect(0);
+    assert!(!home.path("out/n.md").exists());
+}
+
+#[test]
+fn an_undo_of_what_was_applied_that_is_cut_off_is_done_by_asking_again() {
+    for point in [BEFORE, AFTER] {
+        let deaths = until_it_survives(|nth| {
+            let (home, before) = staged();
+            home.almoner(&["apply", "r1"]).expect(0);
+            home.almoner(&["stop"]).expect(0);
+            let mut daemon = Doomed::start(&home, point, nth);
+            home.almoner(&["undo", "r1"]);
+            let died = daemon.dies_within(Duration::from_secs(1));
+            daemon.end();
+            home.almoner(&["undo", "r1"]).expect(0);
+            let after = files(&home);
+            assert!(before.split(' ').all(|file| after.contains(file)), "{point} {nth}: {after}");
+            assert!(!after.contains("kept/b.md") && !after.contains("deep"), "{point} {nth}: {after}");
+            died
+        });
+        assert!(deaths >= 2, "{point}: {deaths}");
+    }
+}
+
+#[test]
+fn a_move_is_applied_with_both_its_ends_and_keeps_the_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let moves = calls(&[("out_move", json!({ "from": "a.md", "to": "sub/z.md" }))]);
+    for only in ["a.md", "sub/z.md"] {
+        let home = home(json!([moves.clone(), done()]));
+        std::fs::set_permissions(home.path("out/a.md"), PermissionsExt::from_mode(0o600)).unwrap();
+        let mode = |path: &str| std::fs::metadata(home.path(path)).unwrap().permissions().mode() & 0o777;
+        run(&home, "out:stage", &[]).expect(0);
+        home.almoner(&["apply", "r1", "--only", only]).expect(0);
+        home.almoner(&["discard", "r1"]).expect(0);
+        assert!(!home.path("out/a.md").exists());
+        assert_eq!((home.read("out/sub/z.md").as_str(), mode("out/sub/z.md")), ("one two\n", 0o600));
+        home.almoner(&["undo", "r1"]).expect(0);
+        assert_eq!((home.read("out/a.md").as_str(), mode("out/a.md")), ("one two\n", 0o600));
+    }
+}
+
+#[test]
+fn a_staged_slot_shares_its_directory_with_no_other_slot() {
+    let home = home(json!([done()]));
+    home.write("clerk.worker", "---\nslots: { out: dir rw, other: dir rw }\n---\nDo it.\n");
+    std::os::unix::fs::symlink("out", home.path("link")).unwrap();
+    for (out, other) in [
+        ("out:stage", "out:stage"),
+        ("out:stage", "out:rw"),
+        ("out:stage", "link:rw"),
+        ("out:stage", "out/sub:rw"),
+        ("out/sub:stage", "out:rw"),
+        ("out/not/there:stage", "link/not:rw"),
+        ("out:rw", "link/sub:stage"),
+    ] {
+        let other = format!("other={other}");
+        let said = run(&home, out, &["-e", &other]).expect(2).err;
+        assert!(said.contains("reaches the same directory") && said.contains("apart"), "{said}");
+    }
+    assert_eq!(copies(&home), 0);
+    run(&home, "out:stage", &["-e", "other=outside:rw"]).expect(0);
 }

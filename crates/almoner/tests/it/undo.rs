@@ -198,3 +198,24 @@ fn killed_around_the_commit_of_an_undo_everything_is_put_back_by_asking_again() 
         assert!(deaths >= 1, "{point}: {deaths}");
     }
 }
+
+#[test]
+fn what_is_put_back_is_readable_for_nobody_for_whom_it_was_not() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = home(json!([
+        calls(&[("out_move", json!({ "from": "a.md", "to": "z.md" }))]),
+        calls(&[("out_move", json!({ "from": "sub/c.rs", "to": "y.rs" }))]),
+        calls(&[("out_remove", json!({ "path": "b.md" }))]),
+        done()
+    ]));
+    let set = |path: &str, mode| {
+        std::fs::set_permissions(home.path(path), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    let mode = |path: &str| std::fs::metadata(home.path(path)).unwrap().permissions().mode() & 0o777;
+    set("out/a.md", 0o600);
+    set("out/sub/c.rs", 0o755);
+    set("out/b.md", 0o600);
+    run(&home, "out:rw", &ALLOWED).expect(0);
+    home.almoner(&["undo", "r1"]).expect(0);
+    assert_eq!([mode("out/a.md"), mode("out/sub/c.rs"), mode("out/b.md")], [0o600, 0o755, 0o600]);
+}
