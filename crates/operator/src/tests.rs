@@ -264,7 +264,7 @@ fn every_name_and_path_of_a_call_is_judged() {
     check(hosts, &call, Stance::Permits, &["operator/policy-1"]);
     check(hosts, &call.reaching("b.example", 443), Stance::Silent, &[]);
     let mut many = write("a");
-    (0..300)
+    (0..3_000)
         .for_each(|n| many.facts.paths.push(PathFact { path: n.to_string(), ..many.facts.paths[0].clone() }));
     check("permit(principal, action, resource);", &many, Stance::Forbids, &["operator/failed"]);
 }
