@@ -13,6 +13,7 @@ pub mod env;
 pub mod alike;
 pub mod audit;
 pub mod begun;
+pub mod budget;
 pub mod code;
 pub mod collect;
 pub mod command;

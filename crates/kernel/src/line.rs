@@ -48,6 +48,11 @@ pub(crate) fn of(entry: &Entry) -> Untrusted {
         },
         Entry::Spawned { index, child } => format!("item {} as {child}", index + 1),
         Entry::Collected { index, outcome: o } => format!("item {}: {}", index + 1, outcome(o)),
+        Entry::Said { text, .. } => text.raw().lines().next().unwrap_or_default().to_owned(),
+        Entry::Exhausted { trouble, message, .. } => {
+            format!("{}: message {message}", trouble.message.raw())
+        }
+        Entry::Raised { message, .. } => format!("given more in message {message}"),
         Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
         Entry::Stalled { trouble } => trouble.message.raw().to_owned(),
         Entry::Finished { outcome: o } => outcome(o),

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Raise;
 use crate::id::{FormulaId, Number, RunNumber, StepRef};
 use crate::proposal::{Fingerprint, Value};
+use crate::run::{Trouble, Usage};
 
 /// A message as it was sent: one formula, to which the mailboxes of sender and recipient both refer. What is
 /// answered later stands in the mailbox's row, not here.
@@ -102,6 +104,17 @@ pub enum Body {
         /// The call that may have been made.
         entry: Asked,
     },
+    /// A run has used up what it may, and asks for more.
+    Budget {
+        /// The run that waits.
+        run: RunNumber,
+        /// What it has used up.
+        trouble: Trouble,
+        /// All that it has used so far.
+        used: Usage,
+        /// What a plain yes adds.
+        offer: Raise,
+    },
     /// A result that carries capabilities, withheld until a person says that they may be given away.
     Release {
         /// The result as it was withheld.
@@ -138,7 +151,7 @@ impl Body {
             Body::EvalRequest { .. } => "eval-request",
             Body::Form { .. } => "form",
             Body::Value { .. } => "value",
-            Body::Approval { .. } | Body::Release { .. } | Body::Doubt { .. } => "approval",
+            Body::Approval { .. } | Body::Release { .. } | Body::Doubt { .. } | Body::Budget { .. } => "approval",
             Body::Command { .. } => "command",
         }
     }
@@ -157,7 +170,7 @@ impl Body {
     /// The run that the message is about.
     pub fn run(&self) -> Option<RunNumber> {
         match self {
-            Body::Approval { run, .. } | Body::Doubt { run, .. } => Some(*run),
+            Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. } => Some(*run),
             Body::Command { run, .. } => *run,
             _ => None,
         }
@@ -215,7 +228,11 @@ impl Message {
             all.extend([one("promise", &promise), one("resolver", &resolver)]);
         }
         match &self.body {
-            Body::Request { .. } | Body::Form { .. } | Body::Approval { .. } | Body::Doubt { .. } => {}
+            Body::Request { .. }
+            | Body::Form { .. }
+            | Body::Approval { .. }
+            | Body::Doubt { .. }
+            | Body::Budget { .. } => {}
             Body::Package { names, ids, .. } | Body::EvalRequest { names, ids, .. } => {
                 all.extend(names.iter().zip(ids).map(|(name, id)| (format!("edge {name}"), *id)));
             }

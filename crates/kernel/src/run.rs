@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
+use crate::budget::{Exhausted, LimitKind, Raise};
 use crate::command::Addition;
 use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Value, Verdict};
@@ -84,6 +85,9 @@ pub struct Run {
     /// The workers that it has made, by the slots that they fill.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub made: BTreeSet<String>,
+    /// What it has used up, if it waits for a person to give it more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exhausted: Option<Exhausted>,
 }
 
 /// How far an open proposal has come.
@@ -116,7 +120,7 @@ impl Run {
             // What has begun is at work in the hands of whoever began it.
             return !self.open.values().any(|phase| *phase == Phase::Approved);
         }
-        (!self.open.is_empty() || !self.children.is_empty())
+        (self.shape == Shape::Chat || !self.open.is_empty() || !self.children.is_empty())
             && self.open.values().all(|p| matches!(p, Phase::Asked { .. } | Phase::Called { .. }))
     }
 
@@ -158,6 +162,8 @@ pub enum Shape {
     },
     /// The child of an `Each` run for one item.
     Item,
+    /// A conversation: after each answer it waits for the person to say something. It ends when it is cancelled.
+    Chat,
     /// No execution: the journal of what an agent does without a run of its own. It has no model and no end, as long as
     /// the agent is there.
     Standing,
@@ -545,6 +551,29 @@ pub enum Entry {
         /// What came of it.
         outcome: RunOutcome,
     },
+    /// A person said something to a run that talks.
+    Said {
+        /// What.
+        text: Untrusted,
+        /// The message that keeps the command.
+        message: MessageNumber,
+    },
+    /// The run has used up what it may, and asks for more.
+    Exhausted {
+        /// Of what.
+        limit: LimitKind,
+        /// What it ends with if the answer is no.
+        trouble: Trouble,
+        /// The message that asks.
+        message: MessageNumber,
+    },
+    /// A person lets the run, or one below it, use more.
+    Raised {
+        /// The message that asked.
+        message: MessageNumber,
+        /// How much more.
+        by: Raise,
+    },
     /// The run stopped to wait.
     Suspended {
         /// For what, in one line.
@@ -609,6 +638,9 @@ impl Entry {
             Entry::Completed { .. } => "completed",
             Entry::Spawned { .. } => "spawned",
             Entry::Collected { .. } => "collected",
+            Entry::Said { .. } => "said",
+            Entry::Exhausted { .. } => "exhausted",
+            Entry::Raised { .. } => "raised",
             Entry::Suspended { .. } => "suspended",
             Entry::Stalled { .. } => "stalled",
             Entry::Resumed { .. } => "resumed",

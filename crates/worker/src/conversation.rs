@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use kernel::Value;
 use kernel::proposal::Finding;
-use kernel::run::{Attachment, Completion, Run, Trouble};
+use kernel::run::{Attachment, Completion, Run, Shape, Trouble};
 use model::{Media, MediaKind, Message, Reply, Request, Takes, Tool};
 use passable::visible_line;
 use serde_json::{Value as Json, json};
@@ -33,12 +33,17 @@ pub(crate) fn request(
 ) -> Result<Request, Trouble> {
     let prompt = render_prompt(&program.definition, &program.bundle, &prompt_data(run))
         .map_err(|e| trouble("definition/prompt", e.to_string(), "mend the worker file and run it again"))?;
-    let mut messages = vec![first_message(world, run)?];
+    let mut said = fold.said.iter().peekable();
+    let mut messages: Vec<Message> = first_message(world, run)?.into_iter().collect();
     for turn in &fold.turns {
+        while let Some((_, text)) = said.next_if(|(step, _)| *step < turn.prompted) {
+            say(&mut messages, text);
+        }
         let Some((_, hash)) = turn.replied else { continue };
         let reply = read_reply(world, &hash)?;
         results(&mut messages, fold, turn, &reply)?;
     }
+    said.for_each(|(_, text)| say(&mut messages, text));
     Ok(Request {
         worker: run.name.clone(),
         system: if run.input.attachments.is_empty() { prompt } else { format!("{prompt}\n\n{STANDING}") },
@@ -142,7 +147,20 @@ fn as_it_is(world: &dyn World, takes: Takes, document: &Attachment) -> Result<Op
     }))
 }
 
-fn first_message(world: &dyn World, run: &Run) -> Result<Message, Trouble> {
+/// Adds what a person said. Where nothing of the model's stands between two texts, they are one message: not every
+/// server takes two.
+fn say(messages: &mut Vec<Message>, said: &str) {
+    match messages.last_mut() {
+        Some(Message::User { text, .. }) => {
+            text.push_str("\n\n");
+            text.push_str(said);
+        }
+        _ => messages.push(Message::user(said)),
+    }
+}
+
+/// What the run was started with; nothing, if that is for the person to say.
+fn first_message(world: &dyn World, run: &Run) -> Result<Option<Message>, Trouble> {
     let (mut parts, mut media) = (Vec::new(), Vec::new());
     let takes = world.takes(&run.model);
     let values = run.input.values.to_json();
@@ -174,10 +192,13 @@ fn first_message(world: &dyn World, run: &Run) -> Result<Message, Trouble> {
         };
         parts.push(format!("=== document {mark}{name}{how}\n{}\n=== end {mark}", text.trim_end()));
     }
+    if parts.is_empty() && run.shape == Shape::Chat {
+        return Ok(None);
+    }
     if parts.is_empty() {
         parts.push("Begin.".to_owned());
     }
-    Ok(Message::User { text: parts.join("\n\n"), media })
+    Ok(Some(Message::User { text: parts.join("\n\n"), media }))
 }
 
 /// The mark of a document's frame. It depends on the run's random identity, so that whoever wrote the document cannot

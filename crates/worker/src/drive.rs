@@ -15,6 +15,7 @@ use model::{ModelError, Reply, Request};
 use serde_json::Value as Json;
 
 use crate::answer;
+use crate::budget::{self, Next, Short};
 use crate::bound::{Bound, CALL, Reach, Slots};
 use crate::conversation;
 use crate::deep;
@@ -26,9 +27,6 @@ use crate::steps::{self, Item};
 use crate::trouble::{internal, is_final, of_model, trouble};
 use crate::workshop;
 use crate::world::World;
-
-/// What to do when a limit is reached.
-const RAISE: &str = "raise it under `limits:` in the worker file, or give the worker less to do";
 
 /// How often in a row a model may be told that its answer is no use.
 const REPAIRS: usize = 3;
@@ -160,7 +158,8 @@ impl Driver<'_> {
         }
         match self.run.shape {
             Shape::Each { jobs } => self.each(jobs),
-            Shape::Single | Shape::Item => self.one(),
+            Shape::Chat if self.fold.turns.is_empty() && !self.fold.has_news() => self.suspend(),
+            Shape::Single | Shape::Item | Shape::Chat => self.one(),
             Shape::Standing => Err(internal("the journal of an agent is nothing to drive")),
         }
     }
@@ -313,7 +312,10 @@ impl Driver<'_> {
                 kernel::run::Phase::Asked { message } => Some(format!("for an answer to message {message}")),
                 _ => None,
             })
-            .unwrap_or_else(|| "for its children".to_owned());
+            .unwrap_or_else(|| match (self.run.shape, self.run.open.is_empty()) {
+                (Shape::Chat, true) => "for you to say something".to_owned(),
+                _ => "for its children".to_owned(),
+            });
         let seen = self.fold.next + self.pending.len() as u64;
         match self.advance(vec![Move::Suspend { seen, why: asked }])? {
             CommandReply::NotSuspended => Ok(Flow::Continue),
@@ -391,7 +393,12 @@ impl Driver<'_> {
             }
             return self.prompt();
         }
+        if self.run.shape == Shape::Chat && self.fold.has_news() {
+            return self.prompt();
+        }
         match answer::check(&reply, self.program.definition.output.as_ref()) {
+            // Its journal has the answer; what comes next is for the person to say.
+            Ok(_) if self.run.shape == Shape::Chat => self.suspend(),
             Ok(output) => self.then(&output),
             Err(findings) => {
                 self.advance(vec![Move::Reject { site: None, findings }])?;
@@ -402,8 +409,8 @@ impl Driver<'_> {
 
     /// Asks the model once more.
     fn prompt(&mut self) -> Result<Flow, Trouble> {
-        if let Some(trouble) = self.exhausted() {
-            return self.fail(trouble);
+        if let Some(flow) = self.ask_for_more(Next::Turn)? {
+            return Ok(flow);
         }
         let tools = self.slots.tools();
         let mut request = conversation::request(self.world, &self.run, &self.program, &self.fold, tools)?;
@@ -414,50 +421,22 @@ impl Driver<'_> {
         Ok(Flow::Continue)
     }
 
-    fn exhausted(&self) -> Option<Trouble> {
-        let (limits, used) = (self.run.limits, self.run.used);
-        let tokens = used.input_tokens.saturating_add(used.output_tokens);
-        let help = RAISE;
-        if self.fold.turns.len() >= limits.turns as usize {
-            return Some(trouble(
-                "budget/turns",
-                format!("the limit of {} turns is reached", limits.turns),
-                help,
-            ));
+    /// Asks a person for more where the run has used up what it may; nothing that it has come to is lost.
+    fn ask_for_more(&mut self, next: Next) -> Result<Option<Flow>, Trouble> {
+        match budget::short(self.world, &self.run, &self.fold, next) {
+            None => Ok(None),
+            Some(short) => self.out_of(short).map(Some),
         }
-        if tokens >= limits.tokens {
-            let message = format!("{tokens} of {} tokens are used", limits.tokens);
-            return Some(trouble("budget/tokens", message, help));
-        }
-        if let Some(limit) = limits.usd_micros {
-            let dollars = |micros: u64| micros as f64 / 1e6;
-            match self.world.price(&self.run.model) {
-                None => {
-                    let message = format!(
-                        "there is a limit in money, and the price of {} is not known",
-                        self.run.model
-                    );
-                    let help =
-                        "write its price into `config.toml` under `[models.prices]`, or limit `tokens`";
-                    return Some(trouble("budget/price", message, help));
-                }
-                Some(price) if !price.is_free() && used.usd_micros >= limit => {
-                    let message =
-                        format!("${:.4} of ${:.4} are spent", dollars(used.usd_micros), dollars(limit));
-                    return Some(trouble("budget/usd", message, help));
-                }
-                Some(_) => {}
-            }
-        }
-        if self.fold.ran_ms >= limits.wall_ms {
-            return Some(self.too_long());
-        }
-        None
     }
 
-    fn too_long(&self) -> Trouble {
-        let message = format!("the limit of {} s of work is reached", self.run.limits.wall_ms / 1000);
-        trouble("budget/wall", message, RAISE)
+    fn out_of(&mut self, short: Short) -> Result<Flow, Trouble> {
+        match short {
+            Short::Of(limit, trouble) => {
+                self.advance(vec![Move::Exhaust { limit, trouble }])?;
+                Ok(Flow::Stop)
+            }
+            Short::Unknown(trouble) => self.stall(trouble),
+        }
     }
 
     /// Has the model answer a request that stands in the journal. After a crash it is the same request.
@@ -470,13 +449,15 @@ impl Driver<'_> {
         conversation::put_in_bytes(self.world, &mut request)?;
         let number = self.run.number;
         let answered = self.world.provider(&self.run.model).map(|provider| {
-            let mut shown = |progress| self.world.progress(number, progress);
+            let mut shown = |progress| self.world.progress(number, prompted, progress);
             provider.complete(&request, &mut shown)
         });
         let mut reply = match answered {
             Ok(Ok(reply)) => reply,
             _ if self.world.is_stopping() => return Ok(Flow::Stop),
-            Ok(Err(ModelError::Canceled)) if request.cancel.is_late() => return self.fail(self.too_long()),
+            Ok(Err(ModelError::Canceled)) if request.cancel.is_late() => {
+                return self.out_of(budget::too_long(&self.run));
+            }
             // One item of many does not hold up the others for what only another request could mend.
             Ok(Err(error)) if is_final(&error) && self.run.parent.is_some() => {
                 return self.fail(of_model(&error));
@@ -507,6 +488,9 @@ impl Driver<'_> {
         reply: &Reply,
         turn: &crate::fold::Turn,
     ) -> Result<Flow, Trouble> {
+        if let Some(flow) = self.ask_for_more(Next::Call)? {
+            return Ok(flow);
+        }
         let mut moves = Vec::new();
         let mut proposals = Vec::new();
         let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
@@ -592,6 +576,9 @@ impl Driver<'_> {
         site: CallSite,
         results: &serde_json::Map<String, Json>,
     ) -> Result<Flow, Trouble> {
+        if let Some(flow) = self.ask_for_more(Next::Call)? {
+            return Ok(flow);
+        }
         let then = &self.program.definition.then[index];
         let slot = then.slot.clone();
         let args = match steps::then_args(&self.program, &self.run, index, results) {
@@ -642,6 +629,9 @@ impl Driver<'_> {
             Err(trouble) => return self.fail(trouble),
         };
         if self.fold.made_by(&CallSite::Write { index: 0 }).is_none() && !writes.is_empty() {
+            if let Some(flow) = self.ask_for_more(Next::Write)? {
+                return Ok(flow);
+            }
             let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
             let mut proposals = Vec::new();
             for (index, write) in writes.iter().enumerate() {

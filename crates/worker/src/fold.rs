@@ -56,6 +56,8 @@ pub struct Fold {
     pub next: u64,
     /// The model's turns.
     pub turns: Vec<Turn>,
+    /// What a person has said in a conversation, with the step at which it was said.
+    pub said: Vec<(u64, String)>,
     /// All proposals by the step that made them.
     pub calls: BTreeMap<u64, Call>,
     /// The children of items.
@@ -127,6 +129,8 @@ impl Fold {
                 );
             }
             Entry::Judged { .. }
+            | Entry::Exhausted { .. }
+            | Entry::Raised { .. }
             | Entry::Suspended { .. }
             | Entry::Stalled { .. }
             | Entry::Vouched { .. }
@@ -134,6 +138,7 @@ impl Fold {
             | Entry::Undone { .. }
             | Entry::Applied { .. }
             | Entry::Discarded => {}
+            Entry::Said { text, .. } => self.said.push((step.number, text.raw().to_owned())),
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
                     call.approved = *approved;
@@ -214,6 +219,18 @@ impl Fold {
     /// The proposal made by a step of the worker's own list.
     pub fn made_by(&self, site: &CallSite) -> Option<&Call> {
         self.calls.values().find(|c| c.site == *site)
+    }
+
+    /// How often the model was asked since a person last said something.
+    pub fn turns_since_said(&self) -> usize {
+        let last = self.said.last().map_or(0, |(step, _)| *step);
+        self.turns.iter().filter(|turn| turn.prompted > last).count()
+    }
+
+    /// Whether a person has said something that the model has not been asked about.
+    pub fn has_news(&self) -> bool {
+        let asked = self.turns.last().map_or(0, |turn| turn.prompted);
+        self.said.last().is_some_and(|(step, _)| *step > asked)
     }
 
     /// How often in a row the model has been told that its answer or all of its calls were no use, and has tried

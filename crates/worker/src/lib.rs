@@ -17,6 +17,7 @@
 
 mod answer;
 mod bound;
+mod budget;
 mod conversation;
 mod deep;
 pub mod definition;

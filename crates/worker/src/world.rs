@@ -46,8 +46,8 @@ pub trait World: Send + Sync {
     fn outside(&self, run: &Run) -> Arc<dyn caps::Outside>;
     /// The switch that stops model calls when the daemon ends.
     fn cancel(&self) -> Cancel;
-    /// Shows how far a model has come. May be lost.
-    fn progress(&self, run: RunNumber, progress: Progress);
+    /// Shows how far a model has come with the request of this step. May be lost.
+    fn progress(&self, run: RunNumber, prompted: u64, progress: Progress);
     /// Whether the daemon is about to end: drivers stop at the next step.
     fn is_stopping(&self) -> bool;
 }

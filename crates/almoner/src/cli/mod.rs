@@ -6,6 +6,7 @@ mod endow_web;
 mod hole;
 mod input;
 pub mod modules;
+mod more;
 pub mod policy;
 mod programs;
 pub mod secret;
@@ -13,6 +14,7 @@ mod text;
 
 pub use endow::{absolute, parse_endowment};
 pub use hole::parse_hole;
+pub use more::MoreArgs;
 pub use input::{Given, gather, given, read_text, stdin};
 pub use text::{Pieces, parse_text};
 
@@ -41,6 +43,8 @@ pub enum Verb {
     Run(RunArgs),
     /// Ask a question once; standard input is the document
     Ask(AskArgs),
+    /// Talk with a worker; what is said is kept, and can be gone on with
+    Chat(ChatArgs),
     /// What waits for you; with a number, one message in full
     Inbox(InboxArgs),
     /// Let what a card shows be done, once
@@ -204,6 +208,39 @@ pub struct AskArgs {
     pub follow: FollowArgs,
 }
 
+/// `almoner chat`.
+#[derive(Debug, Args)]
+pub struct ChatArgs {
+    /// The worker file; without one, the model alone
+    #[arg(value_name = "FILE.worker")]
+    pub worker: Option<std::path::PathBuf>,
+    /// What the worker takes: `k=v`, `k:=json`, `k=@file`, or a document
+    #[arg(value_name = "INPUT")]
+    pub inputs: Vec<String>,
+    /// Go on with a conversation: the latest that is open, or this one
+    #[arg(short = 'c', long = "continue", value_name = "RUN", num_args = 0..=1, default_missing_value = "")]
+    pub go_on: Option<String>,
+    /// Hand a slot something, as with `almoner run`
+    #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH")]
+    pub endow: Vec<String>,
+    /// The model
+    #[arg(short = 'm', long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Do not ask about this method
+    #[arg(long, value_name = "SLOT.METHOD")]
+    pub allow: Vec<String>,
+    /// What to do when a person is needed
+    #[arg(long, value_enum, default_value_t = OnAsk::Prompt, value_name = "HOW")]
+    pub on_ask: OnAsk,
+}
+
+impl ChatArgs {
+    /// How it is followed.
+    pub fn follow(&self) -> FollowArgs {
+        FollowArgs { on_ask: self.on_ask, json: false, events: false, detach: false }
+    }
+}
+
 /// `almoner inbox`.
 #[derive(Debug, Args)]
 pub struct InboxArgs {
@@ -240,6 +277,9 @@ pub struct ApproveArgs {
     /// Make the worker from this file, which you have changed, instead of what is shown
     #[arg(long, value_name = "FILE")]
     pub edited: Option<std::path::PathBuf>,
+    /// For a run that has used up what it may.
+    #[command(flatten)]
+    pub more: MoreArgs,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

@@ -24,10 +24,13 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
     let number = which(acting, args.message.as_deref(), "approve")?;
     let view = acting.letter(number)?;
     let request = match view.letter.body() {
-        Some(Body::Approval { .. } | Body::Release { .. }) => {
+        Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
             let mut text = format!("almoner approve {number}{}", if args.run { " --run" } else { "" });
             args.endow.iter().for_each(|endowment| text.push_str(&format!(" -e {endowment}")));
             args.allow.iter().for_each(|method| text.push_str(&format!(" --allow {method}")));
+            for (flag, said) in args.more.said() {
+                text.push_str(&format!(" --{flag} {said}"));
+            }
             if let Some(file) = &args.edited {
                 text.push_str(&format!(" --edited {}", file.display()));
             }
@@ -39,11 +42,13 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
                 endow: args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?,
                 allow: args.allow.clone(),
                 edited: args.edited.as_deref().map(read).transpose()?,
+                raise: args.more.raise()?,
             }
         }
         Some(Body::EvalRequest { .. }) => {
             one_thing(number, &args.only, args.run)?;
-            if !args.endow.is_empty() || !args.allow.is_empty() || args.edited.is_some() {
+            let more = args.more.raise()?.is_some();
+            if more || !args.endow.is_empty() || !args.allow.is_empty() || args.edited.is_some() {
                 let message = format!("message {number} asks for an evaluation: nothing is added to it");
                 return Err(
                     Failure::new(Exit::Usage, message).help("leave `-e`, `--allow` and `--edited` out")
@@ -68,7 +73,7 @@ pub fn deny(acting: &Acting<'_>, args: &DenyArgs) -> Ended {
     let text = format!("almoner deny {number} -r {:?}", args.reason);
     let reason = Untrusted::new(args.reason.clone());
     let request = match view.letter.body() {
-        Some(Body::Approval { .. } | Body::Release { .. }) => {
+        Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
             let entries = entries(&args.only)?;
             Request::Deny { text: Untrusted::new(text), message: number, entries, reason }
         }

@@ -14,6 +14,7 @@ use serde_json::json;
 use super::acting::Acting;
 use super::answer;
 use super::interrupt::{self, Watch};
+use super::talk::{Next, Talk};
 use super::{look, output};
 use crate::cli::{FollowArgs, OnAsk};
 use crate::control::client::unexpected;
@@ -70,6 +71,7 @@ pub fn attend(acting: &Acting<'_>, run: RunNumber, after: Option<u64>, how: &Fol
             }
             Err(needs_you(acting, run, &pending))
         }
+        Followed::Rests | Followed::Ends => Ok(Exit::Ok),
     }
 }
 
@@ -119,6 +121,10 @@ pub enum Followed {
     Over(Box<Run>),
     /// Only a person can move it: these messages wait.
     NeedsYou(Vec<MessageNumber>),
+    /// It talks, and the person has left for now.
+    Rests,
+    /// It talks, and the person has no more to say.
+    Ends,
 }
 
 /// Follows a run to its end, or until only a person can move it. A run that was just started is followed from the
@@ -133,6 +139,31 @@ pub fn follow(
     asking: Asking,
     telling: Telling,
 ) -> Result<Followed, Failure> {
+    attendance(acting, run, after, asking, telling, None)
+}
+
+/// Follows a run that talks: what it answers is told, and what the person types is said to it.
+///
+/// # Errors
+/// As [`follow`].
+pub fn converse(
+    acting: &Acting<'_>,
+    run: RunNumber,
+    after: Option<u64>,
+    asking: Asking,
+    talk: Talk,
+) -> Result<Followed, Failure> {
+    attendance(acting, run, after, asking, Telling::Lines, Some(talk))
+}
+
+fn attendance(
+    acting: &Acting<'_>,
+    run: RunNumber,
+    after: Option<u64>,
+    asking: Asking,
+    telling: Telling,
+    talk: Option<Talk>,
+) -> Result<Followed, Failure> {
     let (send, inbox) = channel();
     let mut attendance = Attendance {
         acting,
@@ -144,6 +175,7 @@ pub fn follow(
         pending: BTreeSet::new(),
         asked: None,
         trouble: BTreeMap::new(),
+        talk,
         send,
     };
     let after = match after {
@@ -191,6 +223,8 @@ struct Attendance<'a> {
     asked: Option<MessageNumber>,
     /// What stalled runs of the family said.
     trouble: BTreeMap<RunNumber, Trouble>,
+    /// If the run talks: what the person says, and what is told of the answers.
+    talk: Option<Talk>,
     send: Sender<Heard>,
 }
 
@@ -227,7 +261,7 @@ impl Attendance<'_> {
         self.listen(after)?;
         let send = self.send.clone();
         let _watch = Watch::begin(move || drop(send.send(Heard::Interrupted)));
-        if self.asking == Asking::Here {
+        if self.asking == Asking::Here || self.talk.is_some() {
             let send = self.send.clone();
             std::thread::spawn(move || {
                 for line in std::io::stdin().lock().lines() {
@@ -262,6 +296,11 @@ impl Attendance<'_> {
                     {
                         output::progress(&format!("  {run} {}", line.visible_line()));
                     }
+                    Response::Text { run, prompted, from, text } if run == self.root => {
+                        if let Some(talk) = &mut self.talk {
+                            talk.streamed(prompted, from, text.raw())?;
+                        }
+                    }
                     Response::Stuck { run, trouble } if self.family.contains(&run) => {
                         return Err(Failure::of_trouble(&trouble));
                     }
@@ -286,6 +325,9 @@ impl Attendance<'_> {
                 Heard::NoMoreLines => {
                     // Nobody answers here any more; what needs no answer is still followed.
                     self.asking = Asking::Leave;
+                    if let Some(talk) = &mut self.talk {
+                        talk.close();
+                    }
                     if let Some(ended) = self.idle()? {
                         return Ok(ended);
                     }
@@ -298,7 +340,7 @@ impl Attendance<'_> {
     /// Follows the daemon's events from a thread of its own.
     fn listen(&self, after: u64) -> Result<(), Failure> {
         let mut client = self.acting.connect()?;
-        client.send(Request::Follow { after })?;
+        client.send(Request::Follow { after, text: self.talk.as_ref().is_some_and(Talk::streams) })?;
         let send = self.send.clone();
         std::thread::spawn(move || {
             while let Some(response) = client.hear() {
@@ -320,7 +362,8 @@ impl Attendance<'_> {
                 "version": 1, "seq": event.seq, "at_ms": event.at_ms, "event": event.change,
             }))?;
         }
-        if let Some(line) = progress::line(&event.change).filter(|_| self.telling != Telling::Quiet) {
+        let worth = self.telling != Telling::Quiet && (self.talk.is_none() || Talk::tells(&event.change));
+        if let Some(line) = progress::line(&event.change).filter(|_| worth) {
             output::progress(&line);
         }
         match event.change {
@@ -393,9 +436,12 @@ impl Attendance<'_> {
     }
 
     /// Nothing of the family moves: either a person must, or something has failed.
-    fn idle(&self) -> Result<Option<Followed>, Failure> {
+    fn idle(&mut self) -> Result<Option<Followed>, Failure> {
         if !self.active.is_empty() {
             return Ok(None);
+        }
+        if self.talk.is_some() && self.pending.is_empty() {
+            return self.rest();
         }
         if let Some((run, trouble)) = self.trouble.iter().next() {
             let mut failure = Failure::of_trouble(trouble);
@@ -404,6 +450,29 @@ impl Attendance<'_> {
         }
         let left = !self.pending.is_empty() && self.asking == Asking::Leave;
         Ok(left.then(|| self.needs_you()))
+    }
+
+    /// The run has answered, and waits for the person to say something.
+    fn rest(&mut self) -> Result<Option<Followed>, Failure> {
+        let troubles = std::mem::take(&mut self.trouble);
+        let Some(talk) = &mut self.talk else { return Ok(None) };
+        for trouble in troubles.values() {
+            output::failure(&Failure::of_trouble(trouble));
+        }
+        talk.answers(self.acting, self.root)?;
+        match talk.next() {
+            Next::Say(line) => {
+                // What is said wakes it.
+                self.active.insert(self.root);
+                let text = Untrusted::new(format!("almoner chat --continue {}", self.root));
+                let said = Untrusted::new(line);
+                self.acting.connect()?.ask(Request::Say { text, run: self.root, said })?;
+                Ok(None)
+            }
+            Next::Listen => Ok(None),
+            Next::Leave => Ok(Some(Followed::Rests)),
+            Next::End => Ok(Some(Followed::Ends)),
+        }
     }
 
     fn note_trouble(&mut self, run: RunNumber) -> Result<(), Failure> {
@@ -460,7 +529,11 @@ impl Attendance<'_> {
     }
 
     fn line(&mut self, line: &str) -> Result<Option<Followed>, Failure> {
-        let Some(number) = self.asked else { return Ok(None) };
+        let Some(number) = self.asked else {
+            let Some(talk) = &mut self.talk else { return Ok(None) };
+            talk.typed(line);
+            return if self.pending.is_empty() { self.idle() } else { Ok(None) };
+        };
         match answer::parse_line(line) {
             Some(answer::Line::Later) => return Ok(Some(self.needs_you())),
             Some(answer::Line::Answer(request)) => {

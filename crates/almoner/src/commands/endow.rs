@@ -114,6 +114,7 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         values: inputs.values,
         read_from: inputs.read_from,
         documents: inputs.documents,
+        chat: false,
         each: None,
         endow: bound.paths,
         allow: args.allow.clone(),

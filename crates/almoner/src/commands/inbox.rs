@@ -94,7 +94,7 @@ pub struct Shown {
 pub fn shown(acting: &Acting<'_>, number: MessageNumber) -> Result<Shown, Failure> {
     let view = acting.letter(number)?;
     let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::new(Exit::Failure, e.to_string()));
-    if let Some(Body::Approval { .. } | Body::Doubt { .. }) = view.letter.body() {
+    if let Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. }) = view.letter.body() {
         let card = look::card(acting, number)?;
         let (one, other) = match card.in_doubt {
             true => (format!("happened {number} yes"), format!("happened {number} no")),

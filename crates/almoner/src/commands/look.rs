@@ -39,10 +39,18 @@ pub fn latest(acting: &Acting<'_>) -> Result<RunNumber, Failure> {
 /// # Errors
 /// When there is none of this number.
 pub fn journal(acting: &Acting<'_>, run: RunNumber) -> Result<Vec<Step>, Failure> {
+    journal_from(acting, run, 1)
+}
+
+/// The steps of a run from number `first` on.
+///
+/// # Errors
+/// When there is none of this number.
+pub fn journal_from(acting: &Acting<'_>, run: RunNumber, first: u64) -> Result<Vec<Step>, Failure> {
     let mut client = acting.connect()?;
     let mut steps: Vec<Step> = Vec::new();
     loop {
-        let from = steps.last().map_or(1, |step| step.number + 1);
+        let from = steps.last().map_or(first, |step| step.number + 1);
         match client.ask(Request::Journal { run, from })? {
             Response::Journal(page) if page.is_empty() => return Ok(steps),
             Response::Journal(page) => steps.extend(page),

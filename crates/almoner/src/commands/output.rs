@@ -22,6 +22,16 @@ pub fn result(line: &str) -> Result<(), Failure> {
     writeln!(io::stdout().lock(), "{line}").map_err(|e| closed(&e))
 }
 
+/// Writes a part of the result that goes on, without ending the line.
+///
+/// # Errors
+/// When nobody reads any more.
+pub fn part(text: &str) -> Result<(), Failure> {
+    let text = if io::stdout().is_terminal() { visible(text) } else { text.into() };
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| closed(&e))
+}
+
 /// Writes one JSON document to standard output.
 ///
 /// # Errors

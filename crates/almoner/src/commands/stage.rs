@@ -12,7 +12,7 @@ use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 
-fn number(text: &str) -> Result<RunNumber, Failure> {
+pub fn number(text: &str) -> Result<RunNumber, Failure> {
     text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))
 }
 

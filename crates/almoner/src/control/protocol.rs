@@ -3,6 +3,7 @@
 pub use super::run_request::{Document, RunRequest};
 use std::collections::BTreeMap;
 
+use kernel::budget::Raise;
 use kernel::command::{Cancel, MailAct, NameAct, ProvideAgent, Reply, Said};
 use kernel::event::Event;
 use kernel::query::Letter;
@@ -78,6 +79,9 @@ pub enum Request {
         /// The text of that worker as the person has changed it.
         #[serde(default)]
         edited: Option<String>,
+        /// How much more a run may use that asks for more; what its card offers, if nothing is said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raise: Option<Raise>,
     },
     /// Say no to an approval.
     Deny {
@@ -105,6 +109,15 @@ pub enum Request {
         last: Option<usize>,
         /// What the log had come to at some time, to be found in it.
         contains: Option<Anchor>,
+    },
+    /// Say something to a run that talks.
+    Say {
+        /// The command as the person gave it.
+        text: Untrusted,
+        /// The run.
+        run: RunNumber,
+        /// What is said.
+        said: Untrusted,
     },
     /// Put back what a run changed, or say what that would do.
     Undo {
@@ -205,6 +218,9 @@ pub enum Request {
     Follow {
         /// The last event that the client has seen.
         after: u64,
+        /// Also what models write, while they write it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        text: bool,
     },
     /// Change something as an agent: names, agents, grants, mail.
     Act {
@@ -484,8 +500,8 @@ impl Request {
         entries: Option<Vec<usize>>,
         for_run: bool,
     ) -> Request {
-        let (endow, allow, edited) = (vec![], vec![], None);
-        Request::Approve { text, message, entries, for_run, endow, allow, edited }
+        let (endow, allow, edited, raise) = (vec![], vec![], None, None);
+        Request::Approve { text, message, entries, for_run, endow, allow, edited, raise }
     }
 }
 
@@ -557,6 +573,17 @@ pub enum Response {
         run: RunNumber,
         /// The line.
         line: Untrusted,
+    },
+    /// What a model has written of a reply so far. May be lost, and may come again from the start.
+    Text {
+        /// The run.
+        run: RunNumber,
+        /// The step that asked.
+        prompted: u64,
+        /// How many bytes of the reply came before.
+        from: usize,
+        /// What comes next of it.
+        text: Untrusted,
     },
     /// A run cannot go on, and the store cannot even say so.
     Stuck {

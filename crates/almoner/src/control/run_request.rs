@@ -28,6 +28,9 @@ pub struct RunRequest {
     pub read_from: Vec<(String, BlobHash)>,
     /// The documents.
     pub documents: Vec<Document>,
+    /// A conversation: nothing is asked of the model until something is said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chat: bool,
     /// One child for each document, so many at a time.
     pub each: Option<u32>,
     /// What the person binds to slots.

@@ -15,6 +15,7 @@ use super::{listing, why};
 use crate::exit::{Exit, Failure};
 use crate::show::card::{Card, CardEntry, Changed};
 use crate::show::difference;
+use crate::show::more::More;
 use crate::show::value;
 
 /// The card of a message.
@@ -29,6 +30,14 @@ pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
     let (run, entries, in_doubt) = match letter.body() {
         Some(Body::Approval { run, entries }) => (run, entries.as_slice(), false),
         Some(Body::Doubt { run, entry }) => (run, std::slice::from_ref(entry), true),
+        Some(Body::Budget { run, trouble, used, offer }) => {
+            let asking = listing::one(daemon, *run)?;
+            let answer = letter.mail.answers.get(&0).cloned();
+            let more = More { why: trouble.message.clone(), used: *used, offer: *offer, answer };
+            let worker = listing::name(daemon, &asking)?;
+            let (entries, read) = (vec![], vec![]);
+            return Ok(Card { number, run: *run, worker, in_doubt: false, entries, more: Some(more), read });
+        }
         _ => {
             return Err(Failure::new(Exit::NotFound, format!("message {number} is not an approval"))
                 .help("see `almoner inbox`"));
@@ -72,7 +81,7 @@ pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
         .collect::<Result<_, Failure>>()?;
     let read = asking.provenance.sources.iter().cloned().collect();
     let worker = listing::name(daemon, &asking)?;
-    Ok(Card { number, run: *run, worker, in_doubt, entries: shown, read })
+    Ok(Card { number, run: *run, worker, in_doubt, entries: shown, more: None, read })
 }
 
 fn entry(

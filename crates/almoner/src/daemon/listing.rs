@@ -231,7 +231,7 @@ pub fn asked_by(daemon: &Daemon, family: &BTreeSet<RunNumber>) -> Result<Vec<Mes
     let mut found = Vec::new();
     for_each_awaiting(daemon, |number| {
         if let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
-            && let Some(Body::Approval { run, .. } | Body::Doubt { run, .. }) = letter.body()
+            && let Some(Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. }) = letter.body()
             && family.contains(run)
         {
             found.push(number);

@@ -34,6 +34,7 @@ pub mod serve;
 mod stage;
 pub mod start_run;
 pub mod stats;
+mod stream;
 pub mod sweeper;
 pub mod timekeeper;
 pub mod tree;

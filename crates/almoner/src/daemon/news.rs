@@ -22,9 +22,25 @@ struct State {
     ended: bool,
     /// The last line of progress of each run that waits for a model, with the tick at which it changed.
     progress: BTreeMap<HostRun, (u64, String)>,
+    /// What the model of each run has written of its reply so far, with the tick at which it changed.
+    text: BTreeMap<HostRun, (u64, Streamed)>,
     /// Runs that got stuck, with the tick.
     stuck: BTreeMap<HostRun, (u64, Trouble)>,
 }
+
+/// What a model has written of a reply so far.
+#[derive(Clone, Default)]
+pub struct Streamed {
+    /// The step that asked.
+    pub prompted: u64,
+    /// All of it.
+    raw: String,
+    /// What of it can be shown.
+    pub shown: String,
+}
+
+/// The most of a reply that is kept to be shown while it is written: 1 MiB.
+const MOST_TEXT: usize = 1 << 20;
 
 /// What a follower has not seen yet.
 pub struct Unseen {
@@ -32,6 +48,8 @@ pub struct Unseen {
     pub tick: u64,
     /// Lines of progress.
     pub progress: Vec<(RunNumber, String)>,
+    /// What models have written so far.
+    pub text: Vec<(RunNumber, Streamed)>,
     /// Runs that got stuck.
     pub stuck: Vec<(RunNumber, Trouble)>,
 }
@@ -80,6 +98,27 @@ impl News {
         self.change(|state| drop(state.progress.insert(of, (state.tick, line))));
     }
 
+    /// Tells what more the model of a run has written. `settled` says what can be shown of the whole.
+    pub fn tell_text(&self, of: HostRun, prompted: u64, more: &str, settled: impl FnOnce(&str) -> String) {
+        self.change(|state| {
+            let tick = state.tick;
+            let (at, streamed) = state.text.entry(of).or_default();
+            if streamed.prompted != prompted {
+                *streamed = Streamed { prompted, ..Streamed::default() };
+            }
+            if streamed.raw.len() < MOST_TEXT {
+                streamed.raw.push_str(more);
+                streamed.shown = settled(&streamed.raw);
+                *at = tick;
+            }
+        });
+    }
+
+    /// Forgets it: the reply comes again, or has come.
+    pub fn forget_text(&self, of: &HostRun) {
+        self.lock().text.remove(of);
+    }
+
     /// Tells that a run got stuck.
     pub fn tell_stuck(&self, of: HostRun, trouble: Trouble) {
         self.change(|state| drop(state.stuck.insert(of, (state.tick, trouble))));
@@ -103,6 +142,7 @@ impl News {
         Unseen {
             tick: state.tick,
             progress: unseen(&state.progress, host, tick),
+            text: unseen(&state.text, host, tick),
             stuck: unseen(&state.stuck, host, tick),
         }
     }

@@ -50,8 +50,11 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             daemon.keys.lend(std::slice::from_ref(&run.model), brought);
             start_run::start(desk, *run)?
         }
-        Request::Approve { text, message, entries, for_run, endow, allow, edited } => {
-            let choice = Choice::Approve { for_run };
+        Request::Approve { text, message, entries, for_run, endow, allow, edited, raise } => {
+            let choice = match raise {
+                Some(by) => Choice::Raise { by },
+                None => Choice::Approve { for_run },
+            };
             let wanted = additions::Wanted { endow, allow, edited };
             let addition = additions::of(desk, message, entries.as_deref(), wanted)?;
             answer_approval(desk, AnswerApproval { text, message, entries, choice, addition })?
@@ -63,6 +66,11 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Happened { text, message, happened } => {
             let choice = if happened { Choice::Happened } else { Choice::Repeat };
             answer_approval(desk, AnswerApproval { text, message, entries: None, choice, addition: None })?
+        }
+        Request::Say { text, run, said } => {
+            let model = listing::one(daemon, run)?.model;
+            daemon.keys.lend(std::slice::from_ref(&model), brought);
+            Response::Reply(desk.apply(Act::Say { run, said, text })?.reply)
         }
         Request::Undo { text, run, only, dry_run } => {
             Response::Undone(Box::new(undo::undo(desk, text, run, &only, dry_run)?))

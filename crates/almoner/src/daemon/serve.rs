@@ -12,6 +12,7 @@ use std::time::Duration;
 use passable::Untrusted;
 
 use super::desk::Desk;
+use super::stream::Had;
 use super::world::Daemon;
 use super::{agents, listing, request};
 use crate::control::frame;
@@ -149,11 +150,11 @@ impl Server {
                 }
                 Err(e) => return Err(e),
             };
-            if let Request::Follow { after } = asked.request {
+            if let Request::Follow { after, text } = asked.request {
                 let name = asked.agent.as_deref();
                 let desk = agents::agent(&self.desk, name).and_then(|agent| self.desk.of(agent, name));
                 return match desk {
-                    Ok(desk) => follow(&desk.daemon, &mut stream, after),
+                    Ok(desk) => follow(&desk.daemon, &mut stream, after, text),
                     Err(failure) => frame::write(&mut stream, &Response::Failed(failure)),
                 };
             }
@@ -180,7 +181,8 @@ impl Server {
 }
 
 /// Sends every event of the host after `after`, then each as it comes, until the client or the daemon goes.
-fn follow(daemon: &Daemon, stream: &mut UnixStream, mut after: u64) -> io::Result<()> {
+fn follow(daemon: &Daemon, stream: &mut UnixStream, mut after: u64, text: bool) -> io::Result<()> {
+    let mut had = Had::default();
     let mut tick = daemon.news.tick();
     for (run, trouble) in daemon.all_stuck() {
         frame::write(stream, &Response::Stuck { run, trouble })?;
@@ -210,6 +212,9 @@ fn follow(daemon: &Daemon, stream: &mut UnixStream, mut after: u64) -> io::Resul
         tick = unseen.tick;
         for (run, line) in unseen.progress {
             frame::write(stream, &Response::Progress { run, line: Untrusted::new(line) })?;
+        }
+        if text {
+            had.send(stream, unseen.text)?;
         }
         for (run, trouble) in unseen.stuck {
             frame::write(stream, &Response::Stuck { run, trouble })?;

@@ -75,6 +75,7 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     let project = project_policy(&request)?;
     let values = check_inputs(&definition, &request)?;
     check_money(desk, &definition, &request)?;
+    check_chat(&definition, &request)?;
     let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default() };
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
@@ -97,6 +98,7 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
         worker.includes.insert(NAME.to_owned(), shelf.put(text.as_bytes())?);
     }
     let (shape, attachments, items) = match request.each {
+        None if request.chat => (Shape::Chat, documents, vec![]),
         Some(jobs) => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
         None => (Shape::Single, documents, vec![]),
     };
@@ -163,6 +165,16 @@ fn check_money(desk: &Desk, definition: &Definition, request: &RunRequest) -> Re
         "limit `tokens` instead of `usd` in the worker file, write the price into `config.toml` under \
              `[models.prices]`, or use a model that costs nothing",
     ))
+}
+
+/// Whoever talks comes to no end after which something could be done.
+fn check_chat(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
+    if !request.chat || (definition.then.is_empty() && definition.write.is_empty() && definition.output.is_none())
+    {
+        return Ok(());
+    }
+    let message = format!("`{}` works towards a result: it has `output`, `then` or `write`", definition.name);
+    Err(Failure::new(Exit::Invalid, message).help("`almoner run` it; a worker to talk with answers in text"))
 }
 
 fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, Failure> {

@@ -405,6 +405,7 @@ mod tests {
             principal: None,
             additions: BTreeMap::new(),
             made: Default::default(),
+            exhausted: None,
         }
     }
 

@@ -145,6 +145,10 @@ fn of_message(desk: &Desk, number: MessageNumber) -> Result<Vec<Reason>, Failure
                 reasons.extend(of_step(desk, asked.proposal)?);
             }
         }
+        Some(Body::Budget { run, trouble, .. }) => {
+            let asks = format!("{run} asks for more: {}", trouble.message.visible_line());
+            reasons.push(Reason::new(format!("message {number}"), asks));
+        }
         Some(Body::Doubt { run, entry }) => {
             let asks = format!("{run} asks whether {} happened", entry.proposal);
             reasons.push(Reason::new(format!("message {number}"), asks));

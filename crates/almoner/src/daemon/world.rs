@@ -22,6 +22,7 @@ use policy::Rules;
 use store::Store;
 use worker::World;
 
+use super::stream;
 use super::handed::{Orphans, Unwritten};
 use super::keys::Keys;
 use super::news::News;
@@ -462,6 +463,10 @@ impl World for Daemon {
     }
 
     fn advance(&self, run: RunNumber, moves: Vec<Move>) -> Result<Outcome, Trouble> {
+        // What was shown while it was written is in the journal now.
+        if moves.iter().any(|step| matches!(step, Move::Reply { .. })) {
+            self.news.forget_text(&self.mine(run));
+        }
         self.apply(Act::Advance(Advance { run, moves })).map_err(trouble)
     }
 
@@ -549,14 +554,21 @@ impl World for Daemon {
         self.cancel.clone()
     }
 
-    fn progress(&self, run: RunNumber, progress: Progress) {
+    fn progress(&self, run: RunNumber, prompted: u64, progress: Progress) {
+        let run = self.mine(run);
         let line = match progress {
             Progress::Loading => "loading the local model".to_owned(),
             Progress::Prompt { done, total } => format!("reading {done} of {total} tokens"),
-            Progress::Text(_) => return,
-            Progress::Restarted => "trying again".to_owned(),
+            Progress::Text(more) => {
+                let secrets = self.secrets();
+                return self.news.tell_text(run, prompted, &more, |text| stream::settled(&secrets, text));
+            }
+            Progress::Restarted => {
+                self.news.forget_text(&run);
+                "trying again".to_owned()
+            }
         };
-        self.news.tell_progress(self.mine(run), line);
+        self.news.tell_progress(run, line);
     }
 
     fn is_stopping(&self) -> bool {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::finding_line;
 use super::lines::{self, Marks};
+use super::more::More;
 
 /// A card of more lines than this does not stay on the screen as a whole.
 const SCREEN: usize = 40;
@@ -36,6 +37,9 @@ pub struct Card {
     pub in_doubt: bool,
     /// The entries.
     pub entries: Vec<CardEntry>,
+    /// If it asks for more of what the run has used up: for how much. It has no entries then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<More>,
     /// What the run's model has been shown, as sources.
     pub read: Vec<Source>,
 }
@@ -89,13 +93,21 @@ pub struct Changed {
 impl Card {
     /// Whether any entry waits for an answer.
     pub fn is_open(&self) -> bool {
-        self.entries.iter().any(|entry| entry.answer.is_none())
+        self.more.as_ref().is_some_and(|more| more.answer.is_none())
+            || self.entries.iter().any(|entry| entry.answer.is_none())
     }
 
     /// The card as text for a screen of so many columns: nothing folded, nothing left out. Every line that holds
     /// words of a model or a document begins with a mark of ours, and what goes on from the line above with another.
     pub fn render(&self, columns: usize) -> String {
         let mut out = String::new();
+        if let Some(more) = &self.more {
+            let worker = visible_line(&self.worker);
+            let title = format!("message {} ── {} `{worker}` asks for more ──", self.number, self.run);
+            lines::write(&mut out, Marks::each("── "), &title, columns);
+            more.render(columns, &mut out);
+            return out;
+        }
         let count = self.entries.len();
         let entries = if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") };
         let worker = visible_line(&self.worker);
@@ -250,7 +262,7 @@ mod tests {
     fn card(entries: Vec<CardEntry>) -> Card {
         let read = vec![Source::Document { name: "a.txt".to_owned(), hash: kernel::BlobHash([7; 32]) }];
         let worker = "clerk".to_owned();
-        Card { number: MessageNumber(3), run: RunNumber(1), worker, in_doubt: false, entries, read }
+        Card { number: MessageNumber(3), run: RunNumber(1), worker, in_doubt: false, entries, more: None, read }
     }
 
     #[test]

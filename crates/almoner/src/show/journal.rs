@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use kernel::proposal::{Decision, Finding};
-use kernel::run::{CallSite, Completion, Entry, Run, RunOutcome, State, Step};
+use kernel::run::{CallSite, Completion, Entry, Run, RunOutcome, Shape, State, Step};
 use passable::visible_line;
 
-use super::value;
+use super::{more, value};
 
 /// Where a run stands, in a word or a short phrase.
 pub fn state(run: &Run) -> String {
@@ -25,7 +25,11 @@ pub fn state(run: &Run) -> String {
             match asked {
                 Some(message) => format!("waits for you: message {message}"),
                 None if run.is_standing() => "what it does without a run".to_owned(),
-                None => "waits for its children".to_owned(),
+                None => match &run.exhausted {
+                    Some(exhausted) => format!("asks for more: message {}", exhausted.message),
+                    None if run.shape == Shape::Chat && run.open.is_empty() => "waits for you to say something".to_owned(),
+                    None => "waits for its children".to_owned(),
+                },
             }
         }
         State::Stalled { trouble } => format!("stalled: {}", trouble.message.visible_line()),
@@ -157,6 +161,11 @@ fn detail(entry: &Entry) -> String {
         },
         Entry::Spawned { index, child } => format!("item {} as {child}", index + 1),
         Entry::Collected { index, outcome } => format!("item {}: {}", index + 1, outcome_line(outcome)),
+        Entry::Said { text, .. } => shorten(&text.visible_line()),
+        Entry::Exhausted { trouble, message, .. } => {
+            format!("{}: message {message}", trouble.message.visible_line())
+        }
+        Entry::Raised { message, by } => format!("{} more, in answer to message {message}", more::words(*by)),
         Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
         Entry::Stalled { trouble } => trouble.message.visible_line().into_owned(),
         Entry::Finished { outcome } => outcome_line(outcome),

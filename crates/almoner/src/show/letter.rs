@@ -65,7 +65,7 @@ pub fn render(view: &LetterView, columns: usize) -> String {
             let text = format!("a value ({}); `adopt` gives it a name of yours", value.short());
             lines::write(&mut out, Marks { first: "    ", next: "    ", on: ON }, &text, columns);
         }
-        Body::Approval { .. } | Body::Doubt { .. } | Body::Command { .. } => {
+        Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. } | Body::Command { .. } => {
             words(&mut out, "says", &summary(body), columns);
         }
         Body::Release { gives, .. } => {
@@ -181,7 +181,7 @@ pub fn next(view: &LetterView, agent: Option<&str>) -> Option<String> {
             format!("`{almoner} endow {number}{slots}`, `{almoner} edit {number} FILE` or {reject}")
         }
         Body::Form { .. } => format!("`{almoner} submit {number}` or {reject}"),
-        Body::EvalRequest { .. } | Body::Approval { .. } | Body::Release { .. } => {
+        Body::EvalRequest { .. } | Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. } => {
             format!("`{almoner} approve {number}` or `{almoner} deny {number} -r WHY`")
         }
         Body::Doubt { .. } => {
@@ -226,6 +226,9 @@ pub fn summary(body: &Body) -> String {
         Body::Value { .. } => "a value".to_owned(),
         Body::Approval { run, entries } => format!("{run} asks about {}", entries.len()),
         Body::Doubt { run, entry } => format!("{run} asks whether {} happened", entry.proposal),
+        Body::Budget { run, trouble, .. } => {
+            format!("{run} asks for more: {}", trouble.message.visible_line())
+        }
         Body::Release { gives, .. } => format!("a result is withheld: it would give away {}", listed(gives)),
         Body::Command { text, .. } => text.visible_line().into_owned(),
     }

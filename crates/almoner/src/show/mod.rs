@@ -9,6 +9,7 @@ pub mod json;
 pub mod letter;
 pub mod lines;
 pub mod money;
+pub mod more;
 pub mod progress;
 pub mod reason;
 pub mod stats;

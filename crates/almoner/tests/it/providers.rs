@@ -39,7 +39,12 @@ fn a_limit_in_money_needs_a_price_and_then_holds() {
 
     // Three dollars for a million tokens: three replies of a thousand cost 0.9 cents, a fourth breaks the limit.
     settings(&home, &format!("[models.prices]\n\"{}\" = {{ input = 3, output = 3 }}\n", server.model()));
-    let said = home.almoner(&args).expect(5);
+    // Then the run asks for more; nobody gives it any.
+    home.almoner(&args).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("$0.0120 of $0.0100 are spent") && card.contains("adds $0.0100"), "{card}");
+    home.almoner(&["deny", "1"]).expect(0);
+    let said = home.almoner(&["resume", "r1"]).expect(5);
     assert!(said.err.contains("$0.0120 of $0.0100 are spent"), "{}", said.err);
     assert_eq!(server.requests().len(), 4);
     // No reply may be longer than there is money for it.

@@ -12,6 +12,7 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use crate::begun::Begun;
+use crate::budget::{LimitKind, Raise};
 use crate::grant::Attenuation;
 use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
 use crate::name::NamePath;
@@ -67,6 +68,15 @@ pub enum Act {
     Resume {
         /// The run.
         run: RunNumber,
+    },
+    /// A person says something to a run that talks.
+    Say {
+        /// The run.
+        run: RunNumber,
+        /// What is said.
+        said: Untrusted,
+        /// The person's command, for the transcript.
+        text: Untrusted,
     },
     /// A person has what a run changed put back.
     Undo {
@@ -314,6 +324,13 @@ pub enum Move {
         /// What the run waits for, in one line.
         why: String,
     },
+    /// The run has used up what it may: it asks for more, and waits.
+    Exhaust {
+        /// Of what.
+        limit: LimitKind,
+        /// What it ends with if the answer is no.
+        trouble: Trouble,
+    },
     /// Something outside failed.
     Stall {
         /// What, and what to do.
@@ -377,6 +394,11 @@ pub enum Choice {
     Deny {
         /// What the model is told.
         reason: Untrusted,
+    },
+    /// A run that has used up what it may may use more.
+    Raise {
+        /// How much more.
+        by: Raise,
     },
     /// It happened.
     Happened,

@@ -11,7 +11,7 @@ use crate::run::{
 use crate::state::State;
 
 use super::start::{Seed, create};
-use super::{begin, make, propose, stand};
+use super::{begin, exhaust, make, propose, stand};
 
 pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, Fault> {
     let mut run = state.run(advance.run)?;
@@ -20,6 +20,9 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
         let at = StepRef { run: run.number, step: run.next_step };
         if run.is_finished() {
             return Err(Fault::OutOfOrder { at, what: "the run is over" });
+        }
+        if run.exhausted.is_some() {
+            return Err(Fault::OutOfOrder { at, what: "the run waits until a person gives it more" });
         }
         // What had begun completes; nothing else happens any more.
         if run.cancelled.is_some() && !matches!(step, Move::Complete { .. } | Move::Make { .. }) {
@@ -67,6 +70,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
                 state.make_still(&mut run)?;
                 run.state = RunState::Waiting;
             }
+            Move::Exhaust { limit, trouble } => exhaust::exhaust(state, &mut run, limit, trouble)?,
             Move::Stall { trouble } => {
                 state.journal(
                     &mut run,
@@ -189,7 +193,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
 fn seats(run: &Run, index: usize) -> u64 {
     let jobs = match run.shape {
         Shape::Each { jobs } => jobs as usize,
-        Shape::Single | Shape::Item | Shape::Standing => 1,
+        Shape::Single | Shape::Item | Shape::Chat | Shape::Standing => 1,
     };
     let free = jobs.saturating_sub(run.children.len());
     // Items are begun in order.

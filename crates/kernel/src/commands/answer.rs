@@ -15,6 +15,8 @@ use crate::txn::Table;
 const DOUBT_WANTS: &str = "it asks whether something happened: say that it did, or that it did not";
 /// Why such an answer is none to anything else.
 const NO_DOUBT: &str = "it does not ask whether something happened: approve or deny it";
+/// Why more is no answer to anything else.
+const NO_BUDGET: &str = "it does not ask for more of anything: approve or deny it";
 /// Why a yes cannot last as long as what does not end.
 const NO_END: &str = "what it asks for belongs to no run that ends: approve this call alone";
 /// Why nothing is added to several entries.
@@ -30,7 +32,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     let number = command.message;
     let letter = state.letter(number)?;
     let verb = match command.choice {
-        Choice::Approve { .. } => "approve",
+        Choice::Approve { .. } | Choice::Raise { .. } => "approve",
         Choice::Deny { .. } => "deny",
         Choice::Happened | Choice::Repeat => "happened",
     };
@@ -42,6 +44,18 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
         // A yes to a question is no answer to another one.
         Body::Doubt { .. } => return Err(wrong_kind(&letter, DOUBT_WANTS)),
         _ if says_whether => return Err(wrong_kind(&letter, NO_DOUBT)),
+        Body::Budget { run, offer, .. } => {
+            let (run, offer) = (*run, *offer);
+            if command.addition.is_some() {
+                return Err(Fault::Misfit { what: ONE_ADDITION.to_owned() });
+            }
+            if !letter.mail.needs_you {
+                return Ok(Reply::AlreadyAnswered { run });
+            }
+            state.deliver(said(Some(run)), answers, false, Provenance::host())?;
+            return super::exhaust::answer(state, letter, run, offer, &command.choice);
+        }
+        _ if matches!(command.choice, Choice::Raise { .. }) => return Err(wrong_kind(&letter, NO_BUDGET)),
         Body::Approval { run, entries } => (*run, entries.clone()),
         Body::Release { .. } if letter.mail.answers.is_empty() => {
             state.deliver(said(None), answers, false, Provenance::host())?;
@@ -99,6 +113,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
                 permit(state, &mut waiting, asked, number, false)?;
                 Answer::Repeat { at_ms }
             }
+            Choice::Raise { .. } => return Err(Fault::Misfit { what: NO_BUDGET.to_owned() }),
             Choice::Happened => {
                 happened(state, &mut waiting, asked, number)?;
                 Answer::Happened { at_ms }

@@ -12,7 +12,7 @@ use crate::id::{FormulaId, RunNumber, StepRef};
 use crate::message::{Answer, Body};
 use crate::proposal::Finding;
 use crate::provenance::Provenance;
-use crate::run::{Completion, Entry, Phase, Run, RunOutcome, State as RunState, Trouble};
+use crate::run::{Completion, Entry, Phase, Run, RunOutcome, Shape, State as RunState, Trouble};
 use crate::state::State;
 use crate::table::{self, EdgeRow, PromiseRow};
 use crate::txn::{NOBODY, Table};
@@ -236,6 +236,9 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
 /// Refuses what has not begun, and closes the cards that ask about it. The run is the caller's to save.
 pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fault> {
     let finding = Finding::new("run/cancelled", "the run was cancelled");
+    if let Some(exhausted) = run.exhausted.take() {
+        close_card(state, exhausted.message)?;
+    }
     for (step, phase) in run.open.clone() {
         if phase == Phase::Approved {
             forget_permission(state, run, step)?;
@@ -274,7 +277,15 @@ pub(crate) fn finish_if_still(state: &mut State<'_>, run: &mut Run) -> Result<()
     if run.is_finished() || !run.open.is_empty() || !run.children.is_empty() {
         return Ok(());
     }
-    advance::finish(state, run, RunOutcome::Failed(trouble(&reason)))
+    advance::finish(
+        state,
+        run,
+        match run.shape {
+            // A conversation has no other end.
+            Shape::Chat => RunOutcome::Done(crate::proposal::Value::Null),
+            _ => RunOutcome::Failed(trouble(&reason)),
+        },
+    )
 }
 
 /// Whether somebody is asked if it happened, rather than if it may.

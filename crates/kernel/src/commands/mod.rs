@@ -6,6 +6,7 @@ mod begin;
 mod cancel;
 mod code;
 mod evidence;
+mod exhaust;
 mod genesis;
 mod grants;
 mod mail;
@@ -16,6 +17,7 @@ mod provide;
 mod provided;
 mod recover;
 mod resume;
+mod say;
 mod stand;
 mod start;
 mod timer;
@@ -67,6 +69,7 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
             state.hosts_only("approve")?;
             answer::answer(state, answer)?
         }
+        Act::Say { run, said, text } => say::say(state, run, said, text)?,
         Act::Resume { run } => {
             state.hosts_only("resume runs")?;
             resume::resume(state, run)?

@@ -113,6 +113,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         principal: (!is_own).then_some(agent),
         additions: BTreeMap::new(),
         made: Default::default(),
+        exhausted: None,
     };
     state.put_run(&run)?;
     let at = HostRun { host: state.actor, run: number };
@@ -172,6 +173,7 @@ pub(super) fn takes(step: &Move) -> bool {
         | Move::Reject { .. }
         | Move::Make { .. }
         | Move::Spawn { .. }
+        | Move::Exhaust { .. }
         | Move::Finish { .. } => false,
     }
 }

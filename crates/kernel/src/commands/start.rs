@@ -194,6 +194,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         principal: None,
         additions: BTreeMap::new(),
         made: BTreeSet::new(),
+        exhausted: None,
     };
     state.keep_run(&run)?;
     state.make_ready(&mut run)?;

@@ -24,7 +24,7 @@ pub(super) fn parts(message: &Message, received: bool) -> Vec<String> {
         Body::EvalRequest { .. } => names.extend(["@promise", "@response", "@source"]),
         Body::Form { .. } => names.extend(["@description", "@fields", "@promise", "@response"]),
         Body::Value { .. } => names.push("@value"),
-        Body::Approval { .. } | Body::Doubt { .. } => names.push("@run"),
+        Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. } => names.push("@run"),
         Body::Release { .. } => names.extend(["@promise", "@value"]),
         Body::Command { made, .. } => {
             names.push("@description");
@@ -125,7 +125,7 @@ pub(super) fn part(
             "@promise" => formula(promise),
             _ => None,
         },
-        (Body::Approval { run, .. } | Body::Doubt { run, .. }, "@run") => text(&run.to_string()),
+        (Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. }, "@run") => text(&run.to_string()),
         (Body::Command { made: Some(made), .. }, "@value") => formula(made),
         _ => None,
     })

@@ -92,6 +92,7 @@ names!(ACTS, act_name, Act, {
     Act::Advance(_) => "advance",
     Act::Stand { .. } => "stand",
     Act::Answer(_) => "answer",
+    Act::Say { .. } => "say",
     Act::Resume { .. } => "resume",
     Act::Undo { .. } => "undo",
     Act::Apply { .. } => "apply",
@@ -164,6 +165,7 @@ names!(MOVES, move_name, Move, {
     Move::Make { .. } => "advance: make",
     Move::Spawn { .. } => "advance: spawn",
     Move::Suspend { .. } => "advance: suspend",
+    Move::Exhaust { .. } => "advance: exhaust",
     Move::Stall { .. } => "advance: stall",
     Move::Finish { .. } => "advance: finish",
 });

@@ -105,6 +105,11 @@ impl Secrets {
         self.is_locked
     }
 
+    /// Whether there are no values at all.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && !self.is_locked
+    }
+
     /// Everything that is found in a text.
     pub fn scan(&self, text: &str) -> Vec<Hit> {
         self.scan_bytes(text.as_bytes())

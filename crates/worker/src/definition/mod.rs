@@ -43,7 +43,7 @@ pub use render::{RenderError, Written, render_prompt, render_with, render_write}
 pub use schema::schema;
 pub use suggest::nearest;
 use template::Template;
-pub use units::{bytes as parse_bytes, duration_ms as parse_duration_ms};
+pub use units::{bytes as parse_bytes, count as parse_count, duration_ms as parse_duration_ms};
 
 /// What a worker file says.
 #[derive(Clone, Debug)]

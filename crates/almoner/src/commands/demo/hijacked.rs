@@ -141,6 +141,7 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
         values: Default::default(),
         read_from: vec![],
         documents: vec![],
+        chat: false,
         each: None,
         endow: vec![endowment("mail", false), endowment("out", true), endowment("outbox", false)],
         allow: vec![],
@@ -156,7 +157,7 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
     let pending =
         match attend::follow(&Acting::new(place, None), run, Some(after), Asking::Leave, Telling::Quiet)? {
             Followed::NeedsYou(pending) => pending,
-            Followed::Over(_) => return Err(Failure::new(Exit::Failure, "the run ended without asking")),
+            _ => return Err(Failure::new(Exit::Failure, "the run ended without asking")),
         };
     let Some(&message) = pending.first() else {
         return Err(Failure::new(Exit::Failure, "the run waits for no message"));
@@ -172,7 +173,7 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
     Client::connect(place)?.ask(denial)?;
     match attend::follow(&Acting::new(place, None), run, None, Asking::Leave, Telling::Quiet)? {
         Followed::Over(_) => Ok(Shown { verdicts, card, happened }),
-        Followed::NeedsYou(_) => Err(Failure::new(Exit::Failure, "the run asked again")),
+        _ => Err(Failure::new(Exit::Failure, "the run asked again")),
     }
 }
 

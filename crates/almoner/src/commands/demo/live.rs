@@ -99,6 +99,7 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
                 run.number
             ));
         }
+        Followed::Rests | Followed::Ends => {}
         Followed::NeedsYou(pending) => {
             let number = pending.first().copied().unwrap_or(MessageNumber(0));
             output::note(&format!(
@@ -127,6 +128,7 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
         values: Default::default(),
         read_from: vec![],
         documents: cli::gather(&[path("mail")])?.documents,
+        chat: false,
         each: Some(models::jobs(&model)),
         endow: vec![
             cli::parse_endowment(&format!("out={}:rw", path("out")))?,

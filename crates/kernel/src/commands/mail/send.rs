@@ -124,7 +124,9 @@ pub(super) fn adopt(
 pub(super) fn dismiss(state: &mut State<'_>, number: MessageNumber) -> Result<Reply, Fault> {
     let letter = state.letter(number)?;
     if letter.mail.needs_you {
-        if let Body::Approval { .. } | Body::Release { .. } | Body::Doubt { .. } = letter.message.body {
+        if let Body::Approval { .. } | Body::Release { .. } | Body::Doubt { .. } | Body::Budget { .. } =
+            letter.message.body
+        {
             let what = "answer it first: somebody waits for the answer";
             return Err(Fault::WrongKind { number, kind: "approval that is open".to_owned(), what });
         }

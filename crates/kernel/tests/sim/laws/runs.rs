@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::formula::Formula;
+use kernel::message::Body;
 use kernel::proposal::{Decision, Fingerprint};
 use kernel::run::{Entry, Phase, Run, State, Step};
 use kernel::table::{EvalRow, PermissionRow, PromiseRow, Task, permission_key};
@@ -61,6 +62,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
                 })?;
             }
         }
+        more(world, &run, &owner)?;
         if !run.is_finished() && (!run.is_standing() || snapshot.stays(&run.worker.number)) {
             for id in run.grants.values().chain([&run.worker, &run.result, &run.id]) {
                 expect(snapshot.stays(&id.number), "a-run-keeps-what-it-needs", || {
@@ -77,6 +79,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             )?;
         }
         let journal = journals.remove(&(owner, run.number)).unwrap_or_default();
+        raised(world, snapshot, &run, &journal, &owner)?;
         consent(&run, &journal, &owner, &mut permissions)?;
     }
     for (place, row) in world.store.rows(Table::Meta) {
@@ -96,6 +99,48 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
     }
     expect(outbox.is_empty(), "the-outbox-holds-nothing-else", || format!("{outbox:?}"))?;
     expect(permissions.is_empty(), "a-permission-is-consumed", || format!("{} are left", permissions.len()))
+}
+
+/// Whoever has used up what it may waits, with a card that is open, and nothing of it is at work.
+fn more(world: &World, run: &Run, owner: &Owner) -> Law {
+    let Some(exhausted) = &run.exhausted else { return Ok(()) };
+    let open = world.letters.get(owner).and_then(|all| all.get(&exhausted.message.0));
+    expect(open.is_some_and(|mail| mail.needs_you), "a-run-that-asks-for-more-has-a-card", || {
+        format!("{}: {exhausted:?}", run.number)
+    })?;
+    let still = run.state == State::Waiting && run.open.is_empty() && run.children.is_empty();
+    expect(still, "a-run-that-asks-for-more-waits", || format!("{} is {:?}", run.number, run.state))
+}
+
+/// A run gets more on a person's word alone, and each such word counts once.
+fn raised(world: &World, snapshot: &Snapshot, run: &Run, journal: &[Step], owner: &Owner) -> Law {
+    let mut by_message = BTreeSet::new();
+    for step in journal {
+        match &step.entry {
+            Entry::Raised { message, .. } => {
+                let mail = world.letters.get(owner).and_then(|all| all.get(&message.0));
+                let said = mail.and_then(|mail| mail.answers.get(&0));
+                let yes = matches!(said, Some(kernel::message::Answer::Approved { .. }));
+                expect(yes, "a-run-gets-more-on-a-word-alone", || format!("{} in {message}", run.number))?;
+                expect(by_message.insert(*message), "a-word-counts-once", || format!("{}", run.number))?;
+                let asker = mail.and_then(|mail| mail.message).and_then(|id| snapshot.formulas.get(&id.number));
+                let Some(Formula::Message { message }) = asker else { continue };
+                let Body::Budget { run: asker, .. } = message.body else {
+                    return Err(super::Broken::of("a-run-gets-more-that-it-asked-for", format!("{}", run.number)));
+                };
+                // Its own question, or that of a run below it.
+                let mut at = Some(asker);
+                while at.is_some_and(|number| number != run.number) {
+                    at = at.and_then(|number| world.runs.get(&(*owner, number.0))?.parent.map(|up| up.run));
+                }
+                expect(at.is_some(), "a-run-gets-more-that-it-asked-for", || {
+                    format!("{} by {asker}", run.number)
+                })?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// What the journal of one run must say of each proposal.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kernel::budget::Raise;
 use kernel::command::{Act, Addition, AnswerApproval, Choice, Filled, Form, MailAct, Send};
 use kernel::formula::{Formula, Sealed};
 use kernel::message::{Body, Field};
@@ -176,6 +177,12 @@ fn submit(world: &mut World, actor: FormulaId) -> Law {
     if world.random.one_in(4) { act(world, actor, Act::Mail(Box::new(it))) } else { Ok(()) }
 }
 
+/// How much more a run may use; now and then nothing.
+fn raise(world: &mut World) -> Raise {
+    let mut any = || if world.random.one_in(2) { 7 } else { 0 };
+    Raise { turns: any(), tokens: any(), usd_micros: any(), wall_ms: any() }
+}
+
 /// A person answers an approval.
 pub(super) fn answer(world: &mut World, actor: FormulaId) -> Law {
     let any = world.random.one_in(5);
@@ -184,7 +191,11 @@ pub(super) fn answer(world: &mut World, actor: FormulaId) -> Law {
     let body = world.message(&actor, message).and_then(|id| world.formula(&id));
     let in_doubt =
         matches!(&body, Some(Formula::Message { message }) if matches!(message.body, Body::Doubt { .. }));
+    let asks_for_more =
+        matches!(&body, Some(Formula::Message { message }) if matches!(message.body, Body::Budget { .. }));
     let choice = match world.random.below(5) {
+        // Now and then where nobody asked for more.
+        n if (asks_for_more && n < 2) || world.random.one_in(40) => Choice::Raise { by: raise(world) },
         // Now and then the wrong kind of answer.
         n if in_doubt != world.random.one_in(20) => {
             if n < 3 {

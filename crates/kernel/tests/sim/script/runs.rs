@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kernel::budget::LimitKind;
 use kernel::command::{Act, Advance, Binding, Given, Judgement, Move, Reply, Start, Target};
 use kernel::formula::Formula;
 use kernel::proposal::{Caller, Decision, Effect, Finding, Pin, Proposal, Verdict};
@@ -45,6 +46,10 @@ pub(super) fn step(world: &mut World) -> Law {
     };
     match run.state {
         State::Stalled { .. } if !world.random.one_in(8) => act(world, actor, Act::Resume { run: number }),
+        _ if world.random.one_in(if run.shape == Shape::Chat { 4 } else { 200 }) => {
+            let (said, text) = (text("and then?"), text("almoner chat"));
+            act(world, actor, Act::Say { run: number, said, text })
+        }
         State::Waiting if !world.random.one_in(8) => mail::answer(world, actor),
         _ if world.random.one_in(60) => act(world, actor, Act::Resume { run: number }),
         _ => advance(world, actor, &run),
@@ -110,7 +115,10 @@ fn start(world: &mut World) -> Law {
     let mut slots = vec!["out"];
     slots.extend(["w", "a", "post", "make"].into_iter().filter(|_| world.random.one_in(2)));
     let bindings = slots.into_iter().map(|slot| endow::bind(world, host, slot)).collect();
-    let start = Start { bindings, ..endow::start(world, "clerk") };
+    let mut start = Start { bindings, ..endow::start(world, "clerk") };
+    if world.random.one_in(5) {
+        start.shape = Shape::Chat;
+    }
     act(world, host, Act::Start(Box::new(start)))
 }
 
@@ -182,6 +190,9 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
         return Move::Begin { proposal };
     }
     let any = steps.first().map_or(1, |(step, _)| *step);
+    if run.open.is_empty() && world.random.one_in(12) || world.random.one_in(80) {
+        return exhaust(world);
+    }
     match world.random.below(24) {
         0..3 => Move::Prompt { request: BlobHash::of(b"request"), model: run.model.clone() },
         3..5 => Move::Reply {
@@ -215,6 +226,13 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
             Move::Finish { outcome: outcome(world, &grants) }
         }
     }
+}
+
+/// The run has used up what it may.
+fn exhaust(world: &mut World) -> Move {
+    let limit = *world.random.pick(&[LimitKind::Turns, LimitKind::Tokens, LimitKind::Usd, LimitKind::Wall]);
+    let trouble = Trouble { code: "budget/any".to_owned(), message: text("used up"), help: "raise".to_owned() };
+    Move::Exhaust { limit, trouble }
 }
 
 /// The worker that a call makes, if it makes one: with what its maker holds, or, now and then, with more.

@@ -1,0 +1,87 @@
+//! How much more a run may use, as people type it.
+
+use clap::Args;
+use kernel::budget::Raise;
+use passable::visible_line;
+use worker::definition;
+
+use crate::exit::{Exit, Failure};
+
+/// What is added for a run that has used up what it may.
+#[derive(Debug, Default, Args)]
+pub struct MoreArgs {
+    /// A run that has used up what it may: how many more turns
+    #[arg(long, value_name = "N")]
+    pub turns: Option<u32>,
+    /// How many more tokens, like `50k`
+    #[arg(long, value_name = "N")]
+    pub tokens: Option<String>,
+    /// How many more dollars, like `0.50`
+    #[arg(long, value_name = "DOLLARS")]
+    pub usd: Option<String>,
+    /// How much more time at work, like `10m`
+    #[arg(long, value_name = "TIME")]
+    pub wall: Option<String>,
+}
+
+impl MoreArgs {
+    /// What was typed, flag by flag.
+    pub fn said(&self) -> Vec<(&'static str, String)> {
+        let turns = self.turns.map(|turns| turns.to_string());
+        let all = [
+            ("turns", turns.as_ref()),
+            ("tokens", self.tokens.as_ref()),
+            ("usd", self.usd.as_ref()),
+            ("wall", self.wall.as_ref()),
+        ];
+        all.into_iter().filter_map(|(flag, said)| Some((flag, said?.clone()))).collect()
+    }
+
+    /// What is added; `None` if nothing is said of it.
+    ///
+    /// # Errors
+    /// When an amount cannot be read.
+    pub fn raise(&self) -> Result<Option<Raise>, Failure> {
+        let bad = |flag: &str, text: &str, like: &str| {
+            Failure::new(Exit::Usage, format!("--{flag} {}", visible_line(text)))
+                .help(format!("write it like `--{flag} {like}`"))
+        };
+        let tokens = |text: &String| {
+            definition::parse_count(text).ok_or_else(|| bad("tokens", text, "50k"))
+        };
+        let usd = |text: &String| {
+            let dollars = text.parse::<f64>().ok().filter(|usd| usd.is_finite() && *usd >= 0.0 && *usd < 1e9);
+            dollars.map(|usd| (usd * 1e6).round() as u64).ok_or_else(|| bad("usd", text, "0.50"))
+        };
+        let wall =
+            |text: &String| definition::parse_duration_ms(text).ok_or_else(|| bad("wall", text, "10m"));
+        let raise = Raise {
+            turns: u64::from(self.turns.unwrap_or_default()),
+            tokens: self.tokens.as_ref().map(tokens).transpose()?.unwrap_or_default(),
+            usd_micros: self.usd.as_ref().map(usd).transpose()?.unwrap_or_default(),
+            wall_ms: self.wall.as_ref().map(wall).transpose()?.unwrap_or_default(),
+        };
+        let is_said =
+            self.turns.is_some() || self.tokens.is_some() || self.usd.is_some() || self.wall.is_some();
+        Ok(is_said.then_some(raise))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_as_in_worker_files() {
+        let args = |turns, tokens: &str, usd: &str, wall: &str| {
+            let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            MoreArgs { turns, tokens: some(tokens), usd: some(usd), wall: some(wall) }.raise()
+        };
+        assert_eq!(args(None, "", "", "").unwrap(), None);
+        let expected = Raise { turns: 2, tokens: 50_000, usd_micros: 500_000, wall_ms: 600_000 };
+        assert_eq!(args(Some(2), "50k", "0.50", "10m").unwrap(), Some(expected));
+        for (tokens, usd, wall) in [("many", "", ""), ("", "-1", ""), ("", "NaN", ""), ("", "", "soon")] {
+            assert_eq!(args(None, tokens, usd, wall).unwrap_err().exit, Exit::Usage, "{tokens}{usd}{wall}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `almoner chat`: a conversation with a worker. It is one run, which waits between what is said.
+
+use std::io::IsTerminal as _;
+
+use kernel::RunNumber;
+use kernel::command::Reply;
+use kernel::run::{Run, Shape};
+use passable::{Untrusted, visible_line};
+
+use super::acting::Acting;
+use super::stage::number;
+use super::attend::{self, Followed};
+use super::talk::Talk;
+use super::{look, models, output, run};
+use crate::cli::{self, ChatArgs};
+use crate::control::client::unexpected;
+use crate::control::protocol::{AgentAct, Request, Response, RunRequest};
+use crate::exit::{Ended, Exit, Failure};
+
+/// The worker to whom one talks without naming another.
+const WORKER: &str = "---\ndescription: Talks with you.\n---\nYou talk with a person. Be brief and exact; say so if you \
+                      cannot know.\n";
+
+/// `almoner chat`.
+///
+/// # Errors
+/// What is wrong with the command, or with the run.
+pub fn chat(acting: &Acting<'_>, args: &ChatArgs) -> Ended {
+    let (number, after, told) = match &args.go_on {
+        Some(which) => go_on(acting, args, which)?,
+        None => begin(acting, args)?,
+    };
+    if std::io::stdin().is_terminal() {
+        output::note("An empty line says nothing; Ctrl-D leaves, `/end` ends the conversation.");
+    }
+    match attend::converse(acting, number, after, args.on_ask.into(), Talk::new(told))? {
+        Followed::Rests => {
+            output::note(&format!(
+                "{number} is left open: {} goes on, {} ends it",
+                acting.command(&format!("chat --continue {number}")),
+                acting.command(&format!("cancel {number}")),
+            ));
+            Ok(Exit::Ok)
+        }
+        Followed::Ends => end(acting, number),
+        Followed::NeedsYou(pending) => Err(attend::needs_you(acting, number, &pending)),
+        Followed::Over(run) => attend::tell(&run, &args.follow()),
+    }
+}
+
+/// Begins one.
+fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>, u64), Failure> {
+    let (name, source, includes, beside, wants) = match &args.worker {
+        None => ("chat".to_owned(), WORKER.to_owned(), Default::default(), None, None),
+        Some(path) => {
+            let bundle = run::load(path)?;
+            let definition = run::check(&bundle)?;
+            let beside = std::path::absolute(path).ok();
+            let beside = beside.and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
+            (bundle.name, bundle.source, bundle.includes, beside, definition.model)
+        }
+    };
+    let inputs = cli::gather(&args.inputs)?;
+    let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
+    let request = RunRequest {
+        text: Untrusted::new(run::command_line()),
+        name,
+        source,
+        includes,
+        beside,
+        values: inputs.values,
+        read_from: inputs.read_from,
+        documents: inputs.documents,
+        chat: true,
+        each: None,
+        endow,
+        allow: args.allow.clone(),
+        model: models::choose(acting.place, args.model.as_deref(), wants.as_deref(), false)?,
+        dry_run: false,
+    };
+    let mut client = acting.connect()?;
+    let after = client.last_event()?;
+    match client.ask(Request::Run(Box::new(request)))? {
+        Response::Reply(Reply::Started { run }) => Ok((run, Some(after), 0)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Goes on with one: the named one, or the latest that is open.
+fn go_on(
+    acting: &Acting<'_>,
+    args: &ChatArgs,
+    which: &str,
+) -> Result<(RunNumber, Option<u64>, u64), Failure> {
+    if args.worker.is_some() || !args.endow.is_empty() || !args.inputs.is_empty() || !args.allow.is_empty() {
+        return Err(Failure::new(Exit::Usage, "a conversation goes on with what it was begun with")
+            .help("leave the worker, its inputs, `-e` and `--allow` out, or begin another one"));
+    }
+    let found = match which {
+        "" => latest(acting)?,
+        named => look::run(acting, number(named)?)?,
+    };
+    if found.shape != Shape::Chat {
+        let message = format!("{} is no conversation", found.number);
+        return Err(Failure::new(Exit::Conflict, message).help("`almoner resume` goes on with a run that stopped"));
+    }
+    if found.is_finished() {
+        return Err(Failure::new(Exit::Conflict, format!("{} is over", found.number))
+            .help("`almoner chat` begins another one"));
+    }
+    output::note(&format!("{} `{}` goes on", found.number, visible_line(&found.name)));
+    Ok((found.number, None, found.next_step.saturating_sub(1)))
+}
+
+/// The latest conversation that is open.
+fn latest(acting: &Acting<'_>) -> Result<Run, Failure> {
+    let mut client = acting.connect()?;
+    let mut below = None;
+    loop {
+        let page = match client.ask(Request::Runs { limit: 100, below, roots: true })? {
+            Response::Runs(runs) => runs,
+            other => return Err(unexpected(&other)),
+        };
+        let Some(last) = page.last().map(|run| run.number) else {
+            return Err(Failure::new(Exit::NotFound, "no conversation is open")
+                .help("`almoner chat` begins one"));
+        };
+        if let Some(open) = page.into_iter().find(|run| run.shape == Shape::Chat && !run.is_finished()) {
+            return look::run(acting, open.number);
+        }
+        below = Some(last);
+    }
+}
+
+/// Ends one for good.
+fn end(acting: &Acting<'_>, number: RunNumber) -> Ended {
+    let what = kernel::command::Cancel::Run { run: number };
+    let reason = Untrusted::new("the conversation is over");
+    let act = AgentAct::Cancel { what, reason };
+    acting.connect()?.ask(acting.request("cancel", format!("almoner cancel {number}"), act))?;
+    output::note(&format!("{number} is over; `almoner trace {number}` keeps what was said"));
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,71 @@
+//! What is shown of a model's reply while it is written, and what each follower has had of it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::net::UnixStream;
+
+use kernel::RunNumber;
+use passable::Untrusted;
+use policy::Secrets;
+
+use super::news::Streamed;
+use crate::control::frame;
+use crate::control::protocol::Response;
+
+/// What can be shown of a text that goes on: no value of the vault, nor a part of one. Where there are any, whole lines
+/// are shown, since what comes next could complete one.
+pub fn settled(secrets: &Secrets, text: &str) -> String {
+    if secrets.is_empty() {
+        return text.to_owned();
+    }
+    let lines = text.rfind('\n').map_or("", |end| &text[..=end]);
+    secrets.redact(lines).into_owned()
+}
+
+/// How much of each run's text a follower has had.
+#[derive(Default)]
+pub struct Had {
+    of: BTreeMap<RunNumber, (u64, usize)>,
+}
+
+impl Had {
+    /// Sends what is new of these texts.
+    ///
+    /// # Errors
+    /// When the follower does not read any more.
+    pub fn send(&mut self, stream: &mut UnixStream, texts: Vec<(RunNumber, Streamed)>) -> io::Result<()> {
+        for (run, text) in texts {
+            let had = self.of.entry(run).or_default();
+            // A reply that comes again is shorter than it was.
+            if had.0 != text.prompted || had.1 > text.shown.len() {
+                *had = (text.prompted, 0);
+            }
+            let from = had.1;
+            let Some(more) = text.shown.get(from..).filter(|more| !more.is_empty()) else { continue };
+            had.1 = text.shown.len();
+            let (prompted, text) = (text.prompted, Untrusted::new(more));
+            frame::write(stream, &Response::Text { run, prompted, from, text })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_secret_is_shown_before_its_end_has_come() {
+        let secrets = Secrets::new([("token", "correct-horse-battery-staple")]);
+        for (text, expected) in [
+            ("plain", ""),
+            ("a line\nand the key is correct-horse", "a line\n"),
+            ("the key is correct-horse-battery-staple\nx", "the key is [secret token]\n"),
+        ] {
+            let shown = settled(&secrets, text);
+            assert!(!shown.contains("horse"), "{shown}");
+            assert_eq!(shown.lines().count(), expected.lines().count(), "{shown:?}");
+        }
+        assert_eq!(settled(&Secrets::default(), "as it comes"), "as it comes");
+    }
+}

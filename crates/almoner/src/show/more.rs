@@ -1,0 +1,89 @@
+//! What a run asks for that has used up what it may.
+
+use kernel::budget::Raise;
+use kernel::message::Answer;
+use kernel::run::Usage;
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use super::lines::{self, Marks};
+use super::money;
+
+/// What a card says that asks for more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct More {
+    /// What is used up.
+    pub why: Untrusted,
+    /// All that the run, with those that it has started, has used so far.
+    pub used: Usage,
+    /// What a plain yes adds.
+    pub offer: Raise,
+    /// The answer, if there is one.
+    pub answer: Option<Answer>,
+}
+
+impl More {
+    /// As lines of a card.
+    pub fn render(&self, columns: usize, out: &mut String) {
+        let mut line = |mark: &str, text: &str| lines::write(out, Marks::each(mark), text, columns);
+        line("  ! ", &self.why.visible_line());
+        let tokens = format!("{} tokens in, {} out", self.used.input_tokens, self.used.output_tokens);
+        line("  ", &format!("So far: {tokens}{}.", money::behind(self.used.usd_micros)));
+        line("  ", &format!("A yes adds {}; a no ends the run.", words(self.offer)));
+        match &self.answer {
+            Some(Answer::Denied { reason, .. }) => line("  ✗ denied: ", &reason.visible_line()),
+            Some(Answer::Withdrawn { .. }) => line("  ✗ ", "withdrawn"),
+            Some(_) => line("  ✓ ", "given more"),
+            None => {}
+        }
+    }
+}
+
+/// How much more, in words.
+pub fn words(by: Raise) -> String {
+    let mut all = Vec::new();
+    if by.turns > 0 {
+        all.push(format!("{} turns", by.turns));
+    }
+    if by.tokens > 0 {
+        all.push(format!("{} tokens", by.tokens));
+    }
+    if by.usd_micros > 0 {
+        all.push(money::dollars(by.usd_micros));
+    }
+    if by.wall_ms > 0 {
+        all.push(format!("{} s of work", by.wall_ms.div_ceil(1000)));
+    }
+    all.join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_that_asks_for_more() {
+        let offer = Raise { turns: 20, ..Raise::default() };
+        let used = Usage { input_tokens: 900, output_tokens: 70, model_ms: 5, usd_micros: 1234 };
+        let why = Untrusted::new("the limit of 20 turns\nis reached");
+        let mut more = More { why, used, offer, answer: None };
+        let shown = |more: &More| {
+            let mut out = String::new();
+            more.render(80, &mut out);
+            out
+        };
+        insta::assert_snapshot!(shown(&more), @r"
+          ! the limit of 20 turns\nis reached
+          So far: 900 tokens in, 70 out, $0.0013.
+          A yes adds 20 turns; a no ends the run.
+        ");
+        more.answer = Some(Answer::Denied { reason: Untrusted::new("x\n  ✓ given more"), at_ms: 0 });
+        assert!(!shown(&more).lines().any(|line| line.starts_with("  ✓")), "{}", shown(&more));
+    }
+
+    #[test]
+    fn every_part_is_said() {
+        let all = Raise { turns: 1, tokens: 2, usd_micros: 3, wall_ms: 4500 };
+        assert_eq!(words(all), "1 turns and 2 tokens and $0.0001 and 5 s of work");
+    }
+}

@@ -1,0 +1,140 @@
+//! Runs that have used up what they may: they ask, wait, and go on where they were.
+
+use serde_json::{Value as Json, json};
+
+use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+
+fn call(name: &str, arguments: &Json) -> Json {
+    json!({ "calls": [{ "name": name, "arguments": arguments }] })
+}
+
+fn append(text: &str) -> Json {
+    call("out_append", &json!({ "path": "log.txt", "content": format!("{text}\n") }))
+}
+
+/// A home with a worker of these limits that appends three lines, one a turn.
+fn home(limits: &str) -> Home {
+    let home = Home::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    let worker = |slots: &str| format!("---\nslots: {slots}\nlimits: {limits}\n---\nWrite three lines.\n");
+    home.write("w.worker", worker("{ out: dir rw }"));
+    home.write("child.worker", format!("---\nlimits: {limits}\n---\nSay it.\n"));
+    home.write("boss.worker", "---\nslots: { child: worker }\n---\nHave it said.\n");
+    let script = json!([
+        { "worker": "w", "turns": [append("one"), append("two"), append("three"), { "text": "done" }] },
+        { "worker": "boss", "turns": [call("child", &json!({})), { "text": "heard" }] },
+        { "worker": "child", "turns": [{ "calls": [{ "name": "none" }] }, { "text": "said" }] },
+    ]);
+    home.write("script.json", script.to_string());
+    home
+}
+
+const RUN: [&str; 7] = ["run", "w.worker", "-e", "out=out:rw", "--allow", "out.append", "-mscripted:script.json"];
+
+const THREE: &str = "one\ntwo\nthree\n";
+
+#[test]
+fn a_run_that_has_used_up_what_it_may_asks_and_goes_on_where_it_was() {
+    #[track_caller]
+    fn check(limits: &str, asks: &str, yes: &[&str], left: usize) {
+        let home = home(limits);
+        let said = home.almoner(&RUN).expect(7);
+        assert!(said.err.contains("waits for you"), "{}", said.err);
+        let card = home.almoner(&["inbox", "1"]).expect(0).out;
+        assert!(card.contains("asks for more") && card.contains(asks), "{card}");
+        assert!(home.almoner(&["runs"]).expect(0).out.contains("asks for more: message 1"));
+        let before = home.read("out/log.txt");
+        assert_eq!(before.lines().count(), left, "{before}");
+        home.almoner(&[&["approve", "1"], yes].concat()).expect(0);
+        assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "done\n");
+        assert_eq!(home.read("out/log.txt"), THREE);
+        let why = home.almoner(&["why", "1"]).expect(0).out;
+        assert!(why.contains("asks for more"), "{why}");
+    }
+    check("{ turns: 2 }", "the limit of 2 turns is reached", &[], 2);
+    check("{ turns: 1 }", "A yes adds 1 turns", &["--turns", "3"], 1);
+    // What the reply asked for is done once there is more, and not twice.
+    check("{ tokens: 20 }", "of 20 tokens are used", &["--tokens", "10k"], 1);
+}
+
+#[test]
+fn a_no_ends_it_and_so_does_nobody_there_to_ask() {
+    let asked = home("{ turns: 1 }");
+    asked.almoner(&RUN).expect(7);
+    // Nothing more is no answer, and what is meant for other questions is none either.
+    for wrong in [&["--turns", "0"][..], &["--tokens", "many"], &["--run"], &["-e", "out=out"]] {
+        let code = asked.almoner(&[&["approve", "1"], wrong].concat()).code;
+        assert!(matches!(code, 2 | 6 | 8), "{wrong:?}: {code}");
+    }
+    asked.almoner(&["dismiss", "1"]).expect(8);
+    asked.almoner(&["deny", "1", "-r", "that is enough"]).expect(0);
+    let said = asked.almoner(&["resume", "r1"]).expect(5);
+    assert!(said.err.contains("the limit of 1 turns is reached"), "{}", said.err);
+    assert_eq!(asked.read("out/log.txt"), "one\n");
+    // A second answer changes nothing.
+    assert!(asked.almoner(&["approve", "1"]).expect(0).out.contains("had been answered before"));
+
+    let alone = home("{ turns: 1 }");
+    alone.almoner(&[&RUN[..], &["--on-ask", "deny"]].concat()).expect(5);
+    assert!(alone.almoner(&["inbox"]).expect(0).out.is_empty());
+}
+
+#[test]
+fn a_run_that_is_cancelled_asks_nobody_any_more() {
+    let home = home("{ turns: 1 }");
+    home.almoner(&RUN).expect(7);
+    home.almoner(&["cancel", "r1"]).expect(0);
+    assert!(home.almoner(&["inbox"]).expect(0).out.is_empty());
+    assert!(home.almoner(&["inbox", "1"]).expect(0).out.contains("withdrawn"));
+}
+
+#[test]
+fn a_child_that_asks_is_given_more_and_nothing_is_taken_from_its_caller() {
+    let home = home("{ turns: 1, tokens: 4k }");
+    home.almoner(&["run", "boss.worker", "-m", "scripted:script.json"]).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("r2 `child` asks for more"), "{card}");
+    let tokens = |run: &str| home.trace(run)["run"]["limits"]["tokens"].as_u64().unwrap();
+    let before = (tokens("r1"), tokens("r2"));
+    home.almoner(&["approve", "1", "--turns", "1", "--tokens", "1000"]).expect(0);
+    assert_eq!((tokens("r1"), tokens("r2")), (before.0 + 1000, before.1 + 1000));
+    assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "heard\n");
+}
+
+/// What came of it, whenever the daemon died: three lines, and as many turns as a run has that nobody killed.
+fn play(point: &str, nth: u64) -> bool {
+    let home = home("{ turns: 2 }");
+    let daemon = Doomed::start(&home, point, nth);
+    let begun = home.almoner(&RUN);
+    if begun.code != 7 {
+        // It died before anything was begun.
+        assert_eq!(begun.code, 3, "{nth}: {}", begun.err);
+        return daemon.end();
+    }
+    home.almoner(&["approve", "1"]);
+    let mut said = home.almoner(&["resume", "r1"]);
+    if said.code == 7 {
+        // The yes was lost with the daemon.
+        home.almoner(&["approve", "1"]).expect(0);
+        said = home.almoner(&["resume", "r1"]);
+    }
+    assert_eq!(said.expect(0).out, "done\n", "{nth}");
+    assert_eq!(home.read("out/log.txt"), THREE, "{nth}");
+    let trace = home.trace("r1").to_string();
+    assert_eq!(trace.matches(r#""entry":"raised""#).count(), 1, "{nth}: {trace}");
+    daemon.end()
+}
+
+#[test]
+fn nothing_is_lost_or_done_twice_when_the_daemon_dies_at_any_commit() {
+    let whole = home("{ turns: 2 }");
+    whole.almoner(&RUN).expect(7);
+    whole.almoner(&["approve", "1"]).expect(0);
+    whole.almoner(&["resume", "r1"]).expect(0);
+    let last = commits(&whole);
+    for point in [BEFORE, AFTER] {
+        let died = at_each(last, |nth| play(point, nth));
+        assert!(died + 2 >= last, "{died} of {last}");
+    }
+}

@@ -1,0 +1,117 @@
+//! Conversations: one run each, which waits between what is said.
+
+use serde_json::json;
+
+use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::terminal::{CTRL_D, Terminal};
+
+/// A home with a model that answers in its turn: which answer comes says how much of the conversation it was shown.
+fn home() -> Home {
+    let home = Home::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    home.write("w.worker", "---\nslots: { out: dir rw }\n---\nTalk, and write what you are told to.\n");
+    let write = json!({ "name": "out_write", "arguments": { "path": "a.txt", "content": "kept\n" } });
+    let script = json!([
+        { "worker": "w", "turns": [{ "text": "first" }, { "calls": [write] }, { "text": "written" }, { "text": "last" }] },
+        { "contains": "blue", "turns": [{ "text": "it is noted" }, { "text": "blue, as you said" }, { "text": "again" }] },
+    ]);
+    home.write("script.json", script.to_string());
+    home
+}
+
+const CHAT: [&str; 2] = ["chat", "-mscripted:script.json"];
+
+#[test]
+fn what_was_said_is_known_later_also_to_a_daemon_that_began_since() {
+    let home = home();
+    let said = home.piped(&CHAT, b"my favourite colour is blue\nwhat is it?\n").expect(0);
+    assert_eq!(said.out, "it is noted\nblue, as you said\n");
+    assert!(said.err.contains("almoner chat --continue r1"), "{}", said.err);
+    assert!(home.almoner(&["runs"]).expect(0).out.contains("waits for you to say something"));
+    assert!(home.almoner(&["inbox"]).expect(0).out.is_empty(), "nobody is asked");
+    home.almoner(&["stop"]).expect(0);
+    // Only the answer to what is said now is told.
+    assert_eq!(home.piped(&["chat", "--continue"], b"and once more?\n/end\n").expect(0).out, "again\n");
+    assert!(home.almoner(&["runs"]).expect(0).out.contains("done"));
+    home.piped(&["chat", "--continue", "r1"], b"x\n").expect(8);
+    home.piped(&["chat", "--continue"], b"x\n").expect(4);
+}
+
+#[test]
+fn it_asks_before_it_changes_anything_as_any_run_does() {
+    let home = home();
+    let args = ["chat", "w.worker", "-e", "out=out:rw", "-m", "scripted:script.json"];
+    let said = home.piped(&args, b"hello\nwrite it\nand?\n").expect(7);
+    assert_eq!(said.out, "first\n");
+    // What was typed meanwhile was not said.
+    let card = home.almoner(&["inbox", "--json"]).expect(0).json()[0]["number"].to_string();
+    home.almoner(&["approve", &card]).expect(0);
+    assert_eq!(home.piped(&["chat", "-c"], b"and?\n").expect(0).out, "written\nlast\n");
+    assert_eq!(home.read("out/a.txt"), "kept\n");
+}
+
+#[test]
+fn what_is_no_conversation_is_refused() {
+    let home = home();
+    home.write("sorter.worker", "---\noutput: { class: string }\n---\nSort.\n");
+    home.piped(&["chat", "sorter.worker", "-mscripted:script.json"], b"x\n").expect(6);
+    home.almoner(&["ask", "blue?", "-m", "scripted:script.json"]).expect(0);
+    home.piped(&["chat", "--continue", "r1"], b"x\n").expect(8);
+    home.piped(&["chat", "--continue", "r7"], b"x\n").expect(4);
+    home.piped(&["chat", "w.worker", "--continue"], b"x\n").expect(2);
+}
+
+#[test]
+fn at_a_terminal_each_answer_comes_before_the_next_question() {
+    let home = home();
+    let mut terminal = Terminal::open(&home, &CHAT);
+    terminal.shows("> ", 1);
+    terminal.press("my favourite colour is blue\n");
+    terminal.shows("it is noted", 1);
+    terminal.shows("> ", 2);
+    terminal.press("what is it?\n");
+    terminal.shows("blue, as you said", 1);
+    terminal.shows("> ", 3);
+    terminal.press(CTRL_D);
+    terminal.shows("is left open", 1);
+    // What was streamed is not said again.
+    assert_eq!(terminal.screen().matches("it is noted").count(), 1, "{}", terminal.screen());
+    terminal.end();
+}
+
+/// Whenever the daemon died: each thing was said once, and each has its answer.
+fn play(point: &str, nth: u64) -> bool {
+    let home = home();
+    let daemon = Doomed::start(&home, point, nth);
+    let first = home.piped(&CHAT, b"it is blue\n");
+    if home.almoner(&["runs"]).out.is_empty() {
+        assert_ne!(first.code, 0, "{nth}: {}", first.err);
+        return daemon.end();
+    }
+    let trace = home.trace("r1").to_string();
+    if !trace.contains(r#""entry":"said""#) {
+        home.piped(&["chat", "--continue", "r1"], b"it is blue\n").expect(0);
+    }
+    home.piped(&["chat", "--continue", "r1"], b"what is it?\n");
+    if !home.trace("r1").to_string().contains("what is it?") {
+        home.piped(&["chat", "--continue", "r1"], b"what is it?\n").expect(0);
+    }
+    let died = daemon.end();
+    let trace = home.trace("r1").to_string();
+    assert_eq!(trace.matches(r#""entry":"said""#).count(), 2, "{nth}: {trace}");
+    assert_eq!(trace.matches(r#""entry":"replied""#).count(), 2, "{nth}: {trace}");
+    died
+}
+
+#[test]
+fn nothing_that_was_said_is_lost_or_said_twice_when_the_daemon_dies_at_any_commit() {
+    let whole = home();
+    whole.piped(&CHAT, b"it is blue\n").expect(0);
+    whole.piped(&["chat", "--continue", "r1"], b"what is it?\n").expect(0);
+    let last = commits(&whole);
+    for point in [BEFORE, AFTER] {
+        let died = at_each(last, |nth| play(point, nth));
+        assert!(died + 2 >= last, "{died} of {last}");
+    }
+}

@@ -1,0 +1,119 @@
+//! What a run may use up, and what a person adds when that is not enough.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::MessageNumber;
+use crate::run::{Limits, Trouble};
+
+/// Which limit of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    /// How often its model may be asked.
+    Turns,
+    /// Tokens that are read and written.
+    Tokens,
+    /// Money.
+    Usd,
+    /// Time at work.
+    Wall,
+}
+
+/// How much more a run may use up. What it has used up counts on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Raise {
+    /// How often more its model may be asked.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub turns: u64,
+    /// How many more tokens may be read and written.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tokens: u64,
+    /// How much more may be spent, in millionths of a dollar.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub usd_micros: u64,
+    /// How much longer it may be at work, in milliseconds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wall_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(amount: &u64) -> bool {
+    *amount == 0
+}
+
+impl Raise {
+    /// Whether nothing is added.
+    pub fn is_nothing(&self) -> bool {
+        *self == Raise::default()
+    }
+
+    /// As much again as the limits say of one kind; at least the smallest amount that is any use.
+    pub fn again(kind: LimitKind, limits: Limits) -> Raise {
+        let none = Raise::default();
+        match kind {
+            LimitKind::Turns => Raise { turns: u64::from(limits.turns).max(1), ..none },
+            LimitKind::Tokens => Raise { tokens: limits.tokens.max(1), ..none },
+            LimitKind::Usd => Raise { usd_micros: limits.usd_micros.unwrap_or_default().max(1), ..none },
+            LimitKind::Wall => Raise { wall_ms: limits.wall_ms.max(1), ..none },
+        }
+    }
+
+    /// What of it counts for the runs above as well: what a run uses up of these, they use up too.
+    pub(crate) fn of_all(self) -> Raise {
+        Raise { turns: 0, wall_ms: 0, ..self }
+    }
+}
+
+impl Limits {
+    /// The same and so much more. What has no limit gets none.
+    pub fn raised(self, by: Raise) -> Limits {
+        Limits {
+            turns: self.turns.saturating_add(u32::try_from(by.turns).unwrap_or(u32::MAX)),
+            depth: self.depth,
+            tokens: self.tokens.saturating_add(by.tokens),
+            wall_ms: self.wall_ms.saturating_add(by.wall_ms),
+            usd_micros: self.usd_micros.map(|micros| micros.saturating_add(by.usd_micros)),
+        }
+    }
+}
+
+/// A run that has used up what it may, and waits for a person to give it more or to end it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Exhausted {
+    /// The message that asks.
+    pub message: MessageNumber,
+    /// What the run ends with if the answer is no.
+    pub trouble: Trouble,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_raise_adds_to_what_is_limited_and_to_nothing_else() {
+        let limits = Limits { turns: 3, depth: 2, tokens: 10, wall_ms: 100, usd_micros: None };
+        let all = Raise { turns: 1, tokens: 5, usd_micros: 7, wall_ms: 50 };
+        assert_eq!(limits.raised(all), Limits { turns: 4, tokens: 15, wall_ms: 150, ..limits });
+        let paid = Limits { usd_micros: Some(1), ..limits };
+        assert_eq!(paid.raised(all).usd_micros, Some(8));
+        assert_eq!(paid.raised(all.of_all()), Limits { tokens: 15, usd_micros: Some(8), ..paid });
+        let most = Raise { turns: u64::MAX, tokens: u64::MAX, usd_micros: u64::MAX, wall_ms: u64::MAX };
+        assert_eq!(paid.raised(most).turns, u32::MAX);
+    }
+
+    #[test]
+    fn as_much_again_is_never_nothing() {
+        let limits = Limits { turns: 3, depth: 2, tokens: 0, wall_ms: 100, usd_micros: Some(5) };
+        for (kind, expected) in [
+            (LimitKind::Turns, Raise { turns: 3, ..Raise::default() }),
+            (LimitKind::Tokens, Raise { tokens: 1, ..Raise::default() }),
+            (LimitKind::Usd, Raise { usd_micros: 5, ..Raise::default() }),
+            (LimitKind::Wall, Raise { wall_ms: 100, ..Raise::default() }),
+        ] {
+            assert_eq!(Raise::again(kind, limits), expected);
+        }
+        assert!(Raise::default().is_nothing());
+    }
+}

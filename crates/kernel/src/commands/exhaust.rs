@@ -1,0 +1,113 @@
+//! Exhaust: a run has used up what it may. It waits, and a person gives it more, or ends it.
+
+use crate::budget::{Exhausted, LimitKind, Raise};
+use crate::command::{Choice, Fault, Reply};
+use crate::event::Change;
+use crate::formula::Formula;
+use crate::id::{RunNumber, StepRef};
+use crate::message::{Answer, Body};
+use crate::provenance::Provenance;
+use crate::run::{Entry, Run, RunOutcome, State as RunState, Trouble};
+use crate::state::{Letter, State};
+
+use super::advance;
+
+/// What such a question takes.
+const WANTS: &str = "it asks whether a run may use more: approve it, with how much more if you like, or deny it";
+/// Why nothing is no answer.
+const NOTHING: &str = "nothing would be added, and the run would ask again at once";
+
+/// The run asks its host for more of something, and waits.
+pub(super) fn exhaust(
+    state: &mut State<'_>,
+    run: &mut Run,
+    limit: LimitKind,
+    trouble: Trouble,
+) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step: run.next_step };
+    if !run.open.is_empty() || !run.children.is_empty() || run.exhausted.is_some() {
+        return Err(Fault::OutOfOrder { at, what: "a run with open calls asks for nothing more" });
+    }
+    let offer = Raise::again(limit, own_limits(state, run)?);
+    let body = Body::Budget { run: run.number, trouble: trouble.clone(), used: run.used, offer };
+    let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
+    let message = state.deliver(body, answers, true, run.provenance.clone())?;
+    state.journal(run, Entry::Exhausted { limit, trouble: trouble.clone(), message }, Provenance::default())?;
+    let why = format!("for an answer to message {message}");
+    state.journal(run, Entry::Suspended { why }, Provenance::default())?;
+    state.make_still(run)?;
+    run.exhausted = Some(Exhausted { message, trouble });
+    run.state = RunState::Waiting;
+    Ok(())
+}
+
+/// What the worker's own file allows; a child may have been lent less.
+fn own_limits(state: &mut State<'_>, run: &Run) -> Result<crate::run::Limits, Fault> {
+    Ok(match state.formula(&run.worker)? {
+        Formula::Worker { limits, .. } => limits,
+        _ => run.limits,
+    })
+}
+
+/// A person gives a run more, or ends it.
+pub(super) fn answer(
+    state: &mut State<'_>,
+    letter: Letter,
+    number: RunNumber,
+    offer: Raise,
+    choice: &Choice,
+) -> Result<Reply, Fault> {
+    let message = letter.number;
+    let wrong = |what| Fault::WrongKind { number: message, kind: letter.mail.envelope.kind.clone(), what };
+    let raise = match choice {
+        Choice::Approve { for_run: false } => Some(offer),
+        Choice::Raise { by } if by.is_nothing() => return Err(wrong(NOTHING)),
+        Choice::Raise { by } => Some(*by),
+        Choice::Deny { .. } => None,
+        Choice::Approve { for_run: true } | Choice::Happened | Choice::Repeat => return Err(wrong(WANTS)),
+    };
+    let mut mail = letter.mail;
+    let mut run = state.run(number)?;
+    let at_ms = state.env.now_ms();
+    mail.needs_you = false;
+    mail.answers.insert(
+        0,
+        match choice {
+            Choice::Deny { reason } => Answer::Denied { reason: reason.clone(), at_ms },
+            _ => Answer::Approved { for_run: false, at_ms },
+        },
+    );
+    state.put_mail(message, &mail)?;
+    state.event(Change::Answered { number: message, needs_you: false })?;
+    let Some(exhausted) = run.exhausted.take() else {
+        return Ok(Reply::AlreadyAnswered { run: number });
+    };
+    match raise {
+        Some(by) => {
+            raise_limits(state, &mut run, by, message)?;
+            for mut above in state.ancestors(&run)? {
+                raise_limits(state, &mut above, by.of_all(), message)?;
+                state.put_run(&above)?;
+            }
+            state.wake(&mut run, format!("message {message} was answered"))?;
+        }
+        None => advance::finish(state, &mut run, RunOutcome::Failed(exhausted.trouble))?,
+    }
+    state.put_run(&run)?;
+    Ok(Reply::Answered { run: number, entries: vec![0], needs_you: false })
+}
+
+/// What a person adds comes from outside: the runs above get it as well, so that nothing of theirs is taken.
+fn raise_limits(
+    state: &mut State<'_>,
+    run: &mut Run,
+    by: Raise,
+    message: crate::id::MessageNumber,
+) -> Result<(), Fault> {
+    if by.is_nothing() {
+        return Ok(());
+    }
+    run.limits = run.limits.raised(by);
+    state.journal(run, Entry::Raised { message, by }, Provenance::host())?;
+    Ok(())
+}

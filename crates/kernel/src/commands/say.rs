@@ -1,0 +1,50 @@
+//! Say: a person goes on talking with a run that talks.
+
+use passable::Untrusted;
+
+use crate::command::{Fault, Reply};
+use crate::id::{RunNumber, StepRef};
+use crate::message::Body;
+use crate::provenance::Provenance;
+use crate::run::{Entry, Shape, State as RunState};
+use crate::state::State;
+
+/// The most bytes that are said at once: 256 KiB. What is longer is a document.
+const MOST_SAID: usize = 256 << 10;
+
+pub(super) fn say(
+    state: &mut State<'_>,
+    number: RunNumber,
+    text: Untrusted,
+    command: Untrusted,
+) -> Result<Reply, Fault> {
+    state.hosts_only("talk with runs")?;
+    let mut run = state.run(number)?;
+    let at = StepRef { run: number, step: run.next_step };
+    if run.shape != Shape::Chat {
+        return Err(Fault::OutOfOrder { at, what: "this run does not talk: it works on what it was started with" });
+    }
+    if run.is_finished() {
+        return Err(Fault::OutOfOrder { at, what: "the run is over" });
+    }
+    if run.cancelled.is_some() {
+        return Err(Fault::Cancelled(number));
+    }
+    if run.exhausted.is_some() {
+        return Err(Fault::OutOfOrder { at, what: "the run waits until a person gives it more" });
+    }
+    if text.raw().len() > MOST_SAID {
+        let what = format!("{} bytes are said at once, and {MOST_SAID} can be", text.raw().len());
+        return Err(Fault::Misfit { what });
+    }
+    let answers = state.message_of(run.source)?;
+    let body = Body::Command { verb: "chat".to_owned(), text: command, run: Some(number), made: None };
+    let message = state.deliver(body, answers, false, Provenance::host())?;
+    state.journal(&mut run, Entry::Said { text, message }, Provenance::host())?;
+    if let RunState::Waiting | RunState::Stalled { .. } = run.state {
+        state.journal(&mut run, Entry::Resumed { why: "you said something".to_owned() }, Provenance::host())?;
+        state.make_ready(&mut run)?;
+    }
+    state.put_run(&run)?;
+    Ok(Reply::Done)
+}

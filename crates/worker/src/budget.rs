@@ -1,0 +1,69 @@
+//! What a run has used up, looked at before it goes on: where nothing is left of something, a person is asked.
+
+use kernel::budget::LimitKind;
+use kernel::run::{Run, Trouble};
+
+use crate::fold::Fold;
+use crate::trouble::trouble;
+use crate::world::World;
+
+/// What to do when a limit is reached and nobody gives the run more.
+const RAISE: &str = "raise it under `limits:` in the worker file, or give the worker less to do";
+
+/// What comes next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The model is asked once more.
+    Turn,
+    /// Something is done.
+    Call,
+    /// What has been paid for is written down: it costs no tokens.
+    Write,
+}
+
+/// Why a run does not go on.
+pub(crate) enum Short {
+    /// It has used up what it may.
+    Of(LimitKind, Trouble),
+    /// What it uses up cannot be known.
+    Unknown(Trouble),
+}
+
+/// What of its limits a run has used up, if it has.
+pub(crate) fn short(world: &dyn World, run: &Run, fold: &Fold, next: Next) -> Option<Short> {
+    let (limits, used) = (run.limits, run.used);
+    let out = |kind, code: &str, message| Some(Short::Of(kind, trouble(code, message, RAISE)));
+    // In a conversation each answer has as many.
+    if next == Next::Turn && fold.turns_since_said() >= limits.turns as usize {
+        let message = format!("the limit of {} turns is reached", limits.turns);
+        return out(LimitKind::Turns, "budget/turns", message);
+    }
+    if next != Next::Write && used.tokens() >= limits.tokens {
+        let message = format!("{} of {} tokens are used", used.tokens(), limits.tokens);
+        return out(LimitKind::Tokens, "budget/tokens", message);
+    }
+    if let Some(limit) = limits.usd_micros.filter(|_| next != Next::Write) {
+        let dollars = |micros: u64| micros as f64 / 1e6;
+        match world.price(&run.model) {
+            None => {
+                let message =
+                    format!("there is a limit in money, and the price of {} is not known", run.model);
+                let help = "write its price into `config.toml` under `[models.prices]`, then `almoner resume`";
+                return Some(Short::Unknown(trouble("budget/price", message, help)));
+            }
+            Some(price) if !price.is_free() && used.usd_micros >= limit => {
+                let message =
+                    format!("${:.4} of ${:.4} are spent", dollars(used.usd_micros), dollars(limit));
+                return out(LimitKind::Usd, "budget/usd", message);
+            }
+            Some(_) => {}
+        }
+    }
+    (fold.ran_ms >= limits.wall_ms).then(|| too_long(run))
+}
+
+/// The run has been at work as long as it may.
+pub(crate) fn too_long(run: &Run) -> Short {
+    let message = format!("the limit of {} s of work is reached", run.limits.wall_ms / 1000);
+    Short::Of(LimitKind::Wall, trouble("budget/wall", message, RAISE))
+}
