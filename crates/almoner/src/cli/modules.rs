@@ -43,6 +43,12 @@ pub fn read(path: &str) -> Result<Option<GivenModules>, Failure> {
             .help("name a directory or a ZIP file"));
     }
     let bytes = bytes(place, MOST_ARCHIVE)?;
+    // As every ZIP file begins, also one without a single file in it.
+    if !bytes.starts_with(b"PK") {
+        return Err(Failure::new(Exit::Invalid, format!("{} is no ZIP archive", shown(place))).help(
+            "name an archive of modules, or a directory with an `index.js`; `almoner eval @FILE` runs one file of code",
+        ));
+    }
     Ok(Some(GivenModules::Archive { base64: to_base64(&bytes) }))
 }
 

@@ -1,11 +1,9 @@
 //! `almoner list`, `show`, `cat`, `store`, `name`, `copy`, `move`, `remove`, `mkdir` and `mount`.
 
-use std::io::{IsTerminal as _, Write as _};
-
 use kernel::command::{NameAct, Provided};
 use kernel::id::BadId;
 use kernel::{NamePath, Value};
-use passable::visible;
+
 
 use super::acting::{self, Acting, done};
 use super::output;
@@ -87,13 +85,8 @@ pub fn cat(acting: &Acting<'_>, args: &CatArgs) -> Ended {
                 .help(format!("{} shows it", acting.command(&format!("show {}", args.name)))));
         }
     };
-    let mut out = std::io::stdout().lock();
-    let shown = if out.is_terminal() { visible(text) } else { text.into() };
-    match out.write_all(shown.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => Ok(Exit::Ok),
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Ok),
-        Err(e) => Err(Failure::new(Exit::Failure, format!("standard output: {e}"))),
-    }
+    output::part(text)?;
+    Ok(Exit::Ok)
 }
 
 /// `almoner store`.

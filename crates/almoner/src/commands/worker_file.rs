@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use passable::{visible, visible_line};
+use passable::visible_line;
 use worker::definition::{self, Bundle, MAX_BYTES};
 
 use super::{output, run};
@@ -46,7 +46,7 @@ pub fn import(args: &ImportArgs) -> Ended {
             .help("it takes worker files of llm-do (.worker, .yaml, .agent) and agents in Markdown")
     })?;
     if args.output.as_deref() == Some(Path::new("-")) {
-        output::result(visible(&imported.source).trim_end())?;
+        output::part(&imported.source)?;
     } else {
         let beside = format!("{}.worker", imported.name);
         let to = args.output.as_deref().unwrap_or_else(|| Path::new(&beside));

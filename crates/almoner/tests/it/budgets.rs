@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::bad_input::server::{Server, says};
 use crate::home::Home;
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
 
@@ -100,6 +101,22 @@ fn a_child_that_asks_is_given_more_and_nothing_is_taken_from_its_caller() {
     home.almoner(&["approve", "1", "--turns", "1", "--tokens", "1000"]).expect(0);
     assert_eq!((tokens("r1"), tokens("r2")), (before.0 + 1000, before.1 + 1000));
     assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "heard\n");
+}
+
+#[test]
+fn a_model_that_takes_too_long_is_asked_again_once_there_is_more_time() {
+    let home = home("{ wall: 1s }");
+    let server = Server::start(|number, _| {
+        if number == 0 {
+            std::thread::sleep(std::time::Duration::from_millis(1500));
+        }
+        says("hello")
+    });
+    home.almoner(&["run", "child.worker", "-m", &server.model()]).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("the limit of 1 s of work is reached"), "{card}");
+    home.almoner(&["approve", "1", "--wall", "10m"]).expect(0);
+    assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "hello\n");
 }
 
 /// What came of it, whenever the daemon died: three lines, and as many turns as a run has that nobody killed.

@@ -265,7 +265,8 @@ fn a_hostile_archive_is_refused_with_the_reason_and_the_daemon_lives() {
     assert_eq!(home.almoner(&["make", "first.zip"]).expect(0).out.trim(), "\"made\"");
     let daemon = pid(&home);
     for (what, bytes, says) in [
-        ("nothing", vec![], "the archive cannot be read"),
+        ("nothing", vec![], "is no ZIP archive"),
+        ("a text", b"export const make = () => 1;".to_vec(), "is no ZIP archive"),
         ("cut", cut, "the archive cannot be read"),
         ("bomb", bomb, "more bytes of sources"),
         ("no map", packed(&[("app/index.js", MADE)]), "no file `compartment-map.json`"),
