@@ -46,6 +46,8 @@ pub(crate) fn of(entry: &Entry) -> Untrusted {
             Completion::Refused(findings) => format!("refused: {}", first(findings)),
             Completion::Failed(finding) => format!("failed: {}", finding.message),
         },
+        Entry::Spilled { bytes, .. } => format!("{bytes} bytes kept beside the journal"),
+        Entry::Paged { of, from, .. } => format!("#{of} from byte {from}"),
         Entry::Spawned { index, child } => format!("item {} as {child}", index + 1),
         Entry::Collected { index, outcome: o } => format!("item {}: {}", index + 1, outcome(o)),
         Entry::Said { text, .. } => text.raw().lines().next().unwrap_or_default().to_owned(),

@@ -537,6 +537,26 @@ pub enum Entry {
         /// What came of it.
         completion: Completion,
     },
+    /// What a call came to is large: the whole of it is kept beside the store.
+    Spilled {
+        /// The step that proposed it.
+        proposal: u64,
+        /// The bytes of the whole.
+        whole: BlobHash,
+        /// How many there are.
+        bytes: u64,
+    },
+    /// The model read on in such a result.
+    Paged {
+        /// Which of its calls asked for that.
+        site: CallSite,
+        /// The step that proposed the call whose result it is.
+        of: u64,
+        /// The first byte.
+        from: u64,
+        /// How many at most.
+        bytes: u64,
+    },
     /// A child was started for an item.
     Spawned {
         /// Which item, from 0.
@@ -636,6 +656,8 @@ impl Entry {
             Entry::Doubted { .. } => "doubted",
             Entry::Vouched { .. } => "vouched",
             Entry::Completed { .. } => "completed",
+            Entry::Spilled { .. } => "spilled",
+            Entry::Paged { .. } => "paged",
             Entry::Spawned { .. } => "spawned",
             Entry::Collected { .. } => "collected",
             Entry::Said { .. } => "said",

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use kernel::Value;
 use kernel::proposal::Finding;
 use kernel::run::{Attachment, Completion, Run, Shape, Trouble};
 use model::{Media, MediaKind, Message, Reply, Request, Takes, Tool};
@@ -12,6 +11,7 @@ use serde_json::{Value as Json, json};
 use crate::definition::{Bundle, Definition, render_prompt};
 use crate::fold::{Fold, Handled, Turn};
 use crate::program::Program;
+use crate::spill;
 use crate::trouble::{internal, trouble};
 use crate::world::World;
 
@@ -41,7 +41,7 @@ pub(crate) fn request(
         }
         let Some((_, hash)) = turn.replied else { continue };
         let reply = read_reply(world, &hash)?;
-        results(&mut messages, fold, turn, &reply)?;
+        results(world, &mut messages, fold, turn, &reply)?;
     }
     said.for_each(|(_, text)| say(&mut messages, text));
     Ok(Request {
@@ -214,7 +214,13 @@ pub(crate) fn read_reply(world: &dyn World, hash: &kernel::BlobHash) -> Result<R
 }
 
 /// What the model said in a turn, and what it was told in return.
-fn results(messages: &mut Vec<Message>, fold: &Fold, turn: &Turn, reply: &Reply) -> Result<(), Trouble> {
+fn results(
+    world: &dyn World,
+    messages: &mut Vec<Message>,
+    fold: &Fold,
+    turn: &Turn,
+    reply: &Reply,
+) -> Result<(), Trouble> {
     let mut calls = reply.calls.clone();
     // What was not JSON is shown to the model again as the text that it was.
     calls.extend(
@@ -227,8 +233,15 @@ fn results(messages: &mut Vec<Message>, fold: &Fold, turn: &Turn, reply: &Reply)
     for (index, call) in calls.into_iter().enumerate() {
         let (content, is_error) = match turn.calls.get(&index) {
             Some(Handled::Rejected(findings)) => (told(findings), true),
+            Some(Handled::Paged { of, from, bytes }) => (spill::page(world, fold, *of, *from, *bytes)?, false),
             Some(Handled::Proposed(step)) => match fold.calls.get(step).and_then(|c| c.completion.as_ref()) {
-                Some(Completion::Done { value, .. }) => (text(value), false),
+                Some(Completion::Done { value, .. }) => {
+                    let shown = spill::text(value);
+                    match fold.calls.get(step).and_then(|call| call.whole) {
+                        Some(whole) => (spill::head(*step, &shown, &whole), false),
+                        None => (shown, false),
+                    }
+                }
                 Some(Completion::Refused(findings)) => (told(findings), true),
                 Some(Completion::Failed(finding)) => (said(FAILED, std::slice::from_ref(finding)), true),
                 None => return Err(internal("a call of an earlier turn has no outcome")),
@@ -242,11 +255,6 @@ fn results(messages: &mut Vec<Message>, fold: &Fold, turn: &Turn, reply: &Reply)
             .push(Message::user(format!("That answer cannot be used. {}\nAnswer again.", told(findings))));
     }
     Ok(())
-}
-
-/// A value as a model reads it.
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned)
 }
 
 /// Findings as a model reads them: machine-readable, with what would have been right.

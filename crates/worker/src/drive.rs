@@ -23,6 +23,7 @@ use crate::fold::{Call, Fold};
 use crate::judging::Bench;
 use crate::program::{self, Program};
 use crate::redaction;
+use crate::spill;
 use crate::steps::{self, Item};
 use crate::trouble::{internal, is_final, of_model, trouble};
 use crate::workshop;
@@ -250,11 +251,16 @@ impl Driver<'_> {
                     continue;
                 }
             };
+            let (completion, whole) = spill::spill(self.world, completion)?;
+            let spilled = whole.map(|whole| spill::kept(step, whole));
             let done = Move::Complete { proposal: step, completion: completion.clone() };
             if begun.proposal().effect == Effect::Observe {
                 self.fold.complete(step, completion);
+                whole.into_iter().for_each(|whole| self.fold.spill(step, whole));
+                self.pending.extend(spilled);
                 self.pending.push(done);
             } else {
+                moves.extend(spilled);
                 moves.push(done);
                 if !self.can_be_looked_up(begun.proposal()) {
                     self.advance(std::mem::take(&mut moves))?;
@@ -412,7 +418,8 @@ impl Driver<'_> {
         if let Some(flow) = self.ask_for_more(Next::Turn)? {
             return Ok(flow);
         }
-        let tools = self.slots.tools();
+        let mut tools = self.slots.tools();
+        tools.extend(spill::tool(&self.fold));
         let mut request = conversation::request(self.world, &self.run, &self.program, &self.fold, tools)?;
         redaction::request(&self.world.secrets(), &mut request);
         let bytes = serde_json::to_vec(&request).map_err(|e| internal(e.to_string()))?;
@@ -497,6 +504,10 @@ impl Driver<'_> {
         let offered: Vec<String> = self.slots.tools().into_iter().map(|tool| tool.name).collect();
         for (index, call) in reply.calls.iter().enumerate().filter(|(i, _)| !turn.calls.contains_key(i)) {
             let site = CallSite::Turn { replied, index, id: call.id.clone() };
+            if call.name == spill::TOOL && spill::tool(&self.fold).is_some() {
+                moves.push(spill::turn_page(&self.fold, site, &call.arguments));
+                continue;
+            }
             let Some((slot, bound, method)) = self.slots.tool(&call.name) else {
                 let finding = Finding::new("tool/unknown", "this worker was not given such a tool")
                     .at("name")

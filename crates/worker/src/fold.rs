@@ -28,6 +28,24 @@ pub enum Handled {
     Proposed(u64),
     /// It could not be a proposal.
     Rejected(Vec<Finding>),
+    /// It read on in a result.
+    Paged {
+        /// In that of the call that this step proposed.
+        of: u64,
+        /// The first byte.
+        from: u64,
+        /// How many at most.
+        bytes: u64,
+    },
+}
+
+/// A result that is kept beside the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// Its bytes.
+    pub hash: BlobHash,
+    /// How many there are.
+    pub bytes: u64,
 }
 
 /// A proposal and how far it has come.
@@ -47,6 +65,8 @@ pub struct Call {
     pub child: Option<RunNumber>,
     /// What came of it.
     pub completion: Option<Completion>,
+    /// Where the whole of that is, if it is large.
+    pub whole: Option<Whole>,
 }
 
 /// A run's journal, folded.
@@ -125,6 +145,7 @@ impl Fold {
                         begun: false,
                         child: None,
                         completion: None,
+                        whole: None,
                     },
                 );
             }
@@ -160,6 +181,11 @@ impl Fold {
                     call.completion = Some(completion.clone());
                 }
             }
+            Entry::Spilled { proposal, whole, bytes } => self.spill(*proposal, Whole { hash: *whole, bytes: *bytes }),
+            Entry::Paged { site: CallSite::Turn { replied, index, .. }, of, from, bytes } => {
+                self.handle(*replied, *index, Handled::Paged { of: *of, from: *from, bytes: *bytes });
+            }
+            Entry::Paged { .. } => {}
             Entry::Spawned { index, .. } => {
                 self.spawned.insert(*index);
             }
@@ -185,6 +211,13 @@ impl Fold {
     pub fn complete(&mut self, proposal: u64, completion: Completion) {
         if let Some(call) = self.calls.get_mut(&proposal) {
             call.completion = Some(completion);
+        }
+    }
+
+    /// Notes where the whole of an outcome is, before that is recorded.
+    pub fn spill(&mut self, proposal: u64, whole: Whole) {
+        if let Some(call) = self.calls.get_mut(&proposal) {
+            call.whole = Some(whole);
         }
     }
 
@@ -254,7 +287,7 @@ impl Fold {
     fn fingerprints(&self, turn: &Turn) -> Option<Vec<Fingerprint>> {
         let of = |handled: &Handled| match handled {
             Handled::Proposed(step) => self.calls.get(step).map(|call| call.fingerprint),
-            Handled::Rejected(_) => None,
+            Handled::Rejected(_) | Handled::Paged { .. } => None,
         };
         (turn.rejected.is_none()).then(|| turn.calls.values().map(of).collect())?
     }
@@ -262,6 +295,7 @@ impl Fold {
     fn is_fruitless(&self, turn: &Turn) -> bool {
         let refused = |handled: &Handled| match handled {
             Handled::Rejected(_) => true,
+            Handled::Paged { .. } => false,
             Handled::Proposed(step) => {
                 matches!(
                     self.calls.get(step).and_then(|c| c.completion.as_ref()),

@@ -13,6 +13,7 @@ use crate::bound::{Bound, Reach, Slots};
 use crate::definition::Attachments;
 use crate::fold::Fold;
 use crate::trouble::internal;
+use crate::spill;
 use crate::workshop;
 use crate::world::World;
 
@@ -182,7 +183,7 @@ fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, S
     }
     for call in fold.calls.values() {
         let Some(Completion::Done { value, provenance }) = &call.completion else { continue };
-        let text = value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned);
+        let text = spill::whole_text(world, value, call.whole.as_ref())?;
         let names: BTreeSet<&str> = provenance
             .sources
             .iter()

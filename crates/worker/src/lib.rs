@@ -27,6 +27,7 @@ mod judging;
 mod program;
 mod ready;
 mod redaction;
+mod spill;
 mod steps;
 mod trouble;
 mod workshop;

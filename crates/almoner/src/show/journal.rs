@@ -159,6 +159,10 @@ fn detail(entry: &Entry) -> String {
             }
             Completion::Failed(_) => format!("#{proposal} failed"),
         },
+        Entry::Spilled { proposal, whole, bytes } => {
+            format!("#{proposal} {bytes} bytes, kept as {}", whole.short())
+        }
+        Entry::Paged { of, from, bytes, .. } => format!("#{of} {bytes} bytes from {from} on"),
         Entry::Spawned { index, child } => format!("item {} as {child}", index + 1),
         Entry::Collected { index, outcome } => format!("item {}: {}", index + 1, outcome_line(outcome)),
         Entry::Said { text, .. } => shorten(&text.visible_line()),

@@ -49,6 +49,7 @@ mod programs;
 mod providers;
 mod races;
 mod sends;
+mod spilling;
 mod staging;
 mod starting;
 mod surfaces;

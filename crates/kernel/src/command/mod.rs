@@ -312,6 +312,26 @@ pub enum Move {
         /// What is given to its slots.
         slots: BTreeMap<String, Given>,
     },
+    /// What a begun call came to is large: the whole of it is kept beside the store, and its head completes the call.
+    Spill {
+        /// The step that proposed it.
+        proposal: u64,
+        /// The bytes of the whole.
+        whole: BlobHash,
+        /// How many there are.
+        bytes: u64,
+    },
+    /// The model reads on in such a result.
+    Page {
+        /// Which of its calls asks for that.
+        site: CallSite,
+        /// The step that proposed the call whose result it is.
+        of: u64,
+        /// The first byte.
+        from: u64,
+        /// How many at most.
+        bytes: u64,
+    },
     /// A child starts on an item.
     Spawn {
         /// Which, from 0.

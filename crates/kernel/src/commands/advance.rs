@@ -25,7 +25,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             return Err(Fault::OutOfOrder { at, what: "the run waits until a person gives it more" });
         }
         // What had begun completes; nothing else happens any more.
-        if run.cancelled.is_some() && !matches!(step, Move::Complete { .. } | Move::Make { .. }) {
+        if run.cancelled.is_some() && !matches!(step, Move::Complete { .. } | Move::Make { .. } | Move::Spill { .. }) {
             return Err(Fault::Cancelled(run.number));
         }
         if run.is_standing() && !stand::takes(&step) {
@@ -55,6 +55,20 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             Move::Complete { proposal, completion } => {
                 complete(state, &mut run, proposal, completion)?;
                 super::cancel::finish_if_still(state, &mut run)?;
+            }
+            Move::Spill { proposal, whole, bytes } => {
+                let Some(Phase::Begun { .. }) = run.open.get(&proposal) else {
+                    let at = StepRef { run: run.number, step: proposal };
+                    return Err(Fault::OutOfOrder { at, what: "only what has begun comes to something" });
+                };
+                state.journal(&mut run, Entry::Spilled { proposal, whole, bytes }, Provenance::default())?;
+            }
+            Move::Page { site, of, from, bytes } => {
+                let at = StepRef { run: run.number, step: of };
+                let Entry::Proposed { .. } = state.step(at)?.entry else {
+                    return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
+                };
+                state.journal(&mut run, Entry::Paged { site, of, from, bytes }, Provenance::default())?;
             }
             Move::Make { proposal, program, slots } => {
                 make::make(state, &mut run, proposal, program, slots)?;

@@ -174,6 +174,8 @@ pub(super) fn takes(step: &Move) -> bool {
         | Move::Make { .. }
         | Move::Spawn { .. }
         | Move::Exhaust { .. }
+        | Move::Spill { .. }
+        | Move::Page { .. }
         | Move::Finish { .. } => false,
     }
 }

@@ -165,6 +165,8 @@ names!(MOVES, move_name, Move, {
     Move::Make { .. } => "advance: make",
     Move::Spawn { .. } => "advance: spawn",
     Move::Suspend { .. } => "advance: suspend",
+    Move::Spill { .. } => "advance: spill",
+    Move::Page { .. } => "advance: page",
     Move::Exhaust { .. } => "advance: exhaust",
     Move::Stall { .. } => "advance: stall",
     Move::Finish { .. } => "advance: finish",

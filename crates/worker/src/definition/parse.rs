@@ -33,7 +33,8 @@ pub(crate) const KEYS: [&str; 12] = [
 ];
 
 /// Tools that a model may be offered whatever the slots are called; a worker slot of that name would hide one.
-pub(crate) const OWN_TOOLS: [&str; 5] = ["create_worker", "define", "form", "request", "send"];
+pub(crate) const OWN_TOOLS: [&str; 6] =
+    ["create_worker", "define", "form", "read_result", "request", "send"];
 
 /// How many problems are reported; who has so many wants to see the first.
 pub(super) const MAX_PROBLEMS: usize = 50;

@@ -174,6 +174,9 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
         if let Some(made) = make(world, actor, run, proposal) {
             return made;
         }
+        if world.random.one_in(6) {
+            return Move::Spill { proposal, whole: BlobHash::of(b"whole"), bytes: 100_000 };
+        }
         if world.random.one_in(4) {
             return Move::Doubt { proposal };
         }
@@ -201,6 +204,10 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
             usage: Usage { input_tokens: 5, output_tokens: 2, model_ms: 9, usd_micros: 3 },
             model: None,
         },
+        5 if world.random.one_in(2) => {
+            let site = CallSite::Turn { replied: 1, index: 0, id: "x".to_owned() };
+            Move::Page { site, of: any, from: 0, bytes: 10 }
+        }
         5 => Move::Reject { site: None, findings: vec![Finding::new("output/invalid", "no")] },
         6..13 => propose(world, actor, run),
         13 => Move::Begin { proposal: any },

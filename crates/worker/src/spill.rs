@@ -1,0 +1,181 @@
+//! Large results: kept whole beside the journal. The model is told the head, how much there is, and how to read on.
+
+use kernel::command::Move;
+use kernel::proposal::Finding;
+use kernel::run::{CallSite, Completion, Trouble};
+use kernel::{Method, Param, Pattern, Value};
+use model::Tool;
+use passable::Effect;
+use serde_json::{Value as Json, json};
+
+use crate::fold::{Fold, Whole};
+use crate::trouble::internal;
+use crate::world::World;
+
+/// The tool with which a model reads on.
+pub(crate) const TOOL: &str = "read_result";
+
+/// A result of more bytes than this does not stay in the journal.
+const MOST: usize = 64 << 10;
+
+/// How much of it a model is told at once.
+const HEAD: usize = 16 << 10;
+
+/// The most that it can ask for at once.
+const PAGE: u64 = 32 << 10;
+
+/// A value as a model reads it.
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned)
+}
+
+/// Keeps what came of a call beside the journal, if it is large: what is left of it, and where the whole is.
+pub(crate) fn spill(
+    world: &dyn World,
+    completion: Completion,
+) -> Result<(Completion, Option<Whole>), Trouble> {
+    let Completion::Done { value, provenance } = completion else { return Ok((completion, None)) };
+    let whole = text(&value);
+    // What refers to something is no text.
+    if whole.len() <= MOST || !value.references().is_empty() {
+        return Ok((Completion::Done { value, provenance }, None));
+    }
+    let hash = world.put_blob(whole.as_bytes())?;
+    let head = whole[..floor(&whole, HEAD)].to_owned();
+    let value = Value::string(head);
+    Ok((Completion::Done { value, provenance }, Some(Whole { hash, bytes: whole.len() as u64 })))
+}
+
+/// What is kept of a large result, as the model is told it.
+pub(crate) fn head(step: u64, shown: &str, whole: &Whole) -> String {
+    part(step, shown, 0, whole.bytes)
+}
+
+fn part(step: u64, shown: &str, from: u64, total: u64) -> String {
+    let to = from + shown.len() as u64;
+    let mut told = json!({ "text": shown, "from": from, "to": to, "total": total, "truncated": to < total });
+    if to < total {
+        told["next"] = json!(format!("{TOOL}(result: \"#{step}\", from: {to})"));
+    }
+    told.to_string()
+}
+
+/// A part of a large result, as the model is told it.
+pub(crate) fn page(
+    world: &dyn World,
+    fold: &Fold,
+    of: u64,
+    from: u64,
+    bytes: u64,
+) -> Result<String, Trouble> {
+    let whole = fold.calls.get(&of).and_then(|call| call.whole).ok_or_else(|| internal("no such result"))?;
+    let kept = String::from_utf8(world.blob(&whole.hash)?).map_err(|_| internal("a result is no text"))?;
+    let at = |wanted: u64| floor(&kept, usize::try_from(wanted).unwrap_or(usize::MAX));
+    let start = at(from);
+    let end = at(from.saturating_add(bytes)).max(start);
+    Ok(part(of, &kept[start..end], start as u64, whole.bytes))
+}
+
+/// The last place at which a character begins, at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at.min(text.len()))
+}
+
+fn method() -> Method {
+    Method::new(TOOL, Effect::Observe, "Reads on in a result that was too long to be shown whole.")
+        .param(Param::required("result", Pattern::string(), "which, like `#9`: as `next` says"))
+        .param(Param::optional("from", Pattern::nat(), "the first byte, from 0"))
+        .param(Param::optional("bytes", Pattern::nat(), "how many bytes at most: 16384, or up to 32768"))
+}
+
+/// The tool, if there is anything to be read with it.
+pub(crate) fn tool(fold: &Fold) -> Option<Tool> {
+    fold.calls.values().any(|call| call.whole.is_some()).then(|| {
+        let schema = method().tool_schema(TOOL);
+        Tool { name: schema.name, description: schema.description, parameters: schema.parameters }
+    })
+}
+
+/// What becomes of a call of it.
+pub(crate) fn turn_page(fold: &Fold, site: CallSite, arguments: &Json) -> Move {
+    match wanted(fold, arguments) {
+        Ok((of, from, bytes)) => Move::Page { site, of, from, bytes },
+        Err(finding) => Move::Reject { site: Some(site), findings: vec![*finding] },
+    }
+}
+
+fn wanted(fold: &Fold, arguments: &Json) -> Result<(u64, u64, u64), Box<Finding>> {
+    let method = method();
+    let args = method.arguments_from_json(arguments).map_err(|mismatch| {
+        Finding::new("tool/arguments", mismatch.to_string()).at(TOOL).allowed(method.signature())
+    })?;
+    let number = |at: usize| args.get(at).and_then(Value::as_bigint).and_then(|n| n.to_string().parse::<u64>().ok());
+    let named = args.first().and_then(Value::as_str).unwrap_or_default();
+    let step = named.rsplit('#').next().and_then(|step| step.parse::<u64>().ok());
+    let kept = step.filter(|step| fold.calls.get(step).is_some_and(|call| call.whole.is_some()));
+    let Some(step) = kept else {
+        let known: Vec<String> =
+            fold.calls.iter().filter(|(_, call)| call.whole.is_some()).map(|(at, _)| format!("#{at}")).collect();
+        let finding = Finding::new("result/unknown", "there is no such result to read on in")
+            .at("result")
+            .counter_example(named.to_owned())
+            .allowed(known.join(", "));
+        return Err(Box::new(finding));
+    };
+    Ok((step, number(1).unwrap_or(0), number(2).unwrap_or(HEAD as u64).clamp(1, PAGE)))
+}
+
+/// The whole text of a result, wherever it is kept.
+pub(crate) fn whole_text(
+    world: &dyn World,
+    value: &Value,
+    whole: Option<&Whole>,
+) -> Result<String, Trouble> {
+    match whole {
+        None => Ok(text(value)),
+        Some(Whole { hash, .. }) => {
+            String::from_utf8(world.blob(hash)?).map_err(|_| internal("a result is no text"))
+        }
+    }
+}
+
+/// Says in the journal where the whole of a result is kept.
+pub(crate) fn kept(proposal: u64, whole: Whole) -> Move {
+    let Whole { hash, bytes } = whole;
+    Move::Spill { proposal, whole: hash, bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_says_how_to_read_on_and_the_last_one_does_not() {
+        let told = |from, shown: &str| -> Json { serde_json::from_str(&part(9, shown, from, 20)).unwrap() };
+        let first = told(0, "0123456789");
+        assert_eq!((&first["to"], &first["truncated"]), (&json!(10), &json!(true)));
+        assert_eq!(first["next"], json!("read_result(result: \"#9\", from: 10)"));
+        let last = told(10, "0123456789");
+        assert_eq!((&last["to"], &last["truncated"], &last["next"]), (&json!(20), &json!(false), &Json::Null));
+    }
+
+    #[test]
+    fn no_character_is_cut() {
+        assert_eq!(floor("aé", 2), 1);
+        assert_eq!(floor("aé", 3), 3);
+        assert_eq!(floor("aé", usize::MAX), 3);
+    }
+
+    #[test]
+    fn only_what_was_kept_is_read() {
+        let fold = Fold::default();
+        let site = || CallSite::Turn { replied: 1, index: 0, id: "x".to_owned() };
+        for arguments in [json!({}), json!({ "result": "#9" }), json!({ "result": 9 }), json!("#9")] {
+            let Move::Reject { findings, .. } = turn_page(&fold, site(), &arguments) else {
+                panic!("{arguments} is refused")
+            };
+            assert_eq!(findings.len(), 1);
+        }
+        assert!(tool(&fold).is_none());
+    }
+}
