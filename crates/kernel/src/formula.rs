@@ -181,6 +181,8 @@ pub enum Formula {
     },
     /// What lets a run make workers.
     Workshop,
+    /// What lets a run ask the person whose run it is.
+    Questions,
     /// One durable execution.
     Run {
         /// Its number.
@@ -316,6 +318,7 @@ impl Formula {
             Formula::Vat { .. } => "vat",
             Formula::Worker { .. } => "worker",
             Formula::Workshop => "workshop",
+            Formula::Questions => "questions",
             Formula::Run { .. } => "run",
             Formula::Grant { .. } => "grant",
             Formula::Secret { .. } => "secret",
@@ -390,6 +393,7 @@ impl Formula {
             | Formula::Timer { .. }
             | Formula::Spool { .. }
             | Formula::Workshop
+            | Formula::Questions
             | Formula::Program(_)
             | Formula::Web(_) => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],

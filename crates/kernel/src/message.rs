@@ -84,6 +84,9 @@ pub enum Body {
         /// Whether it may be answered more than once: later answers come as `value` messages alone.
         #[serde(default)]
         repeatable: bool,
+        /// The run that asks, if one does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunNumber>,
     },
     /// Hands over a value, as an answer.
     Value {
@@ -171,7 +174,7 @@ impl Body {
     pub fn run(&self) -> Option<RunNumber> {
         match self {
             Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. } => Some(*run),
-            Body::Command { run, .. } => *run,
+            Body::Command { run, .. } | Body::Form { run, .. } => *run,
             _ => None,
         }
     }

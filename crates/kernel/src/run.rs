@@ -106,6 +106,13 @@ pub enum Phase {
         /// The outbox row that stands for it.
         outbox: u64,
     },
+    /// The host is asked by a form, which completes it.
+    Questioned {
+        /// In this message.
+        message: MessageNumber,
+        /// What settles with the answer.
+        promise: FormulaId,
+    },
     /// The effect is a run of its own.
     Called {
         /// That run.
@@ -121,7 +128,10 @@ impl Run {
             return !self.open.values().any(|phase| *phase == Phase::Approved);
         }
         (self.shape == Shape::Chat || !self.open.is_empty() || !self.children.is_empty())
-            && self.open.values().all(|p| matches!(p, Phase::Asked { .. } | Phase::Called { .. }))
+            && self
+                .open
+                .values()
+                .all(|p| matches!(p, Phase::Asked { .. } | Phase::Questioned { .. } | Phase::Called { .. }))
     }
 
     /// The runs that this one has started and that have not ended.
@@ -515,6 +525,13 @@ pub enum Entry {
         #[serde(default)]
         child: Option<RunNumber>,
     },
+    /// The host was asked by a form.
+    Questioned {
+        /// The step that proposed.
+        proposal: u64,
+        /// The message that asks.
+        message: MessageNumber,
+    },
     /// The effect may or may not have happened before a crash, and only a person can tell. It happens again only if
     /// that person says so.
     Doubted {
@@ -653,6 +670,7 @@ impl Entry {
             Entry::Judged { .. } => "judged",
             Entry::Answered { .. } => "answered",
             Entry::Begun { .. } => "begun",
+            Entry::Questioned { .. } => "questioned",
             Entry::Doubted { .. } => "doubted",
             Entry::Vouched { .. } => "vouched",
             Entry::Completed { .. } => "completed",

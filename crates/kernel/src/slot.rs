@@ -32,6 +32,8 @@ pub enum Want {
     Web,
     /// A worker.
     Worker,
+    /// Questions to the person.
+    Questions,
     /// A secret.
     Secret,
     /// Any capability.
@@ -51,6 +53,7 @@ impl Want {
                 Some("program") => Want::Program,
                 Some("http") => Want::Web,
                 Some("worker") => Want::Worker,
+                Some("ask") => Want::Questions,
                 Some("secret") => Want::Secret,
                 _ => Want::Capability,
             },
@@ -71,6 +74,7 @@ impl Want {
             Want::Program => matches!(formula, Formula::Program(_)),
             Want::Web => matches!(formula, Formula::Web(_)),
             Want::Worker => matches!(formula, Formula::Worker { .. }),
+            Want::Questions => matches!(formula, Formula::Questions),
             Want::Secret => matches!(formula, Formula::Secret { .. }),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
             Want::Pattern => false,
@@ -86,6 +90,7 @@ impl Want {
             Want::Program => "programs",
             Want::Web => "a part of the web",
             Want::Worker => "a worker",
+            Want::Questions => "questions to the user",
             Want::Secret => "a secret",
             Want::Capability => "a capability",
             Want::Pattern => "a value",

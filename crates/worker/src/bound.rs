@@ -13,6 +13,7 @@ use policy::Subject;
 
 use crate::definition::{Attachments, Definition};
 use crate::program;
+use crate::question;
 use crate::trouble::trouble;
 use crate::workshop;
 use crate::world::World;
@@ -37,6 +38,8 @@ pub(crate) enum Reach {
     Worker(Attachments),
     /// The making of workers.
     Workshop,
+    /// Questions to the person.
+    Questions,
 }
 
 /// All slots of a run.
@@ -68,7 +71,7 @@ impl Slots {
             for method in bound.interface.methods.iter().filter(|m| bound.grant.methods.contains(&m.name)) {
                 let name = match bound.reach {
                     Reach::Worker(_) | Reach::Workshop => slot.clone(),
-                    Reach::Capability(_) => format!("{slot}_{}", method.name),
+                    Reach::Capability(_) | Reach::Questions => format!("{slot}_{}", method.name),
                 };
                 let schema = method.tool_schema(&name);
                 tools.push(Offer {
@@ -118,6 +121,10 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
     if formula == Formula::Workshop {
         let subject = Subject { kind: "workshop".to_owned(), names: vec![grant.slot.clone()] };
         return Ok(Bound { grant, interface: workshop::interface(), subject, reach: Reach::Workshop });
+    }
+    if formula == Formula::Questions {
+        let subject = Subject { kind: "ask".to_owned(), names: vec![grant.slot.clone()] };
+        return Ok(Bound { grant, interface: question::interface(), subject, reach: Reach::Questions });
     }
     if let Formula::Worker { name, definition, includes, .. } = &formula {
         let callee = program::load(world, name, definition, includes)?.definition;

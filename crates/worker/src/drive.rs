@@ -22,6 +22,7 @@ use crate::deep;
 use crate::fold::{Call, Fold};
 use crate::judging::Bench;
 use crate::program::{self, Program};
+use crate::question;
 use crate::redaction;
 use crate::spill;
 use crate::steps::{self, Item};
@@ -231,6 +232,10 @@ impl Driver<'_> {
                 moves.push(workshop::worker_of(self.world, &self.run, &self.slots, &begun)?);
                 continue;
             }
+            if self.slots.by_grant(&grant).is_some_and(|bound| matches!(bound.reach, Reach::Questions)) {
+                moves.push(question::form_of(&begun)?);
+                continue;
+            }
             self.keep_before(&begun)?;
             let settled = match self.settle(&begun) {
                 Ok(settled) => settled,
@@ -315,7 +320,9 @@ impl Driver<'_> {
             .open
             .values()
             .find_map(|phase| match phase {
-                kernel::run::Phase::Asked { message } => Some(format!("for an answer to message {message}")),
+                Phase::Asked { message } | Phase::Questioned { message, .. } => {
+                    Some(format!("for an answer to message {message}"))
+                }
                 _ => None,
             })
             .unwrap_or_else(|| match (self.run.shape, self.run.open.is_empty()) {

@@ -61,6 +61,8 @@ pub struct Call {
     pub approved: bool,
     /// Whether its effect has begun.
     pub begun: bool,
+    /// Whether a form asks the person for what it comes to.
+    pub questioned: bool,
     /// The child run that is its effect.
     pub child: Option<RunNumber>,
     /// What came of it.
@@ -143,6 +145,7 @@ impl Fold {
                         fingerprint: *fingerprint,
                         approved: false,
                         begun: false,
+                        questioned: false,
                         child: None,
                         completion: None,
                         whole: None,
@@ -174,6 +177,11 @@ impl Fold {
                 if let Some(call) = self.calls.get_mut(proposal) {
                     call.begun = true;
                     call.child = *child;
+                }
+            }
+            Entry::Questioned { proposal, .. } => {
+                if let Some(call) = self.calls.get_mut(proposal) {
+                    call.questioned = true;
                 }
             }
             Entry::Completed { proposal, completion } => {
@@ -232,7 +240,7 @@ impl Fold {
     pub fn unfinished_effects(&self) -> impl Iterator<Item = u64> {
         self.calls
             .iter()
-            .filter(|(_, c)| c.begun && c.child.is_none() && c.completion.is_none())
+            .filter(|(_, c)| c.begun && c.child.is_none() && !c.questioned && c.completion.is_none())
             .map(|(step, _)| *step)
     }
 

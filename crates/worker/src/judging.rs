@@ -13,6 +13,7 @@ use crate::bound::{Bound, Reach, Slots};
 use crate::definition::Attachments;
 use crate::fold::Fold;
 use crate::trouble::internal;
+use crate::question;
 use crate::spill;
 use crate::workshop;
 use crate::world::World;
@@ -56,6 +57,7 @@ impl<'a> Bench<'a> {
         let facts = match &bound.reach {
             Reach::Capability(capability) => capability.facts(&method.name, &args),
             Reach::Workshop => workshop::facts(self.slots, &args),
+            Reach::Questions => question::facts(&method.name, &args),
             Reach::Worker(takes) => Facts {
                 line: format!("calls the worker `{slot}`"),
                 problems: self.unfit_attachments(takes, args.get(1)),

@@ -25,6 +25,7 @@ mod drive;
 pub mod fold;
 mod judging;
 mod program;
+mod question;
 mod ready;
 mod redaction;
 mod spill;

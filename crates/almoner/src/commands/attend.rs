@@ -14,6 +14,7 @@ use serde_json::json;
 use super::acting::Acting;
 use super::answer;
 use super::interrupt::{self, Watch};
+use super::question::Question;
 use super::talk::{Next, Talk};
 use super::{look, output};
 use crate::cli::{FollowArgs, OnAsk};
@@ -484,6 +485,9 @@ impl Attendance<'_> {
 
     /// A message needs an answer.
     fn needed(&mut self, number: MessageNumber) -> Result<(), Failure> {
+        if let Some(question) = Question::of(self.acting, number)? {
+            return self.questioned(&question);
+        }
         match self.asking {
             // A no is no answer to whether something happened: that waits for somebody who can look.
             Asking::No if look::card(self.acting, number)?.in_doubt => {
@@ -517,10 +521,25 @@ impl Attendance<'_> {
         Ok(())
     }
 
+    /// A run of the family asks by a form.
+    fn questioned(&mut self, question: &Question) -> Result<(), Failure> {
+        match self.asking {
+            Asking::No => question.decline(self.acting)?,
+            Asking::Elsewhere => question.tell(self.acting),
+            Asking::Here if self.asked.is_none() && self.active.is_empty() => self.ask_next()?,
+            Asking::Here | Asking::Leave => {}
+        }
+        Ok(())
+    }
+
     /// Shows the next card and asks.
     fn ask_next(&mut self) -> Result<(), Failure> {
         self.asked = self.pending.first().copied();
         if let Some(number) = self.asked {
+            if let Some(question) = Question::of(self.acting, number)? {
+                question.ask();
+                return Ok(());
+            }
             let card = look::card(self.acting, number)?;
             output::note(&card.render(output::columns()));
             how_to_answer(&card);
@@ -534,6 +553,10 @@ impl Attendance<'_> {
             talk.typed(line);
             return if self.pending.is_empty() { self.idle() } else { Ok(None) };
         };
+        if let Some(question) = Question::of(self.acting, number)?.filter(|_| line.trim() != "later") {
+            question.answer(self.acting, line);
+            return Ok(None);
+        }
         match answer::parse_line(line) {
             Some(answer::Line::Later) => return Ok(Some(self.needs_you())),
             Some(answer::Line::Answer(request)) => {

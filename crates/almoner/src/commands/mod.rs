@@ -29,6 +29,7 @@ pub mod names;
 pub mod output;
 pub mod policy;
 pub mod prompt;
+mod question;
 pub mod resume;
 pub mod run;
 pub mod runs;

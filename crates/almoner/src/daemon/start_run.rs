@@ -261,6 +261,8 @@ fn bind(
                     return Err(Failure::new(Exit::Usage, format!("slot `{}` is bound twice", slot.name))
                         .help("bind it once"));
                 }
+                // Whoever starts a run is whom it may ask.
+                (SlotKind::Ask, None) => Target::Questions,
                 (SlotKind::Worker, endowment) => {
                     worker_target(shelf, &slot.name, endowment.copied(), request)?
                 }
@@ -631,6 +633,7 @@ fn plan(
                 Target::Spool { path } => format!("mail spool {path}"),
                 Target::Program(programs) => programs.words(),
                 Target::Web(web) => web.words(),
+                Target::Questions => "questions to you, in your inbox".to_owned(),
                 Target::Workshop => "the making of workers, each shown to you first".to_owned(),
                 Target::Named { path } => path.to_string(),
                 Target::Worker(program) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use kernel::proposal::{Decision, Finding};
-use kernel::run::{CallSite, Completion, Entry, Run, RunOutcome, Shape, State, Step};
+use kernel::run::{CallSite, Completion, Entry, Phase, Run, RunOutcome, Shape, State, Step};
 use passable::visible_line;
 
 use super::{more, value};
@@ -18,7 +18,7 @@ pub fn state(run: &Run) -> String {
                 .open
                 .values()
                 .filter_map(|p| match p {
-                    kernel::run::Phase::Asked { message } => Some(message.0),
+                    Phase::Asked { message } | Phase::Questioned { message, .. } => Some(message.0),
                     _ => None,
                 })
                 .min();
@@ -144,6 +144,7 @@ fn detail(entry: &Entry) -> String {
         Entry::Answered { proposal, message, approved } => {
             format!("#{proposal} {} in message {message}", if *approved { "approved" } else { "denied" })
         }
+        Entry::Questioned { proposal, message } => format!("#{proposal} asked in message {message}"),
         Entry::Doubted { proposal, message } => format!("#{proposal} did it happen? message {message}"),
         Entry::Vouched { proposal, message } => {
             format!("#{proposal} it happened, said in answer to message {message}")

@@ -54,7 +54,11 @@ pub fn render(view: &LetterView, columns: usize) -> String {
                 );
             }
         }
-        Body::Form { description, repeatable, .. } => {
+        Body::Form { description, repeatable, run, .. } => {
+            if let Some(run) = run {
+                let text = format!("{run} asks this; its words are those of a model");
+                lines::write(&mut out, Marks { first: "    ! ", next: "    ! ", on: ON }, &text, columns);
+            }
             words(&mut out, "asks", &description.visible(), columns);
             holes(&mut out, "field", &view.holes, columns);
             if *repeatable {
@@ -220,6 +224,9 @@ pub fn summary(body: &Body) -> String {
             "proposes a program: see what it needs, then endow or reject it".to_owned()
         }
         Body::EvalRequest { names, .. } => format!("asks to run code over {}", listed(names)),
+        Body::Form { description, run: Some(run), .. } => {
+            format!("{run} asks: {}", description.visible_line())
+        }
         Body::Form { description, fields, .. } => {
             format!("form with {} fields: {}", fields.len(), description.visible_line())
         }
@@ -314,6 +321,7 @@ mod tests {
                 promise: id,
                 resolver: id,
                 repeatable: false,
+                run: None,
             }),
         ];
         for view in all {

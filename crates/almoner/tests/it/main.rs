@@ -47,6 +47,7 @@ mod origin;
 mod policy;
 mod programs;
 mod providers;
+mod questions;
 mod races;
 mod sends;
 mod spilling;

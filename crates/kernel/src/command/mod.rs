@@ -214,6 +214,8 @@ pub enum Target {
     Worker(Program),
     /// What lets a run make workers.
     Workshop,
+    /// What lets a run ask its host.
+    Questions,
     /// What one of the actor's names stands for.
     Named {
         /// The name.
@@ -331,6 +333,15 @@ pub enum Move {
         from: u64,
         /// How many at most.
         bytes: u64,
+    },
+    /// A begun call that asks the host: it becomes a form, and what is filled in completes it.
+    Ask {
+        /// The step that proposed it.
+        proposal: u64,
+        /// What for. Foreign text.
+        description: Untrusted,
+        /// The fields; none of them a secret.
+        fields: Vec<crate::message::Field>,
     },
     /// A child starts on an item.
     Spawn {

@@ -11,7 +11,7 @@ use crate::run::{
 use crate::state::State;
 
 use super::start::{Seed, create};
-use super::{begin, exhaust, make, propose, stand};
+use super::{begin, exhaust, make, propose, question, stand};
 
 pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, Fault> {
     let mut run = state.run(advance.run)?;
@@ -55,6 +55,9 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             Move::Complete { proposal, completion } => {
                 complete(state, &mut run, proposal, completion)?;
                 super::cancel::finish_if_still(state, &mut run)?;
+            }
+            Move::Ask { proposal, description, fields } => {
+                question::ask(state, &mut run, proposal, description, fields)?;
             }
             Move::Spill { proposal, whole, bytes } => {
                 let Some(Phase::Begun { .. }) = run.open.get(&proposal) else {

@@ -254,6 +254,12 @@ pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fa
             };
             state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
         }
+        if let Phase::Questioned { promise, .. } = phase {
+            run.open.remove(&step);
+            super::question::withdraw(state, &promise)?;
+            let completion = Completion::Refused(vec![finding.clone()]);
+            state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
+        }
         if let Phase::Asked { message } = phase {
             close_card(state, message)?;
         }

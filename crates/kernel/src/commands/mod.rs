@@ -15,6 +15,7 @@ mod names;
 mod propose;
 mod provide;
 mod provided;
+mod question;
 mod recover;
 mod resume;
 mod say;
@@ -29,6 +30,7 @@ pub use genesis::genesis;
 pub(crate) use begin::complete_call;
 pub(crate) use cancel::finish_if_still;
 pub(crate) use code::{give_up, own_code_of, strip_code};
+pub(crate) use question::answered;
 pub(crate) use stand::fall;
 
 use crate::command::{Act, Command, Fault, Outcome, Reply};

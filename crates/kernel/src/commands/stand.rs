@@ -174,6 +174,7 @@ pub(super) fn takes(step: &Move) -> bool {
         | Move::Make { .. }
         | Move::Spawn { .. }
         | Move::Exhaust { .. }
+        | Move::Ask { .. }
         | Move::Spill { .. }
         | Move::Page { .. }
         | Move::Finish { .. } => false,

@@ -90,6 +90,7 @@ pub(super) fn endow(
             Formula::Worker { name, definition, includes, limits, grants: vec![], made_by: None },
         )?,
         Target::Workshop => made(state, Formula::Workshop)?,
+        Target::Questions => made(state, Formula::Questions)?,
         Target::Named { path } => state.resolve(&path)?,
     };
     grant(state, holder, run, source, binding, target)

@@ -153,17 +153,20 @@ pub enum SlotKind {
     Http,
     /// Another worker.
     Worker,
+    /// Questions to the person whose run it is.
+    Ask,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 6] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 7] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
         ("program", SlotKind::Program),
         ("http", SlotKind::Http),
         ("worker", SlotKind::Worker),
+        ("ask", SlotKind::Ask),
     ];
 
     /// The methods that a worker may call on what fills the slot.
@@ -187,6 +190,7 @@ impl SlotKind {
             SlotKind::Program => &["run"],
             SlotKind::Http => &["get", "send"],
             SlotKind::Worker => &["call"],
+            SlotKind::Ask => &["ask", "form"],
         }
     }
 }
@@ -200,6 +204,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Program => "program",
             SlotKind::Http => "http",
             SlotKind::Worker => "worker",
+            SlotKind::Ask => "ask",
         })
     }
 }

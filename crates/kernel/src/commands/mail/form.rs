@@ -34,10 +34,11 @@ pub(super) fn form(state: &mut State<'_>, act: Form) -> Result<Reply, Fault> {
         promise,
         resolver,
         repeatable,
+        run: None,
     })
 }
 
-fn check_fields(fields: &[Field]) -> Result<(), Fault> {
+pub(crate) fn check_fields(fields: &[Field]) -> Result<(), Fault> {
     if fields.is_empty() || fields.len() > FIELDS {
         let what = format!("a form has 1 to {FIELDS} fields, not {}", fields.len());
         return Err(Fault::Misfit { what });

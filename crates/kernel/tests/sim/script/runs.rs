@@ -113,7 +113,7 @@ fn start(world: &mut World) -> Law {
         _ => world.root(),
     };
     let mut slots = vec!["out"];
-    slots.extend(["w", "a", "post", "make"].into_iter().filter(|_| world.random.one_in(2)));
+    slots.extend(["w", "a", "post", "make", "q"].into_iter().filter(|_| world.random.one_in(2)));
     let bindings = slots.into_iter().map(|slot| endow::bind(world, host, slot)).collect();
     let mut start = Start { bindings, ..endow::start(world, "clerk") };
     if world.random.one_in(5) {
@@ -171,6 +171,9 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
     if let Some(proposal) = begun
         && world.random.one_in(3)
     {
+        if let Some(asked) = ask(world, actor, run, proposal) {
+            return asked;
+        }
         if let Some(made) = make(world, actor, run, proposal) {
             return made;
         }
@@ -233,6 +236,25 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
             Move::Finish { outcome: outcome(world, &grants) }
         }
     }
+}
+
+/// The form of a call that asks, if it is one; now and then of one that is none, or that asks for a secret.
+fn ask(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
+    let at = StepRef { run: run.number, step: proposal };
+    let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
+    let Entry::Proposed { proposal: called, .. } = step.entry else { return None };
+    if called.method != "ask" && !world.random.one_in(60) {
+        return None;
+    }
+    let field = kernel::message::Field {
+        name: "answer".to_owned(),
+        label: text(""),
+        pattern: kernel::Pattern::any().to_value(),
+        default: None,
+        example: None,
+        secret: world.random.one_in(30),
+    };
+    Some(Move::Ask { proposal, description: text("which?"), fields: vec![field] })
 }
 
 /// The run has used up what it may.
@@ -323,6 +345,7 @@ fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
         "w" => "call",
         "post" => "send",
         "make" => "create",
+        "q" => "ask",
         name if MADE.contains(&name) => "call",
         _ if world.random.one_in(12) => "erase",
         _ => "write",

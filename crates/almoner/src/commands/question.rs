@@ -1,0 +1,96 @@
+//! A question of a run, answered where the run is followed.
+
+use kernel::MessageNumber;
+use kernel::command::MailAct;
+use kernel::message::Body;
+use passable::Untrusted;
+
+use super::acting::Acting;
+use super::{form, output};
+use crate::cli::JsonArg;
+use crate::cli::agents::SubmitArgs;
+use crate::control::protocol::AgentAct;
+use crate::control::view::LetterView;
+use crate::exit::Failure;
+use crate::show::letter;
+
+/// A form that a run has sent.
+pub struct Question {
+    number: MessageNumber,
+    view: LetterView,
+}
+
+impl Question {
+    /// The question of this number; `None` if the message is something else.
+    ///
+    /// # Errors
+    /// When there is no such message.
+    pub fn of(acting: &Acting<'_>, number: MessageNumber) -> Result<Option<Question>, Failure> {
+        let view = acting.letter(number)?;
+        let is_one = matches!(view.letter.body(), Some(Body::Form { .. }));
+        Ok(is_one.then_some(Question { number, view }))
+    }
+
+    /// Nobody is there to answer it.
+    ///
+    /// # Errors
+    /// When the daemon cannot be reached.
+    pub fn decline(&self, acting: &Acting<'_>) -> Result<(), Failure> {
+        let reason = Untrusted::new("nobody is there to be asked");
+        let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number: self.number, reason }) };
+        acting.connect()?.ask(acting.request("deny", format!("almoner deny {}", self.number), act))?;
+        output::note(&format!("message {}: declined (--on-ask deny)", self.number));
+        Ok(())
+    }
+
+    /// Shows it to somebody who answers from elsewhere.
+    pub fn tell(&self, acting: &Acting<'_>) {
+        output::note(&letter::render(&self.view, output::columns()));
+        let answer = acting.command(&format!("submit {}", self.number));
+        output::note(&format!("waiting for {answer} from elsewhere"));
+    }
+
+    /// Shows it, and says what can be typed.
+    pub fn ask(&self) {
+        output::note(&letter::render(&self.view, output::columns()));
+        self.how();
+    }
+
+    fn how(&self) {
+        let number = self.number;
+        output::prompt(&match self.view.holes.as_slice() {
+            [_] => format!("Type `submit {number} ANSWER`, `deny {number} WHY`, or `later`: "),
+            _ => format!("Fill it in with `almoner submit {number}` elsewhere; here type `deny {number} WHY`, or `later`: "),
+        });
+    }
+
+    /// Takes what was typed; whatever is no answer is asked for again.
+    pub fn answer(&self, acting: &Acting<'_>, line: &str) {
+        let number = self.number.to_string();
+        let rest = |verb: &str| {
+            let rest = line.trim().strip_prefix(verb)?.trim_start().strip_prefix(number.as_str())?;
+            (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim())
+        };
+        let done = match (rest("submit "), rest("deny "), self.view.holes.as_slice()) {
+            (Some(text), _, [only]) if !text.is_empty() => {
+                let values = vec![format!("{}={text}", only.name)];
+                let args = SubmitArgs { message: number, values, json: JsonArg { json: false } };
+                form::submit(acting, &args).map(drop)
+            }
+            (_, Some(reason), _) => {
+                let reason = Untrusted::new(reason);
+                let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number: self.number, reason }) };
+                let request = acting.request("deny", line.trim().to_owned(), act);
+                acting.connect().and_then(|mut client| client.ask(request)).map(drop)
+            }
+            _ => {
+                self.how();
+                return;
+            }
+        };
+        if let Err(failure) = done {
+            output::failure(&failure);
+            self.how();
+        }
+    }
+}

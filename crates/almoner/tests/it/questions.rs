@@ -1,0 +1,148 @@
+//! Questions of a run to the person whose run it is.
+
+use serde_json::{Value as Json, json};
+
+use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::terminal::Terminal;
+
+/// A home with a worker that makes these calls, one a turn, and says `done`.
+fn home(calls: &[Json]) -> Home {
+    let home = Home::new();
+    home.write("w.worker", "---\nslots: { me: ask, out: dir rw }\n---\nFind out, and write it down.\n");
+    let turns = calls.iter().map(|call| json!({ "calls": [call] }));
+    let turns: Vec<Json> = turns.chain([json!({ "text": "done" })]).collect();
+    home.write("script.json", json!([{ "turns": turns }]).to_string());
+    home
+}
+
+fn ask(arguments: &Json) -> Json {
+    json!({ "name": "me_ask", "arguments": arguments })
+}
+
+fn which() -> Json {
+    ask(&json!({ "question": "Which colour?", "choices": ["red", "blue"] }))
+}
+
+const RUN: [&str; 7] = ["run", "w.worker", "-e", "out=out:rw", "--allow", "out.write", "-mscripted:script.json"];
+
+/// What the calls of a run came to.
+fn outcomes(home: &Home) -> String {
+    let trace = home.trace("r1");
+    let steps = trace["steps"].as_array().unwrap();
+    steps.iter().filter(|step| step["entry"]["entry"] == "completed").map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_run_asks_waits_and_goes_on_with_the_answer() {
+    let home = home(&[which()]);
+    let said = home.almoner(&RUN).expect(7);
+    assert!(said.err.contains("waits for you: message 1"), "{}", said.err);
+    assert!(home.almoner(&["status", "--json"]).expect(0).json()["at_work"].as_array().unwrap().is_empty());
+    let shown = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(shown.contains("r1 asks this") && shown.contains("Which colour?"), "{shown}");
+    // What does not fit is no answer, and a yes is none either.
+    home.almoner(&["submit", "1", "answer=green"]).expect(6);
+    assert_ne!(home.almoner(&["approve", "1"]).code, 0);
+    home.almoner(&["submit", "1", "answer=blue"]).expect(0);
+    assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "done\n");
+    assert!(outcomes(&home).contains(r#"\"answer\":\"blue\""#), "{}", outcomes(&home));
+    // A second answer changes nothing.
+    home.almoner(&["submit", "1", "answer=red"]);
+    assert!(!outcomes(&home).contains("red"));
+}
+
+#[test]
+fn a_form_of_several_values_is_one_question() {
+    let fields = json!({ "age": "0..150", "when": { "pattern": "date", "label": "From which day on?" } });
+    let call = json!({ "name": "me_form", "arguments": { "description": "Two things", "fields": fields } });
+    let home = home(&[call]);
+    home.almoner(&RUN).expect(7);
+    let shown = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(shown.contains("Two things") && shown.contains("From which day on?"), "{shown}");
+    home.almoner(&["submit", "1", "age:=7", "when=2026-11-23"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
+    assert!(outcomes(&home).contains("2026-11-23"), "{}", outcomes(&home));
+}
+
+#[test]
+fn what_cannot_be_asked_is_told_to_the_model_and_nobody_is_asked() {
+    for (call, says) in [
+        (ask(&json!({ "question": "One?", "choices": ["only"] })), "at least two choices"),
+        (json!({ "name": "me_form", "arguments": { "description": "x", "fields": {} } }), "there are no fields here"),
+        (
+            json!({ "name": "me_form", "arguments": { "description": "x", "fields": { "k": { "pattern": "string", "secret": true } } } }),
+            "secrets are not asked for",
+        ),
+        (json!({ "name": "me_form", "arguments": { "description": "x", "fields": { "d": "dir" } } }), "fields"),
+    ] {
+        let home = home(&[call]);
+        assert_eq!(home.almoner(&RUN).expect(0).out, "done\n");
+        assert!(outcomes(&home).contains(says), "{says} in {}", outcomes(&home));
+        assert!(home.almoner(&["inbox", "--all"]).expect(0).out.lines().count() <= 1);
+    }
+}
+
+#[test]
+fn a_no_is_told_to_the_model_and_a_cancelled_run_asks_no_more() {
+    let refused = home(&[which()]);
+    refused.almoner(&RUN).expect(7);
+    refused.almoner(&["deny", "1", "-r", "decide yourself"]).expect(0);
+    assert_eq!(refused.almoner(&["resume", "r1"]).expect(0).out, "done\n");
+    assert!(outcomes(&refused).contains("decide yourself"), "{}", outcomes(&refused));
+
+    let alone = home(&[which()]);
+    assert_eq!(alone.almoner(&[&RUN[..], &["--on-ask", "deny"]].concat()).expect(0).out, "done\n");
+
+    let cancelled = home(&[which()]);
+    cancelled.almoner(&RUN).expect(7);
+    cancelled.almoner(&["cancel", "r1"]).expect(0);
+    assert!(cancelled.almoner(&["inbox"]).expect(0).out.is_empty());
+    assert_ne!(cancelled.almoner(&["submit", "1", "answer=blue"]).code, 0);
+}
+
+#[test]
+fn at_a_terminal_it_is_answered_on_the_spot() {
+    let home = home(&[which()]);
+    let mut terminal = Terminal::open(&home, &RUN);
+    terminal.shows("Type `submit 1 ANSWER`", 1);
+    terminal.press("submit 1 green\n");
+    terminal.shows("Type `submit 1 ANSWER`", 2);
+    terminal.press("submit 1 blue\n");
+    terminal.shows("\ndone", 1);
+    assert_eq!(terminal.end().0, 0);
+}
+
+/// Whenever the daemon died: one question, one answer, one outcome.
+fn play(point: &str, nth: u64) -> bool {
+    let home = home(&[which()]);
+    let daemon = Doomed::start(&home, point, nth);
+    if home.almoner(&RUN).code != 7 {
+        return daemon.end();
+    }
+    home.almoner(&["submit", "1", "answer=blue"]);
+    let mut said = home.almoner(&["resume", "r1"]);
+    if said.code == 7 {
+        // The answer was lost with the daemon.
+        home.almoner(&["submit", "1", "answer=blue"]).expect(0);
+        said = home.almoner(&["resume", "r1"]);
+    }
+    assert_eq!(said.expect(0).out, "done\n", "{nth}");
+    let trace = home.trace("r1").to_string();
+    assert_eq!(trace.matches(r#""entry":"questioned""#).count(), 1, "{nth}: {trace}");
+    assert_eq!(outcomes(&home).matches("blue").count(), 1, "{nth}: {trace}");
+    daemon.end()
+}
+
+#[test]
+fn an_answer_is_neither_lost_nor_given_twice_when_the_daemon_dies_at_any_commit() {
+    let whole = home(&[which()]);
+    whole.almoner(&RUN).expect(7);
+    whole.almoner(&["submit", "1", "answer=blue"]).expect(0);
+    whole.almoner(&["resume", "r1"]).expect(0);
+    let last = commits(&whole);
+    for point in [BEFORE, AFTER] {
+        let died = at_each(last, |nth| play(point, nth));
+        assert!(died + 2 >= last, "{died} of {last}");
+    }
+}

@@ -1,0 +1,135 @@
+//! Questions to the person whose run it is: a form in the inbox, for which the run waits as long as it takes.
+
+use kernel::begun::Begun;
+use kernel::command::Move;
+use kernel::message::Field;
+use kernel::proposal::Finding;
+use kernel::run::{Completion, Trouble};
+use kernel::{Interface, Method, Param, Pattern, Value};
+use passable::{Effect, Limit, Limits, Untrusted, visible_line};
+use policy::Facts;
+
+use crate::definition;
+use crate::trouble::internal;
+
+/// The field of a question that has no fields of its own.
+const ANSWER: &str = "answer";
+
+/// The longest question, and the longest text of a choice, in characters.
+const LONGEST: f64 = 2_000.0;
+
+/// What a model may ask.
+pub(crate) fn interface() -> Interface {
+    let text = || Pattern::string_within(Limits::of([(Limit::StringLength, LONGEST)]));
+    let ask = Method::new("ask", Effect::Observe, "Asks the user one question and waits for the answer.")
+        .param(Param::required("question", text(), "what you want to know, in one sentence"))
+        .param(Param::optional("choices", Pattern::array_of(text()), "if only one of these is an answer"))
+        .returns(Pattern::any_record());
+    let form = Method::new("form", Effect::Observe, "Asks the user for several values at once and waits.")
+        .param(Param::required("description", text(), "what they are for"))
+        .param(Param::required(
+            "fields",
+            Pattern::any_record(),
+            "by name what each value is: `string`, `date`, `1..5`, `yes|no`, or `{ pattern, label }`",
+        ))
+        .returns(Pattern::any_record());
+    Interface::new("Questions", "asks the user").with(ask).with(form)
+}
+
+/// What is known of a call before it is made.
+pub(crate) fn facts(method: &str, args: &[Value]) -> Facts {
+    let asked = args.first().and_then(Value::as_str).unwrap_or_default();
+    let line = format!("asks you: {}", visible_line(asked));
+    match fields(method, args) {
+        Ok(_) => Facts { line, ..Facts::default() },
+        Err(problem) => Facts { line, problems: vec![*problem], ..Facts::default() },
+    }
+}
+
+/// The form of a call that has begun.
+pub(crate) fn form_of(begun: &Begun) -> Result<Move, Trouble> {
+    let proposal = begun.proposal();
+    let asked = proposal.args.first().and_then(Value::as_str).ok_or_else(|| internal("a question has no text"))?;
+    let step = begun.step().step;
+    Ok(match fields(&proposal.method, &proposal.args) {
+        Ok(fields) => Move::Ask { proposal: step, description: Untrusted::new(asked), fields },
+        Err(problem) => Move::Complete { proposal: step, completion: Completion::Refused(vec![*problem]) },
+    })
+}
+
+fn fields(method: &str, args: &[Value]) -> Result<Vec<Field>, Box<Finding>> {
+    let wrong = |message: String, allowed: &str| {
+        Box::new(Finding::new("question/fields", message).at("fields").allowed(allowed.to_owned()))
+    };
+    if method == "ask" {
+        let choices: Vec<&str> = args
+            .get(1)
+            .and_then(Value::as_array)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        let pattern = match choices.as_slice() {
+            [] => Pattern::string(),
+            [_] => return Err(wrong("one choice is none".to_owned(), "at least two choices, or none at all")),
+            several => Pattern::one_of(several.iter().copied()),
+        };
+        return Ok(vec![field(ANSWER, "", &pattern)]);
+    }
+    let json = args.get(1).map(|fields| fields.to_json().to_string()).unwrap_or_default();
+    let (parsed, problems) = definition::parse_fields(&json);
+    if let Some(problem) = problems.first() {
+        let help = problem.help.clone().unwrap_or_else(|| "a record of patterns by name".to_owned());
+        return Err(wrong(problem.message.clone(), &help));
+    }
+    if parsed.iter().any(|field| field.secret) {
+        return Err(wrong("secrets are not asked for".to_owned(), "fields that are no secrets"));
+    }
+    Ok(parsed
+        .into_iter()
+        .map(|given| Field {
+            default: given.default.clone(),
+            example: given.example.clone(),
+            ..field(&given.name, given.label.as_deref().unwrap_or_default(), &given.pattern)
+        })
+        .collect())
+}
+
+fn field(name: &str, label: &str, pattern: &Pattern) -> Field {
+    Field {
+        name: name.to_owned(),
+        label: Untrusted::new(label),
+        pattern: pattern.to_value(),
+        default: None,
+        example: None,
+        secret: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(json: &str) -> Value {
+        Value::from_json(&serde_json::from_str(json).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_a_model_asks_becomes_fields_or_a_finding() {
+        let question = || Value::string("Which one?");
+        let of = |fields: &str| fields_of("form", &[question(), record(fields)]);
+        assert_eq!(fields_of("ask", &[question()]), Ok(vec!["answer".to_owned()]));
+        assert_eq!(fields_of("ask", &[question(), record(r#"["a", "b"]"#)]), Ok(vec!["answer".to_owned()]));
+        assert!(fields_of("ask", &[question(), record(r#"["a"]"#)]).is_err());
+        assert_eq!(of(r#"{"age": "0..150", "ok": "yes|no"}"#), Ok(vec!["age".to_owned(), "ok".to_owned()]));
+        for wrong in ["{}", r#"{"a": "strin g("}"#, r#"{"a": 7}"#, r#"{"key": {"pattern": "string", "secret": true}}"#, r#"{"d": "dir"}"#] {
+            assert!(of(wrong).is_err(), "{wrong}: {:?}", of(wrong));
+        }
+    }
+
+    fn fields_of(method: &str, args: &[Value]) -> Result<Vec<String>, String> {
+        fields(method, args)
+            .map(|fields| fields.into_iter().map(|field| field.name).collect())
+            .map_err(|finding| finding.message)
+    }
+}
