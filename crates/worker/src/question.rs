@@ -4,6 +4,7 @@ use kernel::begun::Begun;
 use kernel::command::Move;
 use kernel::message::Field;
 use kernel::proposal::Finding;
+use kernel::slot::Want;
 use kernel::run::{Completion, Trouble};
 use kernel::{Interface, Method, Param, Pattern, Value};
 use passable::{Effect, Limit, Limits, Untrusted, visible_line};
@@ -84,6 +85,9 @@ fn fields(method: &str, args: &[Value]) -> Result<Vec<Field>, Box<Finding>> {
     }
     if parsed.iter().any(|field| field.secret) {
         return Err(wrong("secrets are not asked for".to_owned(), "fields that are no secrets"));
+    }
+    if parsed.iter().any(|field| Want::of(&field.pattern) != Want::Pattern) {
+        return Err(wrong("only data can be asked for".to_owned(), "patterns of data"));
     }
     Ok(parsed
         .into_iter()

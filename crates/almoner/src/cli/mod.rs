@@ -45,6 +45,9 @@ pub enum Verb {
     Ask(AskArgs),
     /// Talk with a worker; what is said is kept, and can be gone on with
     Chat(ChatArgs),
+    /// Make a worker file of a run, with a case to try it by: `save last as NAME`
+    #[command(hide = true)]
+    Save(SaveArgs),
     /// What waits for you; with a number, one message in full
     Inbox(InboxArgs),
     /// Let what a card shows be done, once
@@ -206,6 +209,14 @@ pub struct AskArgs {
     /// How to follow the run.
     #[command(flatten)]
     pub follow: FollowArgs,
+}
+
+/// `almoner save`.
+#[derive(Debug, Args)]
+pub struct SaveArgs {
+    /// The run, or `last`, and the worker's name: `last as NAME`
+    #[arg(value_name = "RUN as NAME", required = true, num_args = 1..=3)]
+    pub words: Vec<String>,
 }
 
 /// `almoner chat`.

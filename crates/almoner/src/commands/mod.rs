@@ -33,6 +33,7 @@ mod question;
 pub mod resume;
 pub mod run;
 pub mod runs;
+pub mod save;
 pub mod secret;
 pub mod stage;
 pub mod stats;

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::bad_input::server::{Server, says};
 use crate::home::Home;
-use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, goes_on};
 
 fn call(name: &str, arguments: &Json) -> Json {
     json!({ "calls": [{ "name": name, "arguments": arguments }] })
@@ -130,11 +130,11 @@ fn play(point: &str, nth: u64) -> bool {
         return daemon.end();
     }
     home.almoner(&["approve", "1"]);
-    let mut said = home.almoner(&["resume", "r1"]);
+    let mut said = goes_on(&home, "r1");
     if said.code == 7 {
         // The yes was lost with the daemon.
         home.almoner(&["approve", "1"]).expect(0);
-        said = home.almoner(&["resume", "r1"]);
+        said = goes_on(&home, "r1");
     }
     assert_eq!(said.expect(0).out, "done\n", "{nth}");
     assert_eq!(home.read("out/log.txt"), THREE, "{nth}");

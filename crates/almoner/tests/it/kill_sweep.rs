@@ -4,7 +4,7 @@ use std::process::Child;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::home::Home;
+use crate::home::{Home, Said};
 
 /// Just before a commit is on disk.
 pub(crate) const BEFORE: &str = "store.before_commit";
@@ -55,6 +55,17 @@ impl Drop for Doomed {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// Goes on with a run, whatever daemon dies meanwhile.
+pub(crate) fn goes_on(home: &Home, run: &str) -> Said {
+    loop {
+        let said = home.almoner(&["resume", run]);
+        // The daemon died under it; the next one comes up with the next command.
+        if said.code != 3 {
+            return said;
+        }
     }
 }
 

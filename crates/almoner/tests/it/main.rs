@@ -49,6 +49,7 @@ mod programs;
 mod providers;
 mod questions;
 mod races;
+mod saving;
 mod sends;
 mod spilling;
 mod staging;

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::home::Home;
-use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, goes_on};
 use crate::terminal::Terminal;
 
 /// A home with a worker that makes these calls, one a turn, and says `done`.
@@ -121,11 +121,11 @@ fn play(point: &str, nth: u64) -> bool {
         return daemon.end();
     }
     home.almoner(&["submit", "1", "answer=blue"]);
-    let mut said = home.almoner(&["resume", "r1"]);
+    let mut said = goes_on(&home, "r1");
     if said.code == 7 {
         // The answer was lost with the daemon.
         home.almoner(&["submit", "1", "answer=blue"]).expect(0);
-        said = home.almoner(&["resume", "r1"]);
+        said = goes_on(&home, "r1");
     }
     assert_eq!(said.expect(0).out, "done\n", "{nth}");
     let trace = home.trace("r1").to_string();

@@ -9,6 +9,7 @@ use crate::message::{Body, Field};
 use crate::proposal::Finding;
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
+use crate::slot::Want;
 use crate::state::State;
 use crate::table::{self, PromiseRow};
 use crate::txn::{NOBODY, Table};
@@ -41,6 +42,11 @@ pub(super) fn ask(
     // Whoever writes a secret into a form of a model's has been led to it by the model.
     if fields.iter().any(|field| field.secret) {
         return Err(Fault::Misfit { what: "a run asks for no secrets".to_owned() });
+    }
+    for field in &fields {
+        if Want::of(&super::mail::pattern(&field.pattern, &field.name)?) != Want::Pattern {
+            return Err(Fault::Misfit { what: "a run asks for data alone".to_owned() });
+        }
     }
     let me = state.me();
     let (promise, resolver) = state.new_promise(me, None)?;

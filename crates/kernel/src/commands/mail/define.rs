@@ -70,7 +70,7 @@ fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Re
 }
 
 /// The pattern of a slot or a field.
-pub(super) fn pattern(value: &Value, name: &str) -> Result<Pattern, Fault> {
+pub(crate) fn pattern(value: &Value, name: &str) -> Result<Pattern, Fault> {
     if !value.references().is_empty() {
         let what = format!("the pattern of {name:?} refers to a capability: a pattern is data");
         return Err(Fault::Misfit { what });

@@ -15,6 +15,7 @@ use crate::name::NamePath;
 use crate::state::State;
 
 pub(super) use evaluate::{evaluated, park_cancelled};
+pub(super) use define::pattern;
 pub(super) use form::check_fields;
 pub(super) use share::{release, share};
 pub(super) use withdraw::withdraw;

@@ -1,0 +1,339 @@
+//! `almoner save`: a run becomes a worker file, with what it was given and what its model answered as a case to try it by.
+
+use std::path::{Path, PathBuf};
+
+use kernel::message::Body;
+use kernel::run::{Entry, Run, RunOutcome, Shape, State};
+use kernel::BlobHash;
+use model::Reply;
+use passable::visible_line;
+use serde_json::{Value as Json, json};
+use worker::definition::Bundle;
+
+use super::acting::Acting;
+use super::stage::number;
+use super::{look, output, run};
+use crate::cli::SaveArgs;
+use crate::control::client::unexpected;
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Ended, Exit, Failure};
+
+/// The word for the newest run.
+const LAST: &str = "last";
+
+/// `almoner save`.
+///
+/// # Errors
+/// When the run is not over, was none of one execution, or something is in the way of its files. Nothing is replaced.
+pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
+    let (which, name) = which(&args.words)?;
+    let number = if which == LAST { look::latest(acting)? } else { number(which)? };
+    let found = look::run(acting, number)?;
+    let State::Finished { outcome: RunOutcome::Done(result) } = &found.state else {
+        return Err(Failure::new(Exit::Conflict, format!("{number} has no result"))
+            .help("a run that came to its end can be saved; see `almoner runs`"));
+    };
+    if found.shape != Shape::Single {
+        return Err(Failure::new(Exit::Conflict, format!("{number} is no single execution"))
+            .help("run the worker over one document, and save that run"));
+    }
+    let bundle = bundle(acting, &found, name)?;
+    run::check(&bundle)?;
+    let case = case(acting, &found)?;
+    let root = PathBuf::from(format!("{name}.case"));
+    let mut files = vec![(PathBuf::from(&bundle.file), bundle.source.clone().into_bytes())];
+    for (include, text) in &bundle.includes {
+        // What lies there already as it was is not in the way.
+        if std::fs::read_to_string(include).ok().as_ref() != Some(text) {
+            files.push((PathBuf::from(include), text.clone().into_bytes()));
+        }
+    }
+    files.push((root.join("replies.json"), pretty(&case)?.into_bytes()));
+    files.push((root.join("result.json"), pretty(&result.to_json())?.into_bytes()));
+    // What the worker was asked is part of its text now.
+    let is_question = question(&found).is_some();
+    let mut inputs = if is_question { vec![] } else { inputs(&found) };
+    for document in &found.input.attachments {
+        let to = root.join(Path::new(&document.name).file_name().unwrap_or_else(|| document.name.as_ref()));
+        match text(acting, document.hash, &document.name) {
+            Ok(text) => {
+                inputs.push(word(&to.display().to_string()));
+                files.push((to, text.into_bytes()));
+            }
+            Err(failure) if failure.exit == Exit::Invalid => {
+                inputs.push(word(&document.name));
+                output::note(&format!("{}; hand it over again", failure.message.visible_line()));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    put_all(&files)?;
+    for (path, _) in &files {
+        output::note(&format!("{} is there", output::path(path)));
+    }
+    let with = [inputs, endowments(acting, &found)?].concat().join(" ");
+    let command = format!("almoner run {} {with}", word(&bundle.file));
+    output::result(command.trim_end())?;
+    let replies = word(&root.join("replies.json").display().to_string());
+    output::note(&format!(
+        "With `-m scripted:{replies}` it goes as it went then, and comes to {}.",
+        output::path(&root.join("result.json"))
+    ));
+    Ok(Exit::Ok)
+}
+
+/// `last as NAME`, `r17 as NAME`, or NAME alone.
+fn which(words: &[String]) -> Result<(&str, &str), Failure> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (which, name) = match words.as_slice() {
+        [which, "as", name] | [which, name] => (*which, *name),
+        [name] => (LAST, *name),
+        _ => ("", ""),
+    };
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if which.is_empty() || name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+        return Err(Failure::new(Exit::Usage, "which run, and under which name?")
+            .help("write `almoner save last as NAME`; a name has letters, digits, `_` and `-`"));
+    }
+    Ok((which, name))
+}
+
+/// The worker file of the run, under its new name.
+fn bundle(acting: &Acting<'_>, found: &Run, name: &str) -> Result<Bundle, Failure> {
+    let source = text(acting, found.definition, "the worker's definition")?;
+    let mut includes = std::collections::BTreeMap::new();
+    for (include, hash) in &found.includes {
+        // Policies lie beside a worker and are no part of its text.
+        if include != crate::policy_file::NAME {
+            includes.insert(include.clone(), text(acting, *hash, include)?);
+        }
+    }
+    // A question becomes what the worker is told to do, word for word.
+    let source = match question(found) {
+        Some(question) => of_question(&source, question),
+        None => source,
+    };
+    Ok(Bundle { name: name.to_owned(), file: format!("{name}.worker"), source, includes })
+}
+
+/// What was asked, if it was a question once.
+fn question(found: &Run) -> Option<&str> {
+    found.input.values.get("question").and_then(kernel::Value::as_str).filter(|_| found.name == "ask")
+}
+
+fn of_question(source: &str, question: &str) -> String {
+    const INPUT: &str = "input: { question: string }\n";
+    let front = source.splitn(3, "---\n").nth(1).unwrap_or_default().replace(INPUT, "");
+    let about = question.lines().next().unwrap_or_default().replace('"', "'");
+    let front = front.replace("Answers one question.", &format!("{:?}", about.trim()));
+    format!("---\n{front}---\n{}\n", literal(question))
+}
+
+/// A text as a template that says exactly that: whatever looks like a part of a template in it is none.
+fn literal(text: &str) -> String {
+    let mut told = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        let (before, from) = rest.split_at(at);
+        told.push_str(before);
+        match from.as_bytes().get(1) {
+            Some(b'{' | b'%' | b'#') => {
+                told.push_str(&format!("{{{{ '{}' }}}}", &from[..2]));
+                rest = &from[2..];
+            }
+            _ => {
+                told.push('{');
+                rest = &from[1..];
+            }
+        }
+    }
+    told + rest
+}
+
+/// What the model answered, as a script: that of the run, and those of the workers that it called once.
+fn case(acting: &Acting<'_>, found: &Run) -> Result<Json, Failure> {
+    let mut entries = vec![];
+    let mut open = vec![(found.number, found.name.clone())];
+    let mut named = std::collections::BTreeSet::new();
+    while let Some((number, name)) = open.pop() {
+        if !named.insert(name.clone()) {
+            output::note(&format!(
+                "`{}` was called more than once: its replies after the first call are not kept",
+                visible_line(&name)
+            ));
+            continue;
+        }
+        let mut turns = vec![];
+        for step in look::journal(acting, number)? {
+            match &step.entry {
+                Entry::Replied { reply, .. } => turns.push(turn(acting, *reply)?),
+                Entry::Begun { child: Some(child), .. } => {
+                    open.push((*child, look::run(acting, *child)?.name));
+                }
+                _ => {}
+            }
+        }
+        let own = number == found.number;
+        entries.push(if own { json!({ "turns": turns }) } else { json!({ "worker": name, "turns": turns }) });
+    }
+    // The first that fits answers: those that say for whom they are come first.
+    entries.reverse();
+    Ok(Json::Array(entries))
+}
+
+fn turn(acting: &Acting<'_>, hash: BlobHash) -> Result<Json, Failure> {
+    let reply: Reply = serde_json::from_str(&text(acting, hash, "a reply")?)
+        .map_err(|e| Failure::new(Exit::Failure, format!("a recorded reply cannot be read: {e}")))?;
+    let calls: Vec<Json> = reply
+        .calls
+        .iter()
+        .map(|call| json!({ "name": call.name, "arguments": call.arguments }))
+        .chain(reply.malformed.iter().map(|call| {
+            json!({ "name": call.name, "arguments": format!("!{}", call.arguments) })
+        }))
+        .collect();
+    let mut turn = json!({});
+    if !reply.text.is_empty() {
+        turn["text"] = json!(reply.text);
+    }
+    if !calls.is_empty() {
+        turn["calls"] = Json::Array(calls);
+    }
+    Ok(turn)
+}
+
+/// The named inputs, as they are typed.
+fn inputs(found: &Run) -> Vec<String> {
+    let Json::Object(values) = found.input.values.to_json() else { return vec![] };
+    values
+        .into_iter()
+        .map(|(name, value)| match value {
+            Json::String(text) => word(&format!("{name}={text}")),
+            other => word(&format!("{name}:={other}")),
+        })
+        .collect()
+}
+
+/// What the person handed to the slots, as it was typed.
+fn endowments(acting: &Acting<'_>, found: &Run) -> Result<Vec<String>, Failure> {
+    let view = acting.letter(found.source)?;
+    let Some(Body::Command { text, .. }) = view.letter.body() else { return Ok(vec![]) };
+    let words = words(text.raw());
+    let mut kept = Vec::new();
+    let mut rest = words.iter();
+    while let Some(each) = rest.next() {
+        match each.as_str() {
+            "-e" | "--endow" | "--allow" => {
+                kept.push(each.clone());
+                kept.extend(rest.next().map(|given| word(given)));
+            }
+            one if one.starts_with("-e") || one.starts_with("--endow=") || one.starts_with("--allow=") => {
+                kept.push(word(one));
+            }
+            _ => {}
+        }
+    }
+    Ok(kept)
+}
+
+/// The words of a command as [`run::command_line`] writes it down.
+fn words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted, mut chars) = (vec![], String::new(), false, text.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => quoted = !quoted,
+            '\\' if quoted => word.extend(chars.next()),
+            ' ' if !quoted => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// A word as a shell takes it.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+fn text(acting: &Acting<'_>, hash: BlobHash, what: &str) -> Result<String, Failure> {
+    match acting.connect()?.ask(Request::Blob { hash })? {
+        Response::Blob(Some(text)) => Ok(text),
+        Response::Blob(None) => {
+            let message = format!("{} is no text and is not saved", visible_line(what));
+            Err(Failure::new(Exit::Invalid, message).help("save a run over texts"))
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn pretty(value: &Json) -> Result<String, Failure> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|e| Failure::new(Exit::Failure, e.to_string()))
+}
+
+/// Writes all of it, or nothing.
+fn put_all(files: &[(PathBuf, Vec<u8>)]) -> Result<(), Failure> {
+    if let Some((there, _)) = files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
+        return Err(Failure::new(Exit::Conflict, format!("{} is there already", output::path(there)))
+            .help("choose another name, or remove it; nothing was written"));
+    }
+    for (path, bytes) in files {
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let fail = |e: std::io::Error| {
+            Failure::new(Exit::Failure, format!("{}: {e}", output::path(path)))
+                .help("check the directory and its permissions")
+        };
+        made.map_err(fail)?;
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+        file.and_then(|mut file| std::io::Write::write_all(&mut file, bytes)).map_err(fail)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_as_they_were_typed() {
+        let line = r#"almoner run w.worker -e "out=my dir:rw" k="a \"b\" \\ c""#;
+        assert_eq!(words(line), ["almoner", "run", "w.worker", "-e", "out=my dir:rw", r#"k=a "b" \ c"#]);
+        for (text, shown) in [("a=b.c", "a=b.c"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''"), ("$x", "'$x'")] {
+            assert_eq!(word(text), shown);
+        }
+    }
+
+    #[test]
+    fn which_run_and_which_name() {
+        let of = |text: &str| {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            which(&words).map(|(run, name)| format!("{run} {name}")).ok()
+        };
+        assert_eq!(of("last as sum").as_deref(), Some("last sum"));
+        assert_eq!(of("r3 sum").as_deref(), Some("r3 sum"));
+        assert_eq!(of("sum").as_deref(), Some("last sum"));
+        for wrong in ["last as", "a b c", "last as ../x", "last as a.b", ""] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_question_is_taken_word_for_word() {
+        let source = "---\ndescription: Answers one question.\ninput: { question: string }\nslots:\n  d: dir\n---\nx {{ input.question }}\n";
+        let made = of_question(source, "What is \"{{ x }}\" {% if %}?");
+        assert!(made.starts_with("---\ndescription: \"What is '{{ x }}' {% if %}?\"\nslots:\n  d: dir\n---\n"), "{made}");
+        let bundle = Bundle { name: "q".to_owned(), file: "q.worker".to_owned(), source: made, includes: Default::default() };
+        let (definition, problems) = worker::definition::parse(&bundle);
+        assert!(problems.is_empty(), "{problems:?}");
+        let data = json!({ "input": {}, "attachments": [] });
+        let told = worker::definition::render_prompt(&definition.unwrap(), &bundle, &data).unwrap();
+        assert_eq!(told.trim(), "What is \"{{ x }}\" {% if %}?");
+    }
+}
