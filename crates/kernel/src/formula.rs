@@ -183,6 +183,8 @@ pub enum Formula {
     Workshop,
     /// What lets a run ask the person whose run it is.
     Questions,
+    /// What lets a run wait for a time.
+    Alarm,
     /// One durable execution.
     Run {
         /// Its number.
@@ -319,6 +321,7 @@ impl Formula {
             Formula::Worker { .. } => "worker",
             Formula::Workshop => "workshop",
             Formula::Questions => "questions",
+            Formula::Alarm => "alarm",
             Formula::Run { .. } => "run",
             Formula::Grant { .. } => "grant",
             Formula::Secret { .. } => "secret",
@@ -394,6 +397,7 @@ impl Formula {
             | Formula::Spool { .. }
             | Formula::Workshop
             | Formula::Questions
+            | Formula::Alarm
             | Formula::Program(_)
             | Formula::Web(_) => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],

@@ -113,11 +113,26 @@ pub enum Phase {
         /// What settles with the answer.
         promise: FormulaId,
     },
+    /// It comes to its end at a time.
+    Sleeping {
+        /// When, in milliseconds since 1970.
+        until_ms: i64,
+    },
     /// The effect is a run of its own.
     Called {
         /// That run.
         child: RunNumber,
     },
+}
+
+impl Phase {
+    /// Whether it is for somebody else, or for the clock, to bring it further.
+    pub fn is_elsewhere(&self) -> bool {
+        match self {
+            Phase::Asked { .. } | Phase::Questioned { .. } | Phase::Sleeping { .. } | Phase::Called { .. } => true,
+            Phase::Approved | Phase::Begun { .. } => false,
+        }
+    }
 }
 
 impl Run {
@@ -128,10 +143,7 @@ impl Run {
             return !self.open.values().any(|phase| *phase == Phase::Approved);
         }
         (self.shape == Shape::Chat || !self.open.is_empty() || !self.children.is_empty())
-            && self
-                .open
-                .values()
-                .all(|p| matches!(p, Phase::Asked { .. } | Phase::Questioned { .. } | Phase::Called { .. }))
+            && self.open.values().all(Phase::is_elsewhere)
     }
 
     /// The runs that this one has started and that have not ended.
@@ -525,6 +537,13 @@ pub enum Entry {
         #[serde(default)]
         child: Option<RunNumber>,
     },
+    /// The call waits for a time.
+    Slept {
+        /// The step that proposed.
+        proposal: u64,
+        /// Until when, in milliseconds since 1970.
+        until_ms: i64,
+    },
     /// The host was asked by a form.
     Questioned {
         /// The step that proposed.
@@ -670,6 +689,7 @@ impl Entry {
             Entry::Judged { .. } => "judged",
             Entry::Answered { .. } => "answered",
             Entry::Begun { .. } => "begun",
+            Entry::Slept { .. } => "slept",
             Entry::Questioned { .. } => "questioned",
             Entry::Doubted { .. } => "doubted",
             Entry::Vouched { .. } => "vouched",

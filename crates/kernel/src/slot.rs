@@ -34,6 +34,8 @@ pub enum Want {
     Worker,
     /// Questions to the person.
     Questions,
+    /// Waiting for a time.
+    Alarm,
     /// A secret.
     Secret,
     /// Any capability.
@@ -54,6 +56,7 @@ impl Want {
                 Some("http") => Want::Web,
                 Some("worker") => Want::Worker,
                 Some("ask") => Want::Questions,
+                Some("timer") => Want::Alarm,
                 Some("secret") => Want::Secret,
                 _ => Want::Capability,
             },
@@ -75,6 +78,7 @@ impl Want {
             Want::Web => matches!(formula, Formula::Web(_)),
             Want::Worker => matches!(formula, Formula::Worker { .. }),
             Want::Questions => matches!(formula, Formula::Questions),
+            Want::Alarm => matches!(formula, Formula::Alarm),
             Want::Secret => matches!(formula, Formula::Secret { .. }),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
             Want::Pattern => false,
@@ -91,6 +95,7 @@ impl Want {
             Want::Web => "a part of the web",
             Want::Worker => "a worker",
             Want::Questions => "questions to the user",
+            Want::Alarm => "waiting for a time",
             Want::Secret => "a secret",
             Want::Capability => "a capability",
             Want::Pattern => "a value",

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::formula::Formula;
-use crate::id::{FormulaId, Number};
+use crate::id::{FormulaId, Number, RunNumber};
 use crate::proposal::Finding;
 use crate::table;
 use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
@@ -134,7 +134,43 @@ pub fn subscriptions(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Vec<Sub
 /// # Errors
 /// When the store fails.
 pub fn next_due(txn: &mut dyn ReadTxn) -> Result<Option<i64>, StoreFault> {
-    Ok(first_due(txn)?.map(|due| due.at_ms))
+    let (tick, wake) = (first_due(txn)?.map(|due| due.at_ms), first_wake(txn)?.map(|wake| wake.at_ms));
+    Ok(tick.into_iter().chain(wake).min())
+}
+
+/// A call of a run that comes to its end at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wake {
+    pub(crate) at_ms: i64,
+    /// The host whose run it is.
+    pub(crate) host: FormulaId,
+    pub(crate) run: RunNumber,
+    /// The step that proposed the call.
+    pub(crate) step: u64,
+}
+
+/// The first of them.
+pub(crate) fn first_wake(txn: &mut dyn ReadTxn) -> Result<Option<Wake>, StoreFault> {
+    let rows = txn.range(Table::Meta, &NOBODY, WAKE, &table::behind(WAKE), 1, false)?;
+    let Some((key, _)) = rows.into_iter().next() else { return Ok(None) };
+    let part = |from: usize, to: usize| key.get(WAKE.len() + from..WAKE.len() + to);
+    let number = |from: usize| Some(u64::from_be_bytes(part(from, from + 8)?.try_into().ok()?));
+    let wake = || {
+        Some(Wake {
+            at_ms: (number(0)? ^ (1 << 63)) as i64,
+            host: FormulaId { number: part(8, 40)?.try_into().ok()?, node: part(40, 72)?.try_into().ok()? },
+            run: RunNumber(number(72)?),
+            step: number(80)?,
+        })
+    };
+    wake().map(Some).ok_or_else(|| StoreFault::Corrupt("a key of `meta` is no time to wake at".to_owned()))
+}
+
+/// The key of a call that comes to its end at a time, in the order in which they do.
+pub(crate) fn wake_key(wake: &Wake) -> Vec<u8> {
+    let at = (wake.at_ms as u64) ^ (1 << 63);
+    let (host, run, step) = (&wake.host, wake.run.0.to_be_bytes(), wake.step.to_be_bytes());
+    [WAKE, &at.to_be_bytes()[..], &host.number, &host.node, &run, &step].concat()
 }
 
 /// The first tick of which somebody must be told.
@@ -161,6 +197,8 @@ pub(crate) fn first_due(txn: &mut dyn ReadTxn) -> Result<Option<Due>, StoreFault
 pub(crate) const TIMER: &[u8] = b"timer ";
 /// How the keys of subscriptions begin, under whoever is subscribed.
 pub(crate) const SUBSCRIPTION: &[u8] = b"ticks ";
+/// How the keys of calls that end at a time begin.
+const WAKE: &[u8] = b"wake ";
 /// How the keys of ticks to come begin, in the order in which they come.
 const DUE: &[u8] = b"due ";
 /// The part that a timer plays with an agent that is subscribed to it.

@@ -11,6 +11,7 @@ use model::Tool;
 use passable::Effect;
 use policy::Subject;
 
+use crate::alarm;
 use crate::definition::{Attachments, Definition};
 use crate::program;
 use crate::question;
@@ -40,6 +41,8 @@ pub(crate) enum Reach {
     Workshop,
     /// Questions to the person.
     Questions,
+    /// Waiting for a time.
+    Alarm,
 }
 
 /// All slots of a run.
@@ -71,7 +74,7 @@ impl Slots {
             for method in bound.interface.methods.iter().filter(|m| bound.grant.methods.contains(&m.name)) {
                 let name = match bound.reach {
                     Reach::Worker(_) | Reach::Workshop => slot.clone(),
-                    Reach::Capability(_) | Reach::Questions => format!("{slot}_{}", method.name),
+                    Reach::Capability(_) | Reach::Questions | Reach::Alarm => format!("{slot}_{}", method.name),
                 };
                 let schema = method.tool_schema(&name);
                 tools.push(Offer {
@@ -125,6 +128,10 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
     if formula == Formula::Questions {
         let subject = Subject { kind: "ask".to_owned(), names: vec![grant.slot.clone()] };
         return Ok(Bound { grant, interface: question::interface(), subject, reach: Reach::Questions });
+    }
+    if formula == Formula::Alarm {
+        let subject = Subject { kind: "timer".to_owned(), names: vec![grant.slot.clone()] };
+        return Ok(Bound { grant, interface: alarm::interface(), subject, reach: Reach::Alarm });
     }
     if let Formula::Worker { name, definition, includes, .. } = &formula {
         let callee = program::load(world, name, definition, includes)?.definition;

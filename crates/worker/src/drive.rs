@@ -20,9 +20,9 @@ use crate::bound::{Bound, CALL, Reach, Slots};
 use crate::conversation;
 use crate::deep;
 use crate::fold::{Call, Fold};
+use crate::handed::handed;
 use crate::judging::Bench;
 use crate::program::{self, Program};
-use crate::question;
 use crate::redaction;
 use crate::spill;
 use crate::steps::{self, Item};
@@ -227,13 +227,8 @@ impl Driver<'_> {
                 None => self.world.reopen(at)?,
             };
             let Some(begun) = begun else { continue };
-            let grant = begun.proposal().grant;
-            if self.slots.by_grant(&grant).is_some_and(|bound| matches!(bound.reach, Reach::Workshop)) {
-                moves.push(workshop::worker_of(self.world, &self.run, &self.slots, &begun)?);
-                continue;
-            }
-            if self.slots.by_grant(&grant).is_some_and(|bound| matches!(bound.reach, Reach::Questions)) {
-                moves.push(question::form_of(&begun)?);
+            if let Some(handed) = handed(self.world, &self.run, &self.slots, &begun)? {
+                moves.push(handed);
                 continue;
             }
             self.keep_before(&begun)?;
@@ -323,6 +318,7 @@ impl Driver<'_> {
                 Phase::Asked { message } | Phase::Questioned { message, .. } => {
                     Some(format!("for an answer to message {message}"))
                 }
+                Phase::Sleeping { until_ms } => Some(format!("until {}", kernel::time::iso(*until_ms))),
                 _ => None,
             })
             .unwrap_or_else(|| match (self.run.shape, self.run.open.is_empty()) {

@@ -61,7 +61,7 @@ pub struct Call {
     pub approved: bool,
     /// Whether its effect has begun.
     pub begun: bool,
-    /// Whether a form asks the person for what it comes to.
+    /// Whether the person or the clock brings it to its end.
     pub questioned: bool,
     /// The child run that is its effect.
     pub child: Option<RunNumber>,
@@ -179,7 +179,7 @@ impl Fold {
                     call.child = *child;
                 }
             }
-            Entry::Questioned { proposal, .. } => {
+            Entry::Questioned { proposal, .. } | Entry::Slept { proposal, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
                     call.questioned = true;
                 }

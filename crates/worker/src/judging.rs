@@ -9,6 +9,7 @@ use kernel::run::{CallSite, Completion, Run, Trouble};
 use kernel::{BlobHash, Method, Value};
 use policy::{Context, Document, Facts, Spent, Written};
 
+use crate::alarm;
 use crate::bound::{Bound, Reach, Slots};
 use crate::definition::Attachments;
 use crate::fold::Fold;
@@ -58,6 +59,7 @@ impl<'a> Bench<'a> {
             Reach::Capability(capability) => capability.facts(&method.name, &args),
             Reach::Workshop => workshop::facts(self.slots, &args),
             Reach::Questions => question::facts(&method.name, &args),
+            Reach::Alarm => alarm::facts(&args),
             Reach::Worker(takes) => Facts {
                 line: format!("calls the worker `{slot}`"),
                 problems: self.unfit_attachments(takes, args.get(1)),

@@ -15,6 +15,7 @@
 //! | `drive` | what comes next |
 #![forbid(unsafe_code)]
 
+mod alarm;
 mod answer;
 mod bound;
 mod budget;
@@ -23,6 +24,7 @@ mod deep;
 pub mod definition;
 mod drive;
 pub mod fold;
+mod handed;
 mod judging;
 mod program;
 mod question;

@@ -267,14 +267,14 @@ fn gift(slots: &Slots, kind: SlotKind, from: &str) -> Result<Given, Finding> {
 fn fits(kind: SlotKind, own: &Bound) -> bool {
     let is_kind = match (&own.reach, kind) {
         (Reach::Worker(_), SlotKind::Worker) => return own.grant.allows(CALL),
-        (Reach::Questions, SlotKind::Ask) => true,
+        (Reach::Questions, SlotKind::Ask) | (Reach::Alarm, SlotKind::Timer) => true,
         (Reach::Capability(_), kind) => {
             let word = match kind {
                 SlotKind::Dir { .. } => "dir",
                 SlotKind::Outbox => "outbox",
                 SlotKind::Program => "program",
                 SlotKind::Http => "http",
-                SlotKind::Worker | SlotKind::Ask => return false,
+                SlotKind::Worker | SlotKind::Ask | SlotKind::Timer => return false,
             };
             caps::interface_of(word).is_some_and(|interface| interface.name == own.interface.name)
         }

@@ -71,7 +71,15 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     let notifier = super::notify::start(&server.desk.daemon, place);
     let vats = super::vats::start(&server, own_program()?);
     let (alarms, timed) = (Arc::clone(&server.desk.daemon.alarms), server.desk.daemon.shared());
-    std::thread::spawn(move || keep_time(&alarms, &timed));
+    let engine = Arc::downgrade(&server.desk.engine);
+    std::thread::spawn(move || {
+        let ready = |run| {
+            if let Some(engine) = engine.upgrade() {
+                engine.drive(run);
+            }
+        };
+        keep_time(&alarms, &timed, &ready);
+    });
     let endo = super::endo::start(&server, place).map_err(|failure| told(manner, failure))?;
     let accepting = Arc::downgrade(&server);
     std::thread::spawn(move || Server::accept(&accepting, &listener));

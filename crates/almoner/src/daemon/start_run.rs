@@ -263,6 +263,7 @@ fn bind(
                 }
                 // Whoever starts a run is whom it may ask.
                 (SlotKind::Ask, None) => Target::Questions,
+                (SlotKind::Timer, None) => Target::Alarm,
                 (SlotKind::Worker, endowment) => {
                     worker_target(shelf, &slot.name, endowment.copied(), request)?
                 }
@@ -633,6 +634,7 @@ fn plan(
                 Target::Spool { path } => format!("mail spool {path}"),
                 Target::Program(programs) => programs.words(),
                 Target::Web(web) => web.words(),
+                Target::Alarm => "waiting for a time".to_owned(),
                 Target::Questions => "questions to you, in your inbox".to_owned(),
                 Target::Workshop => "the making of workers, each shown to you first".to_owned(),
                 Target::Named { path } => path.to_string(),

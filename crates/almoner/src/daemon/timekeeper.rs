@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use kernel::HostRun;
 use kernel::command::{Act, Reply, TimerAct};
 
 use super::world::{Shared, clock};
@@ -104,20 +105,20 @@ impl Alarms {
 }
 
 /// Keeps time until the daemon ends. Runs on a thread of its own, which holds nothing while it sleeps.
-pub fn keep_time(alarms: &Arc<Alarms>, daemon: &Weak<Shared>) {
+pub fn keep_time(alarms: &Arc<Alarms>, daemon: &Weak<Shared>, ready: &dyn Fn(HostRun)) {
     alarms.stir();
     while let Some((calls, tells)) = alarms.wait() {
         calls.into_iter().for_each(|call| call());
         if tells {
             let Some(daemon) = daemon.upgrade() else { return };
-            let due_ms = tell(&daemon);
+            let due_ms = tell(&daemon, ready);
             alarms.lock().due_ms = due_ms;
         }
     }
 }
 
-/// Tells every agent who is due; when the next one will be.
-fn tell(daemon: &Shared) -> Option<i64> {
+/// Tells every agent who is due, and wakes every run that has waited for this; when the next one will be.
+fn tell(daemon: &Shared, ready: &dyn Fn(HostRun)) -> Option<i64> {
     loop {
         let now_ms = clock();
         match daemon.read(|txn| kernel::timer::next_due(txn)) {
@@ -126,7 +127,10 @@ fn tell(daemon: &Shared) -> Option<i64> {
             Err(_) => return Some(now_ms.saturating_add(AGAIN_MS)),
         }
         let told = daemon.apply_as(daemon.root, None, Act::Timer(TimerAct::Tick { budget: BUDGET }));
-        match told.map(|outcome| outcome.reply) {
+        match told.map(|outcome| {
+            outcome.ready.iter().for_each(|run| ready(*run));
+            outcome.reply
+        }) {
             Ok(Reply::Ticked { .. }) if !daemon.is_stopping() => {}
             // What is not told now is told later: the ticks of a time are one message.
             _ => return Some(now_ms.saturating_add(AGAIN_MS)),
@@ -146,7 +150,7 @@ mod tests {
         let alarms = Arc::new(Alarms::default());
         let (send, receive) = channel();
         let keeping = Arc::clone(&alarms);
-        let thread = std::thread::spawn(move || keep_time(&keeping, &Weak::new()));
+        let thread = std::thread::spawn(move || keep_time(&keeping, &Weak::new(), &|_| {}));
         // Without a daemon the first look ends it; calls that were asked for before are made all the same.
         thread.join().unwrap();
         let began = Instant::now();

@@ -127,7 +127,7 @@ impl Shared {
         let is_of_timers = matches!(
             act,
             Act::Timer(TimerAct::Subscribe { .. }) | Act::Cancel { .. } | Act::Grant(GrantAct::Revoke { .. })
-        );
+        ) || waits(&act);
         let command = Command { actor, act, said };
         let env = environment()?;
         match self.store.write(move |txn| kernel::apply(txn, &env, command)) {
@@ -574,6 +574,12 @@ impl World for Daemon {
     fn is_stopping(&self) -> bool {
         self.shared.is_stopping()
     }
+}
+
+/// Whether a run begins to wait for a time.
+fn waits(act: &Act) -> bool {
+    let Act::Advance(Advance { moves, .. }) = act else { return false };
+    moves.iter().any(|step| matches!(step, Move::Wait { .. }))
 }
 
 /// What a part of the web gets of this daemon. It holds nothing: the vault may be locked or changed at any time.

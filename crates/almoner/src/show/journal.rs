@@ -24,6 +24,9 @@ pub fn state(run: &Run) -> String {
                 .min();
             match asked {
                 Some(message) => format!("waits for you: message {message}"),
+                None if wakes(run).is_some() => {
+                    format!("waits until {}", kernel::time::iso(wakes(run).unwrap_or_default()))
+                }
                 None if run.is_standing() => "what it does without a run".to_owned(),
                 None => match &run.exhausted {
                     Some(exhausted) => format!("asks for more: message {}", exhausted.message),
@@ -38,6 +41,15 @@ pub fn state(run: &Run) -> String {
             format!("failed: {}", trouble.message.visible_line())
         }
     }
+}
+
+/// When the clock brings it further.
+fn wakes(run: &Run) -> Option<i64> {
+    let times = run.open.values().filter_map(|phase| match phase {
+        Phase::Sleeping { until_ms } => Some(*until_ms),
+        _ => None,
+    });
+    times.min()
 }
 
 /// A run's journal, one line a step, findings below.
@@ -144,6 +156,7 @@ fn detail(entry: &Entry) -> String {
         Entry::Answered { proposal, message, approved } => {
             format!("#{proposal} {} in message {message}", if *approved { "approved" } else { "denied" })
         }
+        Entry::Slept { proposal, until_ms } => format!("#{proposal} until {}", kernel::time::iso(*until_ms)),
         Entry::Questioned { proposal, message } => format!("#{proposal} asked in message {message}"),
         Entry::Doubted { proposal, message } => format!("#{proposal} did it happen? message {message}"),
         Entry::Vouched { proposal, message } => {

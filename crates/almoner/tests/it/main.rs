@@ -8,6 +8,7 @@
 )]
 
 mod agents;
+mod alarms;
 mod approvals;
 mod attacks;
 mod audit;

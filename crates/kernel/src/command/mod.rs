@@ -216,6 +216,8 @@ pub enum Target {
     Workshop,
     /// What lets a run ask its host.
     Questions,
+    /// What lets a run wait for a time.
+    Alarm,
     /// What one of the actor's names stands for.
     Named {
         /// The name.
@@ -333,6 +335,13 @@ pub enum Move {
         from: u64,
         /// How many at most.
         bytes: u64,
+    },
+    /// A begun call comes to its end at a time.
+    Wait {
+        /// The step that proposed it.
+        proposal: u64,
+        /// When, in milliseconds since 1970.
+        until_ms: i64,
     },
     /// A begun call that asks the host: it becomes a form, and what is filled in completes it.
     Ask {

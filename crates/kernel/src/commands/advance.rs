@@ -11,7 +11,7 @@ use crate::run::{
 use crate::state::State;
 
 use super::start::{Seed, create};
-use super::{begin, exhaust, make, propose, question, stand};
+use super::{begin, exhaust, make, propose, question, stand, wait};
 
 pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, Fault> {
     let mut run = state.run(advance.run)?;
@@ -56,6 +56,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
                 complete(state, &mut run, proposal, completion)?;
                 super::cancel::finish_if_still(state, &mut run)?;
             }
+            Move::Wait { proposal, until_ms } => wait::wait(state, &mut run, proposal, until_ms)?,
             Move::Ask { proposal, description, fields } => {
                 question::ask(state, &mut run, proposal, description, fields)?;
             }

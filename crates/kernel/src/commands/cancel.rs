@@ -254,6 +254,9 @@ pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fa
             };
             state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
         }
+        if let Phase::Sleeping { until_ms } = phase {
+            super::wait::rest(state, run, step, until_ms, &finding)?;
+        }
         if let Phase::Questioned { promise, .. } = phase {
             run.open.remove(&step);
             super::question::withdraw(state, &promise)?;

@@ -23,6 +23,7 @@ mod stand;
 mod start;
 mod timer;
 mod undo;
+mod wait;
 
 pub use begin::reopen;
 pub use genesis::genesis;

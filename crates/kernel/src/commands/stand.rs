@@ -175,6 +175,7 @@ pub(super) fn takes(step: &Move) -> bool {
         | Move::Spawn { .. }
         | Move::Exhaust { .. }
         | Move::Ask { .. }
+        | Move::Wait { .. }
         | Move::Spill { .. }
         | Move::Page { .. }
         | Move::Finish { .. } => false,

@@ -91,6 +91,7 @@ pub(super) fn endow(
         )?,
         Target::Workshop => made(state, Formula::Workshop)?,
         Target::Questions => made(state, Formula::Questions)?,
+        Target::Alarm => made(state, Formula::Alarm)?,
         Target::Named { path } => state.resolve(&path)?,
     };
     grant(state, holder, run, source, binding, target)

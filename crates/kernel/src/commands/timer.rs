@@ -108,6 +108,11 @@ fn tick(state: &mut State<'_>, budget: u32) -> Result<Reply, Fault> {
     let mut count = 0;
     let now_ms = state.env.now_ms();
     for _ in 0..budget {
+        if let Some(wake) = timer::first_wake(state.txn)?.filter(|wake| wake.at_ms <= now_ms) {
+            super::wait::wake(state, &wake)?;
+            count += 1;
+            continue;
+        }
         let Some(due) = timer::first_due(state.txn)?.filter(|due| due.at_ms <= now_ms) else {
             return Ok(Reply::Ticked { count, done: true });
         };

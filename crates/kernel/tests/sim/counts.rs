@@ -167,6 +167,7 @@ names!(MOVES, move_name, Move, {
     Move::Suspend { .. } => "advance: suspend",
     Move::Spill { .. } => "advance: spill",
     Move::Page { .. } => "advance: page",
+    Move::Wait { .. } => "advance: wait",
     Move::Ask { .. } => "advance: ask",
     Move::Exhaust { .. } => "advance: exhaust",
     Move::Stall { .. } => "advance: stall",

@@ -155,11 +155,13 @@ pub enum SlotKind {
     Worker,
     /// Questions to the person whose run it is.
     Ask,
+    /// Waiting for a time.
+    Timer,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 7] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 8] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
@@ -167,6 +169,7 @@ impl SlotKind {
         ("http", SlotKind::Http),
         ("worker", SlotKind::Worker),
         ("ask", SlotKind::Ask),
+        ("timer", SlotKind::Timer),
     ];
 
     /// The methods that a worker may call on what fills the slot.
@@ -191,6 +194,7 @@ impl SlotKind {
             SlotKind::Http => &["get", "send"],
             SlotKind::Worker => &["call"],
             SlotKind::Ask => &["ask", "form"],
+            SlotKind::Timer => &["wait"],
         }
     }
 }
@@ -205,6 +209,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Http => "http",
             SlotKind::Worker => "worker",
             SlotKind::Ask => "ask",
+            SlotKind::Timer => "timer",
         })
     }
 }

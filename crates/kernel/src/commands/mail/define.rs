@@ -264,6 +264,7 @@ pub(super) fn endow_worker(
             Target::Web(web) => check_kind(&binding.slot, slot, &Formula::Web(web.clone()))?,
             Target::Workshop => check_kind(&binding.slot, slot, &Formula::Workshop)?,
             Target::Questions => check_kind(&binding.slot, slot, &Formula::Questions)?,
+            Target::Alarm => check_kind(&binding.slot, slot, &Formula::Alarm)?,
             Target::Worker(program) => {
                 let formula = Formula::Worker {
                     name: program.name.clone(),

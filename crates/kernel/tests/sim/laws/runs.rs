@@ -34,6 +34,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         let _: PermissionRow = decode_row(Table::Permission, row).unwrap();
         permissions.insert((number(place), place[32..].to_vec()));
     }
+    let mut wakes = wakes(world);
     for (place, row) in world.store.rows(Table::Run) {
         let owner = number(place);
         let run: Run = decode_row(Table::Run, row).unwrap();
@@ -54,6 +55,10 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             )?;
         }
         for (step, phase) in &run.open {
+            if let Phase::Sleeping { until_ms } = phase {
+                let kept = wakes.remove(&(owner, run.number, *step));
+                expect(kept == Some(*until_ms), "what-sleeps-is-woken", || format!("{}#{step}: {kept:?}", run.number))?;
+            }
             if let Phase::Begun { outbox: seq } = phase {
                 let task = outbox.remove(&(owner, *seq));
                 let at = StepRef { run: run.number, step: *step };
@@ -97,8 +102,21 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             })?;
         }
     }
+    expect(wakes.is_empty(), "nobody-else-is-woken", || format!("{wakes:?}"))?;
     expect(outbox.is_empty(), "the-outbox-holds-nothing-else", || format!("{outbox:?}"))?;
     expect(permissions.is_empty(), "a-permission-is-consumed", || format!("{} are left", permissions.len()))
+}
+
+/// Who is to be woken, and when.
+fn wakes(world: &World) -> BTreeMap<(Owner, RunNumber, u64), i64> {
+    let rows = world.store.rows(Table::Meta).filter(|(place, _)| place[32..].starts_with(b"wake "));
+    rows.map(|(place, _)| {
+        let key = &place[32 + b"wake ".len()..];
+        let number_at = |at: usize| u64::from_be_bytes(key[at..at + 8].try_into().unwrap());
+        let at_ms = (number_at(0) ^ (1 << 63)) as i64;
+        ((number(&key[8..40]), RunNumber(number_at(72)), number_at(80)), at_ms)
+    })
+    .collect()
 }
 
 /// Whoever has used up what it may waits, with a card that is open, and nothing of it is at work.

@@ -166,6 +166,7 @@ pub(super) fn bind(world: &mut World, actor: FormulaId, slot: &str) -> Binding {
         "w" if !world.random.one_in(4) => Target::Worker(program("reader")),
         "make" => Target::Workshop,
         "q" => Target::Questions,
+        "t" => Target::Alarm,
         "added" => Target::Mount { path: ADDED.to_owned() },
         _ => Target::Named { path: names::path(world, actor) },
     };
@@ -173,7 +174,7 @@ pub(super) fn bind(world: &mut World, actor: FormulaId, slot: &str) -> Binding {
     Binding {
         slot: slot.to_owned(),
         target,
-        methods: ["read", "write", "call", "send", "create", "ask"].map(str::to_owned).into(),
+        methods: ["read", "write", "call", "send", "create", "ask", "wait"].map(str::to_owned).into(),
         attenuation: Default::default(),
         allow: allow.iter().map(|method| (*method).to_owned()).collect(),
         ask: BTreeSet::new(),

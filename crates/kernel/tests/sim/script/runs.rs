@@ -113,7 +113,7 @@ fn start(world: &mut World) -> Law {
         _ => world.root(),
     };
     let mut slots = vec!["out"];
-    slots.extend(["w", "a", "post", "make", "q"].into_iter().filter(|_| world.random.one_in(2)));
+    slots.extend(["w", "a", "post", "make", "q", "t"].into_iter().filter(|_| world.random.one_in(2)));
     let bindings = slots.into_iter().map(|slot| endow::bind(world, host, slot)).collect();
     let mut start = Start { bindings, ..endow::start(world, "clerk") };
     if world.random.one_in(5) {
@@ -243,6 +243,10 @@ fn ask(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<
     let at = StepRef { run: run.number, step: proposal };
     let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
     let Entry::Proposed { proposal: called, .. } = step.entry else { return None };
+    if called.method == "wait" || world.random.one_in(80) {
+        let until_ms = world.now_ms + i64::try_from(world.random.below(400)).unwrap() - 50;
+        return Some(Move::Wait { proposal, until_ms });
+    }
     if called.method != "ask" && !world.random.one_in(60) {
         return None;
     }
@@ -346,6 +350,7 @@ fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
         "post" => "send",
         "make" => "create",
         "q" => "ask",
+        "t" => "wait",
         name if MADE.contains(&name) => "call",
         _ if world.random.one_in(12) => "erase",
         _ => "write",

@@ -1,0 +1,86 @@
+//! Runs that wait for a time.
+
+use serde_json::{Value as Json, json};
+
+use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, goes_on};
+
+/// A home with a worker that waits so long.
+fn home(how_long: &str) -> Home {
+    let home = Home::new();
+    home.write("w.worker", "---\nslots: { clock: timer }\n---\nWait.\n");
+    let call = json!({ "name": "clock_wait", "arguments": { "how_long": how_long } });
+    home.write("script.json", json!([{ "turns": [{ "calls": [call] }, { "text": "woken" }] }]).to_string());
+    home
+}
+
+const RUN: [&str; 3] = ["run", "w.worker", "-mscripted:script.json"];
+
+fn steps(home: &Home) -> Vec<Json> {
+    home.trace("r1")["steps"].as_array().unwrap().clone()
+}
+
+/// When a step of this kind was recorded.
+fn at(steps: &[Json], entry: &str) -> i64 {
+    steps.iter().find(|step| step["entry"]["entry"] == entry).unwrap()["at_ms"].as_i64().unwrap()
+}
+
+#[test]
+fn a_run_sleeps_until_its_time_and_holds_no_thread_meanwhile() {
+    let home = home("2s");
+    let run = home.almoner(&[&RUN[..], &["--detach"]].concat()).expect(0);
+    assert_eq!(run.out, "r1\n");
+    while !home.almoner(&["runs"]).expect(0).out.contains("waits until") {
+        assert!(!home.almoner(&["runs"]).expect(0).out.contains("done"), "it did not wait");
+    }
+    assert!(home.almoner(&["status", "--json"]).expect(0).json()["at_work"].as_array().unwrap().is_empty());
+    // A daemon that comes up later wakes it as well.
+    home.almoner(&["stop"]).expect(0);
+    assert_eq!(goes_on(&home, "r1").expect(0).out, "woken\n");
+    let steps = steps(&home);
+    assert!(at(&steps, "completed") - at(&steps, "slept") >= 2000, "{steps:?}");
+}
+
+#[test]
+fn what_cannot_be_waited_for_is_told_and_a_cancelled_run_is_not_woken() {
+    for wrong in ["soon", "-1s", "900d", ""] {
+        let home = home(wrong);
+        home.almoner(&RUN).expect(0);
+        assert!(home.trace("r1").to_string().contains("no time that can be waited"), "{wrong}");
+    }
+    let home = home("1h");
+    home.almoner(&[&RUN[..], &["--detach"]].concat()).expect(0);
+    while !home.almoner(&["runs"]).expect(0).out.contains("waits until") {}
+    home.almoner(&["cancel", "r1"]).expect(0);
+    assert!(home.almoner(&["runs"]).expect(0).out.contains("cancelled"));
+}
+
+/// Whenever the daemon died: it slept once, and was woken once.
+fn play(point: &str, nth: u64) -> bool {
+    let home = home("1s");
+    let daemon = Doomed::start(&home, point, nth);
+    let mut said = home.almoner(&RUN);
+    if home.almoner(&["runs"]).out.is_empty() {
+        return daemon.end();
+    }
+    if said.code != 0 {
+        said = goes_on(&home, "r1");
+    }
+    assert_eq!(said.expect(0).out, "woken\n", "{nth}");
+    for entry in ["slept", "completed"] {
+        let count = steps(&home).iter().filter(|step| step["entry"]["entry"] == entry).count();
+        assert_eq!(count, 1, "{nth}: {entry}");
+    }
+    daemon.end()
+}
+
+#[test]
+fn it_is_woken_once_wherever_the_daemon_is_killed() {
+    let whole = home("1s");
+    whole.almoner(&RUN).expect(0);
+    let last = commits(&whole);
+    for point in [BEFORE, AFTER] {
+        let died = at_each(last, |nth| play(point, nth));
+        assert!(died + 2 >= last, "{died} of {last}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Wait: a call of a run that comes to its end at a time. Nothing holds memory until then.
+
+use crate::command::Fault;
+use crate::formula::Formula;
+use crate::id::{FormulaId, RunNumber, StepRef};
+use crate::proposal::{Finding, Value};
+use crate::provenance::Provenance;
+use crate::run::{Completion, Entry, Phase, Run};
+use crate::state::State;
+use crate::table;
+use crate::timer::{LONGEST_MS, Wake, wake_key};
+use crate::txn::{NOBODY, Table};
+
+/// A call that has begun comes to its end at this time; at once, if that is past.
+pub(super) fn wait(state: &mut State<'_>, run: &mut Run, step: u64, until_ms: i64) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step };
+    let Some(Phase::Begun { outbox }) = run.open.get(&step).copied() else {
+        return Err(Fault::OutOfOrder { at, what: "only a call that has begun waits" });
+    };
+    let Entry::Proposed { proposal, .. } = state.step(at)?.entry else {
+        return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
+    };
+    let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
+    if reached.formula != Formula::Alarm {
+        return Err(Fault::OutOfOrder { at, what: "this call waits for no time" });
+    }
+    let longest = state.env.now_ms().saturating_add(i64::try_from(LONGEST_MS).unwrap_or(i64::MAX));
+    if until_ms > longest {
+        return Err(Fault::Misfit { what: "nobody waits longer than ten years".to_owned() });
+    }
+    let wake = Wake { at_ms: until_ms, host: state.actor, run: run.number, step };
+    table::save(state.txn, Table::Meta, &NOBODY, &wake_key(&wake), &true, None)?;
+    state.unpost(outbox)?;
+    run.open.insert(step, Phase::Sleeping { until_ms });
+    state.journal(run, Entry::Slept { proposal: step, until_ms }, Provenance::default())?;
+    Ok(())
+}
+
+/// The time has come for somebody: the call is over, and the run goes on.
+pub(super) fn wake(state: &mut State<'_>, wake: &Wake) -> Result<(), Fault> {
+    state.txn.delete(Table::Meta, &NOBODY, &wake_key(wake))?;
+    let actor = std::mem::replace(&mut state.actor, wake.host);
+    let done = complete(state, wake.run, wake.step);
+    state.actor = actor;
+    done
+}
+
+fn complete(state: &mut State<'_>, number: RunNumber, step: u64) -> Result<(), Fault> {
+    let mut run = state.run(number)?;
+    let Some(Phase::Sleeping { .. }) = run.open.remove(&step) else { return Ok(()) };
+    let value = Value::string(crate::time::iso(state.env.now_ms()));
+    let completion = Completion::Done { value, provenance: Provenance::host() };
+    state.journal(&mut run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
+    super::cancel::finish_if_still(state, &mut run)?;
+    if !run.is_finished() {
+        state.wake(&mut run, "the time has come".to_owned())?;
+    }
+    state.put_run(&run)
+}
+
+/// The run does not go on: it is not woken. The run is the caller's to save.
+pub(super) fn rest(
+    state: &mut State<'_>,
+    run: &mut Run,
+    step: u64,
+    until_ms: i64,
+    finding: &Finding,
+) -> Result<(), Fault> {
+    let host: FormulaId = state.actor;
+    let wake = Wake { at_ms: until_ms, host, run: run.number, step };
+    state.txn.delete(Table::Meta, &NOBODY, &wake_key(&wake))?;
+    run.open.remove(&step);
+    let completion = Completion::Refused(vec![finding.clone()]);
+    state.journal(run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
+    Ok(())
+}
