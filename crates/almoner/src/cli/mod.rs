@@ -9,9 +9,10 @@ pub mod modules;
 pub mod policy;
 mod programs;
 pub mod secret;
+pub mod surfaces;
 mod text;
 
-pub use endow::{absolute, parse_endowment};
+pub use endow::{absolute, parse_endowment, parse_endowment_in};
 pub use hole::parse_hole;
 pub use input::{Given, gather, given, read_text, stdin};
 pub use text::{Pieces, parse_text};
@@ -80,6 +81,9 @@ pub enum Verb {
     /// The JSON Schema of a kind of file, for editors
     #[command(subcommand, hide = true)]
     Schema(SchemaArgs),
+    /// Let an `almoner.toml` hand its workers what it says, as it is now
+    #[command(hide = true)]
+    Trust(surfaces::TrustArgs),
     /// Your own rules: what is never done, what need not be asked
     Policy(policy::PolicyArgs),
     /// Ask whether a value matches a pattern, and why not

@@ -36,6 +36,7 @@ pub mod stage;
 pub mod stats;
 pub mod timer;
 pub mod trace;
+pub mod trust;
 pub mod undo;
 pub mod waiting;
 pub mod why;

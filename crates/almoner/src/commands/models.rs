@@ -123,6 +123,11 @@ pub fn found_in_words(place: &Place) -> (bool, String, String) {
     )
 }
 
+/// The model that the environment names.
+pub fn in_environment() -> Option<String> {
+    std::env::var("ALMONER_MODEL").ok().filter(|model| !model.is_empty())
+}
+
 /// The model for a run: the one that the person names, else the one that is found; the weights of a local one are
 /// fetched first, if the person says so. What a worker file asks for counts only where it changes nothing but the
 /// model's name: it can come from anyone, and must not choose who is sent the documents.
@@ -138,8 +143,7 @@ pub fn choose(
     by_file: Option<&str>,
     dry: bool,
 ) -> Result<String, Failure> {
-    let from_env = std::env::var("ALMONER_MODEL").ok().filter(|m| !m.is_empty());
-    let Some(text) = named.map(str::to_owned).or(from_env) else {
+    let Some(text) = named.map(str::to_owned).or_else(in_environment) else {
         let found = model::detect(&lookup, &place.weights());
         if let (Found::Pull { weights, .. }, false) = (&found, dry) {
             offer(place, weights)?;

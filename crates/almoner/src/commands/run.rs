@@ -9,9 +9,10 @@ use super::acting::Acting;
 use super::{attend, models, output};
 use crate::cli::{self, FollowArgs, RunArgs};
 use crate::control::client::unexpected;
-use crate::control::endowment::Fill;
+use crate::control::endowment::{Endowment, Fill};
 use crate::control::protocol::{Plan, Request, Response, RunRequest};
 use crate::exit::{Ended, Exit, Failure};
+use crate::trust;
 
 /// `almoner run`.
 ///
@@ -21,13 +22,23 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
     let bundle = load(&args.worker)?;
     let definition = check(&bundle)?;
     let inputs = cli::gather(&args.inputs)?;
-    let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
-    let model =
-        models::choose(acting.place, args.model.as_deref(), definition.model.as_deref(), args.dry_run)?;
+    let mut endow: Vec<Endowment> =
+        args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
+    let mut allow = args.allow.clone();
+    let said = args.model.clone().or_else(models::in_environment);
+    let project = project(acting, &args.worker)?.map(|given| given.beside(said.as_deref(), &endow));
+    let mut text = command_line();
+    if let Some(given) = &project {
+        endow.extend(given.handed.endow.iter().cloned());
+        allow.extend(given.handed.allow.iter().filter(|rule| !args.allow.contains(rule)).cloned());
+        text += &format!(" (with {} {})", given.file.path.display(), given.file.digest.short());
+    }
+    let named = said.or(project.as_ref().and_then(|given| given.handed.model.clone()));
+    let model = models::choose(acting.place, named.as_deref(), definition.model.as_deref(), args.dry_run)?;
     let beside =
         std::path::absolute(&args.worker).ok().and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
     let request = RunRequest {
-        text: Untrusted::new(command_line()),
+        text: Untrusted::new(text),
         name: bundle.name,
         source: bundle.source,
         includes: bundle.includes,
@@ -37,11 +48,39 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
         documents: inputs.documents,
         each: args.each.then(|| args.jobs.unwrap_or_else(|| models::jobs(&model))),
         endow,
-        allow: args.allow.clone(),
+        allow,
         model,
         dry_run: args.dry_run,
     };
+    if args.dry_run {
+        let from = project.map(|given| given.lines()).unwrap_or_default();
+        return plan(acting, request, from, &args.follow);
+    }
     start(acting, request, &args.follow)
+}
+
+/// What the project's file hands to a worker, if the person trusts it; that there is one that is not used is told.
+fn project(acting: &Acting<'_>, worker: &Path) -> Result<Option<trust::Endowed>, Failure> {
+    Ok(trust::of_worker(acting.place, worker)?.unwrap_or_else(|unused| {
+        output::progress(&unused);
+        None
+    }))
+}
+
+/// Shows what a run would do, with what of it came `from` the project's file.
+fn plan(acting: &Acting<'_>, request: RunRequest, from: Vec<String>, follow: &FollowArgs) -> Ended {
+    match acting.connect()?.ask(Request::Run(Box::new(request)))? {
+        Response::Plan(plan) => {
+            let plan = Plan { from, ..plan };
+            if follow.json {
+                output::json(&plan)?;
+            } else {
+                output::listing(&render(&plan))?;
+            }
+            Ok(Exit::Ok)
+        }
+        other => Err(unexpected(&other)),
+    }
 }
 
 /// The worker file and what it includes.
@@ -105,14 +144,6 @@ pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> E
     let after = client.last_event()?;
     let is_staged = request.endow.iter().any(|given| matches!(&given.fill, Fill::Path(path) if path.stage));
     match client.ask(Request::Run(Box::new(request)))? {
-        Response::Plan(plan) => {
-            if follow.json {
-                output::json(&plan)?;
-            } else {
-                output::listing(&render(&plan))?;
-            }
-            Ok(Exit::Ok)
-        }
         Response::Reply(kernel::command::Reply::Started { run }) if follow.detach => {
             output::result(&run.to_string())?;
             Ok(Exit::Ok)
@@ -137,7 +168,7 @@ fn render(plan: &Plan) -> String {
         &plan.digest[..plan.digest.len().min(8)],
         visible_line(&plan.model)
     );
-    for (title, lines) in [("slots", &plan.slots), ("tools", &plan.tools), ("documents", &plan.documents)] {
+    for (title, lines) in [("from", &plan.from), ("slots", &plan.slots), ("tools", &plan.tools), ("documents", &plan.documents)] {
         for line in lines {
             out += &format!("  {title}: {}\n", visible_line(line));
         }

@@ -679,4 +679,7 @@ pub struct Plan {
     pub documents: Vec<String>,
     /// What the model is told first.
     pub prompt: Untrusted,
+    /// What came from a file of the project that the person trusts: the client's to say.
+    #[serde(default)]
+    pub from: Vec<String>,
 }

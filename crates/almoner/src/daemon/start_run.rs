@@ -648,5 +648,6 @@ fn plan(
             .collect(),
         documents: documents.iter().map(|d| format!("{} ({} bytes)", d.name, d.bytes)).collect(),
         prompt: passable::Untrusted::new(prompt),
+        from: vec![],
     })
 }

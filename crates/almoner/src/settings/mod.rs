@@ -4,6 +4,7 @@
 //! one goes on with the settings that were read last; nothing ends because of it.
 
 mod models;
+pub mod project;
 mod read;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +80,7 @@ pub fn read(path: &Path) -> Result<Settings, Failure> {
 }
 
 /// Whether nobody else can have written the file: it names programs that are run.
-fn trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'static str)> {
+pub fn trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'static str)> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     if !meta.is_file() {
         return Err(("this is no file", "move it away, or write a file there"));

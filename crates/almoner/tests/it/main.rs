@@ -55,6 +55,7 @@ mod terminal;
 #[cfg(feature = "local")]
 #[path = "../../../model/tests/it/tiny.rs"]
 mod tiny;
+mod trust;
 mod undo;
 mod vault;
 mod wire;
