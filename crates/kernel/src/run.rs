@@ -84,6 +84,9 @@ pub struct Run {
     /// The workers that it has made, by the slots that they fill.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub made: BTreeSet<String>,
+    /// Whether a person has had forgotten what it worked on: the bytes that only its journal names go.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
 }
 
 /// How far an open proposal has come.
@@ -203,6 +206,27 @@ pub struct Input {
     /// Files from which named inputs were read: what stands in them are not the person's own words.
     #[serde(default)]
     pub origins: Vec<Source>,
+    /// For an `Each` run that does again what failed in another one: what the others came to there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Box<Earlier>>,
+}
+
+/// What items came to in another run: they have no children in this one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// That run.
+    pub run: RunNumber,
+    /// The results, by item.
+    pub results: BTreeMap<usize, Value>,
+    /// What they depend on.
+    pub provenance: Provenance,
+}
+
+impl Input {
+    /// What an item came to in another run.
+    pub fn earlier(&self, index: usize) -> Option<&Value> {
+        self.earlier.as_ref().and_then(|earlier| earlier.results.get(&index))
+    }
 }
 
 /// A document handed to a run, kept by content.
@@ -578,6 +602,9 @@ pub enum Entry {
     },
     /// A person has thrown the staged copy away.
     Discarded,
+    /// A person has had forgotten what the run worked on. Its journal stays; the documents, requests and replies that it
+    /// names go, unless somebody else has them too.
+    Forgotten,
 }
 
 /// Something that is put back as it was before a run, or in place as the run left it in a staged copy.
@@ -616,6 +643,7 @@ impl Entry {
             Entry::Undone { .. } => "undone",
             Entry::Applied { .. } => "applied",
             Entry::Discarded => "discarded",
+            Entry::Forgotten => "forgotten",
         }
     }
 }

@@ -133,7 +133,8 @@ impl Fold {
             | Entry::Resumed { .. }
             | Entry::Undone { .. }
             | Entry::Applied { .. }
-            | Entry::Discarded => {}
+            | Entry::Discarded
+            | Entry::Forgotten => {}
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
                     call.approved = *approved;

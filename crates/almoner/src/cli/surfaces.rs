@@ -23,3 +23,51 @@ pub struct TrustArgs {
     #[command(flatten)]
     pub json: JsonArg,
 }
+
+/// `almoner export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The run
+    pub run: String,
+    /// The file that is made; standard output without it
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<std::path::PathBuf>,
+    /// Leave out the documents, and the requests in which they stand
+    #[arg(long)]
+    pub no_documents: bool,
+}
+
+/// `almoner forget`.
+#[derive(Debug, Args)]
+pub struct ForgetArgs {
+    /// The run, which must be over
+    pub run: String,
+    /// Do not ask
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner logs`.
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// How many of the last lines
+    #[arg(short = 'n', default_value_t = 50)]
+    pub lines: usize,
+    /// Go on, and show each line as it comes, whichever daemon writes it
+    #[arg(short, long)]
+    pub follow: bool,
+}
+
+/// `almoner setup`.
+#[derive(Debug, Args)]
+pub struct SetupArgs {
+    /// Write a `config.toml` without asking, if there is none
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// As JSON; writes nothing
+    #[command(flatten)]
+    pub json: JsonArg,
+}

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use kernel::event::{Change, Event};
-use kernel::run::{Run, RunOutcome, State, Trouble};
+use kernel::run::{Run, RunOutcome, Shape, State, Trouble};
 use kernel::{MessageNumber, RunNumber};
 use passable::Untrusted;
 use serde_json::json;
@@ -14,11 +14,13 @@ use serde_json::json;
 use super::acting::Acting;
 use super::answer;
 use super::interrupt::{self, Watch};
+use super::live::Live;
 use super::{look, output};
 use crate::cli::{FollowArgs, OnAsk};
 use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
+use crate::show::batch::Batch;
 use crate::show::card::Card;
 use crate::show::{progress, value};
 
@@ -60,7 +62,7 @@ pub fn attend(acting: &Acting<'_>, run: RunNumber, after: Option<u64>, how: &Fol
         tell_stalled(acting, run, failure)?;
     }
     match followed? {
-        Followed::Over(run) => tell(&run, how),
+        Followed::Over(run) => tell(acting, &run, how),
         Followed::NeedsYou(pending) => {
             let numbers: Vec<u64> = pending.iter().map(|n| n.0).collect();
             if how.json || how.events {
@@ -144,6 +146,7 @@ pub fn follow(
         pending: BTreeSet::new(),
         asked: None,
         trouble: BTreeMap::new(),
+        live: (telling == Telling::Lines).then(Live::begin).flatten(),
         send,
     };
     let after = match after {
@@ -191,6 +194,8 @@ struct Attendance<'a> {
     asked: Option<MessageNumber>,
     /// What stalled runs of the family said.
     trouble: BTreeMap<RunNumber, Trouble>,
+    /// What is drawn in the place of lines, where that can be.
+    live: Option<Live>,
     send: Sender<Heard>,
 }
 
@@ -204,6 +209,9 @@ impl Attendance<'_> {
             other => return Err(unexpected(&other)),
         };
         self.active.clear();
+        if let Some(live) = &mut self.live {
+            live.know(&family.members);
+        }
         for run in family.members {
             if run.number == self.root && run.is_finished() {
                 return Ok(Caught::Over(Box::new(look::run(self.acting, self.root)?)));
@@ -260,7 +268,12 @@ impl Attendance<'_> {
                     Response::Progress { run, line }
                         if self.family.contains(&run) && self.telling != Telling::Quiet =>
                     {
-                        output::progress(&format!("  {run} {}", line.visible_line()));
+                        let line = line.visible_line();
+                        match &mut self.live {
+                            Some(live) => live.does(run, line.into_owned()),
+                            None => output::progress(&format!("  {run} {line}")),
+                        }
+                        self.draw();
                     }
                     Response::Stuck { run, trouble } if self.family.contains(&run) => {
                         return Err(Failure::of_trouble(&trouble));
@@ -320,7 +333,10 @@ impl Attendance<'_> {
                 "version": 1, "seq": event.seq, "at_ms": event.at_ms, "event": event.change,
             }))?;
         }
-        if let Some(line) = progress::line(&event.change).filter(|_| self.telling != Telling::Quiet) {
+        if let Some(live) = &mut self.live {
+            live.hear(self.acting, &event.change);
+            self.draw();
+        } else if let Some(line) = progress::line(&event.change).filter(|_| self.telling != Telling::Quiet) {
             output::progress(&line);
         }
         match event.change {
@@ -356,7 +372,7 @@ impl Attendance<'_> {
                 self.pending.remove(&number);
                 if self.asked == Some(number) {
                     self.asked = None;
-                    output::note(&format!("message {number} was answered"));
+                    self.say(&format!("message {number} was answered"));
                     self.ask_next()?;
                 }
             }
@@ -418,7 +434,7 @@ impl Attendance<'_> {
         match self.asking {
             // A no is no answer to whether something happened: that waits for somebody who can look.
             Asking::No if look::card(self.acting, number)?.in_doubt => {
-                output::note(&format!("message {number} asks whether something happened, and waits"));
+                self.say(&format!("message {number} asks whether something happened, and waits"));
                 self.asking = Asking::Leave;
             }
             Asking::No => {
@@ -429,17 +445,17 @@ impl Attendance<'_> {
                     reason: Untrusted::new("nobody is there to be asked"),
                 };
                 self.acting.connect()?.ask(request)?;
-                output::note(&format!("message {number}: denied (--on-ask deny)"));
+                self.say(&format!("message {number}: denied (--on-ask deny)"));
             }
             Asking::Elsewhere => {
                 let card = look::card(self.acting, number)?;
-                output::note(&card.render(output::columns()));
+                self.say(&card.render(output::columns()));
                 let answer = if card.in_doubt {
                     format!("happened {number} yes|no")
                 } else {
                     format!("approve {number}")
                 };
-                output::note(&format!("waiting for {} from elsewhere", self.acting.command(&answer)));
+                self.say(&format!("waiting for {} from elsewhere", self.acting.command(&answer)));
             }
             // When the run waits, or, if it does already, at once.
             Asking::Here if self.asked.is_none() && self.active.is_empty() => self.ask_next()?,
@@ -453,10 +469,25 @@ impl Attendance<'_> {
         self.asked = self.pending.first().copied();
         if let Some(number) = self.asked {
             let card = look::card(self.acting, number)?;
-            output::note(&card.render(output::columns()));
+            self.say(&card.render(output::columns()));
             how_to_answer(&card);
         }
         Ok(())
+    }
+
+    /// Writes lines that stay.
+    fn say(&mut self, text: &str) {
+        if let Some(live) = &mut self.live {
+            live.erase();
+        }
+        output::note(text);
+    }
+
+    /// Draws what there is to draw, unless somebody is about to type.
+    fn draw(&mut self) {
+        if let (Some(live), None) = (&mut self.live, self.asked) {
+            live.draw();
+        }
     }
 
     fn line(&mut self, line: &str) -> Result<Option<Followed>, Failure> {
@@ -513,14 +544,26 @@ fn how_to_answer(card: &Card) {
     });
 }
 
+/// What came of a run over many documents, if it is one.
+fn batch(acting: &Acting<'_>, run: &Run) -> Result<Option<Batch>, Failure> {
+    match run.shape {
+        Shape::Each { .. } => Ok(Batch::of(run, &look::journal(acting, run.number)?)),
+        _ => Ok(None),
+    }
+}
+
 /// Says what came of a run that is over.
 ///
 /// # Errors
 /// When it failed.
-pub fn tell(run: &Run, how: &FollowArgs) -> Ended {
+pub fn tell(acting: &Acting<'_>, run: &Run, how: &FollowArgs) -> Ended {
     let State::Finished { outcome } = &run.state else {
         return Err(Failure::new(Exit::Failure, format!("{} is not over", run.number)));
     };
+    let batch = batch(acting, run)?;
+    if let Some(batch) = &batch {
+        output::report(&batch.render());
+    }
     if how.json || how.events {
         let mut envelope = json!({
             "version": 1,
@@ -531,6 +574,9 @@ pub fn tell(run: &Run, how: &FollowArgs) -> Ended {
                 "model_ms": run.used.model_ms,
             },
         });
+        if let Some(batch) = &batch {
+            envelope["batch"] = json!(batch);
+        }
         match outcome {
             RunOutcome::Done(value) => {
                 envelope["state"] = json!("done");

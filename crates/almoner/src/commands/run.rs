@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use kernel::RunNumber;
+use kernel::run::{Run, Shape};
 use passable::{Untrusted, visible, visible_line};
 use worker::definition::{self, Bundle, Report, Severity};
 
@@ -21,7 +23,13 @@ use crate::trust;
 pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
     let bundle = load(&args.worker)?;
     let definition = check(&bundle)?;
-    let inputs = cli::gather(&args.inputs)?;
+    let retry =
+        args.retry_failed.map(|of| of.map_or_else(|| last_batch(acting, &bundle.name), Ok)).transpose()?;
+    // What failed is done again over what was handed over then: the files may be others by now.
+    let inputs = if retry.is_some() { cli::Inputs::default() } else { cli::gather(&args.inputs)? };
+    if let (Some(old), false) = (retry, args.inputs.is_empty()) {
+        output::note(&format!("the documents and inputs of {old} are used, as they were then"));
+    }
     let mut endow: Vec<Endowment> =
         args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
     let mut allow = args.allow.clone();
@@ -34,6 +42,9 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
         text += &format!(" (with {} {})", given.file.path.display(), given.file.digest.short());
     }
     let named = said.or(project.as_ref().and_then(|given| given.handed.model.clone()));
+    if let Some(old) = retry {
+        text += &format!(" (what failed in {old})");
+    }
     let model = models::choose(acting.place, named.as_deref(), definition.model.as_deref(), args.dry_run)?;
     let beside =
         std::path::absolute(&args.worker).ok().and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
@@ -51,12 +62,33 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
         allow,
         model,
         dry_run: args.dry_run,
+        retry,
     };
     if args.dry_run {
         let from = project.map(|given| given.lines()).unwrap_or_default();
         return plan(acting, request, from, &args.follow);
     }
     start(acting, request, &args.follow)
+}
+
+/// The last run of a worker over many documents.
+fn last_batch(acting: &Acting<'_>, name: &str) -> Result<RunNumber, Failure> {
+    let mut below = None;
+    loop {
+        let page = match acting.connect()?.ask(Request::Runs { limit: 100, below, roots: true })? {
+            Response::Runs(page) => page,
+            other => return Err(unexpected(&other)),
+        };
+        let is_one = |run: &&Run| run.name == name && matches!(run.shape, Shape::Each { .. });
+        if let Some(run) = page.iter().find(is_one) {
+            return Ok(run.number);
+        }
+        below = page.last().map(|run| run.number);
+        if below.is_none() {
+            let message = format!("there is no run of `{}` with `--each`", visible_line(name));
+            return Err(Failure::new(Exit::NotFound, message).help("`--retry-failed=RUN` names one"));
+        }
+    }
 }
 
 /// What the project's file hands to a worker, if the person trusts it; that there is one that is not used is told.
@@ -168,7 +200,9 @@ fn render(plan: &Plan) -> String {
         &plan.digest[..plan.digest.len().min(8)],
         visible_line(&plan.model)
     );
-    for (title, lines) in [("from", &plan.from), ("slots", &plan.slots), ("tools", &plan.tools), ("documents", &plan.documents)] {
+    for (title, lines) in
+        [("from", &plan.from), ("slots", &plan.slots), ("tools", &plan.tools), ("documents", &plan.documents)]
+    {
         for line in lines {
             out += &format!("  {title}: {}\n", visible_line(line));
         }

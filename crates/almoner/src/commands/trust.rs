@@ -137,7 +137,11 @@ fn in_words(file: &File, workers: &Workers) -> String {
     let mut text = format!("{} hands over:\n", output::path(&file.path));
     for (name, handed) in workers {
         let lines = handed.lines();
-        text += &format!("  to {}.worker: {}\n", visible_line(name), if lines.is_empty() { "nothing" } else { "" });
+        text += &format!(
+            "  to {}.worker: {}\n",
+            visible_line(name),
+            if lines.is_empty() { "nothing" } else { "" }
+        );
         for line in lines {
             text += &format!("    {}\n", visible_line(&line));
         }

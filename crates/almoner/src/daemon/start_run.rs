@@ -73,7 +73,8 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     let definition = parse(&bundle)?;
     desk.daemon.policies.expect_ready()?;
     let project = project_policy(&request)?;
-    let values = check_inputs(&definition, &request)?;
+    let again = request.retry.map(|old| super::retry::input(desk, &definition, old)).transpose()?;
+    let values = check_inputs(&definition, &request, again.as_ref())?;
     check_money(desk, &definition, &request)?;
     let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default() };
     let none = BTreeMap::new();
@@ -86,6 +87,9 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     let takes = desk.daemon.takes_of(&request.model);
     for source in &request.documents {
         documents.push(take_in(&shelf, source, &definition, &limits, takes)?);
+    }
+    if let Some(again) = &again {
+        documents.clone_from(&again.items);
     }
     check_names(&documents)?;
     check_total(&definition, &request, &documents)?;
@@ -100,24 +104,10 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
         Some(jobs) => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
         None => (Shape::Single, documents, vec![]),
     };
-    let start = Start {
-        text: request.text,
-        worker,
-        shape,
-        model: request.model,
-        input: Input {
-            values,
-            attachments,
-            items,
-            origins: request
-                .read_from
-                .into_iter()
-                .map(|(name, hash)| kernel::provenance::Source::Document { name, hash })
-                .collect(),
-        },
-        bindings,
-    };
-    let start = Box::new(start);
+    let read_from = request.read_from.into_iter();
+    let origins = read_from.map(|(name, hash)| kernel::provenance::Source::Document { name, hash }).collect();
+    let input = again.unwrap_or(Input { values, attachments, items, origins, earlier: None });
+    let start = Box::new(Start { text: request.text, worker, shape, model: request.model, input, bindings });
     let outcome = desk.apply(match endowed {
         None => Act::Start(start),
         Some(Endowed { number, goes_to, result_name, .. }) => {
@@ -165,7 +155,12 @@ fn check_money(desk: &Desk, definition: &Definition, request: &RunRequest) -> Re
     ))
 }
 
-fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, Failure> {
+/// The named inputs; those of the run of which something is done `again`, if it is.
+fn check_inputs(
+    definition: &Definition,
+    request: &RunRequest,
+    again: Option<&Input>,
+) -> Result<Value, Failure> {
     let invalid = |what: String| {
         Failure::new(Exit::Invalid, what).help(format!(
             "`{}` takes: {}",
@@ -174,8 +169,10 @@ fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, 
         ))
     };
     let json = serde_json::Value::Object(request.values.clone());
-    let values =
-        Value::from_json(&json).map_err(|e| invalid(format!("the inputs cannot be a value: {e}")))?;
+    let values = match again {
+        Some(again) => again.values.clone(),
+        None => Value::from_json(&json).map_err(|e| invalid(format!("the inputs cannot be a value: {e}")))?,
+    };
     definition.input.check(&values).map_err(|m| invalid(format!("the inputs do not fit: {m}")))?;
     Ok(values)
 }
@@ -498,7 +495,7 @@ fn store_failure(what: &str) -> Failure {
 fn check_count(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
     let (count, most) = (request.documents.len(), definition.attachments.max as usize);
     if request.each.is_some() {
-        if count == 0 {
+        if count == 0 && request.retry.is_none() {
             return Err(Failure::new(Exit::Usage, "`--each` needs files to work on")
                 .help("name a directory or files after the worker"));
         }

@@ -386,6 +386,7 @@ mod tests {
                 attachments: vec![],
                 items: vec![],
                 origins: vec![],
+                earlier: None,
             },
             grants: BTreeMap::new(),
             limits: Default::default(),
@@ -405,6 +406,7 @@ mod tests {
             principal: None,
             additions: BTreeMap::new(),
             made: Default::default(),
+            forgotten: false,
         }
     }
 

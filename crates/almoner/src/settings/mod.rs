@@ -37,6 +37,8 @@ pub struct Settings {
 /// What the user says of models, by their references as runs store them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Models {
+    /// The model for runs that name none.
+    pub default: Option<String>,
     /// What they cost: before the table of prices.
     pub prices: BTreeMap<String, Price>,
     /// Those that take pictures as they are.

@@ -67,12 +67,7 @@ fn read(base: &Path, source: &str) -> Result<Workers, Trouble> {
     Ok(workers)
 }
 
-fn handed(
-    text: &Text<'_>,
-    base: &Path,
-    name: &str,
-    value: &Spanned<DeValue<'_>>,
-) -> Result<Handed, Trouble> {
+fn handed(text: &Text<'_>, base: &Path, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Handed, Trouble> {
     let mut handed = Handed::default();
     for (key, value) in table(text, value, &format!("workers.{}", visible_line(name)))? {
         let at = value.span().start;
@@ -135,13 +130,7 @@ fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, 
 }
 
 /// What fills a slot, as after `-e SLOT=`, with paths taken from where this file lies.
-fn endowment(
-    text: &Text<'_>,
-    base: &Path,
-    at: usize,
-    slot: &str,
-    said: &str,
-) -> Result<Endowment, Trouble> {
+fn endowment(text: &Text<'_>, base: &Path, at: usize, slot: &str, said: &str) -> Result<Endowment, Trouble> {
     let mut given = cli::parse_endowment_in(base, &format!("{slot}={said}"))
         .map_err(|failure| text.trouble(at, failure.message.visible_line(), failure.help))?;
     let paths: Vec<&mut String> = match &mut given.fill {

@@ -154,11 +154,7 @@ pub fn of_worker(place: &Place, worker: &Path) -> Result<Result<Option<Endowed>,
         let kept = all(place)?;
         let was = kept.iter().any(|kept| kept.path == file.path);
         let what = if was { "has changed since you trusted it" } else { "is not trusted" };
-        return Ok(Err(format!(
-            "{} {what}, and is not used: {}",
-            visible_line(&shown),
-            to_type(&file.path)
-        )));
+        return Ok(Err(format!("{} {what}, and is not used: {}", visible_line(&shown), to_type(&file.path))));
     }
     let mut workers = file.workers()?;
     let handed = name_in(&file.dir, &dir, worker).and_then(|name| workers.remove(&name));

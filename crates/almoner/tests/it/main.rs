@@ -13,6 +13,7 @@ mod attacks;
 mod audit;
 mod backup;
 mod bad_input;
+mod batch;
 mod between;
 mod between_hostile;
 mod bytes;
@@ -35,6 +36,7 @@ mod holding;
 mod holes;
 mod home;
 mod hosts;
+mod housekeeping;
 mod journey;
 mod kill_sweep;
 mod load;
@@ -55,6 +57,7 @@ mod terminal;
 #[cfg(feature = "local")]
 #[path = "../../../model/tests/it/tiny.rs"]
 mod tiny;
+mod tracing;
 mod trust;
 mod undo;
 mod vault;

@@ -107,6 +107,7 @@ impl World {
                 attachments: vec![],
                 items,
                 origins: vec![],
+                earlier: None,
             },
             bindings: vec![
                 binding("out", Target::Mount { path: "/out".to_owned() }, &["read", "write"]),
