@@ -319,15 +319,18 @@ mod tests {
 
     #[test]
     fn what_something_depends_on_is_found() {
-        fn json(row: &impl serde::Serialize) -> String {
-            String::from_utf8(kernel::txn::encode_row(row).unwrap()).unwrap()
+        macro_rules! json {
+            ($row:expr) => {
+                String::from_utf8(kernel::txn::encode_row($row).unwrap()).unwrap()
+            };
         }
         let hash = BlobHash::of(b"x");
-        let source = |name: &str| json(&kernel::provenance::Source::Document { name: name.to_owned(), hash });
+        let source =
+            |name: &str| json!(&kernel::provenance::Source::Document { name: name.to_owned(), hash });
         for (body, found) in [
             (format!("[1,{},2]", source("a.txt")), true),
             (format!("[{}]", source("quote \" and \\ end\\")), true),
-            (json(&source("a")), false),
+            (json!(&source("a")), false),
             (format!("[\"{hash}\"]"), false),
             ("{\"document\":{\"name\":\"".to_owned(), false),
             (format!("[{},{}]", r#"{"document":{"name":"a","hash":"short"}}"#, source("b")), true),

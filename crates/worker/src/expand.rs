@@ -254,7 +254,7 @@ mod tests {
             approve: { out.write: ask }\nlimits: { tokens: 5k, wall: 1m, usd: 0.5 }\n\
             tools: [mail, judge, other]\n\
             then:\n  - facts: judge\n    with: { n: 3, c: \"{{ output.class }}\" }\n\
-            write:\n  - each: out\n    path: \"{{ item.stem }}.md\"\n    content: \"{{ class }}\"\n---\n\
+            write:\n  - each: out\n    path: \"{{ item.stem }}.md\"\n    content: \"{{ output.class }}\"\n---\n\
             Judge.\n{% include \"rubric.md\" %}\nThe end.\n";
         let includes = [("rubric.md", "Be fair.\n{%- include 'more.md' -%}\n"), ("more.md", "And kind.\n")];
         insta::assert_snapshot!(expanded("full", source, &includes));

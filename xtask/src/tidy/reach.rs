@@ -49,6 +49,7 @@ const WORDS: &[(Part, &[&str])] = &[
 /// The files that may, each with the parts of the world and the reason. Ordered by path.
 #[rustfmt::skip]
 const MAY: &[(&str, &[Part], &str)] = &[
+    ("crates/almoner/src/cli/globs.rs", &[Files], "finds the documents that a pattern stands for"),
     ("crates/almoner/src/cli/input.rs", &[Files], "reads the documents that a command names"),
     ("crates/almoner/src/cli/modules.rs", &[Files], "reads the programs of modules that a command names"),
     ("crates/almoner/src/cli/programs.rs", &[Files], "finds the programs that a person names"),
@@ -60,7 +61,10 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/commands/demo/live.rs", &[Processes, Clocks], "approves from another process, and says how long it took"),
     ("crates/almoner/src/commands/demo/mod.rs", &[Files], "makes the demo's home"),
     ("crates/almoner/src/commands/doctor.rs", &[Files], "looks whether there is room"),
+    ("crates/almoner/src/commands/export.rs", &[Files], "writes the copy of a run where a person says"),
+    ("crates/almoner/src/commands/logs.rs", &[Files], "reads what the daemon has written about itself"),
     ("crates/almoner/src/commands/models.rs", &[Files], "looks whether there is room for weights"),
+    ("crates/almoner/src/commands/setup.rs", &[Files], "writes the first settings, after a question"),
     ("crates/almoner/src/commands/trust.rs", &[Files], "finds the file that a person names"),
     ("crates/almoner/src/commands/waiting.rs", &[Network, Processes], "asks a daemon that listens already how much waits"),
     ("crates/almoner/src/commands/why.rs", &[Files], "finds the file that a person names"),

@@ -158,3 +158,25 @@ impl Scale {
         ((before / whole * COLUMNS as f64) as usize).min(COLUMNS - 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run that called a worker, asked for a write, and waited a day for the answer; and that worker's.
+    fn family() -> Vec<(Run, Vec<Step>)> {
+        serde_json::from_str(include_str!("fixtures/family.json")).unwrap()
+    }
+
+    #[test]
+    fn what_took_time_has_a_bar() {
+        insta::assert_snapshot!(render(&family()));
+        assert_eq!(render(&[]), "");
+    }
+
+    #[test]
+    fn children_stand_below_the_step_that_began_them() {
+        insta::assert_snapshot!(crate::show::journal::tree(&family()));
+        assert_eq!(crate::show::journal::tree(&[]), "");
+    }
+}
