@@ -602,8 +602,7 @@ pub enum Entry {
     },
     /// A person has thrown the staged copy away.
     Discarded,
-    /// A person has had forgotten what the run worked on. Its journal stays; the documents, requests and replies that it
-    /// names go, unless somebody else has them too.
+    /// A person has had forgotten what the run worked on: what its journal names goes, unless somebody else has it too.
     Forgotten,
 }
 

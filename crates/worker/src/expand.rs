@@ -78,7 +78,7 @@ fn slots(out: &mut String, definition: &Definition) {
         let label = slot.label.as_ref().map(|label| format!(", label: {}", Json::String(label.clone())));
         let asked = |method: &&str| if definition.asks(&slot.name, method) { " (asks)" } else { "" };
         let methods: Vec<String> =
-            slot.kind.methods().iter().map(|method| format!("{method}{}", asked(&method))).collect();
+            slot.kind.methods().iter().map(|method| format!("{method}{}", asked(method))).collect();
         let _ = writeln!(
             out,
             "  {}: {{ is: {}{} }} # {}",

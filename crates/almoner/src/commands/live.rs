@@ -5,20 +5,23 @@ use kernel::event::Change;
 use kernel::run::Run;
 
 use super::acting::Acting;
-use super::look;
 use super::output::{self, Drawn};
+use crate::control::client::{Client, unexpected};
+use crate::control::protocol::{Request, Response};
+use crate::exit::Failure;
 use crate::show::live::Tree;
 
 /// What is drawn while a run is followed.
 pub struct Live {
     tree: Tree,
     drawn: Drawn,
+    client: Option<Client>,
 }
 
 impl Live {
     /// A tree of nothing, if this terminal can draw one.
     pub fn begin() -> Option<Live> {
-        output::can_draw().then(|| Live { tree: Tree::default(), drawn: Drawn::default() })
+        output::can_draw().then(|| Live { tree: Tree::default(), drawn: Drawn::default(), client: None })
     }
 
     /// Takes note of runs that were there before.
@@ -35,10 +38,28 @@ impl Live {
         if self.tree.hear(change) {
             for run in run.map(|run| self.tree.above(run)).unwrap_or_default() {
                 // Who cannot be asked now is asked after the next step.
-                if let Ok(run) = look::run(acting, run) {
-                    self.tree.know(&run);
+                if let Ok(run) = self.look(acting, run) {
+                    self.know(&run);
                 }
             }
+        }
+    }
+
+    /// A run as lists have it, without what it worked on.
+    fn look(&mut self, acting: &Acting<'_>, run: RunNumber) -> Result<Vec<Run>, Failure> {
+        let mut client = match self.client.take() {
+            Some(client) => client,
+            None => acting.connect()?,
+        };
+        let below = Some(RunNumber(run.0.saturating_add(1)));
+        let answer = client.ask(Request::Runs { limit: 1, below, roots: false })?;
+        self.client = Some(client);
+        match answer {
+            Response::Runs(mut runs) => {
+                runs.retain(|found| found.number == run);
+                Ok(runs)
+            }
+            other => Err(unexpected(&other)),
         }
     }
 

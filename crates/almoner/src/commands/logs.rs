@@ -40,7 +40,10 @@ pub fn logs(place: &Place, args: &LogsArgs) -> Ended {
     for line in last {
         output::result(&line)?;
     }
-    while args.follow {
+    if !args.follow {
+        return Ok(Exit::Ok);
+    }
+    loop {
         if log.as_ref().is_none_or(|log| log.is_another(&path)) {
             // What the old one has got since the last look comes first.
             if let Some(log) = &mut log {
@@ -53,7 +56,6 @@ pub fn logs(place: &Place, args: &LogsArgs) -> Ended {
         }
         std::thread::sleep(LOOK);
     }
-    Ok(Exit::Ok)
 }
 
 /// A log that is read as it grows.

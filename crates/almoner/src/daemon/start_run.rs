@@ -61,7 +61,7 @@ pub struct Endowed {
 ///
 /// # Errors
 /// As [`start`].
-pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
+pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
     // There may be many documents, each put long before the command that names them.
     let _held = desk.daemon.store.blobs().hold();
     let bundle = Bundle {
@@ -74,7 +74,10 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     desk.daemon.policies.expect_ready()?;
     let project = project_policy(&request)?;
     let again = request.retry.map(|old| super::retry::input(desk, &definition, old)).transpose()?;
-    let values = check_inputs(&definition, &request, again.as_ref())?;
+    if let Some(serde_json::Value::Object(values)) = again.as_ref().map(|again| again.values.to_json()) {
+        request.values = values;
+    }
+    let values = check_inputs(&definition, &request)?;
     check_money(desk, &definition, &request)?;
     let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default() };
     let none = BTreeMap::new();
@@ -155,12 +158,7 @@ fn check_money(desk: &Desk, definition: &Definition, request: &RunRequest) -> Re
     ))
 }
 
-/// The named inputs; those of the run of which something is done `again`, if it is.
-fn check_inputs(
-    definition: &Definition,
-    request: &RunRequest,
-    again: Option<&Input>,
-) -> Result<Value, Failure> {
+fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, Failure> {
     let invalid = |what: String| {
         Failure::new(Exit::Invalid, what).help(format!(
             "`{}` takes: {}",
@@ -169,10 +167,8 @@ fn check_inputs(
         ))
     };
     let json = serde_json::Value::Object(request.values.clone());
-    let values = match again {
-        Some(again) => again.values.clone(),
-        None => Value::from_json(&json).map_err(|e| invalid(format!("the inputs cannot be a value: {e}")))?,
-    };
+    let values =
+        Value::from_json(&json).map_err(|e| invalid(format!("the inputs cannot be a value: {e}")))?;
     definition.input.check(&values).map_err(|m| invalid(format!("the inputs do not fit: {m}")))?;
     Ok(values)
 }

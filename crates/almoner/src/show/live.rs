@@ -87,44 +87,33 @@ impl Tree {
     }
 
     /// A line for each run, children below their parents. Where there are more than `most`, children that are over are left
-    /// out and counted, and after them whatever is left.
+    /// out, and then whatever is last; how many these are is said.
     pub fn lines(&self, most: usize) -> Vec<String> {
-        let mut lines = Vec::new();
-        let roots =
-            self.rows.iter().filter(|(_, row)| !row.parent.is_some_and(|up| self.rows.contains_key(&up)));
-        let all = self.rows.len() <= most;
-        let mut hidden = 0;
-        for (run, row) in roots {
-            self.write(*run, row, 0, all, &mut lines, &mut hidden);
+        let mut below: BTreeMap<Option<RunNumber>, Vec<RunNumber>> = BTreeMap::new();
+        for (run, row) in &self.rows {
+            let parent = row.parent.filter(|parent| parent < run && self.rows.contains_key(parent));
+            below.entry(parent).or_default().push(*run);
         }
-        let room = most.max(2) - 1;
-        if lines.len() > room && !all {
-            hidden += lines.len() - room;
-            lines.truncate(room);
+        let has_room = self.rows.len() <= most;
+        let room = if has_room { most } else { most.max(2) - 1 };
+        // The youngest lies at the bottom.
+        let on = |parent, depth| {
+            let runs = below.get(&parent).into_iter().flatten().rev();
+            runs.map(move |run| (*run, depth)).collect::<Vec<(RunNumber, usize)>>()
+        };
+        let (mut lines, mut waiting) = (Vec::new(), on(None, 0));
+        while let Some((run, depth)) = waiting.pop().filter(|_| lines.len() < room) {
+            let Some(row) = self.rows.get(&run) else { continue };
+            if has_room || depth == 0 || !row.is_over {
+                lines.push(format!("{}{}", "  ".repeat(depth), row.line(run)));
+                waiting.extend(on(Some(run), depth + 1));
+            }
         }
+        let hidden = self.rows.len() - lines.len();
         if hidden > 0 {
             lines.push(format!("  and {hidden} more"));
         }
         lines
-    }
-
-    fn write(
-        &self,
-        run: RunNumber,
-        row: &Row,
-        depth: usize,
-        all: bool,
-        lines: &mut Vec<String>,
-        hidden: &mut usize,
-    ) {
-        lines.push(format!("{}{}", "  ".repeat(depth), row.line(run)));
-        for (child, below) in self.rows.iter().filter(|(_, below)| below.parent == Some(run)) {
-            if all || !below.is_over {
-                self.write(*child, below, depth + 1, all, lines, hidden);
-            } else {
-                *hidden += 1;
-            }
-        }
     }
 }
 
