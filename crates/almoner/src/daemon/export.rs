@@ -1,5 +1,7 @@
 //! What leaves the store as a copy: rows and bytes, without the values of the vault.
 
+use std::sync::Arc;
+
 use kernel::{BlobHash, RunNumber};
 use passable::to_base64;
 use policy::Secrets;
@@ -7,7 +9,7 @@ use serde_json::Value;
 use worker::World as _;
 
 use super::desk::Desk;
-use super::listing;
+use super::{listing, vault};
 use crate::control::protocol::Copy;
 use crate::exit::{Exit, Failure};
 
@@ -24,9 +26,18 @@ pub fn rows(desk: &Desk, run: RunNumber, from: u64) -> Result<Vec<Value>, Failur
             steps.iter().map(serde_json::to_value).collect::<Result<_, _>>().map_err(strange)?
         }
     };
-    let secrets = desk.daemon.secrets();
+    let secrets = values(desk)?;
     rows.iter_mut().for_each(|row| redact(&secrets, row));
     Ok(rows)
+}
+
+/// The values of the vault. While it is locked nobody knows them, and nothing leaves.
+fn values(desk: &Desk) -> Result<Arc<Secrets>, Failure> {
+    match desk.daemon.vault.state() {
+        Ok((Some(_), true)) => Err(vault::failure(&::vault::VaultError::Locked)),
+        Ok(_) => Ok(desk.daemon.secrets()),
+        Err(error) => Err(vault::failure(&error)),
+    }
 }
 
 fn redact(secrets: &Secrets, row: &mut Value) {
@@ -48,7 +59,7 @@ pub fn copy(desk: &Desk, hash: &BlobHash) -> Result<Option<Copy>, Failure> {
         Err(store::BlobError::NotFound { .. }) => return Ok(None),
         Err(e) => return Err(Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`")),
     };
-    let secrets = desk.daemon.secrets();
+    let secrets = values(desk)?;
     let whole = Copy { text: None, base64: None, redacted: false };
     Ok(Some(match String::from_utf8(bytes) {
         Ok(text) => {

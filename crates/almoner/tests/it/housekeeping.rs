@@ -192,6 +192,12 @@ fn a_run_is_exported_whole_and_no_secret_with_it() {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::metadata(home.path("r1.jsonl")).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0);
+    // What the vault has stands in no copy, whatever it was when the run began: in no document, no request, no journal.
+    home.piped(&["secret", "set", "WORDS"], b"the first document").expect(0);
+    let without = home.almoner(&["export", "r1"]).expect(0).out;
+    assert!(!without.contains("the first document") && without.contains("\"redacted\":true"), "{without}");
+    assert!(without.contains("the second document"), "{without}");
+    home.almoner(&["secret", "remove", "WORDS"]).expect(0);
     // The same again is the same, on standard output too; and without documents there are none.
     assert_eq!(home.almoner(&["export", "r1"]).expect(0).out, home.read("r1.jsonl"));
     let bare = home.almoner(&["export", "r1", "--no-documents"]).expect(0).out;
