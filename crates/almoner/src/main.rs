@@ -20,6 +20,7 @@ mod policy_file;
 mod quota;
 mod settings;
 mod show;
+mod trust;
 mod vat_host;
 
 use std::process::ExitCode;
@@ -77,6 +78,10 @@ fn run(cli: &Cli) -> Ended {
             | Verb::New(_)
             | Verb::Import(_)
             | Verb::Schema(_)
+            | Verb::Trust(_)
+            | Verb::Gc(_)
+            | Verb::Logs(_)
+            | Verb::Setup(_)
             | Verb::Pattern(_)
             | Verb::Policy(_)
             | Verb::Demo(_)
@@ -114,6 +119,12 @@ fn run(cli: &Cli) -> Ended {
         Verb::New(args) => commands::worker_file::new(args),
         Verb::Import(args) => commands::worker_file::import(args),
         Verb::Schema(args) => commands::worker_file::schema(args),
+        Verb::Export(args) => commands::export::export(&acting, args),
+        Verb::Forget(args) => commands::forget::forget(&acting, args),
+        Verb::Gc(args) => commands::forget::gc(&acting, *args),
+        Verb::Logs(args) => commands::logs::logs(&place, args),
+        Verb::Setup(args) => commands::setup::setup(&place, args),
+        Verb::Trust(args) => commands::trust::trust(&place, args),
         Verb::Policy(args) => commands::policy::policy(&acting, args),
         Verb::Pattern(args) => commands::check::pattern(&args.verb),
         Verb::Demo(args) => commands::demo::demo(&place, args),

@@ -62,6 +62,6 @@ pub(crate) fn of(entry: &Entry) -> Untrusted {
         Entry::Finished { outcome: o } => outcome(o),
         Entry::Undone { files } => format!("{} put back", files.len()),
         Entry::Applied { files } => format!("{} put in place", files.len()),
-        Entry::Discarded => String::new(),
+        Entry::Discarded | Entry::Forgotten => String::new(),
     })
 }

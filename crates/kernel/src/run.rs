@@ -88,6 +88,9 @@ pub struct Run {
     /// What it has used up, if it waits for a person to give it more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Exhausted>,
+    /// Whether a person has had forgotten what it worked on: the bytes that only its journal names go.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
 }
 
 /// How far an open proposal has come.
@@ -231,6 +234,27 @@ pub struct Input {
     /// Files from which named inputs were read: what stands in them are not the person's own words.
     #[serde(default)]
     pub origins: Vec<Source>,
+    /// For an `Each` run that does again what failed in another one: what the others came to there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Box<Earlier>>,
+}
+
+/// What items came to in another run: they have no children in this one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// That run.
+    pub run: RunNumber,
+    /// The results, by item.
+    pub results: BTreeMap<usize, Value>,
+    /// What they depend on.
+    pub provenance: Provenance,
+}
+
+impl Input {
+    /// What an item came to in another run.
+    pub fn earlier(&self, index: usize) -> Option<&Value> {
+        self.earlier.as_ref().and_then(|earlier| earlier.results.get(&index))
+    }
 }
 
 /// A document handed to a run, kept by content.
@@ -663,6 +687,8 @@ pub enum Entry {
     },
     /// A person has thrown the staged copy away.
     Discarded,
+    /// A person has had forgotten what the run worked on: what its journal names goes, unless somebody else has it too.
+    Forgotten,
 }
 
 /// Something that is put back as it was before a run, or in place as the run left it in a staged copy.
@@ -708,6 +734,7 @@ impl Entry {
             Entry::Undone { .. } => "undone",
             Entry::Applied { .. } => "applied",
             Entry::Discarded => "discarded",
+            Entry::Forgotten => "forgotten",
         }
     }
 }

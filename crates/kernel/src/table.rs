@@ -1,6 +1,6 @@
 //! Typed rows over raw tables: which key a row lies under, and how it is read and written.
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::formula::Formula;
 use crate::grant::Grant;
@@ -344,6 +344,27 @@ pub(crate) fn eval_key(eval: &FormulaId) -> Vec<u8> {
 /// The row of endowed code that has no outcome yet.
 pub fn eval(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<EvalRow>, StoreFault> {
     load(txn, Table::Meta, &NOBODY, &eval_key(eval))
+}
+
+/// A run that is forgotten: its rows keep no bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forgotten {
+    /// The documents that it worked on. That something depends on one of them does not keep its bytes any more.
+    pub documents: Vec<BlobHash>,
+}
+
+/// What begins the keys of these rows in [`Table::Meta`].
+pub const FORGOTTEN: &[u8] = b"forgotten ";
+
+/// The key under which stands that a run is forgotten: whose it is, and its number.
+pub(crate) fn forgotten_key(owner: &Owner, run: RunNumber) -> Vec<u8> {
+    [FORGOTTEN, &owner[..], &number_key(run.0)].concat()
+}
+
+/// Whose run it is that is forgotten under this key, and its number as keys begin with it.
+pub fn forgotten(key: &[u8]) -> Option<(Owner, [u8; 8])> {
+    let (owner, run) = key.strip_prefix(FORGOTTEN)?.split_first_chunk()?;
+    Some((*owner, run.try_into().ok()?))
 }
 
 /// What is known of a blob.

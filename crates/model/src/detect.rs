@@ -25,7 +25,7 @@ pub enum Found {
         /// The variable that holds the key.
         variable: &'static str,
     },
-    /// An Ollama server answers and has a model.
+    /// An Ollama server answers and has a model; for [`survey`], also a llama.cpp server.
     Ollama {
         /// Its first model that can chat.
         reference: ModelRef,
@@ -84,6 +84,56 @@ pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> Found {
     let path = weights.path(weights_dir);
     let whole = std::fs::metadata(&path).is_ok_and(|meta| meta.len() == weights.bytes);
     if whole { Found::Local { reference, path } } else { Found::Pull { reference, weights } }
+}
+
+/// Everything that is there: a key of each vendor, an Ollama server and a llama.cpp server of this machine, local weights.
+/// Best first; nothing at all, if only something could be pulled. Sends no key anywhere.
+#[must_use]
+pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<Found> {
+    let set = |name: &str| {
+        let value = lookup(name)?.reveal().trim().to_owned();
+        (!value.is_empty()).then_some(value)
+    };
+    let mut all = Vec::new();
+    // One key opens both of OpenAI's protocols.
+    for vendor in Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses) {
+        if let Some(variable) = vendor.keys().iter().copied().find(|name| set(name).is_some()) {
+            let model = set(vendor.model_variable()).unwrap_or_else(|| vendor.default_model().to_owned());
+            all.push(Found::Key { reference: ModelRef::Vendor { vendor, base_url: None, model }, variable });
+        }
+    }
+    let url = ollama_url(lookup);
+    if let Some(model) = ollama_model(&url) {
+        all.push(Found::Ollama { reference: ModelRef::Ollama { url: None, model }, url });
+    }
+    let port = set("LLAMA_ARG_PORT").and_then(|port| port.parse::<u16>().ok()).unwrap_or(LLAMA_PORT);
+    let url = format!("http://127.0.0.1:{port}/v1");
+    if let Some(reference) = llama_model(&url) {
+        all.push(Found::Ollama { reference, url });
+    }
+    let weights = weights::default();
+    let path = weights.path(weights_dir);
+    if std::fs::metadata(&path).is_ok_and(|meta| meta.len() == weights.bytes) {
+        all.push(Found::Local { reference: ModelRef::Local { name: None }, path });
+    }
+    all
+}
+
+/// Where a llama.cpp server listens, if nobody says otherwise.
+const LLAMA_PORT: u16 = 8080;
+
+/// The model of a llama.cpp server. Other programs listen on such ports too: it must say that it is one.
+fn llama_model(url: &str) -> Option<ModelRef> {
+    let agent = agent(OLLAMA_WAIT, OLLAMA_WAIT);
+    let mut response = agent.get(format!("{url}/models")).call().ok()?;
+    if response.status().as_u16() != 200 {
+        return None;
+    }
+    let text = response.body_mut().with_config().limit(1 << 20).read_to_string().ok()?;
+    let list: Value = serde_json::from_str(&text).ok()?;
+    let own = |model: &&Value| model.get("owned_by").and_then(Value::as_str) == Some("llamacpp");
+    let name = list.get("data")?.as_array()?.iter().find(own)?.get("id")?.as_str()?;
+    format!("compat:{url}#{name}").parse().ok()
 }
 
 /// The first model of an Ollama server that is not there for embeddings.

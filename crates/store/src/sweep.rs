@@ -5,8 +5,12 @@
 //! looked at too; what only looks like a reference keeps bytes that could go, never the other way round. All that it
 //! knows is in memory: a process that ends half way has removed only what nothing refers to.
 
+use std::collections::HashSet;
+
 use kernel::BlobHash;
-use kernel::txn::{StoreFault, Table};
+use kernel::run::Run;
+use kernel::table::{self, Forgotten};
+use kernel::txn::{Owner, StoreFault, Table, decode_row};
 use rusqlite::params;
 
 use crate::blob::BlobError;
@@ -26,8 +30,26 @@ const FILES: usize = 256;
 /// A sweep under way. Dropping it ends it; what it has not removed stays.
 pub struct Sweep<'s> {
     store: &'s Store,
+    forgotten: Runs,
     phase: Phase,
     swept: Swept,
+}
+
+/// Runs whose rows keep no bytes.
+#[derive(Default)]
+struct Runs {
+    /// Whose each is, and its number as keys begin with it.
+    runs: HashSet<(Owner, [u8; 8])>,
+    /// The documents that they worked on: that something depends on one does not keep it.
+    documents: HashSet<BlobHash>,
+}
+
+impl Runs {
+    /// Whether a row of this table, which begins with a run's number, is one of theirs.
+    fn have(&self, owner: &[u8], key: &[u8]) -> bool {
+        let at = owner.try_into().ok().zip(key.first_chunk().copied());
+        at.is_some_and(|at| self.runs.contains(&at))
+    }
 }
 
 enum Phase {
@@ -66,12 +88,17 @@ impl Store {
         if !marks.begin(self.blobs().list()?) {
             return Ok(None);
         }
-        let sweep =
-            Sweep { store: self, phase: Phase::Rows { table: 0, behind: None }, swept: Swept::default() };
+        let mut sweep = Sweep {
+            store: self,
+            forgotten: Runs::default(),
+            phase: Phase::Rows { table: 0, behind: None },
+            swept: Swept::default(),
+        };
         pinned.iter().for_each(|hash| marks.look_at(hash.to_string().as_bytes()));
         // What was being written when the sweep began was not seen being written, and must be there to be read.
         let done: Result<(), crate::WriteError<StoreFault>> = self.write(|_| Ok(()));
         done.map_err(|e| StoreFault::Io(e.to_string()))?;
+        sweep.forgotten = self.forgotten()?;
         Ok(Some(sweep))
     }
 }
@@ -108,13 +135,13 @@ impl Sweep<'_> {
             which.name()
         );
         let (owner, key) = behind.unwrap_or_default();
-        let marks = self.store.blobs().marks();
         let last = self.store.scan(|conn| {
             let mut statement = conn.prepare_cached(&sql)?;
             let mut rows = statement.query(params![owner, key, ROWS as i64])?;
             let (mut last, mut count) = (None, 0);
             while let Some(row) = rows.next()? {
-                marks.look_at(row.get_ref(2)?.as_bytes()?);
+                let (owner, key) = (row.get_ref(0)?.as_bytes()?, row.get_ref(1)?.as_bytes()?);
+                self.look_at(*which, owner, key, row.get_ref(2)?.as_bytes()?);
                 count += 1;
                 last = Some((row.get(0)?, row.get(1)?));
             }
@@ -124,6 +151,34 @@ impl Sweep<'_> {
             Some(behind) => Phase::Rows { table, behind: Some(behind) },
             None => Phase::Rows { table: table + 1, behind: None },
         })
+    }
+
+    /// Marks what a row names. What a run that is forgotten worked on is named by nothing of it, but what it was made
+    /// from is: others may be made from it too.
+    fn look_at(&self, table: Table, owner: &[u8], key: &[u8], body: &[u8]) {
+        let marks = self.store.blobs().marks();
+        match table {
+            Table::Meta if key.starts_with(table::FORGOTTEN) => {}
+            Table::Journal if self.forgotten.have(owner, key) => {}
+            Table::Run if self.forgotten.have(owner, key) => {
+                let Ok(run) = decode_row::<Run>(table, body) else { return marks.look_at(body) };
+                std::iter::once(&run.definition)
+                    .chain(run.includes.values())
+                    .for_each(|hash| marks.look_at(hash.to_string().as_bytes()));
+            }
+            _ if self.forgotten.documents.is_empty() => marks.look_at(body),
+            _ => {
+                let mut rest = body;
+                while let Some((before, hash, after)) = next_source(rest) {
+                    marks.look_at(before);
+                    if !self.forgotten.documents.contains(&hash) {
+                        marks.look_at(hash.to_string().as_bytes());
+                    }
+                    rest = after;
+                }
+                marks.look_at(rest);
+            }
+        }
     }
 
     /// Looks into a list. One that is damaged keeps what can still be read of it, and ends no sweep.
@@ -187,7 +242,67 @@ impl Drop for Sweep<'_> {
     }
 }
 
+/// What stands before the hash of a document on which something depends, if there is one; the hash; and what follows.
+///
+/// Rows are JSON: in a text of somebody's the quotation marks would be written with a backslash. A value can have this
+/// form, and then it keeps a document that is forgotten no more than what depends on it does.
+fn next_source(body: &[u8]) -> Option<(&[u8], BlobHash, &[u8])> {
+    const BEGIN: &[u8] = b"{\"document\":{\"name\":\"";
+    const BETWEEN: &[u8] = b",\"hash\":\"";
+    const DIGITS: usize = 64;
+    let mut from = 0;
+    loop {
+        let name = from + find(body.get(from..)?, BEGIN)? + BEGIN.len();
+        from = name;
+        let Some(end) = end_of_text(&body[name..]) else { continue };
+        let Some(hash) = body[name + end..].strip_prefix(BETWEEN).and_then(<[u8]>::first_chunk::<DIGITS>)
+        else {
+            continue;
+        };
+        let at = name + end + BETWEEN.len();
+        if let Some(hash) = std::str::from_utf8(hash).ok().and_then(|hash| hash.parse().ok()) {
+            return Some((&body[..at], hash, &body[at + DIGITS..]));
+        }
+    }
+}
+
+fn find(body: &[u8], what: &[u8]) -> Option<usize> {
+    body.windows(what.len()).position(|window| window == what)
+}
+
+/// Where what follows a JSON text begins, behind its closing quotation mark.
+fn end_of_text(body: &[u8]) -> Option<usize> {
+    let mut escaped = false;
+    body.iter()
+        .position(|byte| {
+            let ends = *byte == b'"' && !escaped;
+            escaped = *byte == b'\\' && !escaped;
+            ends
+        })
+        .map(|at| at + 1)
+}
+
 impl Store {
+    /// The runs that are forgotten.
+    fn forgotten(&self) -> Result<Runs, StoreFault> {
+        let sql = format!("SELECT key, body FROM {} WHERE key >= ?1 AND key < ?2", Table::Meta.name());
+        let rows = self.scan(|conn| {
+            let mut statement = conn.prepare_cached(&sql)?;
+            let rows = statement
+                .query_map(params![table::FORGOTTEN, table::behind(table::FORGOTTEN)], |row| {
+                    Ok((row.get::<_, Vec<u8>>(0)?, row.get_ref(1)?.as_bytes()?.to_vec()))
+                })?;
+            rows.collect::<Result<Vec<_>, _>>()
+        })?;
+        let mut all = Runs::default();
+        for (key, body) in rows {
+            let row: Forgotten = decode_row(Table::Meta, &body)?;
+            all.runs.extend(table::forgotten(&key));
+            all.documents.extend(row.documents);
+        }
+        Ok(all)
+    }
+
     /// Reads with the connection itself.
     fn scan<T>(
         &self,
@@ -195,5 +310,36 @@ impl Store {
     ) -> Result<T, StoreFault> {
         let lease = self.readers().lease()?;
         read(lease.conn()?).map_err(|e| fault::of(&e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_something_depends_on_is_found() {
+        macro_rules! json {
+            ($row:expr) => {
+                String::from_utf8(kernel::txn::encode_row($row).unwrap()).unwrap()
+            };
+        }
+        let hash = BlobHash::of(b"x");
+        let source =
+            |name: &str| json!(&kernel::provenance::Source::Document { name: name.to_owned(), hash });
+        for (body, found) in [
+            (format!("[1,{},2]", source("a.txt")), true),
+            (format!("[{}]", source("quote \" and \\ end\\")), true),
+            (json!(&source("a")), false),
+            (format!("[\"{hash}\"]"), false),
+            ("{\"document\":{\"name\":\"".to_owned(), false),
+            (format!("[{},{}]", r#"{"document":{"name":"a","hash":"short"}}"#, source("b")), true),
+        ] {
+            let source = next_source(body.as_bytes());
+            assert_eq!(source.map(|(_, hash, _)| hash), found.then_some(hash), "{body}");
+            if let Some((before, _, after)) = source {
+                assert_eq!([before, hash.to_string().as_bytes(), after].concat(), body.as_bytes());
+            }
+        }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! It holds nothing that the journal does not: after a crash the same steps follow.
 
+mod each;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -344,41 +346,6 @@ impl Driver<'_> {
 
     fn fail(&mut self, trouble: Trouble) -> Result<Flow, Trouble> {
         self.finish(RunOutcome::Failed(trouble))
-    }
-
-    /// One isolated child for each item, then the writes.
-    fn each(&mut self, jobs: u32) -> Result<Flow, Trouble> {
-        let count = self.run.input.items.len();
-        if self.fold.collected.len() < count {
-            let room =
-                (jobs.max(1) as usize).saturating_sub(self.fold.spawned.len() - self.fold.collected.len());
-            let next: Vec<Move> = (0..count)
-                .filter(|index| !self.fold.spawned.contains(index))
-                .take(room)
-                .map(|index| Move::Spawn { index })
-                .collect();
-            if next.is_empty() {
-                return self.suspend();
-            }
-            self.advance(next)?;
-            return Ok(Flow::Continue);
-        }
-        let items: Vec<Item> = self
-            .run
-            .input
-            .items
-            .iter()
-            .enumerate()
-            .filter_map(|(i, document)| Some(Item::collected(document, i, self.fold.collected.get(&i)?)))
-            .collect();
-        if !items.is_empty() && items.iter().all(Item::failed) {
-            let first = self.fold.collected.values().find_map(|outcome| match outcome {
-                RunOutcome::Failed(trouble) => Some(trouble.clone()),
-                RunOutcome::Done(_) => None,
-            });
-            return self.fail(first.unwrap_or_else(|| internal("no item has a result")));
-        }
-        self.write(&items)
     }
 
     /// The model's turns, then the worker's own steps.

@@ -161,7 +161,8 @@ impl Fold {
             | Entry::Resumed { .. }
             | Entry::Undone { .. }
             | Entry::Applied { .. }
-            | Entry::Discarded => {}
+            | Entry::Discarded
+            | Entry::Forgotten => {}
             Entry::Said { text, .. } => self.said.push((step.number, text.raw().to_owned())),
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {

@@ -13,6 +13,7 @@
 //! | `steps` | what the worker file writes down instead of asking a model |
 //! | `workshop` | what a model that makes workers may give them |
 //! | `drive` | what comes next |
+//! | `expand` | a worker file with everything filled in |
 #![forbid(unsafe_code)]
 
 mod alarm;
@@ -23,6 +24,7 @@ mod conversation;
 mod deep;
 pub mod definition;
 mod drive;
+mod expand;
 pub mod fold;
 mod handed;
 mod judging;
@@ -39,6 +41,7 @@ mod world;
 pub use bound::any_worker;
 pub use conversation::first_prompt;
 pub use drive::drive;
+pub use expand::expand;
 pub use program::PROJECT_POLICY;
 pub use workshop::{CREATE, SLOT as WORKSHOP, interface as workshop, open_slots};
 pub use world::World;

@@ -54,7 +54,7 @@ pub(crate) fn writes(
         let render = |data: &Json| render_write(&program.definition, &program.bundle, index, data);
         match write.when {
             When::Each => {
-                for one in items.iter().filter(|one| one.error.is_none()) {
+                for one in items.iter().filter(|one| one.error.is_none() && !one.is_earlier) {
                     let mut data =
                         json!({ "input": input, "item": one.item, "attachments": one.attachments });
                     merge(&mut data, &one.results);
@@ -89,6 +89,8 @@ pub(crate) struct Item {
     attachments: Json,
     results: Map<String, Json>,
     error: Option<String>,
+    /// Whether another run has brought it to its end: what is written for it alone was written there.
+    is_earlier: bool,
 }
 
 impl Item {
@@ -96,11 +98,16 @@ impl Item {
     pub(crate) fn only(run: &Run, results: Map<String, Json>) -> Item {
         let name = run.input.attachments.first().map_or(run.name.as_str(), |a| a.name.as_str());
         let attachments = attachment_list(&run.input.attachments);
-        Item { item: item(name, 0), attachments, results, error: None }
+        Item { item: item(name, 0), attachments, results, error: None, is_earlier: false }
     }
 
-    /// An item whose child has ended.
-    pub(crate) fn collected(document: &Attachment, index: usize, outcome: &RunOutcome) -> Item {
+    /// An item whose child has ended, in this run or in an earlier one.
+    pub(crate) fn collected(
+        document: &Attachment,
+        index: usize,
+        outcome: &RunOutcome,
+        is_earlier: bool,
+    ) -> Item {
         let (item, attachments) =
             (item(&document.name, index), attachment_list(std::slice::from_ref(document)));
         match outcome {
@@ -109,12 +116,17 @@ impl Item {
                     Json::Object(fields) => fields,
                     other => Map::from_iter([("output".to_owned(), other)]),
                 };
-                Item { item, attachments, results, error: None }
+                Item { item, attachments, results, error: None, is_earlier }
             }
             RunOutcome::Failed(trouble) => {
-                Item { item, attachments, results: Map::new(), error: Some(trouble.message.raw().to_owned()) }
+                let error = Some(trouble.message.raw().to_owned());
+                Item { item, attachments, results: Map::new(), error, is_earlier }
             }
         }
+    }
+
+    pub(crate) fn is_earlier(&self) -> bool {
+        self.is_earlier
     }
 
     pub(crate) fn failed(&self) -> bool {

@@ -49,6 +49,7 @@ const WORDS: &[(Part, &[&str])] = &[
 /// The files that may, each with the parts of the world and the reason. Ordered by path.
 #[rustfmt::skip]
 const MAY: &[(&str, &[Part], &str)] = &[
+    ("crates/almoner/src/cli/globs.rs", &[Files], "finds the documents that a pattern stands for"),
     ("crates/almoner/src/cli/input.rs", &[Files], "reads the documents that a command names"),
     ("crates/almoner/src/cli/modules.rs", &[Files], "reads the programs of modules that a command names"),
     ("crates/almoner/src/cli/programs.rs", &[Files], "finds the programs that a person names"),
@@ -60,7 +61,11 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/commands/demo/live.rs", &[Processes, Clocks], "approves from another process, and says how long it took"),
     ("crates/almoner/src/commands/demo/mod.rs", &[Files], "makes the demo's home"),
     ("crates/almoner/src/commands/doctor.rs", &[Files], "looks whether there is room"),
+    ("crates/almoner/src/commands/export.rs", &[Files], "writes the copy of a run where a person says"),
+    ("crates/almoner/src/commands/logs.rs", &[Files], "reads what the daemon has written about itself"),
     ("crates/almoner/src/commands/models.rs", &[Files], "looks whether there is room for weights"),
+    ("crates/almoner/src/commands/setup.rs", &[Files], "writes the first settings, after a question"),
+    ("crates/almoner/src/commands/trust.rs", &[Files], "finds the file that a person names"),
     ("crates/almoner/src/commands/waiting.rs", &[Network, Processes], "asks a daemon that listens already how much waits"),
     ("crates/almoner/src/commands/why.rs", &[Files], "finds the file that a person names"),
     ("crates/almoner/src/commands/worker_file.rs", &[Files], "writes worker files that are not there yet"),
@@ -101,6 +106,9 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/place.rs", &[Files, Processes], "makes the user's directories, and looks whose they are"),
     ("crates/almoner/src/policy_file.rs", &[Files], "reads policy files"),
     ("crates/almoner/src/settings/mod.rs", &[Files, Processes, Clocks], "reads settings, and looks whose they are"),
+    ("crates/almoner/src/settings/project.rs", &[Files], "looks whether a path of a project leads out of it"),
+    ("crates/almoner/src/trust/kept.rs", &[Files, Processes], "keeps which files of projects are trusted"),
+    ("crates/almoner/src/trust/mod.rs", &[Files], "reads the file of a project"),
     ("crates/almoner/src/vat_host.rs", &[Processes, Clocks], "says how the process of guest code is started, and measures its turns"),
     ("crates/caps/src/dir/append.rs", &[Files], "the directory capability"),
     ("crates/caps/src/dir/edit.rs", &[Files], "the directory capability"),

@@ -14,7 +14,8 @@ Agents, names and mail (each has its own --help; all take --as AGENT, which acts
   asking    form  submit  define  edit  endow  request-evaluation
   code      eval  make
 
-Worker files are begun, taken over and described by: new  import  save  schema
+Worker files are made and described by: new  import  save  schema; an almoner.toml is used after: trust
+Housekeeping: setup  logs  export  forget  gc
 A run that waits for you holds no memory and never times out: see `almoner inbox`.";
 
 /// What to do with agents, names and mail. `almoner --help` lists them in one place, by [`HELP`].

@@ -11,6 +11,14 @@ use crate::exit::{Exit, Failure};
 /// # Errors
 /// When it is not written as it should be.
 pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
+    parse_endowment_in(Path::new(""), text)
+}
+
+/// The same, with relative paths taken from `base`; from the current directory, if that is empty.
+///
+/// # Errors
+/// When it is not written as it should be.
+pub fn parse_endowment_in(base: &Path, text: &str) -> Result<Endowment, Failure> {
     let wrong = |what: &str| {
         Failure::new(Exit::Usage, format!("-e {text}: {what}")).help(
             "write SLOT=PATH, SLOT=PATH:rw, SLOT=PATH:stage, or SLOT=PATH?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read",
@@ -21,7 +29,7 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
         return Err(wrong("the part before `=` is not the name of a slot"));
     }
     if let Some(programs) = rest.strip_prefix(super::programs::PREFIX) {
-        let fill = Fill::Program(super::programs::parse(programs)?);
+        let fill = Fill::Program(super::programs::parse(base, programs)?);
         return Ok(Endowment { slot: slot.to_owned(), fill });
     }
     if endow_web::is_web(rest) {
@@ -33,7 +41,7 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     }
     // A file whose own name has a question mark is meant as it stands.
     let (path, query) = match rest.rsplit_once('?') {
-        Some((path, query)) if !Path::new(rest).exists() => (path, Some(query)),
+        Some((path, query)) if !base.join(rest).exists() => (path, Some(query)),
         _ => (rest, None),
     };
     let (path, write, stage) = match (path.strip_suffix(":rw"), path.strip_suffix(":stage")) {
@@ -44,7 +52,7 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     if path.is_empty() {
         return Err(wrong("there is no path"));
     }
-    let mut given = PathFill { path: absolute(path)?, write, stage, ..PathFill::default() };
+    let mut given = PathFill { path: absolute_in(base, path)?, write, stage, ..PathFill::default() };
     for part in query.into_iter().flat_map(|q| q.split('&')).filter(|part| !part.is_empty()) {
         match part.split_once('=') {
             Some(("suffix", suffix)) if suffix.starts_with('.') && suffix.len() > 1 => {
@@ -77,7 +85,12 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
 /// # Errors
 /// When there is no current directory, or the path is not text.
 pub fn absolute(path: &str) -> Result<String, Failure> {
-    let absolute = std::path::absolute(path)
+    absolute_in(Path::new(""), path)
+}
+
+/// The same, from `base` if the path is relative.
+pub(super) fn absolute_in(base: &Path, path: &str) -> Result<String, Failure> {
+    let absolute = std::path::absolute(base.join(path))
         .map_err(|e| Failure::new(Exit::Usage, format!("{path}: {e}")).help("write a path"))?;
     absolute
         .into_os_string()

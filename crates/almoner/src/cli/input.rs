@@ -1,4 +1,4 @@
-//! Inputs on the command line: `k=v`, `k:=json`, `k=@file`, `-`, or a path.
+//! Inputs on the command line: `k=v`, `k:=json`, `k=@file`, `-`, a path, or a pattern of paths.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -38,6 +38,8 @@ pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
             } else {
                 gathered.documents.push(Document::File { path: absolute(text)? });
             }
+        } else if !is_named(text) && super::globs::is_pattern(text) {
+            gathered.documents.extend(super::globs::files(text)?);
         } else {
             let (name, value) = named(text)?;
             let value = match value {
@@ -84,6 +86,15 @@ enum Named {
     Read { path: String, text: String },
 }
 
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+/// Whether it is written as a named input is.
+fn is_named(text: &str) -> bool {
+    given(text).is_some_and(|(name, _)| is_name(name))
+}
+
 fn named(text: &str) -> Result<(String, Named), Failure> {
     let (name, value, json) = match given(text) {
         Some((name, Given::Json(value))) => (name, value, true),
@@ -93,7 +104,7 @@ fn named(text: &str) -> Result<(String, Named), Failure> {
                 .help("an input is a path, `k=v`, `k:=json`, `k=@file`, or `-` for standard input"));
         }
     };
-    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') {
+    if !is_name(name) {
         let failure = Failure::new(Exit::NotFound, format!("`{text}` is neither a file nor a named input"));
         return Err(failure.help("a named input is `k=v`, `k:=json` or `k=@file`"));
     }

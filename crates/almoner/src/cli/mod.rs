@@ -3,6 +3,7 @@
 pub mod agents;
 mod endow;
 mod endow_web;
+mod globs;
 mod hole;
 mod input;
 pub mod modules;
@@ -10,12 +11,13 @@ mod more;
 pub mod policy;
 mod programs;
 pub mod secret;
+pub mod surfaces;
 mod text;
 
-pub use endow::{absolute, parse_endowment};
+pub use endow::{absolute, parse_endowment, parse_endowment_in};
 pub use hole::parse_hole;
+pub use input::{Given, Inputs, gather, given, read_text, stdin};
 pub use more::MoreArgs;
-pub use input::{Given, gather, given, read_text, stdin};
 pub use text::{Pieces, parse_text};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -87,6 +89,24 @@ pub enum Verb {
     /// The JSON Schema of a kind of file, for editors
     #[command(subcommand, hide = true)]
     Schema(SchemaArgs),
+    /// All that a run consists of, as one file of JSON lines
+    #[command(hide = true)]
+    Export(surfaces::ExportArgs),
+    /// Let go of what a run worked on, for good; its journal stays
+    #[command(hide = true)]
+    Forget(surfaces::ForgetArgs),
+    /// Free what nothing refers to any more
+    #[command(hide = true)]
+    Gc(JsonArg),
+    /// What the daemon has written about itself
+    #[command(hide = true)]
+    Logs(surfaces::LogsArgs),
+    /// Look for a model, and say what to type next
+    #[command(hide = true)]
+    Setup(surfaces::SetupArgs),
+    /// Let an `almoner.toml` hand its workers what it says, as it is now
+    #[command(hide = true)]
+    Trust(surfaces::TrustArgs),
     /// Your own rules: what is never done, what need not be asked
     Policy(policy::PolicyArgs),
     /// Ask whether a value matches a pattern, and why not
@@ -175,6 +195,9 @@ pub struct RunArgs {
     /// With --each: how many at a time (one with a local model, else four)
     #[arg(short = 'j', value_name = "N", requires = "each", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: Option<u32>,
+    /// With --each: do again what failed in the last such run (or in RUN), and only that
+    #[arg(long, value_name = "RUN", requires = "each", num_args = 0..=1, require_equals = true)]
+    pub retry_failed: Option<Option<kernel::RunNumber>>,
     /// Hand a slot something: SLOT=PATH, SLOT=PATH:rw, SLOT=PATH?suffix=.pdf&max=10MiB,
     /// SLOT=program:NAME?dir=PATH:rw
     #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH")]
@@ -407,6 +430,15 @@ fn ago(text: &str) -> Result<std::time::Duration, String> {
 pub struct TraceArgs {
     /// The run, like r17, or the name of what code came to
     pub run: Option<String>,
+    /// With all that it started, each below the step that began it
+    #[arg(long, conflicts_with_all = ["timeline", "raw", "json"])]
+    pub tree: bool,
+    /// What took how long, as bars: models, tools, waiting for you
+    #[arg(long, conflicts_with_all = ["raw", "json"])]
+    pub timeline: bool,
+    /// Every step of it and of all that it started, as a line of JSON
+    #[arg(long, conflicts_with = "json")]
+    pub raw: bool,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
@@ -513,7 +545,7 @@ pub struct CheckArgs {
     /// The worker file
     #[arg(value_name = "FILE.worker")]
     pub worker: std::path::PathBuf,
-    /// Print its input and output patterns in their long form
+    /// Print all of it with everything filled in: defaults, includes, patterns in full, tools with their schemas
     #[arg(long)]
     pub expand: bool,
 }

@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use super::absolute;
+use super::endow::absolute_in;
 use crate::control::endowment::ProgramFill;
 use crate::exit::{Exit, Failure};
 
 /// What stands before the names of programs.
 pub(super) const PREFIX: &str = "program:";
 
-/// Reads what follows `program:`. A bare name is looked for where the shell would look.
+/// Reads what follows `program:`. A bare name is looked for where the shell would look, a relative path from `base`.
 ///
 /// # Errors
 /// When it is not written as it should be, or a program is not there.
-pub(super) fn parse(text: &str) -> Result<ProgramFill, Failure> {
+pub(super) fn parse(base: &Path, text: &str) -> Result<ProgramFill, Failure> {
     let wrong = |what: String| {
         Failure::new(Exit::Usage, format!("{PREFIX}{text}: {what}"))
             .help("write SLOT=program:NAME,PATH?dir=PATH:rw&net=no&exec=no&time=60s&memory=1GiB&max=64KiB")
@@ -24,7 +25,7 @@ pub(super) fn parse(text: &str) -> Result<ProgramFill, Failure> {
     };
     let mut fill = ProgramFill::default();
     for name in names.split(',').filter(|name| !name.is_empty()) {
-        let path = if name.contains('/') { absolute(name)? } else { on_path(name)? };
+        let path = if name.contains('/') { absolute_in(base, name)? } else { on_path(name)? };
         let short = name.rsplit('/').next().unwrap_or(name).to_owned();
         if short.is_empty() || fill.programs.iter().any(|(other, _)| *other == short) {
             return Err(wrong(format!("`{name}` is there twice, or names no program")));
@@ -55,7 +56,7 @@ pub(super) fn parse(text: &str) -> Result<ProgramFill, Failure> {
                 if path.is_empty() {
                     return Err(wrong("there is no path".to_owned()));
                 }
-                fill.directories.push((absolute(path)?, write));
+                fill.directories.push((absolute_in(base, path)?, write));
             }
             "net" => fill.network = yes()?,
             "exec" => fill.starts_others = yes()?,
@@ -128,6 +129,10 @@ impl ProgramFill {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Result<ProgramFill, Failure> {
+        super::parse(Path::new(""), text)
+    }
 
     #[test]
     fn programs_are_found_and_what_they_reach_is_read() {

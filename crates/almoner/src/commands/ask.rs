@@ -63,6 +63,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
         allow: vec![],
         model: models::choose(acting.place, args.model.as_deref(), None, false)?,
         dry_run: false,
+        retry: None,
     };
     run::start(acting, request, &args.follow)
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use kernel::event::{Change, Event};
-use kernel::run::{Run, RunOutcome, State, Trouble};
+use kernel::run::{Run, RunOutcome, Shape, State, Trouble};
 use kernel::{MessageNumber, RunNumber};
 use passable::Untrusted;
 use serde_json::json;
@@ -14,6 +14,7 @@ use serde_json::json;
 use super::acting::Acting;
 use super::answer;
 use super::interrupt::{self, Watch};
+use super::live::Live;
 use super::question::Question;
 use super::talk::{Next, Talk};
 use super::{look, output};
@@ -21,6 +22,7 @@ use crate::cli::{FollowArgs, OnAsk};
 use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
+use crate::show::batch::Batch;
 use crate::show::card::Card;
 use crate::show::{progress, value};
 
@@ -62,7 +64,7 @@ pub fn attend(acting: &Acting<'_>, run: RunNumber, after: Option<u64>, how: &Fol
         tell_stalled(acting, run, failure)?;
     }
     match followed? {
-        Followed::Over(run) => tell(&run, how),
+        Followed::Over(run) => tell(acting, &run, how),
         Followed::NeedsYou(pending) => {
             let numbers: Vec<u64> = pending.iter().map(|n| n.0).collect();
             if how.json || how.events {
@@ -176,6 +178,8 @@ fn attendance(
         pending: BTreeSet::new(),
         asked: None,
         trouble: BTreeMap::new(),
+        // What is drawn would be in the way of what is typed and answered.
+        live: (telling == Telling::Lines && talk.is_none()).then(Live::begin).flatten(),
         talk,
         send,
     };
@@ -226,6 +230,8 @@ struct Attendance<'a> {
     trouble: BTreeMap<RunNumber, Trouble>,
     /// If the run talks: what the person says, and what is told of the answers.
     talk: Option<Talk>,
+    /// What is drawn in the place of lines, where that can be.
+    live: Option<Live>,
     send: Sender<Heard>,
 }
 
@@ -239,6 +245,9 @@ impl Attendance<'_> {
             other => return Err(unexpected(&other)),
         };
         self.active.clear();
+        if let Some(live) = &mut self.live {
+            live.know(&family.members);
+        }
         for run in family.members {
             if run.number == self.root && run.is_finished() {
                 return Ok(Caught::Over(Box::new(look::run(self.acting, self.root)?)));
@@ -295,7 +304,12 @@ impl Attendance<'_> {
                     Response::Progress { run, line }
                         if self.family.contains(&run) && self.telling != Telling::Quiet =>
                     {
-                        output::progress(&format!("  {run} {}", line.visible_line()));
+                        let line = line.visible_line();
+                        match &mut self.live {
+                            Some(live) => live.does(run, line.into_owned()),
+                            None => output::progress(&format!("  {run} {line}")),
+                        }
+                        self.draw();
                     }
                     Response::Text { run, prompted, from, text } if run == self.root => {
                         if let Some(talk) = &mut self.talk {
@@ -364,7 +378,10 @@ impl Attendance<'_> {
             }))?;
         }
         let worth = self.telling != Telling::Quiet && (self.talk.is_none() || Talk::tells(&event.change));
-        if let Some(line) = progress::line(&event.change).filter(|_| worth) {
+        if let Some(live) = &mut self.live {
+            live.hear(self.acting, &event.change);
+            self.draw();
+        } else if let Some(line) = progress::line(&event.change).filter(|_| worth) {
             output::progress(&line);
         }
         match event.change {
@@ -400,7 +417,7 @@ impl Attendance<'_> {
                 self.pending.remove(&number);
                 if self.asked == Some(number) {
                     self.asked = None;
-                    output::note(&format!("message {number} was answered"));
+                    self.say(&format!("message {number} was answered"));
                     self.ask_next()?;
                 }
             }
@@ -491,7 +508,7 @@ impl Attendance<'_> {
         match self.asking {
             // A no is no answer to whether something happened: that waits for somebody who can look.
             Asking::No if look::card(self.acting, number)?.in_doubt => {
-                output::note(&format!("message {number} asks whether something happened, and waits"));
+                self.say(&format!("message {number} asks whether something happened, and waits"));
                 self.asking = Asking::Leave;
             }
             Asking::No => {
@@ -502,17 +519,17 @@ impl Attendance<'_> {
                     reason: Untrusted::new("nobody is there to be asked"),
                 };
                 self.acting.connect()?.ask(request)?;
-                output::note(&format!("message {number}: denied (--on-ask deny)"));
+                self.say(&format!("message {number}: denied (--on-ask deny)"));
             }
             Asking::Elsewhere => {
                 let card = look::card(self.acting, number)?;
-                output::note(&card.render(output::columns()));
+                self.say(&card.render(output::columns()));
                 let answer = if card.in_doubt {
                     format!("happened {number} yes|no")
                 } else {
                     format!("approve {number}")
                 };
-                output::note(&format!("waiting for {} from elsewhere", self.acting.command(&answer)));
+                self.say(&format!("waiting for {} from elsewhere", self.acting.command(&answer)));
             }
             // When the run waits, or, if it does already, at once.
             Asking::Here if self.asked.is_none() && self.active.is_empty() => self.ask_next()?,
@@ -537,14 +554,32 @@ impl Attendance<'_> {
         self.asked = self.pending.first().copied();
         if let Some(number) = self.asked {
             if let Some(question) = Question::of(self.acting, number)? {
+                if let Some(live) = &mut self.live {
+                    live.erase();
+                }
                 question.ask();
                 return Ok(());
             }
             let card = look::card(self.acting, number)?;
-            output::note(&card.render(output::columns()));
+            self.say(&card.render(output::columns()));
             how_to_answer(&card);
         }
         Ok(())
+    }
+
+    /// Writes lines that stay.
+    fn say(&mut self, text: &str) {
+        if let Some(live) = &mut self.live {
+            live.erase();
+        }
+        output::note(text);
+    }
+
+    /// Draws what there is to draw, unless somebody is about to type.
+    fn draw(&mut self) {
+        if let (Some(live), None) = (&mut self.live, self.asked) {
+            live.draw();
+        }
     }
 
     fn line(&mut self, line: &str) -> Result<Option<Followed>, Failure> {
@@ -609,14 +644,26 @@ fn how_to_answer(card: &Card) {
     });
 }
 
+/// What came of a run over many documents, if it is one.
+fn batch(acting: &Acting<'_>, run: &Run) -> Result<Option<Batch>, Failure> {
+    match run.shape {
+        Shape::Each { .. } => Ok(Batch::of(run, &look::journal(acting, run.number)?)),
+        _ => Ok(None),
+    }
+}
+
 /// Says what came of a run that is over.
 ///
 /// # Errors
 /// When it failed.
-pub fn tell(run: &Run, how: &FollowArgs) -> Ended {
+pub fn tell(acting: &Acting<'_>, run: &Run, how: &FollowArgs) -> Ended {
     let State::Finished { outcome } = &run.state else {
         return Err(Failure::new(Exit::Failure, format!("{} is not over", run.number)));
     };
+    let batch = batch(acting, run)?;
+    if let Some(batch) = &batch {
+        output::report(&batch.render());
+    }
     if how.json || how.events {
         let mut envelope = json!({
             "version": 1,
@@ -627,6 +674,9 @@ pub fn tell(run: &Run, how: &FollowArgs) -> Ended {
                 "model_ms": run.used.model_ms,
             },
         });
+        if let Some(batch) = &batch {
+            envelope["batch"] = json!(batch);
+        }
         match outcome {
             RunOutcome::Done(value) => {
                 envelope["state"] = json!("done");

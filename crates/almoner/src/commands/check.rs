@@ -3,16 +3,16 @@
 use std::fmt;
 use std::io::BufRead as _;
 use std::ops::Range;
+use std::path::Path;
 
 use miette::{LabeledSpan, NamedSource, SourceSpan};
 use passable::{PatternCheckError, PatternError, pattern_check, pattern_check_line, visible, visible_line};
 
+use worker::definition::{self, Bundle};
+
 use super::{output, run};
 use crate::cli::{CheckArgs, PatternVerb};
 use crate::exit::{Ended, Exit, Failure};
-
-/// How wide the long form of a pattern is written, in columns.
-const WIDTH: usize = 100;
 
 /// What to write where nothing better is known.
 const PATTERNS: &str = "a pattern is written like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`";
@@ -86,12 +86,17 @@ impl miette::Diagnostic for Unreadable {
 /// # Errors
 /// When the file cannot be used; what is wrong has been printed, each with its place.
 pub fn check(args: &CheckArgs) -> Ended {
-    let definition = run::check(&run::load(&args.worker)?)?;
+    let bundle = run::load(&args.worker)?;
+    let definition = run::check(&bundle)?;
     if args.expand {
-        output::result(&format!("input: {}", visible(&definition.input.to_text_wrapped(WIDTH))))?;
-        if let Some(pattern) = &definition.output {
-            output::result(&format!("output: {}", visible(&pattern.to_text_wrapped(WIDTH))))?;
-        }
+        let beside = args.worker.parent().unwrap_or(Path::new("")).to_owned();
+        // As a run would find it: a worker without slots, beside the one that calls it.
+        let callee = |slot: &str| {
+            let named = |suffix| Bundle::load(&beside.join(format!("{slot}{suffix}"))).ok();
+            let bundle = named(".worker").or_else(|| named(".worker.md"))?;
+            definition::parse(&bundle).0
+        };
+        output::result(&visible(&worker::expand(&definition, &bundle, &callee)))?;
     } else {
         output::note(&format!("{} can be run", output::path(&args.worker)));
     }

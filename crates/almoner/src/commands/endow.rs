@@ -120,6 +120,7 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         allow: args.allow.clone(),
         model,
         dry_run: false,
+        retry: None,
     };
     let act = AgentAct::Endow {
         number,

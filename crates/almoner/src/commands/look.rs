@@ -8,6 +8,7 @@ use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Exit, Failure};
 use crate::show::card::Card;
+use crate::show::journal::child;
 
 /// One run.
 ///
@@ -57,6 +58,21 @@ pub fn journal_from(acting: &Acting<'_>, run: RunNumber, first: u64) -> Result<V
             other => return Err(unexpected(&other)),
         }
     }
+}
+
+/// A run and all that it started, with their journals; what starts another comes before it.
+///
+/// # Errors
+/// When there is none of this number.
+pub fn family(acting: &Acting<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>, Failure> {
+    let mut all = Vec::new();
+    let mut waiting = vec![root];
+    while let Some(number) = waiting.pop() {
+        let (run, steps) = (self::run(acting, number)?, journal(acting, number)?);
+        waiting.extend(steps.iter().rev().filter_map(|step| child(&step.entry)));
+        all.push((run, steps));
+    }
+    Ok(all)
 }
 
 /// One card.

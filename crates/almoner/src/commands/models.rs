@@ -10,6 +10,7 @@ use super::output;
 use crate::cli::{JsonArg, ModelsArgs, ModelsVerb, PullArgs};
 use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
+use crate::settings;
 
 /// `almoner models`.
 ///
@@ -33,7 +34,8 @@ pub fn models(place: &Place, args: &ModelsArgs) -> Ended {
     }
 }
 
-fn lookup(name: &str) -> Option<Secret> {
+/// A variable of the environment that may hold a key.
+pub(super) fn lookup(name: &str) -> Option<Secret> {
     std::env::var(name).ok().map(Secret::new)
 }
 
@@ -95,11 +97,15 @@ fn is_here(place: &Place, weights: &Weights) -> bool {
     std::fs::metadata(weights.path(&place.weights())).is_ok_and(|meta| meta.len() == weights.bytes)
 }
 
-fn in_words(found: &Found) -> String {
+/// What was found, in one line.
+pub(super) fn in_words(found: &Found) -> String {
     let shown = |reference: &ModelRef| visible_line(&reference.to_string()).into_owned();
     match found {
         Found::Key { reference, variable } => format!("{} (the key in {variable})", shown(reference)),
-        Found::Ollama { reference, url } => format!("{} (Ollama at {})", shown(reference), visible_line(url)),
+        Found::Ollama { reference, url } => {
+            let whose = if matches!(reference, ModelRef::Ollama { .. }) { "Ollama" } else { "llama.cpp" };
+            format!("{} ({whose} at {})", shown(reference), visible_line(url))
+        }
         Found::Local { reference, .. } => format!("{} (weights on this disk)", shown(reference)),
         Found::Pull { weights, .. } => {
             format!(
@@ -123,6 +129,22 @@ pub fn found_in_words(place: &Place) -> (bool, String, String) {
     )
 }
 
+/// The model that the environment names.
+pub fn in_environment() -> Option<String> {
+    std::env::var("ALMONER_MODEL").ok().filter(|model| !model.is_empty())
+}
+
+/// The model that the user's settings name. What is wrong with them is told, and ends nothing.
+fn in_settings(place: &Place) -> Option<String> {
+    match settings::read(&settings::path(place)) {
+        Ok(settings) => settings.models.default,
+        Err(failure) => {
+            output::report(&failure.message.visible());
+            None
+        }
+    }
+}
+
 /// The model for a run: the one that the person names, else the one that is found; the weights of a local one are
 /// fetched first, if the person says so. What a worker file asks for counts only where it changes nothing but the
 /// model's name: it can come from anyone, and must not choose who is sent the documents.
@@ -138,8 +160,8 @@ pub fn choose(
     by_file: Option<&str>,
     dry: bool,
 ) -> Result<String, Failure> {
-    let from_env = std::env::var("ALMONER_MODEL").ok().filter(|m| !m.is_empty());
-    let Some(text) = named.map(str::to_owned).or(from_env) else {
+    let chosen = named.map(str::to_owned).or_else(in_environment).or_else(|| in_settings(place));
+    let Some(text) = chosen else {
         let found = model::detect(&lookup, &place.weights());
         if let (Found::Pull { weights, .. }, false) = (&found, dry) {
             offer(place, weights)?;

@@ -76,6 +76,68 @@ pub fn prompt(text: &str) {
     let _ = err.write_all(visible(text).as_bytes()).and_then(|()| err.flush());
 }
 
+/// Whether a person sees standard error on a terminal on which lines can be drawn anew, and wants that.
+pub fn can_draw() -> bool {
+    let says = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    io::stderr().is_terminal()
+        && says("NO_COLOR").is_none()
+        && says("TERM").is_some_and(|term| term != "dumb")
+        && size().is_some()
+}
+
+/// Lines at the end of the screen that are drawn anew.
+#[derive(Debug, Default)]
+pub struct Drawn {
+    /// How many characters each line has that stands there.
+    widths: Vec<usize>,
+    /// What stands there, and for how many columns it was made.
+    shown: (usize, String),
+}
+
+impl Drawn {
+    /// Draws lines in the place of those that stand there: as many as the screen has room for, and none broken. `lines`
+    /// is told how many that are.
+    pub fn draw(&mut self, lines: impl FnOnce(usize) -> Vec<String>) {
+        let Some((columns, rows)) = size() else { return };
+        let lines = lines(rows.saturating_sub(1).max(1));
+        let lines: Vec<String> =
+            lines.iter().map(|line| lines::clip(&visible(line), Some(columns))).collect();
+        let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
+        if !self.widths.is_empty() && self.shown == (columns, text.clone()) {
+            return;
+        }
+        let before = self.back(columns);
+        self.widths = lines.iter().map(|line| line.chars().count()).collect();
+        self.shown = (columns, text.clone());
+        let _ = io::stderr().lock().write_all(format!("{before}{text}").as_bytes());
+    }
+
+    /// Takes them away.
+    pub fn erase(&mut self) {
+        if let Some((columns, _)) = size() {
+            let before = self.back(columns);
+            let _ = io::stderr().lock().write_all(before.as_bytes());
+        }
+        self.widths.clear();
+    }
+
+    /// How a terminal of so many columns gets back to the first of them, and forgets all that follows. One that has become
+    /// narrower has broken them.
+    fn back(&self, columns: usize) -> String {
+        match self.widths.iter().map(|width| width.div_ceil(columns).max(1)).sum::<usize>() {
+            0 => String::new(),
+            rows => format!("\r\u{1b}[{rows}A\u{1b}[J"),
+        }
+    }
+}
+
+/// The columns and rows of the terminal.
+fn size() -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
+    let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+    (columns > 0 && rows > 0).then_some((columns, rows))
+}
+
 /// A path in one line: whoever made a directory chose its name.
 pub fn path(path: &Path) -> String {
     visible_line(&path.display().to_string()).into_owned()

@@ -37,7 +37,7 @@ pub fn resume(acting: &Acting<'_>, args: &ResumeArgs) -> Ended {
     let found = look::run(acting, run)?;
     if found.is_finished() {
         output::note(&format!("{run} is over"));
-        return attend::tell(&found, &args.follow);
+        return attend::tell(acting, &found, &args.follow);
     }
     attend::attend(acting, run, None, &args.follow)
 }

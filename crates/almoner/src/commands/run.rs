@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use kernel::RunNumber;
+use kernel::run::{Run, Shape};
 use passable::{Untrusted, visible, visible_line};
 use worker::definition::{self, Bundle, Report, Severity};
 
@@ -9,9 +11,10 @@ use super::acting::Acting;
 use super::{attend, models, output};
 use crate::cli::{self, FollowArgs, RunArgs};
 use crate::control::client::unexpected;
-use crate::control::endowment::Fill;
+use crate::control::endowment::{Endowment, Fill};
 use crate::control::protocol::{Plan, Request, Response, RunRequest};
 use crate::exit::{Ended, Exit, Failure};
+use crate::trust;
 
 /// `almoner run`.
 ///
@@ -20,14 +23,33 @@ use crate::exit::{Ended, Exit, Failure};
 pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
     let bundle = load(&args.worker)?;
     let definition = check(&bundle)?;
-    let inputs = cli::gather(&args.inputs)?;
-    let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
-    let model =
-        models::choose(acting.place, args.model.as_deref(), definition.model.as_deref(), args.dry_run)?;
+    let retry =
+        args.retry_failed.map(|of| of.map_or_else(|| last_batch(acting, &bundle.name), Ok)).transpose()?;
+    // What failed is done again over what was handed over then: the files may be others by now.
+    let inputs = if retry.is_some() { cli::Inputs::default() } else { cli::gather(&args.inputs)? };
+    if let (Some(old), false) = (retry, args.inputs.is_empty()) {
+        output::note(&format!("the documents and inputs of {old} are used, as they were then"));
+    }
+    let mut endow: Vec<Endowment> =
+        args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
+    let mut allow = args.allow.clone();
+    let said = args.model.clone().or_else(models::in_environment);
+    let project = project(acting, &args.worker)?.map(|given| given.beside(said.as_deref(), &endow));
+    let mut text = command_line();
+    if let Some(given) = &project {
+        endow.extend(given.handed.endow.iter().cloned());
+        allow.extend(given.handed.allow.iter().filter(|rule| !args.allow.contains(rule)).cloned());
+        text += &format!(" (with {} {})", given.file.path.display(), given.file.digest.short());
+    }
+    let named = said.or(project.as_ref().and_then(|given| given.handed.model.clone()));
+    if let Some(old) = retry {
+        text += &format!(" (what failed in {old})");
+    }
+    let model = models::choose(acting.place, named.as_deref(), definition.model.as_deref(), args.dry_run)?;
     let beside =
         std::path::absolute(&args.worker).ok().and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
     let request = RunRequest {
-        text: Untrusted::new(command_line()),
+        text: Untrusted::new(text),
         name: bundle.name,
         source: bundle.source,
         includes: bundle.includes,
@@ -38,11 +60,60 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
         chat: false,
         each: args.each.then(|| args.jobs.unwrap_or_else(|| models::jobs(&model))),
         endow,
-        allow: args.allow.clone(),
+        allow,
         model,
         dry_run: args.dry_run,
+        retry,
     };
+    if args.dry_run {
+        let from = project.map(|given| given.lines()).unwrap_or_default();
+        return plan(acting, request, from, &args.follow);
+    }
     start(acting, request, &args.follow)
+}
+
+/// The last run of a worker over many documents.
+fn last_batch(acting: &Acting<'_>, name: &str) -> Result<RunNumber, Failure> {
+    let mut below = None;
+    loop {
+        let page = match acting.connect()?.ask(Request::Runs { limit: 100, below, roots: true })? {
+            Response::Runs(page) => page,
+            other => return Err(unexpected(&other)),
+        };
+        let is_one = |run: &&Run| run.name == name && matches!(run.shape, Shape::Each { .. });
+        if let Some(run) = page.iter().find(is_one) {
+            return Ok(run.number);
+        }
+        below = page.last().map(|run| run.number);
+        if below.is_none() {
+            let message = format!("there is no run of `{}` with `--each`", visible_line(name));
+            return Err(Failure::new(Exit::NotFound, message).help("`--retry-failed=RUN` names one"));
+        }
+    }
+}
+
+/// What the project's file hands to a worker, if the person trusts it; that there is one that is not used is told.
+fn project(acting: &Acting<'_>, worker: &Path) -> Result<Option<trust::Endowed>, Failure> {
+    Ok(trust::of_worker(acting.place, worker)?.unwrap_or_else(|unused| {
+        output::progress(&unused);
+        None
+    }))
+}
+
+/// Shows what a run would do, with what of it came `from` the project's file.
+fn plan(acting: &Acting<'_>, request: RunRequest, from: Vec<String>, follow: &FollowArgs) -> Ended {
+    match acting.connect()?.ask(Request::Run(Box::new(request)))? {
+        Response::Plan(plan) => {
+            let plan = Plan { from, ..plan };
+            if follow.json {
+                output::json(&plan)?;
+            } else {
+                output::listing(&render(&plan))?;
+            }
+            Ok(Exit::Ok)
+        }
+        other => Err(unexpected(&other)),
+    }
 }
 
 /// The worker file and what it includes.
@@ -106,14 +177,6 @@ pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> E
     let after = client.last_event()?;
     let is_staged = request.endow.iter().any(|given| matches!(&given.fill, Fill::Path(path) if path.stage));
     match client.ask(Request::Run(Box::new(request)))? {
-        Response::Plan(plan) => {
-            if follow.json {
-                output::json(&plan)?;
-            } else {
-                output::listing(&render(&plan))?;
-            }
-            Ok(Exit::Ok)
-        }
         Response::Reply(kernel::command::Reply::Started { run }) if follow.detach => {
             output::result(&run.to_string())?;
             Ok(Exit::Ok)
@@ -138,7 +201,9 @@ fn render(plan: &Plan) -> String {
         &plan.digest[..plan.digest.len().min(8)],
         visible_line(&plan.model)
     );
-    for (title, lines) in [("slots", &plan.slots), ("tools", &plan.tools), ("documents", &plan.documents)] {
+    for (title, lines) in
+        [("from", &plan.from), ("slots", &plan.slots), ("tools", &plan.tools), ("documents", &plan.documents)]
+    {
         for line in lines {
             out += &format!("  {title}: {}\n", visible_line(line));
         }

@@ -10,6 +10,7 @@ use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::journal::state;
+use crate::show::money;
 
 /// `almoner runs`.
 ///
@@ -25,7 +26,13 @@ pub fn runs(acting: &Acting<'_>, args: &RunsArgs) -> Ended {
         let lines: String = runs
             .iter()
             .map(|run| {
-                format!("{:<6} {:<16} {}\n", run.number.to_string(), visible_line(&run.name), state(run))
+                let tokens = run.used.input_tokens.saturating_add(run.used.output_tokens);
+                let figures = match tokens {
+                    0 => String::new(),
+                    tokens => format!(" ({tokens} tokens{})", money::behind(run.used.usd_micros)),
+                };
+                let (number, name) = (run.number.to_string(), visible_line(&run.name));
+                format!("{number:<6} {name:<16} {}{figures}\n", state(run))
             })
             .collect();
         output::listing(&lines)?;

@@ -1,5 +1,7 @@
 //! `almoner trace`: the journal of a run, or of code.
 
+use kernel::RunNumber;
+
 use super::acting::Acting;
 use super::{look, output};
 use crate::cli::TraceArgs;
@@ -7,7 +9,7 @@ use crate::control::client::unexpected;
 use crate::control::protocol::{Look, Response};
 use crate::control::view::CodePage;
 use crate::exit::{Ended, Exit, Failure};
-use crate::show::{code, journal};
+use crate::show::{code, journal, timeline};
 
 /// `almoner trace`.
 ///
@@ -22,12 +24,34 @@ pub fn trace(acting: &Acting<'_>, args: &TraceArgs) -> Ended {
         },
         None => look::latest(acting)?,
     };
+    if args.tree || args.timeline || args.raw {
+        return family(acting, run, args);
+    }
     let found = look::run(acting, run)?;
     let steps = look::journal(acting, run)?;
     if args.json.json {
         output::json(&serde_json::json!({ "version": 1, "run": found, "steps": steps }))?;
     } else {
         output::listing(&journal::render(&found, &steps))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The run with all that it started.
+fn family(acting: &Acting<'_>, run: RunNumber, args: &TraceArgs) -> Ended {
+    let family = look::family(acting, run)?;
+    if args.raw {
+        for (run, steps) in &family {
+            for step in steps {
+                output::json(
+                    &serde_json::json!({ "version": 1, "run": run.number.to_string(), "step": step }),
+                )?;
+            }
+        }
+    } else if args.timeline {
+        output::listing(&timeline::render(&family))?;
+    } else {
+        output::listing(&journal::tree(&family))?;
     }
     Ok(Exit::Ok)
 }

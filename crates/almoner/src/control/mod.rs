@@ -2,10 +2,12 @@
 
 pub mod audited;
 pub mod client;
+mod copied;
 pub mod endowment;
 pub mod frame;
 pub mod protocol;
 mod run_request;
 pub mod secret;
+mod status;
 pub mod undone;
 pub mod view;

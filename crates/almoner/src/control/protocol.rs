@@ -1,6 +1,8 @@
 //! What clients and the daemon say to each other.
 
+pub use super::copied::{Copy, Freed};
 pub use super::run_request::{Document, RunRequest};
+pub use super::status::{CodeCount, Plan, Status};
 use std::collections::BTreeMap;
 
 use kernel::budget::Raise;
@@ -152,6 +154,27 @@ pub enum Request {
         text: Untrusted,
         /// The run, which is over.
         run: RunNumber,
+    },
+    /// Forget what a run and all that it started worked on.
+    Forget {
+        /// The command as the person gave it.
+        text: Untrusted,
+        /// The run, which is over.
+        run: RunNumber,
+    },
+    /// Collect and sweep all that can be, now.
+    Gc,
+    /// A page of a run as it is copied out of the store: itself from 0, its steps from 1 on.
+    Export {
+        /// Which.
+        run: RunNumber,
+        /// Where the page begins.
+        from: u64,
+    },
+    /// Bytes kept beside the store, as they are copied out of it.
+    Copy {
+        /// Their hash.
+        hash: BlobHash,
     },
     /// Let a stalled run go on; `None` means all that are stalled.
     Resume {
@@ -600,6 +623,14 @@ pub enum Response {
     Policy(Box<PolicyFile>),
     /// What was found in the log of events.
     Audited(Box<Audited>),
+    /// The runs that are forgotten.
+    Forgotten(Vec<RunNumber>),
+    /// What was freed.
+    Freed(Freed),
+    /// A page of a run; empty once there is no more.
+    Exported(Vec<serde_json::Value>),
+    /// A copy of bytes; `None` if they are gone.
+    Copy(Option<Copy>),
     /// It was not done.
     Failed(Failure),
 }
@@ -645,65 +676,4 @@ pub struct Family {
     pub members: Vec<Run>,
     /// Their approvals that wait for an answer, oldest first.
     pub asked: Vec<MessageNumber>,
-}
-
-/// How a daemon is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Status {
-    /// Its process.
-    pub pid: u32,
-    /// Its build.
-    pub build: String,
-    /// The directory of its store.
-    pub store: String,
-    /// Runs of the host that are at work.
-    pub at_work: Vec<RunNumber>,
-    /// How many runs of other hosts are.
-    pub others_at_work: usize,
-    /// How much code there is that has not come to its end, of all hosts.
-    #[serde(default)]
-    pub code: CodeCount,
-    /// How many messages wait for an answer.
-    pub needs_you: usize,
-    /// How many commits the store has made since the daemon began.
-    pub commits: u64,
-    /// How often it has waited for the disk.
-    pub syncs: u64,
-}
-
-/// Code that has not come to its end, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CodeCount {
-    /// It has a heap, or is about to get one.
-    pub running: usize,
-    /// It waits for promises of the store's, and holds no memory meanwhile.
-    pub asleep: usize,
-    /// It has not begun: what one of its names stands for is not there yet, or other code has all the room.
-    pub waiting: usize,
-}
-
-impl CodeCount {
-    /// All of it.
-    pub fn all(&self) -> usize {
-        self.running.saturating_add(self.asleep).saturating_add(self.waiting)
-    }
-}
-
-/// What a run would do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
-    /// The worker's name.
-    pub worker: String,
-    /// The hash of its definition.
-    pub digest: String,
-    /// The model.
-    pub model: String,
-    /// What fills each slot, in a sentence.
-    pub slots: Vec<String>,
-    /// The tools that the model is offered.
-    pub tools: Vec<String>,
-    /// The documents, with what is read of them.
-    pub documents: Vec<String>,
-    /// What the model is told first.
-    pub prompt: Untrusted,
 }

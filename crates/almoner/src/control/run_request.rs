@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::BlobHash;
+use kernel::{BlobHash, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,9 @@ pub struct RunRequest {
     pub model: String,
     /// Only say what would be done.
     pub dry_run: bool,
+    /// Do again what has no result in this run, over the same documents and inputs; the rest is taken from there.
+    #[serde(default)]
+    pub retry: Option<RunNumber>,
 }
 
 /// A document that a person hands to a run.

@@ -150,6 +150,7 @@ fn bound(
         allow,
         model: String::new(),
         dry_run: false,
+        retry: None,
     };
     start_run::bindings(desk, definition, &request)
 }

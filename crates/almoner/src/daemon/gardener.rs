@@ -11,6 +11,7 @@ use super::desk::Desk;
 use super::scratch::Scratches;
 use super::sweeper::Sweeper;
 use super::world::clock;
+use crate::control::protocol::Freed;
 
 /// How long the store must have been quiet.
 const QUIET: Duration = Duration::from_secs(5);
@@ -61,6 +62,7 @@ impl Gardener {
             self.commits = commits;
             self.quiet_since = Instant::now();
         }
+        self.run_errands(desk, pins, trees);
         if self.quiet_since.elapsed() < QUIET && self.last.elapsed() < LATEST {
             return;
         }
@@ -73,6 +75,42 @@ impl Gardener {
         let is_quiet = self.quiet_since.elapsed() >= QUIET;
         self.sweeper
             .look_around(daemon, trees, &|| !is_quiet || daemon.store.stats().commits > before + BUSY);
+    }
+
+    /// Collects and sweeps whatever can be, if somebody waits for it.
+    fn run_errands(
+        &mut self,
+        desk: &Desk,
+        pins: &dyn Fn() -> BTreeSet<FormulaId>,
+        trees: &dyn Fn() -> BTreeSet<BlobHash>,
+    ) {
+        let waiting = desk.daemon.errands.take();
+        if waiting.is_empty() {
+            return;
+        }
+        let mut formulas = 0;
+        while desk.daemon.read(|txn| collect::is_due(txn, clock())).unwrap_or(false)
+            && !desk.daemon.is_stopping()
+        {
+            let before = desk.daemon.store.stats().commits;
+            formulas += self.collect(desk, pins);
+            if desk.daemon.store.stats().commits == before {
+                break;
+            }
+        }
+        if formulas > 0 {
+            self.scratches.tidy(desk);
+        }
+        let freed = self.sweeper.sweep_now(&desk.daemon, trees).map(|swept| Freed {
+            formulas,
+            blobs: swept.blobs,
+            bytes: swept.bytes,
+            damaged: swept.damaged,
+        });
+        for one in waiting {
+            // Who does not wait any longer needs no answer.
+            let _ = one.send(freed.clone());
+        }
     }
 
     /// Collects formulas, and what belongs to them and lies elsewhere.

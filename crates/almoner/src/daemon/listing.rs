@@ -175,7 +175,8 @@ fn in_short(daemon: &Daemon, mut run: Run) -> Run {
     if let Ok(name) = name(daemon, &run) {
         run.name = name;
     }
-    run.input = Input { values: Value::null(), attachments: vec![], items: vec![], origins: vec![] };
+    run.input =
+        Input { values: Value::null(), attachments: vec![], items: vec![], origins: vec![], earlier: None };
     run.provenance = Default::default();
     if let State::Finished { outcome: RunOutcome::Done(value) } = &mut run.state {
         *value = Value::null();
@@ -378,6 +379,7 @@ mod tests {
                 attachments: vec![],
                 items: vec![document("a"), document("b")],
                 origins: vec![],
+                earlier: None,
             },
             bindings: vec![],
         }))

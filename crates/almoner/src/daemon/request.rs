@@ -11,7 +11,10 @@ use store::BackupError;
 
 use super::additions;
 use super::desk::Desk;
-use super::{agents, audit, card, listing, look, passes, stage, start_run, stats, undo, vault, why, world};
+use super::{
+    agents, audit, card, export, forget, listing, look, passes, stage, start_run, stats, undo, vault, why,
+    world,
+};
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
 
@@ -83,6 +86,10 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             stage::discard(desk, text, run)?;
             Response::Reply(Reply::Done)
         }
+        Request::Forget { text, run } => Response::Forgotten(forget::forget(desk, text, run)?),
+        Request::Gc => Response::Freed(daemon.errands.ask(&|| daemon.is_stopping())?),
+        Request::Export { run, from } => Response::Exported(export::rows(desk, run, from)?),
+        Request::Copy { hash } => Response::Copy(export::copy(desk, &hash)?),
         Request::Resume { run } => resume(desk, brought, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(listing::runs(daemon, limit, below, roots)?),
         Request::Family { run } => {

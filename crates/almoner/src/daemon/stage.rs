@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use caps::undo::{Standing, Undo};
 use kernel::command::{Act, Said, Target};
 use kernel::formula::Formula;
-use kernel::run::Entry;
-use kernel::{BlobHash, RunNumber};
+use kernel::run::{Entry, Run};
+use kernel::{BlobHash, FormulaId, RunNumber};
 use passable::{Untrusted, visible_line};
 use worker::World as _;
 
@@ -117,17 +117,19 @@ struct Staged {
     copies: BTreeSet<PathBuf>,
 }
 
+/// Where the staged copies of a run lie, whether they are still there or not.
+pub fn copies(desk: &Desk, run: &Run) -> Vec<PathBuf> {
+    let staged = |grant: &FormulaId| match desk.daemon.grant(grant).ok()? {
+        (grant, Formula::Mount { path, .. }) => grant.attenuation.staged_from.map(|_| path.into()),
+        _ => None,
+    };
+    run.grants.values().filter_map(staged).collect()
+}
+
 /// Looks for what a run changed in staged copies.
 fn staged(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Staged, Failure> {
     let found = listing::one(&desk.daemon, run)?;
-    let copies: BTreeSet<PathBuf> = found
-        .grants
-        .values()
-        .filter_map(|grant| match desk.daemon.grant(grant).ok()? {
-            (grant, Formula::Mount { path, .. }) => grant.attenuation.staged_from.map(|_| path.into()),
-            _ => None,
-        })
-        .collect();
+    let copies: BTreeSet<PathBuf> = copies(desk, &found).into_iter().collect();
     if copies.is_empty() {
         return Err(Failure::new(Exit::NotFound, format!("{run} has no staged copy"))
             .help("changes are staged for slots that are endowed with `-e SLOT=PATH:stage`"));

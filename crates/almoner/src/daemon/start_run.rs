@@ -61,7 +61,7 @@ pub struct Endowed {
 ///
 /// # Errors
 /// As [`start`].
-pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
+pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
     // There may be many documents, each put long before the command that names them.
     let _held = desk.daemon.store.blobs().hold();
     let bundle = Bundle {
@@ -73,6 +73,10 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     let definition = parse(&bundle)?;
     desk.daemon.policies.expect_ready()?;
     let project = project_policy(&request)?;
+    let again = request.retry.map(|old| super::retry::input(desk, &definition, old)).transpose()?;
+    if let Some(serde_json::Value::Object(values)) = again.as_ref().map(|again| again.values.to_json()) {
+        request.values = values;
+    }
     let values = check_inputs(&definition, &request)?;
     check_money(desk, &definition, &request)?;
     check_chat(&definition, &request)?;
@@ -88,6 +92,9 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     for source in &request.documents {
         documents.push(take_in(&shelf, source, &definition, &limits, takes)?);
     }
+    if let Some(again) = &again {
+        documents.clone_from(&again.items);
+    }
     check_names(&documents)?;
     check_total(&definition, &request, &documents)?;
     if request.dry_run {
@@ -102,24 +109,10 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
         Some(jobs) => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
         None => (Shape::Single, documents, vec![]),
     };
-    let start = Start {
-        text: request.text,
-        worker,
-        shape,
-        model: request.model,
-        input: Input {
-            values,
-            attachments,
-            items,
-            origins: request
-                .read_from
-                .into_iter()
-                .map(|(name, hash)| kernel::provenance::Source::Document { name, hash })
-                .collect(),
-        },
-        bindings,
-    };
-    let start = Box::new(start);
+    let read_from = request.read_from.into_iter();
+    let origins = read_from.map(|(name, hash)| kernel::provenance::Source::Document { name, hash }).collect();
+    let input = again.unwrap_or(Input { values, attachments, items, origins, earlier: None });
+    let start = Box::new(Start { text: request.text, worker, shape, model: request.model, input, bindings });
     let outcome = desk.apply(match endowed {
         None => Act::Start(start),
         Some(Endowed { number, goes_to, result_name, .. }) => {
@@ -513,7 +506,7 @@ fn store_failure(what: &str) -> Failure {
 fn check_count(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
     let (count, most) = (request.documents.len(), definition.attachments.max as usize);
     if request.each.is_some() {
-        if count == 0 {
+        if count == 0 && request.retry.is_none() {
             return Err(Failure::new(Exit::Usage, "`--each` needs files to work on")
                 .help("name a directory or files after the worker"));
         }
@@ -665,5 +658,6 @@ fn plan(
             .collect(),
         documents: documents.iter().map(|d| format!("{} ({} bytes)", d.name, d.bytes)).collect(),
         prompt: passable::Untrusted::new(prompt),
+        from: vec![],
     })
 }

@@ -386,6 +386,7 @@ mod tests {
                 attachments: vec![],
                 items: vec![],
                 origins: vec![],
+                earlier: None,
             },
             grants: BTreeMap::new(),
             limits: Default::default(),
@@ -406,6 +407,7 @@ mod tests {
             additions: BTreeMap::new(),
             made: Default::default(),
             exhausted: None,
+            forgotten: false,
         }
     }
 

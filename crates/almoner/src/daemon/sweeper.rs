@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use kernel::BlobHash;
+use store::Swept;
 
 use super::world::Shared;
+use crate::exit::{Exit, Failure};
 
 /// How long after one sweep another may begin: it reads the whole store. Longer than what was just put is spared.
 const PAUSE: Duration = Duration::from_secs(20 * 60);
@@ -35,6 +37,33 @@ impl Sweeper {
     pub fn collected(&mut self) {
         self.due.get_or_insert_with(Instant::now);
         self.may_spare = true;
+    }
+
+    /// Sweeps at once, from the beginning to the end. What `pinned` says stays.
+    ///
+    /// # Errors
+    /// When the store fails, or the daemon ends.
+    pub fn sweep_now(
+        &mut self,
+        daemon: &Shared,
+        pinned: &dyn Fn() -> BTreeSet<BlobHash>,
+    ) -> Result<Swept, Failure> {
+        let failed = |e: &dyn std::fmt::Display| {
+            Failure::new(Exit::Failure, format!("the store cannot be swept: {e}")).help("`almoner doctor`")
+        };
+        let pinned: Vec<BlobHash> = pinned().into_iter().collect();
+        let Some(mut sweep) = daemon.store.sweep(&pinned).map_err(|e| failed(&e))? else {
+            return Err(failed(&"it is being swept already"));
+        };
+        while !sweep.step().map_err(|e| failed(&e))? {
+            if daemon.is_stopping() {
+                return Err(failed(&"the daemon ends"));
+            }
+        }
+        self.last = Some(Instant::now());
+        // What was put only lately was spared.
+        self.due = self.last;
+        Ok(sweep.swept())
     }
 
     /// Sweeps, if there is a reason to, until it is done, the daemon ends, or `is_busy` says that there is something

@@ -23,6 +23,7 @@ use store::Store;
 use worker::World;
 
 use super::stream;
+use super::forget::Errands;
 use super::handed::{Orphans, Unwritten};
 use super::keys::Keys;
 use super::news::News;
@@ -45,6 +46,8 @@ pub struct Shared {
     pub keys: Keys,
     /// What followers wait for.
     pub news: News,
+    /// Clearing up that somebody waits for.
+    pub errands: Errands,
     /// Tokens for clients of the gateway.
     pub passes: Passes,
     /// How the last notification went.
@@ -210,6 +213,7 @@ impl Daemon {
             opener,
             keys: Keys::default(),
             news: News::default(),
+            errands: Errands::default(),
             passes: Passes::default(),
             notices: Notices::default(),
             root: host,

@@ -4,6 +4,7 @@
 //! one goes on with the settings that were read last; nothing ends because of it.
 
 mod models;
+pub mod project;
 mod read;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +37,8 @@ pub struct Settings {
 /// What the user says of models, by their references as runs store them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Models {
+    /// The model for runs that name none.
+    pub default: Option<String>,
     /// What they cost: before the table of prices.
     pub prices: BTreeMap<String, Price>,
     /// Those that take pictures as they are.
@@ -79,7 +82,7 @@ pub fn read(path: &Path) -> Result<Settings, Failure> {
 }
 
 /// Whether nobody else can have written the file: it names programs that are run.
-fn trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'static str)> {
+pub fn trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'static str)> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     if !meta.is_file() {
         return Err(("this is no file", "move it away, or write a file there"));

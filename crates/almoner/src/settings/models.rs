@@ -21,14 +21,33 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mode
                     models.prices.insert(reference, price(text, at, value)?);
                 }
             }
+            "default" => models.default = Some(default(text, value)?),
             "images" => models.images = names(text, "images", value)?,
             "pdfs" => models.pdfs = names(text, "pdfs", value)?,
             other => {
-                return Err(text.unknown(key.span().start, "key", other, &["prices", "images", "pdfs"]));
+                return Err(text.unknown(
+                    key.span().start,
+                    "key",
+                    other,
+                    &["default", "prices", "images", "pdfs"],
+                ));
             }
         }
     }
     Ok(models)
+}
+
+/// A model, or several that are tried in turn, as after `-m`.
+fn default(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<String, Trouble> {
+    let at = value.span().start;
+    let help = "write the model as after `-m`, in quotes";
+    let DeValue::String(name) = value.get_ref() else {
+        return Err(text.trouble(at, "`default` is a text", help));
+    };
+    match model::list(name) {
+        Ok(_) => Ok(name.to_string()),
+        Err(error) => Err(text.trouble(at, visible_line(&error.to_string()), help)),
+    }
 }
 
 /// A price in dollars for a million tokens.

@@ -27,7 +27,11 @@ pub(super) struct Trouble {
 /// A text with the place of each thing in it.
 pub(super) struct Text<'a>(&'a str);
 
-impl Text<'_> {
+impl<'a> Text<'a> {
+    pub(super) fn new(text: &'a str) -> Text<'a> {
+        Text(text)
+    }
+
     pub(super) fn trouble(&self, at: usize, what: impl Into<String>, help: impl Into<String>) -> Trouble {
         let before = self.0.as_bytes().iter().take(at);
         let line = before.filter(|byte| **byte == b'\n').count() + 1;

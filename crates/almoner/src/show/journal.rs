@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use kernel::RunNumber;
 use kernel::proposal::{Decision, Finding};
 use kernel::run::{CallSite, Completion, Entry, Phase, Run, RunOutcome, Shape, State, Step};
 use passable::visible_line;
@@ -54,6 +55,36 @@ fn wakes(run: &Run) -> Option<i64> {
 
 /// A run's journal, one line a step, findings below.
 pub fn render(run: &Run, steps: &[Step]) -> String {
+    written(run, steps, &|_| None)
+}
+
+/// A run with all that it started: the journal of each child below the step that began it. The root comes first.
+pub fn tree(family: &[(Run, Vec<Step>)]) -> String {
+    let of = |number: RunNumber| family.iter().find(|(run, _)| run.number == number);
+    family.first().map(|(root, _)| nested(root.number, &of)).unwrap_or_default()
+}
+
+fn nested<'a>(number: RunNumber, of: &dyn Fn(RunNumber) -> Option<&'a (Run, Vec<Step>)>) -> String {
+    let Some((run, steps)) = of(number) else { return String::new() };
+    // Children are younger than what began them, so this ends.
+    let below = |step: &Step| {
+        let child = child(&step.entry).filter(|child| *child > number)?;
+        Some(nested(child, of).lines().map(|line| format!("    {line}\n")).collect())
+    };
+    written(run, steps, &below)
+}
+
+/// The run that a step has started.
+pub fn child(entry: &Entry) -> Option<RunNumber> {
+    match entry {
+        Entry::Begun { child, .. } => *child,
+        Entry::Spawned { child, .. } => Some(*child),
+        _ => None,
+    }
+}
+
+/// The journal, with what stands below each step.
+fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -> String {
     let mut out = String::new();
     if run.is_standing() {
         let _ = writeln!(out, "{} `{}`  {}", run.number, visible_line(&run.name), state(run));
@@ -81,6 +112,7 @@ pub fn render(run: &Run, steps: &[Step]) -> String {
             step.entry.name(),
             visible_line(&detail(&step.entry))
         );
+        out += &below(step).unwrap_or_default();
         let (about, found) = findings(&step.entry);
         if about.is_some_and(|about| shown.insert(about, found) == Some(found)) {
             continue;
@@ -199,6 +231,7 @@ fn detail(entry: &Entry) -> String {
             format!("you had put in place: {}", paths.join(", "))
         }
         Entry::Discarded => "you had the staged copy thrown away".to_owned(),
+        Entry::Forgotten => "you had forgotten what it worked on: documents, requests, replies".to_owned(),
     }
 }
 

@@ -14,6 +14,7 @@ mod attacks;
 mod audit;
 mod backup;
 mod bad_input;
+mod batch;
 mod between;
 mod between_hostile;
 mod budgets;
@@ -38,6 +39,7 @@ mod holding;
 mod holes;
 mod home;
 mod hosts;
+mod housekeeping;
 mod journey;
 mod kill_sweep;
 mod load;
@@ -61,6 +63,8 @@ mod terminal;
 #[cfg(feature = "local")]
 #[path = "../../../model/tests/it/tiny.rs"]
 mod tiny;
+mod tracing;
+mod trust;
 mod undo;
 mod vault;
 mod wire;

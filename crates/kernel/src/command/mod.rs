@@ -97,6 +97,11 @@ pub enum Act {
         /// The run; it is over.
         run: RunNumber,
     },
+    /// A person has forgotten what a run worked on.
+    Forget {
+        /// The run; it and those that wait for it are over.
+        run: RunNumber,
+    },
     /// The daemon has come up: everything in the outbox is taken up again.
     Recover,
     /// Something happens to names.

@@ -198,6 +198,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
             attachments: vec![item],
             items: vec![],
             origins: run.input.origins.clone(),
+            earlier: None,
         },
         grants: run.grants.clone(),
         source: run.source,
@@ -215,7 +216,7 @@ fn seats(run: &Run, index: usize) -> u64 {
     };
     let free = jobs.saturating_sub(run.children.len());
     // Items are begun in order.
-    let to_come = run.input.items.len().saturating_sub(index);
+    let to_come = (index..run.input.items.len()).filter(|index| run.input.earlier(*index).is_none()).count();
     free.min(to_come).max(1) as u64
 }
 

@@ -162,7 +162,7 @@ fn call(
             parent: Some(Parent { run: run.number, place: Place::Call { proposal: at.step } }),
             depth: run.depth + 1,
             model: run.model.clone(),
-            input: Input { values, attachments, items: vec![], origins: vec![] },
+            input: Input { values, attachments, items: vec![], origins: vec![], earlier: None },
             grants,
             source: run.source,
             // What the caller knows is in the inputs that it wrote.

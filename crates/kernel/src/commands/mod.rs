@@ -7,6 +7,7 @@ mod cancel;
 mod code;
 mod evidence;
 mod exhaust;
+mod forget;
 mod genesis;
 mod grants;
 mod mail;
@@ -88,6 +89,10 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
         Act::Discard { run } => {
             state.hosts_only("discard what runs changed")?;
             undo::settle(state, run, Entry::Discarded)?
+        }
+        Act::Forget { run } => {
+            state.hosts_only("forget runs")?;
+            forget::forget(state, run)?
         }
         Act::Recover => {
             state.hosts_only("take up the outbox")?;

@@ -94,7 +94,13 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         parent: None,
         depth: 0,
         model: String::new(),
-        input: Input { values: Value::null(), attachments: vec![], items: vec![], origins: vec![] },
+        input: Input {
+            values: Value::null(),
+            attachments: vec![],
+            items: vec![],
+            origins: vec![],
+            earlier: None,
+        },
         grants: BTreeMap::new(),
         limits: Limits::default(),
         used: Usage::default(),
@@ -114,6 +120,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         additions: BTreeMap::new(),
         made: Default::default(),
         exhausted: None,
+        forgotten: false,
     };
     state.put_run(&run)?;
     let at = HostRun { host: state.actor, run: number };

@@ -151,7 +151,10 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
     let id = seed.id;
     let read = seed.input.attachments.iter().map(provenance_of);
     let origins = seed.input.origins.iter().cloned().map(Provenance::of);
-    let provenance = read.chain(origins).fold(seed.provenance, |all, one| all.join(&one));
+    let earlier = seed.input.earlier.iter();
+    let earlier = earlier.map(|earlier| earlier.provenance.join(&Provenance::of(Source::Run(earlier.run))));
+    let known = read.chain(origins).chain(earlier);
+    let provenance = known.fold(seed.provenance, |all, one| all.join(&one));
     let me = state.me();
     let (result, _) = state.new_promise(me, None)?;
     let mut documents = Vec::new();
@@ -197,6 +200,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         additions: BTreeMap::new(),
         made: BTreeSet::new(),
         exhausted: None,
+        forgotten: false,
     };
     state.keep_run(&run)?;
     state.make_ready(&mut run)?;

@@ -141,7 +141,13 @@ pub(crate) fn start(worker: Program, bindings: Vec<Binding>) -> Start {
         worker,
         shape: Shape::Single,
         model: "scripted:x".to_owned(),
-        input: Input { values: record(&[]), attachments: vec![], items: vec![], origins: vec![] },
+        input: Input {
+            values: record(&[]),
+            attachments: vec![],
+            items: vec![],
+            origins: vec![],
+            earlier: None,
+        },
         bindings,
     }
 }

@@ -162,6 +162,7 @@ impl Desk {
                             attachments: vec![],
                             items: vec![],
                             origins: vec![],
+                            earlier: None,
                         },
                         bindings: bindings.collect(),
                     };

@@ -18,6 +18,7 @@ mod doubt;
 mod evidence;
 mod facet;
 mod fingerprint;
+mod forget;
 mod form;
 mod grants;
 mod hosts;

@@ -89,6 +89,15 @@ impl World {
     }
 
     pub(crate) fn start_shaped(&mut self, shape: Shape, items: Vec<kernel::run::Attachment>) -> RunNumber {
+        self.start_again(shape, items, None)
+    }
+
+    pub(crate) fn start_again(
+        &mut self,
+        shape: Shape,
+        items: Vec<kernel::run::Attachment>,
+        earlier: Option<Box<kernel::run::Earlier>>,
+    ) -> RunNumber {
         let binding = |slot: &str, target, names: &[&str]| Binding {
             slot: slot.to_owned(),
             target,
@@ -107,6 +116,7 @@ impl World {
                 attachments: vec![],
                 items,
                 origins: vec![],
+                earlier,
             },
             bindings: vec![
                 binding("out", Target::Mount { path: "/out".to_owned() }, &["read", "write"]),

@@ -97,6 +97,7 @@ names!(ACTS, act_name, Act, {
     Act::Undo { .. } => "undo",
     Act::Apply { .. } => "apply",
     Act::Discard { .. } => "discard",
+    Act::Forget { .. } => "forget",
     Act::Recover => "recover",
     Act::Name(NameAct::StoreValue { .. }) => "name: store value",
     Act::Name(NameAct::StoreBlob { .. }) => "name: store blob",

@@ -147,6 +147,7 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
         allow: vec![],
         model: script.to_string(),
         dry_run: false,
+        retry: None,
     };
     let mut client = Client::connect(place)?;
     let after = client.last_event()?;

@@ -91,7 +91,7 @@ pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Ap
         Followed::Over(run) => {
             let how = FollowArgs { on_ask: OnAsk::Deny, json: false, events: false, detach: false };
             if let kernel::run::State::Finished { outcome: RunOutcome::Failed(_) } = &run.state {
-                return attend::tell(&run, &how);
+                return attend::tell(&Acting::new(place, None), &run, &how);
             }
             output::note(&format!(
                 "\nLook next: {0}/out/summary.md, `almoner trace {1}`, `almoner why {0}/out/summary.md`",
@@ -137,6 +137,7 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
         allow: vec![],
         model,
         dry_run: false,
+        retry: None,
     };
     let mut client = Client::connect(place)?;
     let after = client.last_event()?;

@@ -436,6 +436,7 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trou
         allow: vec![],
         model,
         dry_run: false,
+        retry: None,
     };
     let endowed = start_run::Endowed {
         number: start.number,

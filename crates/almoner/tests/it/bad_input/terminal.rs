@@ -174,6 +174,7 @@ fn in_a_narrow_window_no_foreign_line_is_without_a_mark() {
         }
         // Progress takes one line, whatever stands in it.
         let progress = screen.split("── message").next().unwrap();
-        assert!(progress.lines().all(|line| line.chars().count() <= columns), "{progress}");
+        let shown = |line: &str| line.rsplit("\u{1b}[J").next().unwrap().chars().count();
+        assert!(progress.lines().all(|line| shown(line) <= columns), "{progress}");
     }
 }

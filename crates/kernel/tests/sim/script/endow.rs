@@ -199,6 +199,7 @@ pub(super) fn start(world: &mut World, name: &str) -> Start {
             attachments: if each { vec![] } else { vec![document("letter.txt")] },
             items: if each { vec![document("one.txt"), document("two.txt")] } else { vec![] },
             origins: vec![],
+            earlier: None,
         },
         bindings: vec![],
     }

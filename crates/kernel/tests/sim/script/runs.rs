@@ -56,13 +56,14 @@ pub(super) fn step(world: &mut World) -> Law {
     }
 }
 
-/// Undoes, applies or discards what a run has changed, or so it is said.
+/// Undoes, applies or discards what a run has changed, or so it is said; or forgets what it worked on.
 fn settle(world: &mut World, actor: FormulaId, run: RunNumber) -> Law {
     let files = vec![];
-    let what = match world.random.below(3) {
+    let what = match world.random.below(4) {
         0 => Act::Undo { run, files },
         1 => Act::Apply { run, files },
-        _ => Act::Discard { run },
+        2 => Act::Discard { run },
+        _ => Act::Forget { run },
     };
     act(world, actor, what)
 }

@@ -1,0 +1,156 @@
+//! Patterns of paths that the shell has left alone: `'in/*.pdf'`.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use passable::visible_line;
+
+use super::endow::absolute;
+use crate::control::protocol::Document;
+use crate::exit::{Exit, Failure};
+
+/// The most files that a pattern may stand for.
+const MOST: usize = 100_000;
+
+/// How deep `**` goes.
+const DEEPEST: usize = 64;
+
+/// Whether a text that is no path may stand for several.
+pub(super) fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
+/// The files that a pattern stands for, by name. Hidden ones only where the pattern says so.
+///
+/// # Errors
+/// When it cannot be read, stands for nothing, or for too much.
+pub(super) fn files(pattern: &str) -> Result<Vec<Document>, Failure> {
+    let shown = visible_line(pattern);
+    let start = if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() };
+    let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
+    let parts: Vec<Part> = parts.map(Part::read).collect::<Result<_, _>>().map_err(|what| {
+        Failure::new(Exit::Usage, format!("{shown}: the pattern cannot be read: {what}"))
+            .help("`*`, `?`, `**`, `{a,b}` and `[a-z]`, each closed again; or name a directory")
+    })?;
+    let mut found = Vec::new();
+    walk(&start, &parts, 0, &mut found);
+    if found.len() > MOST {
+        return Err(Failure::new(Exit::Usage, format!("{shown} stands for more than {MOST} files"))
+            .help("name a part of them"));
+    }
+    found.sort();
+    found.dedup();
+    if found.is_empty() {
+        return Err(Failure::new(Exit::NotFound, format!("no file is called {shown}"))
+            .help("an input is a path, a pattern of paths, `k=v`, `k:=json`, `k=@file`, or `-`"));
+    }
+    found
+        .into_iter()
+        .map(|path| match path.to_str() {
+            Some(path) => Ok(Document::File { path: absolute(path)? }),
+            None => Err(Failure::new(Exit::Invalid, format!("the name {path:?} is not UTF-8 text"))),
+        })
+        .collect()
+}
+
+/// One name of a pattern.
+enum Part {
+    Name(String),
+    Any {
+        set: GlobSet,
+        hidden: bool,
+    },
+    /// `**`: any number of directories.
+    Deep,
+}
+
+impl Part {
+    fn read(text: &str) -> Result<Part, String> {
+        if text == "**" {
+            return Ok(Part::Deep);
+        }
+        if !is_pattern(text) {
+            return Ok(Part::Name(text.to_owned()));
+        }
+        let glob = GlobBuilder::new(text).literal_separator(true).build();
+        // A set says when a pattern is too much for it; a single matcher would panic.
+        let set = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build());
+        let set = set.map_err(|error| error.kind().to_string())?;
+        Ok(Part::Any { set, hidden: text.starts_with('.') })
+    }
+}
+
+fn walk(at: &Path, parts: &[Part], depth: usize, found: &mut Vec<PathBuf>) {
+    if found.len() > MOST || depth > DEEPEST {
+        return;
+    }
+    match parts {
+        [] => {
+            if std::fs::metadata(at).is_ok_and(|meta| meta.is_file()) {
+                found.push(at.to_owned());
+            }
+        }
+        [Part::Name(name), rest @ ..] => walk(&at.join(name), rest, depth, found),
+        [Part::Any { set, hidden }, rest @ ..] => {
+            for name in names(at) {
+                if (*hidden || !name.starts_with('.')) && set.is_match(&name) {
+                    walk(&at.join(name), rest, depth, found);
+                }
+            }
+        }
+        [Part::Deep, rest @ ..] => {
+            walk(at, rest, depth, found);
+            for name in names(at).into_iter().filter(|name| !name.starts_with('.')) {
+                let below = at.join(name);
+                // Links are not followed: they may lead back.
+                if std::fs::symlink_metadata(&below).is_ok_and(|meta| meta.is_dir()) {
+                    walk(&below, parts, depth + 1, found);
+                }
+            }
+        }
+    }
+}
+
+/// What is in a directory; nothing in one that cannot be read. A name that is not text cannot be matched.
+fn names(dir: &Path) -> Vec<String> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_stands_for_the_files_that_match_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        for name in ["in/b.pdf", "in/a.pdf", "in/c.txt", "in/.h.pdf", "in/deep/x/d.pdf", "in/dir.pdf/e.txt"] {
+            std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        let check = |pattern: &str, expected: &[&str]| {
+            let found = files(&format!("{}/{pattern}", root.display()));
+            let found: Vec<String> = found
+                .into_iter()
+                .flatten()
+                .map(|document| match document {
+                    Document::File { path } => {
+                        path.strip_prefix(root.to_str().unwrap()).unwrap().trim_start_matches('/').to_owned()
+                    }
+                    Document::Text { .. } => unreachable!("a pattern stands for files"),
+                })
+                .collect();
+            assert_eq!(found, expected, "{pattern}");
+        };
+        check("in/*", &["in/a.pdf", "in/b.pdf", "in/c.txt"]);
+        check("in/*.pdf", &["in/a.pdf", "in/b.pdf"]);
+        check("./in/[a-b].{pdf,txt}", &["in/a.pdf", "in/b.pdf"]);
+        check("in/.*", &["in/.h.pdf"]);
+        check("in/**/*.pdf", &["in/a.pdf", "in/b.pdf", "in/deep/x/d.pdf"]);
+        check("*/c.txt", &["in/c.txt"]);
+        check("in/*.doc", &[]);
+        check("in/[", &[]);
+    }
+}

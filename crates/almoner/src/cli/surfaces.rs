@@ -1,0 +1,73 @@
+//! The command line of what is looked at and looked after: types only.
+
+use clap::Args;
+
+use super::JsonArg;
+
+/// `almoner trust`.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// The file, or a directory in which it lies [default: the `almoner.toml` of the project you are in]
+    #[arg(value_name = "FILE")]
+    pub file: Option<std::path::PathBuf>,
+    /// Do not ask, if the file has exactly this digest
+    #[arg(long, value_name = "DIGEST", conflicts_with_all = ["list", "revoke"])]
+    pub yes: Option<String>,
+    /// Which files you trust
+    #[arg(long, conflicts_with_all = ["file", "revoke"])]
+    pub list: bool,
+    /// Trust it no longer
+    #[arg(long)]
+    pub revoke: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The run
+    pub run: String,
+    /// The file that is made; standard output without it
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<std::path::PathBuf>,
+    /// Leave out the documents, and the requests in which they stand
+    #[arg(long)]
+    pub no_documents: bool,
+}
+
+/// `almoner forget`.
+#[derive(Debug, Args)]
+pub struct ForgetArgs {
+    /// The run, which must be over
+    pub run: String,
+    /// Do not ask
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// `almoner logs`.
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// How many of the last lines
+    #[arg(short = 'n', default_value_t = 50)]
+    pub lines: usize,
+    /// Go on, and show each line as it comes, whichever daemon writes it
+    #[arg(short, long)]
+    pub follow: bool,
+}
+
+/// `almoner setup`.
+#[derive(Debug, Args)]
+pub struct SetupArgs {
+    /// Write a `config.toml` without asking, if there is none
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// As JSON; writes nothing
+    #[command(flatten)]
+    pub json: JsonArg,
+}

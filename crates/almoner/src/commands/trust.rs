@@ -1,0 +1,162 @@
+//! `almoner trust`: a project's `almoner.toml` is used after its user has seen what it says.
+
+use std::path::{Path, PathBuf};
+
+use passable::visible_line;
+use serde_json::{Value, json};
+
+use super::output;
+use super::prompt::{self, Typed};
+use crate::cli::surfaces::TrustArgs;
+use crate::exit::{Ended, Exit, Failure};
+use crate::place::Place;
+use crate::settings::project::Workers;
+use crate::trust::{self, File, NAME};
+
+/// `almoner trust`.
+///
+/// # Errors
+/// When there is no such file, it is not fit to be trusted, or nobody says yes.
+pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
+    if args.list {
+        return list(place, args.json.json);
+    }
+    let path = named(args.file.as_deref())?;
+    if args.revoke {
+        return revoke(place, &path);
+    }
+    let file = File::load(&path)?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no {}", output::path(&path)))
+            .help("docs/settings.md says what a project can write into its `almoner.toml`")
+    })?;
+    let workers = file.workers()?;
+    let already = trust::is_trusted(place, &file)?;
+    if args.json.json {
+        let told = keep_if_told(place, &file, args.yes.as_deref())?;
+        output::json(&as_json(&file, &workers, already || told))?;
+        return Ok(Exit::Ok);
+    }
+    output::listing(&in_words(&file, &workers))?;
+    if already {
+        output::note("it is trusted as it is");
+        return Ok(Exit::Ok);
+    }
+    if keep_if_told(place, &file, args.yes.as_deref())? || asked()? {
+        trust::keep(place, &file)?;
+        output::note("it is trusted, until a byte of it changes; `almoner trust --revoke` takes that back");
+        return Ok(Exit::Ok);
+    }
+    output::note("it is not trusted, and nothing was changed");
+    Ok(Exit::Denied)
+}
+
+/// Trusts the file if its digest is the one that was given.
+fn keep_if_told(place: &Place, file: &File, digest: Option<&str>) -> Result<bool, Failure> {
+    let Some(digest) = digest else { return Ok(false) };
+    if digest != file.digest.to_string() {
+        let what = format!("{} has another digest: {}", output::path(&file.path), file.digest);
+        return Err(Failure::new(Exit::Conflict, what)
+            .help("`almoner trust` without `--yes` shows what it hands over now; nothing was changed"));
+    }
+    trust::keep(place, file)?;
+    Ok(true)
+}
+
+fn asked() -> Result<bool, Failure> {
+    if !output::can_ask() {
+        return Err(Failure::new(Exit::NeedsYou, "nobody is here to say whether this is to be trusted")
+            .help("`almoner trust FILE --yes DIGEST` says so, with the digest that is shown"));
+    }
+    match prompt::line("hand this over whenever these workers are run? [y/N] ", &[])? {
+        Typed::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),
+        Typed::End => Ok(false),
+    }
+}
+
+fn named(file: Option<&Path>) -> Result<PathBuf, Failure> {
+    let fail = |e: std::io::Error, path: &Path| {
+        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
+        Failure::new(exit, format!("{}: {e}", output::path(path))).help("name an `almoner.toml`")
+    };
+    let Some(file) = file else {
+        let here = Path::new(".");
+        return Ok(trust::nearest(&std::fs::canonicalize(here).map_err(|e| fail(e, here))?));
+    };
+    if file.is_dir() {
+        return Ok(std::fs::canonicalize(file).map_err(|e| fail(e, file))?.join(NAME));
+    }
+    if file.file_name().is_none_or(|name| name != NAME) {
+        let what = format!("{} is not called `{NAME}`", output::path(file));
+        return Err(Failure::new(Exit::Usage, what).help("only a file of that name is looked for"));
+    }
+    let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // The directory of a file that is trusted may be gone.
+    let dir = std::fs::canonicalize(dir).or_else(|_| std::path::absolute(dir)).map_err(|e| fail(e, dir))?;
+    Ok(dir.join(NAME))
+}
+
+fn revoke(place: &Place, path: &Path) -> Ended {
+    if trust::revoke(place, path)? {
+        output::note(&format!("{} is not trusted any more", output::path(path)));
+        return Ok(Exit::Ok);
+    }
+    Err(Failure::new(Exit::NotFound, format!("{} was not trusted", output::path(path)))
+        .help("`almoner trust --list` shows what is"))
+}
+
+fn list(place: &Place, as_json: bool) -> Ended {
+    let rows: Vec<_> = trust::all(place)?
+        .into_iter()
+        .map(|kept| {
+            let now = match File::load(&kept.path) {
+                Ok(Some(file)) if file.digest == kept.digest => "as it was",
+                Ok(None) => "gone",
+                _ => "changed, and not used",
+            };
+            (kept, now)
+        })
+        .collect();
+    if as_json {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|(kept, now)| json!({ "path": kept.path, "digest": kept.digest.to_string(), "now": now }))
+            .collect();
+        output::json(&json!({ "version": 1, "trusted": rows }))?;
+        return Ok(Exit::Ok);
+    }
+    if rows.is_empty() {
+        output::note("nothing is trusted");
+    }
+    for (kept, now) in rows {
+        output::listing(&format!("{} {} ({now})", kept.digest.short(), output::path(&kept.path)))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn in_words(file: &File, workers: &Workers) -> String {
+    let mut text = format!("{} hands over:\n", output::path(&file.path));
+    for (name, handed) in workers {
+        let lines = handed.lines();
+        text += &format!(
+            "  to {}.worker: {}\n",
+            visible_line(name),
+            if lines.is_empty() { "nothing" } else { "" }
+        );
+        for line in lines {
+            text += &format!("    {}\n", visible_line(&line));
+        }
+    }
+    if workers.is_empty() {
+        text += "  nothing\n";
+    }
+    text + &format!("digest: {}\n", file.digest)
+}
+
+fn as_json(file: &File, workers: &Workers, trusted: bool) -> Value {
+    let workers: serde_json::Map<String, Value> =
+        workers.iter().map(|(name, handed)| (name.clone(), json!(handed.lines()))).collect();
+    json!({
+        "version": 1, "path": file.path, "digest": file.digest.to_string(), "trusted": trusted,
+        "workers": workers,
+    })
+}

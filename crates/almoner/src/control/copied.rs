@@ -1,0 +1,28 @@
+//! What is copied out of the store, and what was freed in it.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes beside the store, as a copy that leaves it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copy {
+    /// The bytes, if they are text.
+    pub text: Option<String>,
+    /// The bytes in Base64, if they are not.
+    pub base64: Option<String>,
+    /// Whether values of the vault were taken out of it, or all of it was left out because of one.
+    #[serde(default)]
+    pub redacted: bool,
+}
+
+/// What was freed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Freed {
+    /// How many formulas were collected.
+    pub formulas: u64,
+    /// How many blobs were removed.
+    pub blobs: u64,
+    /// How many bytes these had.
+    pub bytes: u64,
+    /// How many lists of others were found damaged.
+    pub damaged: u64,
+}

@@ -1,0 +1,310 @@
+//! From the text of `almoner.toml` to what it hands to the workers of a project.
+//!
+//! It says what a command line could say and no more, and each value is read by the code that reads it there.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use model::ModelRef;
+use passable::visible_line;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::read::{Text, Trouble, table};
+use crate::cli;
+use crate::control::endowment::{Endowment, Fill};
+use crate::exit::{Exit, Failure};
+
+/// What a project's file hands to one of its workers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Handed {
+    /// The model, if none is named.
+    pub model: Option<String>,
+    /// What fills its slots.
+    pub endow: Vec<Endowment>,
+    /// Methods about which nobody is asked, as `slot.method`.
+    pub allow: Vec<String>,
+}
+
+/// What a project's file says: for each worker, by its path from the file's directory without its suffix.
+pub type Workers = BTreeMap<String, Handed>;
+
+/// Reads the text of `file`, which lies in the directory `base`, given by its real path.
+///
+/// # Errors
+/// When it is not written as it should be: the first thing that is wrong is told.
+pub fn parse(file: &Path, base: &Path, source: &str) -> Result<Workers, Failure> {
+    read(base, source).map_err(|trouble| {
+        let at = trouble.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let shown = file.display().to_string();
+        Failure::new(Exit::Invalid, format!("{}{at}: {}", visible_line(&shown), trouble.what))
+            .help(trouble.help)
+    })
+}
+
+fn read(base: &Path, source: &str) -> Result<Workers, Trouble> {
+    let text = Text::new(source);
+    let parsed = DeTable::parse(source).map_err(|error| {
+        let what = format!("this is not TOML: {}", visible_line(error.message()));
+        let help = "docs/settings.md has an example";
+        match error.span() {
+            Some(span) => text.trouble(span.start, what, help),
+            None => Trouble { line: None, what, help: help.to_owned() },
+        }
+    })?;
+    let mut workers = Workers::new();
+    for (key, value) in parsed.get_ref() {
+        match key.get_ref().as_ref() {
+            "workers" => {
+                for (name, value) in table(&text, value, "workers")? {
+                    let handed = handed(&text, base, name.get_ref(), value)?;
+                    workers.insert(name.get_ref().to_string(), handed);
+                }
+            }
+            other => return Err(text.unknown(key.span().start, "section", other, &["workers"])),
+        }
+    }
+    Ok(workers)
+}
+
+fn handed(text: &Text<'_>, base: &Path, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Handed, Trouble> {
+    let mut handed = Handed::default();
+    for (key, value) in table(text, value, &format!("workers.{}", visible_line(name)))? {
+        let at = value.span().start;
+        match key.get_ref().as_ref() {
+            "model" => handed.model = Some(model(text, base, at, word(text, "model", value)?)?),
+            "endow" => {
+                for (slot, value) in table(text, value, "endow")? {
+                    let said = word(text, "what fills a slot", value)?;
+                    handed.endow.push(endowment(text, base, value.span().start, slot.get_ref(), said)?);
+                }
+            }
+            "allow" => {
+                let DeValue::Array(all) = value.get_ref() else {
+                    return Err(text.trouble(at, "`allow` is a list", "write allow = [\"SLOT.METHOD\"]"));
+                };
+                for rule in all.iter() {
+                    handed.allow.push(word(text, "a method", rule)?.to_owned());
+                }
+            }
+            "limits" => {
+                let help = "limits stand in the worker file, under `limits:`";
+                return Err(text.trouble(key.span().start, "`limits` is nothing for this file", help));
+            }
+            other => {
+                return Err(text.unknown(key.span().start, "key", other, &["model", "endow", "allow"]));
+            }
+        }
+    }
+    Ok(handed)
+}
+
+fn word<'a>(text: &Text<'_>, what: &str, value: &'a Spanned<DeValue<'_>>) -> Result<&'a str, Trouble> {
+    match value.get_ref() {
+        DeValue::String(word) => Ok(word),
+        _ => Err(text.trouble(value.span().start, format!("{what} is a text"), "write it in quotes")),
+    }
+}
+
+/// Models as after `-m`, with files taken from where this file lies.
+fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, Trouble> {
+    let wrong = |what: String| {
+        text.trouble(at, visible_line(&what).into_owned(), "write the model as after `-m`, in quotes")
+    };
+    let all = model::list(said).map_err(|error| wrong(error.to_string()))?;
+    let placed = all.into_iter().map(|reference| {
+        let at_home = |path: PathBuf| {
+            let joined = base.join(path).into_os_string().into_string();
+            let joined = joined.map_err(|_| "its path is not UTF-8 text".to_owned())?;
+            settled(base, &joined).map(PathBuf::from)
+        };
+        Ok(match reference {
+            ModelRef::Scripted { path } => ModelRef::Scripted { path: at_home(path)? },
+            ModelRef::Replay { path } => ModelRef::Replay { path: at_home(path)? },
+            other => other,
+        }
+        .to_string())
+    });
+    let placed: Result<Vec<String>, String> = placed.collect();
+    placed.map(|all| all.join(",")).map_err(wrong)
+}
+
+/// What fills a slot, as after `-e SLOT=`, with paths taken from where this file lies.
+fn endowment(text: &Text<'_>, base: &Path, at: usize, slot: &str, said: &str) -> Result<Endowment, Trouble> {
+    let mut given = cli::parse_endowment_in(base, &format!("{slot}={said}"))
+        .map_err(|failure| text.trouble(at, failure.message.visible_line(), failure.help))?;
+    let paths: Vec<&mut String> = match &mut given.fill {
+        Fill::Path(fill) => vec![&mut fill.path],
+        Fill::Program(fill) => {
+            let programs = fill.programs.iter_mut().map(|(_, path)| path);
+            programs.chain(fill.directories.iter_mut().map(|(path, _)| path)).collect()
+        }
+        Fill::Web(_) => vec![],
+    };
+    for path in paths {
+        let help = "name a directory by its own path";
+        *path = settled(base, path)
+            .map_err(|what| text.trouble(at, format!("{}: {what}", visible_line(path)), help))?;
+    }
+    Ok(given)
+}
+
+/// The path without `..`. One that lies in the project must not lead out of it: whoever changes the project could make
+/// it lead anywhere, and the file would still be the one that is trusted.
+fn settled(base: &Path, path: &str) -> Result<String, String> {
+    let rest = Path::new(path).strip_prefix(base);
+    let mut at = if rest.is_ok() { base.to_owned() } else { PathBuf::from("/") };
+    let mut has_gone_down = rest.is_err();
+    for part in rest.unwrap_or(Path::new(path)).components() {
+        match part {
+            Component::Normal(name) => {
+                has_gone_down = true;
+                at.push(name);
+            }
+            Component::ParentDir if has_gone_down => {
+                return Err("`..` stands only at the beginning of a path".to_owned());
+            }
+            Component::ParentDir => {
+                at.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::CurDir => {}
+        }
+    }
+    if at.starts_with(base) && !real(&at).is_some_and(|real| real.starts_with(base)) {
+        return Err("it leads out of the project through a link".to_owned());
+    }
+    at.into_os_string().into_string().map_err(|_| "its full path is not UTF-8 text".to_owned())
+}
+
+/// Where a path leads; of one that is not there yet, where what is there of it leads. `None` if it leads nowhere.
+fn real(path: &Path) -> Option<PathBuf> {
+    path.ancestors()
+        .find(|part| std::fs::symlink_metadata(part).is_ok())
+        .and_then(|part| std::fs::canonicalize(part).ok())
+}
+
+/// What fills a slot, in words, with every path in full. Not made visible.
+pub fn words(given: &Endowment) -> String {
+    let what = match &given.fill {
+        Fill::Program(fill) => fill.words(),
+        Fill::Web(fill) => match fill.max_bytes {
+            Some(bytes) => format!("{}; bodies of at most {bytes} bytes", fill.web.words()),
+            None => fill.web.words(),
+        },
+        Fill::Path(fill) => {
+            let mut text = format!("{} (may be read", fill.path);
+            text += match (fill.stage, fill.write) {
+                (true, _) => "; changes go to a staged copy",
+                (false, true) => " and written",
+                (false, false) => "",
+            };
+            if !fill.suffixes.is_empty() {
+                text += &format!("; only {}", fill.suffixes.join(" "));
+            }
+            if let Some(bytes) = fill.max_bytes {
+                text += &format!("; files of at most {bytes} bytes");
+            }
+            if let Some(bytes) = fill.total_bytes {
+                text += &format!("; at most {bytes} bytes in all");
+            }
+            if !fill.methods.is_empty() {
+                text += &format!("; only {}", fill.methods.join(" "));
+            }
+            text + ")"
+        }
+    };
+    format!("{} = {what}", given.slot)
+}
+
+impl Handed {
+    /// All of it, a line for each thing. Not made visible.
+    pub fn lines(&self) -> Vec<String> {
+        let model = self.model.iter().map(|model| format!("model: {model}"));
+        let endow = self.endow.iter().map(words);
+        let allow = self.allow.iter().map(|rule| format!("not asked about: {rule}"));
+        model.chain(endow).chain(allow).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(base: &Path, source: &str) -> Result<Vec<String>, Trouble> {
+        let workers = read(base, source)?;
+        Ok(workers
+            .iter()
+            .flat_map(|(name, handed)| handed.lines().into_iter().map(move |line| format!("{name}: {line}")))
+            .collect())
+    }
+
+    #[test]
+    fn it_says_what_a_command_line_can_say() {
+        let text = "[workers.a]\nmodel = \"scripted:s.json, ollama:m\"\nallow = [\"out.write\"]\n\
+            endow = { mail = \"./in?suffix=.eml&max=1kB\", out = \"../o:rw\", web = \"https://h/p\" }\n\
+            [workers.\"sub/b\"]\nendow = { d = \"/abs/x:stage\" }\n";
+        let dir = tempfile::tempdir().unwrap();
+        let base = std::fs::canonicalize(dir.path()).unwrap();
+        let (here, above) = (base.display(), base.parent().unwrap().display());
+        let web = match cli::parse_endowment("w=https://h/p").unwrap().fill {
+            Fill::Web(web) => web.web.words(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            lines(&base, text).unwrap(),
+            [
+                format!("a: model: scripted:{here}/s.json,ollama:m"),
+                format!("a: mail = {here}/in (may be read; only .eml; files of at most 1000 bytes)"),
+                format!("a: out = {above}/o (may be read and written)"),
+                format!("a: web = {web}"),
+                "a: not asked about: out.write".to_owned(),
+                "sub/b: d = /abs/x (may be read; changes go to a staged copy)".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        for (text, line, what) in [
+            ("[worker.a]", 1, "unknown section `worker`"),
+            ("[workers.a]\nlimits = {}", 2, "nothing for this file"),
+            ("[workers.a]\nmodle = 'local'", 2, "unknown key `modle`"),
+            ("[workers.a]\nmodel = 'nonsense'", 2, "nonsense"),
+            ("[workers.a]\nmodel = 1", 2, "is a text"),
+            ("[workers.a]\nallow = 'x'", 2, "is a list"),
+            ("[workers.a]\nendow = { a = '/x?colour=red' }", 2, "are known"),
+            ("[workers.a]\nendow = { 'a b' = '/x' }", 2, "not the name of a slot"),
+            ("[workers.a]\nendow = { a = 'in/../../x' }", 2, "only at the beginning"),
+            ("[workers.a]\nendow = { a = '/x/../y' }", 2, "only at the beginning"),
+        ] {
+            let trouble = lines(Path::new("/p"), text).unwrap_err();
+            assert_eq!(trouble.line, Some(line), "{text:?}: {trouble:?}");
+            assert!(trouble.what.contains(what) && !trouble.help.is_empty(), "{text:?}: {trouble:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_of_the_project_does_not_lead_out_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(dir.path()).unwrap();
+        let (base, out) = (root.join("p"), root.join("out"));
+        std::fs::create_dir_all(base.join("real")).unwrap();
+        std::fs::create_dir(&out).unwrap();
+        for (name, to) in [("within", "real"), ("away", "../out"), ("nowhere", "../gone")] {
+            std::os::unix::fs::symlink(to, base.join(name)).unwrap();
+        }
+        for (path, good) in [
+            ("real", true),
+            ("real/new", true),
+            ("within", true),
+            ("within/new", true),
+            ("../out", true),
+            ("away", false),
+            ("away/new", false),
+            ("nowhere", false),
+        ] {
+            let text = format!("[workers.a]\nendow = {{ d = '{path}' }}");
+            assert_eq!(lines(&base, &text).is_ok(), good, "{path}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What came of a run over many documents, in figures.
+
+use kernel::RunNumber;
+use kernel::run::{Entry, Run, RunOutcome, Shape, Step};
+use passable::{Untrusted, visible_line};
+use serde::Serialize;
+
+/// How many failures are listed.
+const MOST: usize = 20;
+
+/// What came of a run over many documents.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Batch {
+    /// How many documents there are.
+    pub items: usize,
+    /// How many came to something in this run.
+    pub done: usize,
+    /// How many came to something in the run of which this one does the rest.
+    pub earlier: usize,
+    /// That run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<RunNumber>,
+    /// Those that came to nothing, each with why.
+    pub failed: Vec<Failed>,
+}
+
+/// A document of which nothing came.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failed {
+    /// Its name.
+    pub item: Untrusted,
+    /// Why.
+    pub why: Untrusted,
+}
+
+impl Batch {
+    /// What came of this run, if it is one over many documents.
+    pub fn of(run: &Run, steps: &[Step]) -> Option<Batch> {
+        if !matches!(run.shape, Shape::Each { .. }) {
+            return None;
+        }
+        let earlier = run.input.earlier.as_deref();
+        let (mut done, mut failed) = (0, Vec::new());
+        for step in steps {
+            let Entry::Collected { index, outcome } = &step.entry else { continue };
+            match (outcome, run.input.items.get(*index)) {
+                (RunOutcome::Failed(trouble), Some(item)) => {
+                    let item = Untrusted::new(item.name.clone());
+                    failed.push((index, Failed { item, why: trouble.message.clone() }));
+                }
+                _ => done += 1,
+            }
+        }
+        failed.sort_by_key(|(index, _)| **index);
+        Some(Batch {
+            items: run.input.items.len(),
+            done,
+            earlier: earlier.map_or(0, |earlier| earlier.results.len()),
+            of: earlier.map(|earlier| earlier.run),
+            failed: failed.into_iter().map(|(_, failed)| failed).collect(),
+        })
+    }
+
+    /// All of it for people. What it quotes is made visible.
+    pub fn render(&self) -> String {
+        let items = |count: usize| if count == 1 { "1 item".to_owned() } else { format!("{count} items") };
+        let mut text = match self.of {
+            Some(of) => format!(
+                "{}: {} done before, in {of}; {} done now, {} failed",
+                items(self.items),
+                self.earlier,
+                self.done,
+                self.failed.len()
+            ),
+            None => format!("{}: {} done, {} failed", items(self.items), self.done, self.failed.len()),
+        };
+        let missing = self.items.saturating_sub(self.earlier + self.done + self.failed.len());
+        if missing > 0 {
+            text += &format!(", {missing} not begun");
+        }
+        text += "\n";
+        for failed in self.failed.iter().take(MOST) {
+            let name = failed.item.visible_line();
+            text += &format!("  {name}: {}\n", visible_line(failed.why.raw()));
+        }
+        if self.failed.len() > MOST {
+            text += &format!("  … and {} more\n", self.failed.len() - MOST);
+        }
+        if !self.failed.is_empty() || missing > 0 {
+            text += "  the same command with `--retry-failed` does these again, and only these\n";
+        }
+        text
+    }
+}

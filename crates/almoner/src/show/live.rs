@@ -1,0 +1,213 @@
+//! A run and all that it has started, as a tree that is drawn anew whenever something of it changes.
+
+use std::collections::BTreeMap;
+
+use kernel::RunNumber;
+use kernel::event::Change;
+use kernel::run::{Run, Usage};
+use passable::visible_line;
+
+use super::money;
+
+/// What is known of one run.
+#[derive(Clone, Debug)]
+struct Row {
+    name: String,
+    parent: Option<RunNumber>,
+    doing: String,
+    used: Usage,
+    is_over: bool,
+}
+
+/// The tree, as far as it is known.
+#[derive(Debug, Default)]
+pub struct Tree {
+    rows: BTreeMap<RunNumber, Row>,
+}
+
+impl Tree {
+    /// Takes note of a run as the store has it.
+    pub fn know(&mut self, run: &Run) {
+        let row = self.rows.entry(run.number).or_insert_with(|| Row {
+            name: visible_line(&run.name).into_owned(),
+            parent: run.parent.map(|parent| parent.run),
+            doing: super::journal::state(run),
+            used: run.used,
+            is_over: false,
+        });
+        row.used = run.used;
+        if run.is_finished() {
+            (row.is_over, row.doing) = (true, super::journal::state(run));
+        }
+    }
+
+    /// Takes note of a change. True if what a run has used may be another than it was.
+    pub fn hear(&mut self, change: &Change) -> bool {
+        match change {
+            Change::RunStarted { run, name, parent } => {
+                let name = visible_line(name).into_owned();
+                let doing = "begins".to_owned();
+                let row = Row { name, parent: *parent, doing, used: Usage::default(), is_over: false };
+                self.rows.entry(*run).or_insert(row);
+                false
+            }
+            Change::Step { run, entry, line, .. } => {
+                if let Some(doing) = doing(entry, &line.visible_line()) {
+                    self.does(*run, doing);
+                }
+                entry == "replied"
+            }
+            Change::RunFinished { run, ok } => {
+                if let Some(row) = self.rows.get_mut(run) {
+                    row.is_over = true;
+                    if *ok {
+                        row.doing = "done".to_owned();
+                    }
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What a run does now, in words that have been made visible.
+    pub fn does(&mut self, run: RunNumber, what: String) {
+        if let Some(row) = self.rows.get_mut(&run).filter(|row| !row.is_over) {
+            row.doing = what;
+        }
+    }
+
+    /// The runs whose figures change with those of this one: itself, and those above it.
+    pub fn above(&self, run: RunNumber) -> Vec<RunNumber> {
+        let up = |run: &RunNumber| self.rows.get(run).and_then(|row| row.parent);
+        // A parent is older than its child, so this ends.
+        std::iter::successors(Some(run), |run| up(run).filter(|parent| parent < run))
+            .filter(|run| self.rows.contains_key(run))
+            .collect()
+    }
+
+    /// A line for each run, children below their parents. Where there are more than `most`, children that are over are left
+    /// out, and then whatever is last; how many these are is said.
+    pub fn lines(&self, most: usize) -> Vec<String> {
+        let mut below: BTreeMap<Option<RunNumber>, Vec<RunNumber>> = BTreeMap::new();
+        for (run, row) in &self.rows {
+            let parent = row.parent.filter(|parent| parent < run && self.rows.contains_key(parent));
+            below.entry(parent).or_default().push(*run);
+        }
+        let has_room = self.rows.len() <= most;
+        let room = if has_room { most } else { most.max(2) - 1 };
+        // The youngest lies at the bottom.
+        let on = |parent, depth| {
+            let runs = below.get(&parent).into_iter().flatten().rev();
+            runs.map(move |run| (*run, depth)).collect::<Vec<(RunNumber, usize)>>()
+        };
+        let (mut lines, mut waiting) = (Vec::new(), on(None, 0));
+        while let Some((run, depth)) = waiting.pop().filter(|_| lines.len() < room) {
+            let Some(row) = self.rows.get(&run) else { continue };
+            if has_room || depth == 0 || !row.is_over {
+                lines.push(format!("{}{}", "  ".repeat(depth), row.line(run)));
+                waiting.extend(on(Some(run), depth + 1));
+            }
+        }
+        let hidden = self.rows.len() - lines.len();
+        if hidden > 0 {
+            lines.push(format!("  and {hidden} more"));
+        }
+        lines
+    }
+}
+
+impl Row {
+    fn line(&self, run: RunNumber) -> String {
+        let Row { name, doing, used, .. } = self;
+        let tokens = used.input_tokens.saturating_add(used.output_tokens);
+        let figures = match tokens {
+            0 => String::new(),
+            tokens => format!("  {tokens} tokens{}", money::behind(used.usd_micros)),
+        };
+        format!("{run} `{name}`{figures}  {doing}")
+    }
+}
+
+/// What a run does after this step; `None` if that says nothing.
+fn doing(entry: &str, line: &str) -> Option<String> {
+    Some(match entry {
+        "prompted" | "proposed" | "rejected" => line.to_owned(),
+        "suspended" => format!("waits {line}"),
+        "replied" => "has an answer".to_owned(),
+        "judged" if line.starts_with("ask") => format!("waits for you: {line}"),
+        "begun" if line.is_empty() => "at work on it".to_owned(),
+        "begun" => format!("called a worker {line}"),
+        "stalled" => format!("stalled: {line}"),
+        "finished" => line.to_owned(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use passable::Untrusted;
+
+    fn step(run: u64, entry: &str, line: &str) -> Change {
+        Change::Step {
+            run: RunNumber(run),
+            step: 1,
+            entry: entry.to_owned(),
+            line: Untrusted::new(line),
+            digest: None,
+        }
+    }
+
+    fn started(run: u64, name: &str, parent: Option<u64>) -> Change {
+        Change::RunStarted { run: RunNumber(run), name: name.to_owned(), parent: parent.map(RunNumber) }
+    }
+
+    fn tree() -> Tree {
+        let mut tree = Tree::default();
+        for change in [
+            started(1, "sort", None),
+            started(2, "sort", Some(1)),
+            started(3, "sort", Some(1)),
+            started(4, "judge\u{1b}[2J", Some(3)),
+            step(2, "prompted", "asks local"),
+            step(3, "begun", "as r4"),
+            step(4, "proposed", "out.write"),
+            step(4, "judged", "ask: message 7"),
+            step(2, "finished", "done"),
+            Change::RunFinished { run: RunNumber(2), ok: true },
+        ] {
+            tree.hear(&change);
+        }
+        if let Some(row) = tree.rows.get_mut(&RunNumber(1)) {
+            row.used = Usage { input_tokens: 1200, output_tokens: 34, usd_micros: 5600, ..Usage::default() };
+        }
+        tree
+    }
+
+    #[test]
+    fn children_stand_below_their_parents() {
+        insta::assert_snapshot!(tree().lines(10).join("\n"), @r"
+        r1 `sort`  1234 tokens, $0.0056  begins
+          r2 `sort`  done
+          r3 `sort`  called a worker as r4
+            r4 `judge\u{1B}[2J`  waits for you: ask: message 7
+        ");
+    }
+
+    #[test]
+    fn where_there_is_little_room_what_is_over_goes_first() {
+        insta::assert_snapshot!(tree().lines(3).join("\n"), @r"
+        r1 `sort`  1234 tokens, $0.0056  begins
+          r3 `sort`  called a worker as r4
+          and 2 more
+        ");
+        assert_eq!(tree().lines(0).len(), 2);
+    }
+
+    #[test]
+    fn what_one_uses_counts_for_those_above_it() {
+        assert_eq!(tree().above(RunNumber(4)), [RunNumber(4), RunNumber(3), RunNumber(1)]);
+        assert_eq!(tree().above(RunNumber(9)), []);
+    }
+}

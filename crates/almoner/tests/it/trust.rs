@@ -1,0 +1,141 @@
+//! `almoner.toml`: used after its user has said so for exactly this text, and not before.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::home::{Home, Said};
+use crate::terminal::Terminal;
+
+const WORKER: &str = "---\nslots: { out: dir rw }\n---\nSay it.\n";
+
+const FILE: &str = "[workers.note]\nmodel = \"scripted:script.json\"\nendow = { out = \"./out:rw\" }\n\
+    allow = [\"out.write\"]\n";
+
+const SCRIPT: &str = r#"[{ "turns": [
+    { "calls": [{ "name": "out_write", "arguments": { "path": "a.txt", "content": "hello" } }] },
+    { "text": "Done." }] }]"#;
+
+fn project() -> Home {
+    let home = Home::new();
+    home.write("note.worker", WORKER);
+    home.write("script.json", SCRIPT);
+    home.write("almoner.toml", FILE);
+    home
+}
+
+/// What the file is called when it is shown, and its digest.
+fn shown(home: &Home) -> (String, String) {
+    let said = home.almoner(&["trust", "--json"]).expect(0).json();
+    (said["path"].as_str().unwrap().to_owned(), said["digest"].as_str().unwrap().to_owned())
+}
+
+fn run(home: &Home, more: &[&str]) -> Said {
+    home.almoner(&[&["run", "note.worker"], more].concat())
+}
+
+#[test]
+fn what_it_says_counts_after_exactly_it_was_trusted() {
+    let home = project();
+    let by_hand = ["-m", "scripted:script.json", "-e", "out=./elsewhere:rw", "--allow", "out.write"];
+    // It is told of, and nothing of it counts.
+    let said = run(&home, &[]);
+    assert_ne!(said.code, 0);
+    let said = run(&home, &["-m", "scripted:script.json"]).expect(2);
+    assert!(said.err.contains("is not trusted, and is not used: `almoner trust /"), "{said:?}");
+    run(&home, &by_hand).expect(0);
+    assert!(!home.path("out").exists());
+    // Nobody can say yes here, and a wrong digest is none.
+    let said = home.almoner(&["trust"]).expect(7);
+    let (path, digest) = shown(&home);
+    let out = std::fs::canonicalize(home.work()).unwrap().join("out");
+    let line = format!("out = {} (may be read and written)", out.display());
+    assert!(said.out.contains(&line) && said.out.contains("not asked about: out.write"), "{said:?}");
+    assert!(said.out.contains(&digest), "{said:?}");
+    home.almoner(&["trust", "--yes", &digest.replace(|c: char| c.is_ascii_digit(), "a")]).expect(8);
+    home.almoner(&["trust", "--yes", &digest]).expect(0);
+    let kept = home.root().join("state/trusted");
+    let files: Vec<_> = std::fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 1);
+    assert_eq!(files[0].metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(home.almoner(&["trust", "--list"]).expect(0).out.contains("(as it was)"));
+    // From now on it is enough to name the worker.
+    let plan = run(&home, &["--dry-run"]).expect(0);
+    assert!(plan.out.contains(&format!("from: {path}")) && plan.out.contains(&line), "{plan:?}");
+    assert_eq!(run(&home, &[]).expect(0).out.trim(), "Done.");
+    assert_eq!(home.read("out/a.txt"), "hello");
+    assert!(home.almoner(&["inbox", "--all"]).expect(0).out.contains("(with /"));
+    // Also from somewhere else.
+    let at = home.path("note.worker");
+    std::fs::remove_file(home.path("out/a.txt")).unwrap();
+    let mut command = home.command(&["run", at.to_str().unwrap()]);
+    Said::of(command.current_dir("/").output().unwrap()).expect(0);
+    assert_eq!(home.read("out/a.txt"), "hello");
+    // The command line wins, and what it fills is asked about as if there were no file.
+    let said = run(&home, &["-e", "out=./third:rw", "--on-ask", "deny"]);
+    assert!(!home.path("third/a.txt").exists(), "{said:?}");
+    // A byte more, and it is another file.
+    home.write("almoner.toml", format!("{FILE}#"));
+    let said = run(&home, &["-m", "scripted:script.json"]).expect(2);
+    assert!(said.err.contains("has changed since you trusted it"), "{said:?}");
+    assert!(home.almoner(&["trust", "--list"]).expect(0).out.contains("(changed, and not used)"));
+    home.write("almoner.toml", FILE);
+    run(&home, &["--dry-run"]).expect(0);
+    home.almoner(&["trust", "--revoke"]).expect(0);
+    run(&home, &["-m", "scripted:script.json"]).expect(2);
+    home.almoner(&["trust", "--revoke"]).expect(4);
+}
+
+#[test]
+fn a_file_that_others_could_have_put_there_is_refused() {
+    let home = project();
+    let (_, digest) = shown(&home);
+    let file = home.path("almoner.toml");
+    let refused = |what: &str| {
+        let said = home.almoner(&["trust", "--yes", &digest]).expect(6);
+        assert!(said.err.contains(what), "{said:?}");
+        let said = run(&home, &["-m", "scripted:script.json"]).expect(2);
+        assert!(said.err.contains(what) && said.err.contains("(not used)"), "{said:?}");
+    };
+    let mode = |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o666);
+    refused("everybody may write it");
+    mode(0o644);
+    std::fs::rename(&file, home.path("other.toml")).unwrap();
+    std::os::unix::fs::symlink("other.toml", &file).unwrap();
+    refused("it is a link");
+    std::fs::remove_file(&file).unwrap();
+    // It is trusted, and then the project leads out of itself.
+    std::fs::rename(home.path("other.toml"), &file).unwrap();
+    home.almoner(&["trust", "--yes", &digest]).expect(0);
+    std::os::unix::fs::symlink("/etc", home.path("out")).unwrap();
+    let said = run(&home, &[]).expect(6);
+    assert!(said.err.contains("leads out of the project through a link"), "{said:?}");
+}
+
+#[test]
+fn a_worker_further_down_is_another_one() {
+    let home = project();
+    home.write("lib/note.worker", WORKER);
+    std::fs::create_dir(home.path(".git")).unwrap();
+    let (_, digest) = shown(&home);
+    home.almoner(&["trust", "--yes", &digest]).expect(0);
+    let lib = ["run", "lib/note.worker", "-m", "scripted:script.json"];
+    home.almoner(&lib).expect(2);
+    home.write("almoner.toml", FILE.replace("workers.note", "workers.\"lib/note\""));
+    let (_, digest) = shown(&home);
+    home.almoner(&["trust", "--yes", &digest]).expect(0);
+    home.almoner(&["run", "lib/note.worker"]).expect(0);
+    assert_eq!(home.read("out/a.txt"), "hello");
+}
+
+#[test]
+fn at_a_terminal_a_person_is_asked() {
+    for (answer, code) in [("\n", 5), ("n\n", 5), ("y\n", 0)] {
+        let home = project();
+        let mut terminal = Terminal::open(&home, &["trust"]);
+        terminal.shows("[y/N]", 1);
+        terminal.press(answer);
+        let (ended, screen) = terminal.end();
+        assert_eq!(ended, code, "{screen}");
+        assert_eq!(run(&home, &["--dry-run"]).code == 0, code == 0);
+    }
+}

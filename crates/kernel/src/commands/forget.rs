@@ -1,0 +1,50 @@
+//! Forget: what a run worked on goes; that it ran, and what it did, stays.
+//!
+//! The journal is as it was, so the log of events still tells of it. What it names is not kept any more: a sweep passes
+//! over the rows of runs that are forgotten.
+
+use crate::command::{Fault, Reply};
+use crate::formula::Formula;
+use crate::id::RunNumber;
+use crate::provenance::Provenance;
+use crate::run::{Entry, Run};
+use crate::state::State;
+use crate::table::{self, Forgotten, FormulaRow};
+use crate::txn::{NOBODY, Table};
+
+pub(super) fn forget(state: &mut State<'_>, number: RunNumber) -> Result<Reply, Fault> {
+    let mut run = state.run(number)?;
+    let above = state.ancestors(&run)?;
+    if let Some(open) = std::iter::once(&run).chain(&above).find(|run| !run.is_finished()) {
+        return Err(Fault::Misfit { what: format!("{} is not over: it may still need it", open.number) });
+    }
+    if run.forgotten {
+        return Ok(Reply::Done);
+    }
+    let_documents_go(state, &run)?;
+    let documents = run.input.attachments.iter().chain(&run.input.items);
+    let row = Forgotten { documents: documents.map(|document| document.hash).collect() };
+    let key = table::forgotten_key(&state.owner(), number);
+    table::save(state.txn, Table::Meta, &NOBODY, &key, &row, None)?;
+    run.forgotten = true;
+    state.journal(&mut run, Entry::Forgotten, Provenance::host())?;
+    state.put_run(&run)?;
+    Ok(Reply::Done)
+}
+
+/// The run's formula names the documents, and would keep them for whoever holds the run.
+fn let_documents_go(state: &mut State<'_>, run: &Run) -> Result<(), Fault> {
+    let row: Option<FormulaRow> = table::load(state.txn, Table::Formula, &NOBODY, &run.id.number)?;
+    // What nobody holds any more is gone with all that it named.
+    let Some(FormulaRow { formula, provenance }) = row else { return Ok(()) };
+    let edges = formula.edges();
+    let Formula::Run { run: number, worker, result, .. } = formula else { return Ok(()) };
+    let formula = Formula::Run { run: number, worker, result, documents: vec![] };
+    let kept = formula.edges();
+    let row = FormulaRow { formula, provenance };
+    table::save(state.txn, Table::Formula, &NOBODY, &run.id.number, &row, Some(&row.provenance))?;
+    for (label, to) in edges.into_iter().filter(|edge| !kept.contains(edge)) {
+        state.untie(&run.id, &label, &to)?;
+    }
+    Ok(())
+}

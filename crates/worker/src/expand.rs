@@ -1,0 +1,262 @@
+//! A worker file with everything filled in: what holds where it says nothing, what it includes, and what its slots offer.
+
+use std::fmt::Write as _;
+
+use kernel::Method;
+use passable::visible_line;
+use serde_json::Value as Json;
+
+use crate::bound::worker_interface;
+use crate::definition::template::Place;
+use crate::definition::{Bundle, Definition, Piece, Slot, SlotKind, When};
+use crate::workshop;
+
+/// How wide patterns are written, in columns.
+const WIDTH: usize = 100;
+
+/// How deep includes are put in the place of what includes them.
+const DEEPEST: usize = 8;
+
+/// The most bytes of text that includes may come to.
+const MOST: usize = 1 << 20;
+
+/// The worker with everything filled in, the same for the same files. `callee` finds the worker of a slot, if it is known.
+///
+/// What it quotes stands as it came: it is made visible by whoever shows it.
+pub fn expand(
+    definition: &Definition,
+    bundle: &Bundle,
+    callee: &dyn Fn(&str) -> Option<Definition>,
+) -> String {
+    let mut out = String::from("---\n");
+    let text = |text: &str| Json::String(text.to_owned()).to_string();
+    let _ = writeln!(out, "# {}, definition {}", definition.name, bundle.digest());
+    if let Some(description) = &definition.description {
+        let _ = writeln!(out, "description: {}", text(description));
+    }
+    let _ = writeln!(out, "input: {}", definition.input.to_text_wrapped(WIDTH));
+    match &definition.output {
+        Some(output) => drop(writeln!(out, "output: {}", output.to_text_wrapped(WIDTH))),
+        None => out += "# output: text\n",
+    }
+    let documents = &definition.attachments;
+    let suffixes: Vec<String> = documents.suffixes.iter().map(|suffix| text(suffix)).collect();
+    let _ = writeln!(
+        out,
+        "attachments: {{ max: {}, bytes: {}, suffixes: [{}] }}",
+        documents.max,
+        documents.bytes,
+        suffixes.join(", ")
+    );
+    slots(&mut out, definition);
+    let limits = definition.limits;
+    let usd = definition.usd.map_or_else(String::new, |usd| format!(", usd: {usd}"));
+    let _ = writeln!(
+        out,
+        "limits: {{ turns: {}, depth: {}, tokens: {}, wall: {}ms{usd} }}",
+        limits.turns, limits.depth, limits.tokens, limits.wall_ms
+    );
+    if let Some(model) = &definition.model {
+        let _ = writeln!(out, "model: {}", text(model));
+    }
+    let _ = writeln!(out, "creates: {}", definition.creates);
+    let offered: Vec<&str> = definition.offered_slots().iter().map(|slot| slot.name.as_str()).collect();
+    let _ = writeln!(out, "tools: [{}]", offered.join(", "));
+    steps(&mut out, definition, bundle);
+    let _ = writeln!(out, "---\n{}", inlined(&definition.body.text, bundle, 0).trim_end());
+    tools(&mut out, definition, callee);
+    out
+}
+
+fn slots(out: &mut String, definition: &Definition) {
+    if definition.slots.is_empty() {
+        out.push_str("slots: {}\n");
+        return;
+    }
+    out.push_str("slots:\n");
+    for slot in &definition.slots {
+        let label = slot.label.as_ref().map(|label| format!(", label: {}", Json::String(label.clone())));
+        let asked = |method: &&str| if definition.asks(&slot.name, method) { " (asks)" } else { "" };
+        let methods: Vec<String> =
+            slot.kind.methods().iter().map(|method| format!("{method}{}", asked(method))).collect();
+        let _ = writeln!(
+            out,
+            "  {}: {{ is: {}{} }} # {}",
+            slot.name,
+            slot.kind,
+            label.unwrap_or_default(),
+            methods.join(", ")
+        );
+    }
+}
+
+fn steps(out: &mut String, definition: &Definition, bundle: &Bundle) {
+    if !definition.then.is_empty() {
+        out.push_str("then:\n");
+    }
+    for then in &definition.then {
+        let with: Vec<String> =
+            then.with.iter().map(|(name, value)| format!("{name}: {}", piece(value))).collect();
+        let _ = writeln!(
+            out,
+            "  - {{ {}: {}, with: {{ {} }}, attach: {} }}",
+            then.name,
+            then.slot,
+            with.join(", "),
+            then.attach
+        );
+    }
+    if !definition.write.is_empty() {
+        out.push_str("write:\n");
+    }
+    for write in &definition.write {
+        let when = match write.when {
+            When::Each => "each",
+            When::Once => "once",
+        };
+        let path = Json::String(write.path.text.clone());
+        // What stands in a file of its own is told with that file's name.
+        let (content, from) = match &write.content.place {
+            Place::File(name) => (
+                bundle.includes.get(name).unwrap_or(&write.content.text),
+                format!(" # {}", visible_line(name)),
+            ),
+            Place::Own(_) => (&write.content.text, String::new()),
+        };
+        let content = Json::String(content.clone());
+        let _ = writeln!(out, "  - {{ {when}: {}, path: {path}, content: {content} }}{from}", write.slot);
+    }
+}
+
+fn piece(piece: &Piece) -> String {
+    match piece {
+        Piece::Data(data) => data.to_string(),
+        Piece::Text(template) | Piece::Value { template, .. } => {
+            Json::String(template.text.clone()).to_string()
+        }
+        Piece::List(all) => format!("[{}]", all.iter().map(self::piece).collect::<Vec<_>>().join(", ")),
+        Piece::Record(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|(name, value)| format!("{name}: {}", self::piece(value))).collect();
+            format!("{{ {} }}", fields.join(", "))
+        }
+    }
+}
+
+/// A text with what it includes in the place of each `include`, between marks. One that cannot be told, or goes too deep,
+/// stays as it stands.
+fn inlined(text: &str, bundle: &Bundle, depth: usize) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{%") {
+        out.push_str(before);
+        let tag = after.split_once("%}");
+        let found = tag.and_then(|(tag, behind)| {
+            let name = tag.trim_matches(['-', '+', ' ', '\t', '\n']).strip_prefix("include")?.trim();
+            let name = name.strip_prefix(['"', '\''])?.strip_suffix(['"', '\''])?;
+            Some((name, bundle.includes.get(name)?, behind))
+        });
+        match found {
+            Some((name, included, behind)) if depth < DEEPEST && out.len() + included.len() < MOST => {
+                let name = visible_line(name);
+                let body = inlined(included, bundle, depth + 1);
+                let _ = write!(out, "{{# {name} begins #}}\n{}\n{{# {name} ends #}}", body.trim_end());
+                rest = behind;
+            }
+            _ => {
+                out.push_str("{%");
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn tools(out: &mut String, definition: &Definition, callee: &dyn Fn(&str) -> Option<Definition>) {
+    let offered = definition.offered_slots();
+    if offered.is_empty() && !definition.creates {
+        out.push_str("\n# The model is offered no tools.\n");
+        return;
+    }
+    out.push_str("\n# The tools that the model is offered, each with the JSON Schema of what it takes:\n");
+    let mut all: Vec<(String, Json)> = Vec::new();
+    for slot in offered {
+        match slot.kind {
+            SlotKind::Worker => match callee(&slot.name) {
+                Some(callee) => {
+                    all.extend(
+                        worker_interface(&callee).methods.iter().map(|method| tool(&slot.name, method)),
+                    );
+                }
+                None => drop(writeln!(out, "# {}: what the worker says that fills it", slot.name)),
+            },
+            _ => all.extend(of_capability(slot)),
+        }
+    }
+    if definition.creates {
+        all.extend(workshop::interface().methods.iter().map(|method| tool(workshop::SLOT, method)));
+    }
+    for (name, schema) in all {
+        let schema = serde_json::to_string_pretty(&schema).unwrap_or_default();
+        let _ = writeln!(out, "{name}: {schema}");
+    }
+}
+
+fn of_capability(slot: &Slot) -> Vec<(String, Json)> {
+    let kind = match slot.kind {
+        SlotKind::Dir { .. } => "dir",
+        SlotKind::Outbox => "outbox",
+        SlotKind::Program => "program",
+        SlotKind::Http => "http",
+        SlotKind::Worker => return vec![],
+    };
+    let interface =
+        caps::interfaces().iter().find(|(name, _)| *name == kind).map(|(_, interface)| *interface);
+    let methods = interface.into_iter().flat_map(|interface| &interface.methods);
+    methods
+        .filter(|method| slot.kind.methods().contains(&method.name.as_str()))
+        .map(|method| tool(&format!("{}_{}", slot.name, method.name), method))
+        .collect()
+}
+
+fn tool(name: &str, method: &Method) -> (String, Json) {
+    let schema = method.tool_schema(name);
+    (schema.name, schema.parameters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::parse;
+
+    fn expanded(name: &str, source: &str, includes: &[(&str, &str)]) -> String {
+        let mut bundle = Bundle::of(name, source);
+        bundle.includes =
+            includes.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        let (definition, diagnostics) = parse(&bundle);
+        let definition = definition.unwrap_or_else(|| panic!("{diagnostics:?}"));
+        expand(&definition, &bundle, &|slot| {
+            let source = "---\ndescription: Judges one.\ninput: { n: 1..5 }\noutput: bool\n---\nJudge.\n";
+            (slot == "judge").then(|| parse(&Bundle::of("judge", source)).0).flatten()
+        })
+    }
+
+    #[test]
+    fn what_a_file_leaves_out_is_filled_in() {
+        insta::assert_snapshot!(expanded("least", "---\ndescription: Greets.\n---\nSay hello.\n", &[]));
+    }
+
+    #[test]
+    fn slots_steps_and_includes_stand_in_full() {
+        let source = "---\ninput: { rubric: string }\noutput: { class: a|b }\n\
+            slots: { mail: dir, judge: worker, other: worker, out: { is: dir rw, label: Where it goes } }\n\
+            approve: { out.write: ask }\nlimits: { tokens: 5k, wall: 1m, usd: 0.5 }\n\
+            tools: [mail, judge, other]\n\
+            then:\n  - facts: judge\n    with: { n: 3, c: \"{{ output.class }}\" }\n\
+            write:\n  - each: out\n    path: \"{{ item.stem }}.md\"\n    content: \"{{ output.class }}\"\n---\n\
+            Judge.\n{% include \"rubric.md\" %}\nThe end.\n";
+        let includes = [("rubric.md", "Be fair.\n{%- include 'more.md' -%}\n"), ("more.md", "And kind.\n")];
+        insta::assert_snapshot!(expanded("full", source, &includes));
+    }
+}
