@@ -11,6 +11,7 @@ use crate::modules::Modules;
 use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::Value;
+use crate::repository::Repository;
 use crate::run::{Limits, Program};
 use crate::slot::Slot;
 use crate::web::Web;
@@ -255,6 +256,10 @@ pub enum Formula {
     Program(Programs),
     /// A part of the web.
     Web(Web),
+    /// A repository of git.
+    Repository(Repository),
+    /// What tells the time.
+    Clock,
 }
 
 /// What every agent has.
@@ -327,6 +332,8 @@ impl Formula {
             Formula::Spool { .. } => "spool",
             Formula::Program(_) => "program",
             Formula::Web(_) => "web",
+            Formula::Repository(_) => "repository",
+            Formula::Clock => "clock",
         }
     }
 
@@ -391,7 +398,9 @@ impl Formula {
             | Formula::Spool { .. }
             | Formula::Workshop
             | Formula::Program(_)
-            | Formula::Web(_) => vec![],
+            | Formula::Web(_)
+            | Formula::Repository(_)
+            | Formula::Clock => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],
             Formula::MailHub { mailbox } => vec![one("mailbox", mailbox)],

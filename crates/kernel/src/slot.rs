@@ -30,6 +30,13 @@ pub enum Want {
     Program,
     /// A part of the web.
     Web,
+    /// A repository.
+    Git {
+        /// Whether it must be one that may be changed.
+        write: bool,
+    },
+    /// What tells the time.
+    Clock,
     /// A worker.
     Worker,
     /// A secret.
@@ -50,6 +57,9 @@ impl Want {
                 Some("outbox") => Want::Outbox,
                 Some("program") => Want::Program,
                 Some("http") => Want::Web,
+                Some("git") => Want::Git { write: false },
+                Some("git rw") => Want::Git { write: true },
+                Some("clock") => Want::Clock,
                 Some("worker") => Want::Worker,
                 Some("secret") => Want::Secret,
                 _ => Want::Capability,
@@ -70,6 +80,10 @@ impl Want {
             Want::Outbox => matches!(formula, Formula::Spool { .. }),
             Want::Program => matches!(formula, Formula::Program(_)),
             Want::Web => matches!(formula, Formula::Web(_)),
+            Want::Git { write } => {
+                matches!(formula, Formula::Repository(repository) if repository.write || !write)
+            }
+            Want::Clock => matches!(formula, Formula::Clock),
             Want::Worker => matches!(formula, Formula::Worker { .. }),
             Want::Secret => matches!(formula, Formula::Secret { .. }),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
@@ -85,6 +99,9 @@ impl Want {
             Want::Outbox => "an outbox",
             Want::Program => "programs",
             Want::Web => "a part of the web",
+            Want::Git { write: false } => "a repository",
+            Want::Git { write: true } => "a repository that may be changed",
+            Want::Clock => "a clock",
             Want::Worker => "a worker",
             Want::Secret => "a secret",
             Want::Capability => "a capability",
@@ -107,6 +124,9 @@ mod tests {
         check("M.remotable('dir')", Want::Dir { write: false });
         check("M.remotable('dir rw')", Want::Dir { write: true });
         check("M.remotable('http')", Want::Web);
+        check("M.remotable('git')", Want::Git { write: false });
+        check("M.remotable('git rw')", Want::Git { write: true });
+        check("M.remotable('clock')", Want::Clock);
         check("M.remotable('worker')", Want::Worker);
         check("M.remotable('program')", Want::Program);
         check("M.string()", Want::Pattern);

@@ -273,6 +273,8 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
                 SlotKind::Outbox => "outbox",
                 SlotKind::Program => "program",
                 SlotKind::Http => "http",
+                SlotKind::Git { .. } => "git",
+                SlotKind::Clock => "clock",
                 SlotKind::Worker => return false,
             };
             caps::interface_of(word).is_some_and(|interface| interface.name == own.interface.name)
@@ -281,8 +283,11 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
     };
     // Less than the kind has is given on as less, but what only reads does not stand for what writes.
     let needed = match kind {
-        SlotKind::Dir { write: true } => {
-            let reads = SlotKind::Dir { write: false }.methods();
+        SlotKind::Dir { write: true } | SlotKind::Git { write: true } => {
+            let reads = match kind {
+                SlotKind::Git { .. } => SlotKind::Git { write: false }.methods(),
+                _ => SlotKind::Dir { write: false }.methods(),
+            };
             kind.methods().iter().filter(|method| !reads.contains(method)).copied().collect()
         }
         kind => kind.methods().to_vec(),

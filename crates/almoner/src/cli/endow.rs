@@ -24,6 +24,13 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
         let fill = Fill::Program(super::programs::parse(programs)?);
         return Ok(Endowment { slot: slot.to_owned(), fill });
     }
+    if rest == "clock" {
+        return Ok(Endowment { slot: slot.to_owned(), fill: Fill::Clock });
+    }
+    if let Some(repository) = rest.strip_prefix(super::endow_git::PREFIX) {
+        let fill = Fill::Git(super::endow_git::parse(repository)?);
+        return Ok(Endowment { slot: slot.to_owned(), fill });
+    }
     if endow_web::is_web(rest) {
         let fill = endow_web::parse(rest).map_err(|what| {
             Failure::new(Exit::Usage, format!("-e {slot}: {what}"))

@@ -2,6 +2,7 @@
 
 pub mod agents;
 mod endow;
+mod endow_git;
 mod endow_web;
 mod hole;
 mod input;
@@ -117,6 +118,9 @@ pub enum Verb {
     /// The process in which guest code runs.
     #[command(hide = true)]
     VatHost,
+    /// The process that looks into one repository.
+    #[command(hide = true)]
+    GitHost,
     /// The process that holds a local model.
     #[command(hide = true)]
     ModelHost {

@@ -44,6 +44,9 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
                 Fill::Path(_) => "dir",
                 Fill::Program(_) => "program",
                 Fill::Web(_) => "http",
+                Fill::Git(given) if given.write => "git rw",
+                Fill::Git(_) => "git",
+                Fill::Clock => "clock",
             };
             let _ = writeln!(front, "  {}: {kind}", endowment.slot);
         }

@@ -44,6 +44,8 @@ impl Bound {
                 Fill::Path(path) => path,
                 Fill::Program(programs) => return (slot, programs.words()),
                 Fill::Web(given) => return (slot, given.web.words()),
+                Fill::Git(given) => return (slot, given.words()),
+                Fill::Clock => return (slot, "the clock".to_owned()),
             };
             let manner = match (path.stage, path.write) {
                 (true, _) => "may be read; changes are staged",
@@ -215,6 +217,8 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
             Fill::Path(given) => format!("{}{}", given.path, if given.write { ":rw" } else { "" }),
             Fill::Program(programs) => programs.typed(),
             Fill::Web(given) => given.web.words(),
+            Fill::Git(given) => format!("git:{}{}", given.path, if given.write { ":rw" } else { "" }),
+            Fill::Clock => "clock".to_owned(),
         };
         text += &format!(" -e {}={typed}", path.slot);
     }

@@ -1,5 +1,6 @@
 //! What a client hands to the slots of a run.
 
+use kernel::repository::Author;
 use kernel::web::Web;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,38 @@ pub enum Fill {
     Program(ProgramFill),
     /// A part of the web: `https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&…]`.
     Web(WebFill),
+    /// A repository: `git:PATH[:rw][?author=NAME <ADDRESS>&methods=…]`.
+    Git(GitFill),
+    /// The clock of this machine: `clock`.
+    Clock,
+}
+
+/// A repository of this machine, and what of it is handed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GitFill {
+    /// The absolute path of its working tree.
+    pub path: String,
+    /// Whether it may be changed.
+    pub write: bool,
+    /// In whose name is committed.
+    pub author: Option<Author>,
+    /// Only these of the methods that the slot has; empty means all.
+    pub methods: Vec<String>,
+}
+
+impl GitFill {
+    /// What is handed over, as the person reads it.
+    pub fn words(&self) -> String {
+        let manner = if self.write { "may be read and committed to" } else { "may be read" };
+        let mut words = format!("repository {} ({manner})", self.path);
+        if let Some(author) = &self.author {
+            words += &format!(", as {author}");
+        }
+        if !self.methods.is_empty() {
+            words += &format!(", only {}", self.methods.join(", "));
+        }
+        words
+    }
 }
 
 /// Programs of this machine, and what they reach.

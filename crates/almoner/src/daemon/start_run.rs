@@ -13,7 +13,7 @@ use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 use super::as_it_is;
 use super::desk::Desk;
 use super::stage::{self, Stages};
-use super::{endow_paths, endow_programs};
+use super::{endow_git, endow_paths, endow_programs};
 use crate::control::endowment::{Endowment, Fill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
@@ -257,6 +257,9 @@ fn bind(
                         SlotKind::Program => format!("-e {}=program:NAME?dir=PATH", slot.name),
                         SlotKind::Dir { write: true } => format!("-e {}=PATH:rw", slot.name),
                         SlotKind::Http => format!("-e {}=https://HOST", slot.name),
+                        SlotKind::Git { write: false } => format!("-e {}=git:PATH", slot.name),
+                        SlotKind::Git { write: true } => format!("-e {}=git:PATH:rw", slot.name),
+                        SlotKind::Clock => format!("-e {}=clock", slot.name),
                         _ => format!("-e {}=PATH", slot.name),
                     };
                     let label = slot.label.as_deref().map(|l| format!(" ({})", visible_line(l)));
@@ -276,8 +279,14 @@ fn bind(
                 (SlotKind::Http, Some(Endowment { fill: Fill::Web(given), .. })) => {
                     Target::Web(given.web.clone())
                 }
+                (SlotKind::Git { write }, Some(Endowment { fill: Fill::Git(given), .. })) => {
+                    endow_git::target(shelf.desk, &slot.name, write, given)?
+                }
+                (SlotKind::Clock, Some(Endowment { fill: Fill::Clock, .. })) => Target::Clock,
                 (kind, Some(_)) => {
                     let wants = match kind {
+                        SlotKind::Git { .. } => "a repository: `-e SLOT=git:PATH`",
+                        SlotKind::Clock => "the clock: `-e SLOT=clock`",
                         SlotKind::Http => "a server: `-e SLOT=https://HOST`",
                         SlotKind::Program => "programs: `-e SLOT=program:NAME`",
                         _ => "a path: `-e SLOT=PATH`",
@@ -300,7 +309,7 @@ fn bind(
                 Some(Endowment { fill: Fill::Web(given), .. }) => {
                     Attenuation { max_bytes: given.max_bytes, ..Attenuation::default() }
                 }
-                None => Attenuation::default(),
+                _ => Attenuation::default(),
             };
             let methods =
                 endow_paths::methods(definition, slot, &target, given.get(slot.name.as_str()).copied())?;
@@ -619,6 +628,8 @@ fn plan(
                 Target::Spool { path } => format!("mail spool {path}"),
                 Target::Program(programs) => programs.words(),
                 Target::Web(web) => web.words(),
+                Target::Repository(repository) => repository.words(),
+                Target::Clock => "the clock".to_owned(),
                 Target::Workshop => "the making of workers, each shown to you first".to_owned(),
                 Target::Named { path } => path.to_string(),
                 Target::Worker(program) => {

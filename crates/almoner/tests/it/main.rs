@@ -30,6 +30,7 @@ mod eval;
 mod examples;
 mod findings;
 mod gateway;
+mod git;
 mod handed;
 mod holding;
 mod holes;

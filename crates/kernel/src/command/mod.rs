@@ -17,6 +17,7 @@ use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number
 use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
+use crate::repository::Repository;
 pub use crate::run::Program;
 use crate::run::{CallSite, Completion, Input, PutBack, RunOutcome, Shape, Trouble, Usage};
 use crate::web::Web;
@@ -200,6 +201,10 @@ pub enum Target {
     Program(Programs),
     /// A part of the web.
     Web(Web),
+    /// A repository of git.
+    Repository(Repository),
+    /// What tells the time.
+    Clock,
     /// A worker that has no slots of its own.
     Worker(Program),
     /// What lets a run make workers.

@@ -85,6 +85,8 @@ pub(super) fn endow(
         Target::Spool { path } => made(state, Formula::Spool { path })?,
         Target::Program(programs) => made(state, Formula::Program(programs))?,
         Target::Web(web) => made(state, Formula::Web(web))?,
+        Target::Repository(repository) => made(state, Formula::Repository(repository))?,
+        Target::Clock => made(state, Formula::Clock)?,
         Target::Worker(Program { name, definition, includes, limits }) => made(
             state,
             Formula::Worker { name, definition, includes, limits, grants: vec![], made_by: None },

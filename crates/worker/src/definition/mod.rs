@@ -151,18 +151,28 @@ pub enum SlotKind {
     Program,
     /// A part of the web.
     Http,
+    /// A repository.
+    Git {
+        /// Whether it may be changed.
+        write: bool,
+    },
+    /// What tells the time.
+    Clock,
     /// Another worker.
     Worker,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 6] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 9] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
         ("program", SlotKind::Program),
         ("http", SlotKind::Http),
+        ("git", SlotKind::Git { write: false }),
+        ("git rw", SlotKind::Git { write: true }),
+        ("clock", SlotKind::Clock),
         ("worker", SlotKind::Worker),
     ];
 
@@ -186,6 +196,12 @@ impl SlotKind {
             SlotKind::Outbox => &["send"],
             SlotKind::Program => &["run"],
             SlotKind::Http => &["get", "send"],
+            SlotKind::Git { write: false } => &["status", "log", "diff", "show", "blame", "branches"],
+            SlotKind::Git { write: true } => &[
+                "status", "log", "diff", "show", "blame", "branches", "add", "unstage", "commit", "branch",
+                "switch",
+            ],
+            SlotKind::Clock => &["now", "today"],
             SlotKind::Worker => &["call"],
         }
     }
@@ -199,6 +215,9 @@ impl fmt::Display for SlotKind {
             SlotKind::Outbox => "outbox",
             SlotKind::Program => "program",
             SlotKind::Http => "http",
+            SlotKind::Git { write: false } => "git",
+            SlotKind::Git { write: true } => "git rw",
+            SlotKind::Clock => "clock",
             SlotKind::Worker => "worker",
         })
     }

@@ -262,6 +262,10 @@ pub(super) fn endow_worker(
                 check_kind(&binding.slot, slot, &Formula::Program(programs.clone()))?;
             }
             Target::Web(web) => check_kind(&binding.slot, slot, &Formula::Web(web.clone()))?,
+            Target::Repository(repository) => {
+                check_kind(&binding.slot, slot, &Formula::Repository(repository.clone()))?;
+            }
+            Target::Clock => check_kind(&binding.slot, slot, &Formula::Clock)?,
             Target::Workshop => check_kind(&binding.slot, slot, &Formula::Workshop)?,
             Target::Worker(program) => {
                 let formula = Formula::Worker {
