@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use git2::{AttrCheckFlags, IndexEntry, IndexTime, Oid, Repository, Status, StatusOptions};
+use rustix::fs::OFlags;
 use serde_json::json;
 
 use crate::branch::expect_same;
@@ -244,8 +245,8 @@ fn look(root: &Path, path: &str) -> Result<Found, Refusal> {
         let message = format!("`{path}` is no file");
         return Err(Refusal::new("kind", "paths", message, "files and directories"));
     }
-    // The kernel's own word on it: no link is followed, and nothing is waited for.
-    let flags = 0o400_000 | 0o4_000;
+    // No link is followed, and nothing is waited for.
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(&at)?;
     let meta = file.metadata()?;
     let mut bytes = Vec::new();

@@ -179,7 +179,13 @@ pub enum Formula {
         /// The run that made it, if a run did: calling it uses its grants.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         made_by: Option<RunNumber>,
+        /// Whether calling it uses its grants although no run made it: a person bound them to its slots for whoever may
+        /// call it. What a worker holds that a person runs is for that run alone.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        lends: bool,
     },
+    /// The worker of whatever run calls it, once more, with what that run was given.
+    Myself,
     /// What lets a run make workers.
     Workshop,
     /// One durable execution.
@@ -320,6 +326,7 @@ impl Formula {
             // Endo's clients call a vat a worker; here a worker is a prompt program.
             Formula::Vat { .. } => "vat",
             Formula::Worker { .. } => "worker",
+            Formula::Myself => "self",
             Formula::Workshop => "workshop",
             Formula::Run { .. } => "run",
             Formula::Grant { .. } => "grant",
@@ -396,6 +403,7 @@ impl Formula {
             | Formula::Tree(_)
             | Formula::Timer { .. }
             | Formula::Spool { .. }
+            | Formula::Myself
             | Formula::Workshop
             | Formula::Program(_)
             | Formula::Web(_)

@@ -181,6 +181,7 @@ pub fn words(formula: &Formula) -> String {
         Formula::Web(web) => web.words(),
         Formula::Repository(repository) => repository.words(),
         Formula::Worker { name, .. } => format!("worker {name}"),
+        Formula::Myself => "this worker again".to_owned(),
         Formula::Workshop => "the making of workers".to_owned(),
         Formula::Marshal { value } if value.references().is_empty() => format!("a value ({})", value.kind()),
         Formula::Marshal { .. } => "a value with capabilities".to_owned(),

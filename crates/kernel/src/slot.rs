@@ -84,7 +84,7 @@ impl Want {
                 matches!(formula, Formula::Repository(repository) if repository.write || !write)
             }
             Want::Clock => matches!(formula, Formula::Clock),
-            Want::Worker => matches!(formula, Formula::Worker { .. }),
+            Want::Worker => matches!(formula, Formula::Worker { .. } | Formula::Myself),
             Want::Secret => matches!(formula, Formula::Secret { .. }),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
             Want::Pattern => false,

@@ -119,6 +119,12 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
         let subject = Subject { kind: "workshop".to_owned(), names: vec![grant.slot.clone()] };
         return Ok(Bound { grant, interface: workshop::interface(), subject, reach: Reach::Workshop });
     }
+    if formula == Formula::Myself {
+        let callee = program::load(world, &run.name, &run.definition, &run.includes)?.definition;
+        let subject = Subject { kind: "worker".to_owned(), names: vec![run.name.clone()] };
+        let interface = worker_interface(&callee);
+        return Ok(Bound { grant, interface, subject, reach: Reach::Worker(callee.attachments) });
+    }
     if let Formula::Worker { name, definition, includes, .. } = &formula {
         let callee = program::load(world, name, definition, includes)?.definition;
         let interface = worker_interface(&callee);

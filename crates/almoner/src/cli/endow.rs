@@ -17,15 +17,23 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
         )
     };
     let (slot, rest) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
-    if slot.is_empty() || !slot.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    if !slot.split('.').all(is_name) {
         return Err(wrong("the part before `=` is not the name of a slot"));
     }
     if let Some(programs) = rest.strip_prefix(super::programs::PREFIX) {
         let fill = Fill::Program(super::programs::parse(programs)?);
         return Ok(Endowment { slot: slot.to_owned(), fill });
     }
-    if rest == "clock" {
-        return Ok(Endowment { slot: slot.to_owned(), fill: Fill::Clock });
+    let word = match rest {
+        "clock" => Some(Fill::Clock),
+        "self" => Some(Fill::Myself),
+        _ => None,
+    };
+    if let Some(fill) = word {
+        return Ok(Endowment { slot: slot.to_owned(), fill });
     }
     if let Some(repository) = rest.strip_prefix(super::endow_git::PREFIX) {
         let fill = Fill::Git(super::endow_git::parse(repository)?);
@@ -116,6 +124,16 @@ mod tests {
         assert_eq!((e.path.as_str(), e.write, e.stage), ("/a", true, true));
         let (_, e) = path("mail=/a");
         assert!(!e.write && e.max_bytes.is_none());
+    }
+
+    #[test]
+    fn words_stand_for_what_has_no_path_and_slots_lie_in_slots() {
+        assert_eq!(parse_endowment("now=clock").unwrap().fill, Fill::Clock);
+        assert_eq!(parse_endowment("again=self").unwrap().fill, Fill::Myself);
+        assert!(path("now=./clock").1.path.ends_with("/clock"));
+        assert_eq!(path("a.b.out=/x:rw").0, "a.b.out");
+        assert!(matches!(parse_endowment("r=git:/w:rw").unwrap().fill, Fill::Git(given) if given.write));
+        assert!(parse_endowment("a..b=/x").is_err() && parse_endowment(".a=/x").is_err());
     }
 
     #[test]

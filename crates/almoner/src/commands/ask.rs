@@ -47,6 +47,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
                 Fill::Git(given) if given.write => "git rw",
                 Fill::Git(_) => "git",
                 Fill::Clock => "clock",
+                Fill::Myself => "worker",
             };
             let _ = writeln!(front, "  {}: {kind}", endowment.slot);
         }

@@ -46,6 +46,7 @@ impl Bound {
                 Fill::Web(given) => return (slot, given.web.words()),
                 Fill::Git(given) => return (slot, given.words()),
                 Fill::Clock => return (slot, "the clock".to_owned()),
+                Fill::Myself => return (slot, "this worker again".to_owned()),
             };
             let manner = match (path.stage, path.write) {
                 (true, _) => "may be read; changes are staged",
@@ -219,6 +220,7 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
             Fill::Web(given) => given.web.words(),
             Fill::Git(given) => format!("git:{}{}", given.path, if given.write { ":rw" } else { "" }),
             Fill::Clock => "clock".to_owned(),
+            Fill::Myself => "self".to_owned(),
         };
         text += &format!(" -e {}={typed}", path.slot);
     }

@@ -27,6 +27,8 @@ pub enum Fill {
     Git(GitFill),
     /// The clock of this machine: `clock`.
     Clock,
+    /// For a slot that wants a worker: the one that has the slot, once more: `self`.
+    Myself,
 }
 
 /// A repository of this machine, and what of it is handed over.

@@ -22,6 +22,7 @@ pub mod look;
 pub mod main_loop;
 pub mod modules;
 mod mounts;
+mod nested;
 pub mod news;
 pub mod notify;
 mod origin;

@@ -42,6 +42,7 @@ mod load;
 #[cfg(feature = "local")]
 mod model_host;
 mod modules;
+mod nested;
 mod origin;
 mod policy;
 mod programs;

@@ -49,8 +49,8 @@ fn what_is_added_is_committed_as_it_was_shown() {
     assert_eq!(made["commit"], yard.git(&["rev-parse", "HEAD"]));
     assert_eq!(made["tree"], yard.git(&["rev-parse", "HEAD^{tree}"]));
     assert_eq!(
-        yard.git(&["log", "-1", "--format=%B%an <%ae>"]),
-        format!("Why not\n\n{TRAILER}\n\nAlmoner run r1 <almoner@localhost>")
+        yard.git(&["log", "-1", "--format=%B|%an <%ae>"]),
+        format!("Why not\n\n{TRAILER}\n|Almoner run r1 <almoner@localhost>")
     );
     assert_eq!(yard.told(find())["found"], made);
     assert_eq!(yard.git(&["status", "--porcelain"]), "?? docs/");

@@ -207,6 +207,15 @@ pub enum Target {
     Clock,
     /// A worker that has no slots of its own.
     Worker(Program),
+    /// A worker with what fills its slots. It holds that and nothing of its caller's.
+    Endowed {
+        /// The worker.
+        program: Program,
+        /// What fills each of its slots.
+        bindings: Vec<Binding>,
+    },
+    /// The worker that has the slot, once more.
+    Myself,
     /// What lets a run make workers.
     Workshop,
     /// What one of the actor's names stands for.

@@ -75,7 +75,7 @@ fn waiting_calls(state: &mut State<'_>, run: &Run, step: u64) -> Result<u64, Fau
 /// Whether a proposal is to call a worker.
 pub(super) fn is_call(state: &mut State<'_>, proposal: &Proposal) -> Result<bool, Fault> {
     let reached = table::reach(state.txn, &proposal.grant)?;
-    Ok(reached.is_some_and(|reached| matches!(reached.formula, Formula::Worker { .. })))
+    Ok(reached.is_some_and(|reached| matches!(reached.formula, Formula::Worker { .. } | Formula::Myself)))
 }
 
 /// Begins a proposal that may begin. What the run has left is shared with the `others`: calls of workers that may
@@ -90,11 +90,16 @@ pub(super) fn begin(
     let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
     let grant = reached.grant().ok_or(Fault::Dangling(proposal.grant))?;
     match reached.formula {
-        Formula::Worker { name, definition, includes, limits, grants, made_by } => {
+        Formula::Worker { name, definition, includes, limits, grants, made_by, lends } => {
             let program = Program { name, definition, includes, limits };
-            let grants = make::held_by(state, &grants, made_by)?;
+            let grants = make::held_by(state, &grants, lends || made_by.is_some())?;
             let share = state.left(run)?.part(others.saturating_add(1));
             let callee = Callee { worker: reached.id, program, grants };
+            call(state, run, at, share, callee, &proposal)
+        }
+        Formula::Myself => {
+            let callee = myself(state, run)?;
+            let share = state.left(run)?.part(others.saturating_add(1));
             call(state, run, at, share, callee, &proposal)
         }
         _ => {
@@ -113,6 +118,24 @@ struct Callee {
     program: Program,
     /// What it holds, by slot.
     grants: BTreeMap<String, FormulaId>,
+}
+
+/// The worker of a run, to be called by that run: it holds what the run was given, but not the workers that the run has
+/// made, which are its own.
+fn myself(state: &mut State<'_>, run: &Run) -> Result<Callee, Fault> {
+    let limits = match state.formula(&run.worker)? {
+        Formula::Worker { limits, .. } => limits,
+        _ => run.limits,
+    };
+    let program = Program {
+        name: run.name.clone(),
+        definition: run.definition,
+        includes: run.includes.clone(),
+        limits,
+    };
+    let given = run.grants.iter().filter(|(slot, _)| !run.made.contains(*slot));
+    let grants = given.map(|(slot, grant)| (slot.clone(), *grant)).collect();
+    Ok(Callee { worker: run.worker, program, grants })
 }
 
 /// Calls a worker: its effect is a run of its own, with a fresh context.

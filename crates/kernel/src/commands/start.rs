@@ -47,6 +47,7 @@ pub(super) fn start_for(
         limits,
         grants: grants.values().copied().collect(),
         made_by: None,
+        lends: false,
     };
     state.put_formula(worker, formula, known.clone())?;
     for document in start.input.attachments.iter().chain(&start.input.items) {
@@ -89,12 +90,41 @@ pub(super) fn endow(
         Target::Clock => made(state, Formula::Clock)?,
         Target::Worker(Program { name, definition, includes, limits }) => made(
             state,
-            Formula::Worker { name, definition, includes, limits, grants: vec![], made_by: None },
+            Formula::Worker {
+                name,
+                definition,
+                includes,
+                limits,
+                grants: vec![],
+                made_by: None,
+                lends: false,
+            },
         )?,
+        Target::Endowed { program, bindings } => endowed(state, run, source, program, bindings)?,
+        Target::Myself => made(state, Formula::Myself)?,
         Target::Workshop => made(state, Formula::Workshop)?,
         Target::Named { path } => state.resolve(&path)?,
     };
     grant(state, holder, run, source, binding, target)
+}
+
+/// Makes a worker that is called, with grants of its own for its slots.
+fn endowed(
+    state: &mut State<'_>,
+    run: RunNumber,
+    source: MessageNumber,
+    program: Program,
+    bindings: Vec<Binding>,
+) -> Result<FormulaId, Fault> {
+    let worker = state.fresh_id();
+    let grants = bindings
+        .into_iter()
+        .map(|binding| endow(state, worker, run, source, binding))
+        .collect::<Result<Vec<_>, Fault>>()?;
+    let Program { name, definition, includes, limits } = program;
+    let formula = Formula::Worker { name, definition, includes, limits, grants, made_by: None, lends: true };
+    state.put_formula(worker, formula, Provenance::host())?;
+    Ok(worker)
 }
 
 fn grant(

@@ -267,7 +267,8 @@ pub(super) fn endow_worker(
             }
             Target::Clock => check_kind(&binding.slot, slot, &Formula::Clock)?,
             Target::Workshop => check_kind(&binding.slot, slot, &Formula::Workshop)?,
-            Target::Worker(program) => {
+            Target::Myself => check_kind(&binding.slot, slot, &Formula::Myself)?,
+            Target::Worker(program) | Target::Endowed { program, .. } => {
                 let formula = Formula::Worker {
                     name: program.name.clone(),
                     definition: program.definition,
@@ -275,6 +276,7 @@ pub(super) fn endow_worker(
                     limits: program.limits,
                     grants: vec![],
                     made_by: None,
+                    lends: false,
                 };
                 check_kind(&binding.slot, slot, &formula)?;
             }
