@@ -74,6 +74,7 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
                     return Err(wrong(&format!("`{limit}=` stands there twice")));
                 }
             }
+            None if part == "private" => given.private = true,
             Some(("methods", methods)) => {
                 let methods = methods.split(',').map(str::trim).filter(|method| !method.is_empty());
                 given.methods.extend(methods.map(str::to_owned));
@@ -81,7 +82,11 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
                     return Err(wrong("`methods=` names none"));
                 }
             }
-            _ => return Err(wrong("after `?` only `suffix=`, `max=`, `total=` and `methods=` are known")),
+            _ => {
+                return Err(wrong(
+                    "after `?` only `suffix=`, `max=`, `total=`, `methods=` and `private` are known",
+                ));
+            }
         }
     }
     Ok(Endowment { slot: slot.to_owned(), fill: Fill::Path(given) })
@@ -122,6 +127,8 @@ mod tests {
         assert_eq!(e.methods, ["read", "write", "edit"]);
         let (_, e) = path("out=/a:stage");
         assert_eq!((e.path.as_str(), e.write, e.stage), ("/a", true, true));
+        let (_, e) = path("in=/a?private&suffix=.md");
+        assert!(e.private && e.suffixes == [".md"]);
         let (_, e) = path("mail=/a");
         assert!(!e.write && e.max_bytes.is_none());
     }

@@ -182,6 +182,9 @@ pub struct RunArgs {
     /// Do not ask about this method (it must be one that changes, not one that sends)
     #[arg(long, value_name = "SLOT.METHOD")]
     pub allow: Vec<String>,
+    /// Only models of `models.private` in `config.toml` may read the documents and the inputs
+    #[arg(long)]
+    pub private: bool,
     /// Say what would be done, and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -203,6 +206,9 @@ pub struct AskArgs {
     /// The model
     #[arg(short = 'm', long, value_name = "MODEL")]
     pub model: Option<String>,
+    /// Only models of `models.private` in `config.toml` may read the documents and the inputs
+    #[arg(long)]
+    pub private: bool,
     /// How to follow the run.
     #[command(flatten)]
     pub follow: FollowArgs,

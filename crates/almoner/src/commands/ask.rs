@@ -61,6 +61,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
         values: Map::from_iter([("question".to_owned(), Value::String(args.question.clone()))]),
         read_from: vec![],
         documents: documents.documents,
+        private: args.private,
         each: None,
         endow,
         allow: vec![],

@@ -63,6 +63,9 @@ impl Bound {
             if let Some(bytes) = path.total_bytes {
                 text += &format!(", at most {bytes} bytes in all");
             }
+            if path.private {
+                text += ", private";
+            }
             if !path.methods.is_empty() {
                 text += &format!(", only {}", path.methods.join(", "));
             }
@@ -117,6 +120,7 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         values: inputs.values,
         read_from: inputs.read_from,
         documents: inputs.documents,
+        private: false,
         each: None,
         endow: bound.paths,
         allow: args.allow.clone(),

@@ -35,6 +35,7 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
         values: inputs.values,
         read_from: inputs.read_from,
         documents: inputs.documents,
+        private: args.private,
         each: args.each.then(|| args.jobs.unwrap_or_else(|| models::jobs(&model))),
         endow,
         allow: args.allow.clone(),

@@ -107,4 +107,7 @@ pub struct PathFill {
     /// Only these of the methods that the slot has; empty means all.
     #[serde(default)]
     pub methods: Vec<String>,
+    /// Whether what is read there may only be read by models that may read what is private.
+    #[serde(default)]
+    pub private: bool,
 }

@@ -28,6 +28,9 @@ pub struct RunRequest {
     pub read_from: Vec<(String, BlobHash)>,
     /// The documents.
     pub documents: Vec<Document>,
+    /// Whether documents and inputs may only be read by models that may read what is private.
+    #[serde(default)]
+    pub private: bool,
     /// One child for each document, so many at a time.
     pub each: Option<u32>,
     /// What the person binds to slots.

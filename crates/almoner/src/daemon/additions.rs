@@ -144,6 +144,7 @@ fn bound(
         values: serde_json::Map::new(),
         read_from: vec![],
         documents: vec![],
+        private: false,
         each: None,
         endow,
         allow,

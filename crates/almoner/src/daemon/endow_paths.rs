@@ -64,6 +64,9 @@ pub fn words(binding: &Binding) -> String {
     if let Some(bytes) = limits.max_bytes {
         words += &format!("; at most {bytes} bytes each");
     }
+    if limits.private {
+        words += "; private";
+    }
     if limits.staged_from.is_some() {
         words += "; changes are staged";
     }

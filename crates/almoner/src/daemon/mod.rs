@@ -29,6 +29,7 @@ mod origin;
 pub mod own;
 pub mod passes;
 pub mod policies;
+mod private;
 pub mod request;
 pub mod scratch;
 pub mod secrets;

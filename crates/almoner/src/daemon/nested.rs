@@ -68,6 +68,7 @@ pub fn request(outer: &RunRequest, slot: &str, beside: Option<&Path>) -> RunRequ
         values: Default::default(),
         read_from: vec![],
         documents: vec![],
+        private: false,
         each: None,
         endow: endow.collect(),
         allow: outer.allow.iter().filter(|rule| !is_own(rule)).filter_map(|rule| below(rule)).collect(),

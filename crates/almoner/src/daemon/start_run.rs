@@ -13,7 +13,7 @@ use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 use super::as_it_is;
 use super::desk::Desk;
 use super::stage::{self, Stages};
-use super::{endow_git, endow_paths, endow_programs, nested};
+use super::{endow_git, endow_paths, endow_programs, nested, private};
 use crate::control::endowment::{Endowment, Fill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
@@ -79,6 +79,7 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
     let bindings = bind(&shelf, &definition, &request, names, "")?;
+    private::check(&desk.daemon, &request, &bindings)?;
     let mut documents = Vec::new();
     let bytes = definition.attachments.bytes.min(LARGEST_DOCUMENT);
     let limits = document::Limits { bytes, ..document::Limits::default() };
@@ -104,6 +105,7 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
         text: request.text,
         worker,
         shape,
+        private: request.private,
         model: request.model,
         input: Input {
             values,
@@ -308,6 +310,7 @@ fn bind(
                     max_bytes: given.max_bytes,
                     total_bytes: given.total_bytes,
                     staged_from: given.stage.then(|| given.path.clone()),
+                    private: given.private,
                 },
                 Some(Endowment { fill: Fill::Program(given), .. }) => {
                     Attenuation { max_bytes: given.output, ..Attenuation::default() }
@@ -462,8 +465,8 @@ fn worker_target(
             .help(format!("bind it with `-e {slot}=FILE.worker`")));
         }
         (None, Some(dir)) => {
-            let beside = Path::new(dir).join(format!("{slot}.worker"));
-            if beside.exists() { beside } else { Path::new(dir).join(format!("{slot}.worker.md")) }
+            let beside = Path::new(dir).join(format!("{inner_name}.worker"));
+            if beside.exists() { beside } else { Path::new(dir).join(format!("{inner_name}.worker.md")) }
         }
         (None, None) => {
             return Err(Failure::new(Exit::Usage, format!("worker slot `{slot}` is not bound"))

@@ -23,8 +23,14 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mode
             }
             "images" => models.images = names(text, "images", value)?,
             "pdfs" => models.pdfs = names(text, "pdfs", value)?,
+            "private" => models.private = names(text, "private", value)?,
             other => {
-                return Err(text.unknown(key.span().start, "key", other, &["prices", "images", "pdfs"]));
+                return Err(text.unknown(
+                    key.span().start,
+                    "key",
+                    other,
+                    &["prices", "images", "pdfs", "private"],
+                ));
             }
         }
     }

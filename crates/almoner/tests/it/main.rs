@@ -45,6 +45,7 @@ mod modules;
 mod nested;
 mod origin;
 mod policy;
+mod private;
 mod programs;
 mod providers;
 mod races;

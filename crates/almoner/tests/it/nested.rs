@@ -4,9 +4,9 @@ use serde_json::{Value as Json, json};
 
 use crate::home::Home;
 
-const CHIEF: &str = "---\nslots: { docs: dir, judge: worker }\nattachments: { max: 3 }\n---\nHave it judged.\n";
-const JUDGE: &str =
-    "---\ndescription: Judges.\nslots: { out: dir rw, scribe: worker }\nattachments: { max: 3 }\n---\nJudge.\n";
+const CHIEF: &str =
+    "---\nslots: { docs: dir, judge: worker }\nattachments: { max: 3 }\n---\nHave it judged.\n";
+const JUDGE: &str = "---\ndescription: Judges.\nslots: { out: dir rw, scribe: worker }\nattachments: { max: 3 }\n---\nJudge.\n";
 const SCRIBE: &str = "---\ndescription: Writes.\nslots: { log: dir rw }\n---\nWrite.\n";
 
 fn call(name: &str, arguments: Json) -> Json {
@@ -34,9 +34,9 @@ fn home(script: &[(&str, &[Json])]) -> Home {
     home
 }
 
-const RUN: [&str; 6] = ["run", "chief.worker", "deck.txt", "notes.md", "-mscripted:script.json", "-edocs=docs"];
-const NESTED: [&str; 3] =
-    ["-ejudge=judge.worker", "-ejudge.out=reports:rw", "-ejudge.scribe.log=log:rw"];
+const RUN: [&str; 6] =
+    ["run", "chief.worker", "deck.txt", "notes.md", "-mscripted:script.json", "-edocs=docs"];
+const NESTED: [&str; 3] = ["-ejudge=judge.worker", "-ejudge.out=reports:rw", "-ejudge.scribe.log=log:rw"];
 
 fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
     RUN.iter().chain(more).copied().collect()
@@ -51,7 +51,9 @@ fn each_worker_holds_what_was_bound_to_its_own_slots() {
     ]);
     let mut words = run(&NESTED);
     let planned = home.almoner(&[&words[..], &["--dry-run"]].concat()).expect(0).out;
-    for line in ["judge = worker judge", "judge.out = ", "judge.scribe = worker scribe", "judge.scribe.log = "] {
+    for line in
+        ["judge = worker judge", "judge.out = ", "judge.scribe = worker scribe", "judge.scribe.log = "]
+    {
         assert!(planned.contains(line), "{line} in {planned}");
     }
     assert!(planned.contains("/reports (") && !home.path("reports").exists(), "{planned}");
@@ -61,7 +63,10 @@ fn each_worker_holds_what_was_bound_to_its_own_slots() {
     assert!(card.contains("changes out.write") && card.contains("/reports"), "{card}");
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(0);
-    assert_eq!((home.read("reports/r.md"), home.read("log/l.md")), ("done\n".to_owned(), "done\n".to_owned()));
+    assert_eq!(
+        (home.read("reports/r.md"), home.read("log/l.md")),
+        ("done\n".to_owned(), "done\n".to_owned())
+    );
     for (dir, count) in [("reports", 1), ("log", 1), ("docs", 1)] {
         assert_eq!(std::fs::read_dir(home.path(dir)).unwrap().count(), count, "{dir}");
     }
@@ -74,7 +79,11 @@ fn what_is_wrong_with_a_slot_of_a_slot_is_said_with_its_whole_name() {
         (&["-ejudge=judge.worker"][..], "slot `judge.out` is not bound", "-e judge.out=PATH:rw"),
         (&["-ejudge=judge.worker", "-ejudge.out=o"], "slot `judge.out` writes", "judge.out=PATH:rw"),
         (&["-ejudge=judge.worker", "-ejudge.out=o:stage"], "judge.out", "judge.out=PATH:rw"),
-        (&["-ejudge=judge.worker", "-ejudge.out=o:rw"], "slot `judge.scribe.log` is not bound", "judge.scribe.log="),
+        (
+            &["-ejudge=judge.worker", "-ejudge.out=o:rw"],
+            "slot `judge.scribe.log` is not bound",
+            "judge.scribe.log=",
+        ),
         (&["-ejudge.what=o"], "no slot `what`", "its slots: out, scribe"),
         (&["-edocs.what=o"], "no slot `docs` that takes a worker", "SLOT.INNER"),
         (&["-enobody.what=o"], "no slot `nobody`", "SLOT.INNER"),
@@ -92,7 +101,7 @@ fn a_worker_calls_itself_as_deep_as_its_budget_says() {
     let home = home(&[("down", &[call("docs_list", json!({})), call("again", json!({}))])]);
     home.write("down.worker", worker);
     home.almoner(&["run", "down.worker", "-mscripted:script.json", "-edocs=docs", "-eagain=self"]).expect(0);
-    let runs = home.almoner(&["runs", "--json"]).expect(0).json();
+    let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json();
     assert_eq!(runs.as_array().unwrap().len(), 3, "{runs}");
     let last = home.trace("r3").to_string();
     assert!(last.contains("a.md") && last.contains("depth/"), "{last}");
@@ -115,7 +124,7 @@ fn documents_are_handed_on_within_what_both_sides_say() {
         let home = home(&[("chief", &[hand(names)]), ("judge", &[])]);
         home.write("judge.worker", judge);
         home.almoner(&run(&["-e", binding])).expect(0);
-        let runs = home.almoner(&["runs", "--json"]).expect(0).json().as_array().unwrap().len();
+        let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().len();
         assert_eq!(runs, if fits { 2 } else { 1 }, "{binding} {names:?}");
         let trace = home.trace("r1").to_string();
         assert_eq!(trace.contains("call/attachments"), !fits, "{binding} {names:?}: {trace}");

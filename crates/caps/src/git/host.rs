@@ -70,6 +70,8 @@ fn spec(program: PathBuf, root: &Path, writes: bool) -> Spec {
             writable,
             executable: Vec::new(),
             network: false,
+            // The library takes it from there whether an object is in the repository already.
+            pretends: false,
             limits: Limits {
                 wall_ms: WALL_MS,
                 cpu_s: WALL_MS.div_ceil(1000),

@@ -161,6 +161,9 @@ pub struct Start {
     pub input: Input,
     /// What fills the slots.
     pub bindings: Vec<Binding>,
+    /// Whether what it is given to work on may only be read by those who may read what is private.
+    #[serde(default)]
+    pub private: bool,
 }
 
 /// One slot and what fills it.

@@ -65,7 +65,10 @@ pub(super) fn start_for(
         input: start.input,
         grants,
         source,
-        provenance: Provenance::host().join(known),
+        provenance: match start.private {
+            true => Provenance::host().join(known).private(),
+            false => Provenance::host().join(known),
+        },
         delivery,
     };
     let result = create(state, seed)?;

@@ -30,6 +30,7 @@ fn start(world: &mut World, reader: Target) -> RunNumber {
         text: text("almoner run clerk.worker"),
         worker: program("clerk"),
         shape: Shape::Single,
+        private: false,
         model: "scripted:x".to_owned(),
         input: Input {
             values: Value::record_from_map(BTreeMap::new()),

@@ -141,6 +141,7 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
         values: Default::default(),
         read_from: vec![],
         documents: vec![],
+        private: false,
         each: None,
         endow: vec![endowment("mail", false), endowment("out", true), endowment("outbox", false)],
         allow: vec![],

@@ -127,6 +127,7 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
         values: Default::default(),
         read_from: vec![],
         documents: cli::gather(&[path("mail")])?.documents,
+        private: false,
         each: Some(models::jobs(&model)),
         endow: vec![
             cli::parse_endowment(&format!("out={}:rw", path("out")))?,

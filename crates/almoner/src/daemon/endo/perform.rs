@@ -430,6 +430,7 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trou
         values: serde_json::Map::new(),
         read_from: vec![],
         documents: vec![],
+        private: false,
         each: None,
         endow: vec![],
         allow: vec![],
