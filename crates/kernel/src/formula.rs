@@ -183,6 +183,12 @@ pub enum Formula {
         /// call it. What a worker holds that a person runs is for that run alone.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         lends: bool,
+        /// The model of its runs; without one that of whoever calls it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Whether its limits of tokens and money hold for all calls of it together.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pooled: bool,
     },
     /// The worker of whatever run calls it, once more, with what that run was given.
     Myself,

@@ -39,6 +39,8 @@ pub enum Want {
     Clock,
     /// A worker.
     Worker,
+    /// A model.
+    Model,
     /// A secret.
     Secret,
     /// Any capability.
@@ -61,6 +63,7 @@ impl Want {
                 Some("git rw") => Want::Git { write: true },
                 Some("clock") => Want::Clock,
                 Some("worker") => Want::Worker,
+                Some("model") => Want::Model,
                 Some("secret") => Want::Secret,
                 _ => Want::Capability,
             },
@@ -85,6 +88,7 @@ impl Want {
             }
             Want::Clock => matches!(formula, Formula::Clock),
             Want::Worker => matches!(formula, Formula::Worker { .. } | Formula::Myself),
+            Want::Model => matches!(formula, Formula::Worker { model: Some(_), .. }),
             Want::Secret => matches!(formula, Formula::Secret { .. }),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
             Want::Pattern => false,
@@ -103,6 +107,7 @@ impl Want {
             Want::Git { write: true } => "a repository that may be changed",
             Want::Clock => "a clock",
             Want::Worker => "a worker",
+            Want::Model => "a model",
             Want::Secret => "a secret",
             Want::Capability => "a capability",
             Want::Pattern => "a value",

@@ -56,11 +56,11 @@ impl<'a> Bench<'a> {
         let facts = match &bound.reach {
             Reach::Capability(capability) => capability.facts(&method.name, &args),
             Reach::Workshop => workshop::facts(self.slots, &args),
-            Reach::Worker(takes) => Facts {
-                line: format!("calls the worker `{slot}`"),
-                problems: self.unfit_attachments(takes, &bound.grant, args.get(1)),
-                ..Facts::default()
-            },
+            Reach::Worker(takes) => {
+                let mut problems = self.unfit_attachments(takes, &bound.grant, args.get(1));
+                problems.extend(self.kept_out(bound));
+                Facts { line: format!("calls the worker `{slot}`"), problems, ..Facts::default() }
+            }
         };
         // A call can do more than its method declares, and never less.
         let effect = facts.raises.map_or(method.effect, |raised| raised.max(method.effect));
@@ -142,6 +142,14 @@ impl<'a> Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// Why another model may not be told what this run could tell it.
+    fn kept_out(&self, bound: &Bound) -> Option<Finding> {
+        let model = bound.model.as_deref().filter(|_| self.run.provenance.is_private())?;
+        let kept = self.world.kept_from_private(model)?;
+        let message = format!("you have been shown what is private, and {kept} may not read that");
+        Some(Finding::new("model/private", message).at("input").allowed("an answer without this model"))
+    }
+
     /// What the callee does not take of what it would be handed, and what may not be handed to it.
     fn unfit_attachments(&self, takes: &Attachments, grant: &Grant, names: Option<&Value>) -> Vec<Finding> {
         let names: Vec<&str> =

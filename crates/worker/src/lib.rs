@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod asks;
 mod bound;
 mod conversation;
 mod deep;
@@ -31,6 +32,7 @@ mod trouble;
 mod workshop;
 mod world;
 
+pub use asks::model_worker;
 pub use bound::any_worker;
 pub use conversation::first_prompt;
 pub use drive::drive;

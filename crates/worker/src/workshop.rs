@@ -266,6 +266,7 @@ fn gift(slots: &Slots, kind: SlotKind, from: &str) -> Result<Given, Finding> {
 /// Whether a run's own slot can fill one of this kind.
 fn fits(kind: SlotKind, own: &Bound) -> bool {
     let is_kind = match (&own.reach, kind) {
+        (Reach::Worker(_), SlotKind::Model) => return own.model.is_some() && own.grant.allows(CALL),
         (Reach::Worker(_), SlotKind::Worker) => return own.grant.allows(CALL),
         (Reach::Capability(_), kind) => {
             let word = match kind {
@@ -275,7 +276,7 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
                 SlotKind::Http => "http",
                 SlotKind::Git { .. } => "git",
                 SlotKind::Clock => "clock",
-                SlotKind::Worker => return false,
+                SlotKind::Worker | SlotKind::Model => return false,
             };
             caps::interface_of(word).is_some_and(|interface| interface.name == own.interface.name)
         }

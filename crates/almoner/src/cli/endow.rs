@@ -35,6 +35,10 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     if let Some(fill) = word {
         return Ok(Endowment { slot: slot.to_owned(), fill });
     }
+    if let Some(model) = rest.strip_prefix(super::endow_model::PREFIX) {
+        let fill = Fill::Model(super::endow_model::parse(model)?);
+        return Ok(Endowment { slot: slot.to_owned(), fill });
+    }
     if let Some(repository) = rest.strip_prefix(super::endow_git::PREFIX) {
         let fill = Fill::Git(super::endow_git::parse(repository)?);
         return Ok(Endowment { slot: slot.to_owned(), fill });

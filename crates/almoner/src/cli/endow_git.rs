@@ -38,7 +38,8 @@ pub(super) fn parse(text: &str) -> Result<GitFill, Failure> {
                 let methods = methods.split(',').map(str::trim).filter(|method| !method.is_empty());
                 fill.methods.extend(methods.map(str::to_owned));
             }
-            _ => return Err(wrong("after `?` only `author=` and `methods=` are known")),
+            None if part == "private" => fill.private = true,
+            _ => return Err(wrong("after `?` only `author=`, `methods=` and `private` are known")),
         }
     }
     Ok(fill)
@@ -57,7 +58,7 @@ mod tests {
             fill.words(),
             "repository /w (may be read and committed to), as Ada <a@b.c>, only status, commit"
         );
-        assert!(!parse("/w").unwrap().write);
+        assert!(!parse("/w").unwrap().write && parse("/w?private").unwrap().private);
         for bad in ["", ":rw", "/w?author=Ada", "/w?colour=red"] {
             assert_eq!(parse(bad).unwrap_err().exit, Exit::Usage, "{bad}");
         }

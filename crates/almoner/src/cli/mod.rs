@@ -3,6 +3,7 @@
 pub mod agents;
 mod endow;
 mod endow_git;
+mod endow_model;
 mod endow_web;
 mod hole;
 mod input;

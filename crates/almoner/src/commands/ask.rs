@@ -46,6 +46,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
                 Fill::Web(_) => "http",
                 Fill::Git(given) if given.write => "git rw",
                 Fill::Git(_) => "git",
+                Fill::Model(_) => "model",
                 Fill::Clock => "clock",
                 Fill::Myself => "worker",
             };

@@ -45,6 +45,7 @@ impl Bound {
                 Fill::Program(programs) => return (slot, programs.words()),
                 Fill::Web(given) => return (slot, given.web.words()),
                 Fill::Git(given) => return (slot, given.words()),
+                Fill::Model(given) => return (slot, given.words()),
                 Fill::Clock => return (slot, "the clock".to_owned()),
                 Fill::Myself => return (slot, "this worker again".to_owned()),
             };
@@ -223,6 +224,7 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
             Fill::Program(programs) => programs.typed(),
             Fill::Web(given) => given.web.words(),
             Fill::Git(given) => format!("git:{}{}", given.path, if given.write { ":rw" } else { "" }),
+            Fill::Model(given) => format!("model:{}", given.model),
             Fill::Clock => "clock".to_owned(),
             Fill::Myself => "self".to_owned(),
         };

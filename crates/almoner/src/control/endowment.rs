@@ -25,10 +25,37 @@ pub enum Fill {
     Web(WebFill),
     /// A repository: `git:PATH[:rw][?author=NAME <ADDRESS>&methods=…]`.
     Git(GitFill),
+    /// Another model: `model:REFERENCE[?tokens=200k&usd=0.50]`.
+    Model(ModelFill),
     /// The clock of this machine: `clock`.
     Clock,
     /// For a slot that wants a worker: the one that has the slot, once more: `self`.
     Myself,
+}
+
+/// A model, and how much of it is handed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelFill {
+    /// The model, or several that are asked in turn.
+    pub model: String,
+    /// How many tokens all calls together may read and write.
+    pub tokens: Option<u64>,
+    /// What all calls together may cost, in millionths of a dollar.
+    pub usd_micros: Option<u64>,
+}
+
+impl ModelFill {
+    /// What is handed over, as the person reads it.
+    pub fn words(&self) -> String {
+        let mut words = format!("model {}", self.model);
+        if let Some(tokens) = self.tokens {
+            words += &format!(", at most {tokens} tokens");
+        }
+        if let Some(micros) = self.usd_micros {
+            words += &format!(", at most ${:.2}", micros as f64 / 1e6);
+        }
+        words
+    }
 }
 
 /// A repository of this machine, and what of it is handed over.
@@ -42,6 +69,9 @@ pub struct GitFill {
     pub author: Option<Author>,
     /// Only these of the methods that the slot has; empty means all.
     pub methods: Vec<String>,
+    /// Whether what is read there may only be read by models that may read what is private.
+    #[serde(default)]
+    pub private: bool,
 }
 
 impl GitFill {
@@ -54,6 +84,9 @@ impl GitFill {
         }
         if !self.methods.is_empty() {
             words += &format!(", only {}", self.methods.join(", "));
+        }
+        if self.private {
+            words += ", private";
         }
         words
     }

@@ -105,6 +105,13 @@ fn words(target: &Target) -> String {
         Target::Clock => "the clock".to_owned(),
         Target::Workshop => "the making of workers, each shown to you first".to_owned(),
         Target::Named { path } => path.to_string(),
+        Target::Model { program, model } => {
+            let mut words = format!("model {model}, at most {} tokens", program.limits.tokens);
+            if let Some(micros) = program.limits.usd_micros {
+                words += &format!(" and ${:.2}", micros as f64 / 1e6);
+            }
+            words
+        }
         Target::Myself => "this worker again".to_owned(),
         Target::Worker(program) | Target::Endowed { program, .. } => {
             format!("worker {} ({})", program.name, program.definition.short())

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 
 /// The first of these models that may not read what is private, if there is one. Those may that the user has named, and
 /// the one that this program runs itself.
-fn kept_out(daemon: &Daemon, model: &str) -> Option<String> {
+pub fn kept_out(daemon: &Daemon, model: &str) -> Option<String> {
     let named = daemon.models();
     let may = |reference: &ModelRef| {
         matches!(reference, ModelRef::Local { .. }) || named.private.contains(&reference.to_string())

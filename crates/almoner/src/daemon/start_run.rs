@@ -14,7 +14,7 @@ use super::as_it_is;
 use super::desk::Desk;
 use super::stage::{self, Stages};
 use super::{endow_git, endow_paths, endow_programs, nested, private};
-use crate::control::endowment::{Endowment, Fill, PathFill};
+use crate::control::endowment::{Endowment, Fill, ModelFill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
 use crate::policy_file::{self, NAME};
@@ -269,6 +269,7 @@ fn bind(
                         SlotKind::Git { write: false } => format!("-e {full}=git:PATH"),
                         SlotKind::Git { write: true } => format!("-e {full}=git:PATH:rw"),
                         SlotKind::Clock => format!("-e {full}=clock"),
+                        SlotKind::Model => format!("-e {full}=model:NAME?tokens=200k"),
                         _ => format!("-e {full}=PATH"),
                     };
                     let label = slot.label.as_deref().map(|l| format!(" ({})", visible_line(l)));
@@ -292,10 +293,14 @@ fn bind(
                     endow_git::target(shelf.desk, &full, write, given)?
                 }
                 (SlotKind::Clock, Some(Endowment { fill: Fill::Clock, .. })) => Target::Clock,
+                (SlotKind::Model, Some(Endowment { fill: Fill::Model(given), .. })) => {
+                    model_target(shelf, &full, given)?
+                }
                 (kind, Some(_)) => {
                     let wants = match kind {
                         SlotKind::Git { .. } => "a repository: `-e SLOT=git:PATH`",
                         SlotKind::Clock => "the clock: `-e SLOT=clock`",
+                        SlotKind::Model => "a model: `-e SLOT=model:NAME`",
                         SlotKind::Http => "a server: `-e SLOT=https://HOST`",
                         SlotKind::Program => "programs: `-e SLOT=program:NAME`",
                         _ => "a path: `-e SLOT=PATH`",
@@ -317,6 +322,9 @@ fn bind(
                 }
                 Some(Endowment { fill: Fill::Web(given), .. }) => {
                     Attenuation { max_bytes: given.max_bytes, ..Attenuation::default() }
+                }
+                Some(Endowment { fill: Fill::Git(given), .. }) => {
+                    Attenuation { private: given.private, ..Attenuation::default() }
                 }
                 _ => Attenuation::default(),
             };
@@ -487,6 +495,21 @@ fn worker_target(
     keep_on(shelf, &bundle, definition.limits).map(Target::Worker)
 }
 
+/// A model is bound as a worker that hands on what it is told.
+fn model_target(shelf: &Shelf<'_>, slot: &str, given: &ModelFill) -> Result<Target, Failure> {
+    let bundle = worker::model_worker();
+    let mut limits = parse(&bundle)?.limits;
+    limits.tokens = given.tokens.unwrap_or(limits.tokens);
+    limits.usd_micros = given.usd_micros;
+    if given.usd_micros.is_some() && shelf.desk.daemon.price_of(&given.model).is_none() {
+        let message = format!("slot `{slot}`: the price of {} is not known", visible_line(&given.model));
+        return Err(Failure::new(Exit::Invalid, message).help(
+            "say `tokens=` instead of `usd=`, or write the price into `config.toml` under `[models.prices]`",
+        ));
+    }
+    Ok(Target::Model { program: keep_on(shelf, &bundle, limits)?, model: given.model.clone() })
+}
+
 /// Keeps what a client brings, as long as there is room for what clients bring. Whoever puts more than one thing holds
 /// on to them.
 ///
@@ -652,7 +675,7 @@ fn plan(
             .offered_slots()
             .iter()
             .flat_map(|slot| match slot.kind {
-                SlotKind::Worker => vec![slot.name.clone()],
+                SlotKind::Worker | SlotKind::Model => vec![slot.name.clone()],
                 kind => endow_paths::tools(&slot.name, kind, bindings),
             })
             .chain(definition.creates.then(|| worker::WORKSHOP.to_owned()))

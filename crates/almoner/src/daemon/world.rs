@@ -523,6 +523,10 @@ impl World for Daemon {
         })
     }
 
+    fn kept_from_private(&self, model: &str) -> Option<String> {
+        private::kept_out(self, model)
+    }
+
     fn price(&self, model: &str) -> Option<Price> {
         self.price_of(model)
     }

@@ -41,6 +41,7 @@ mod kill_sweep;
 mod load;
 #[cfg(feature = "local")]
 mod model_host;
+mod model_slots;
 mod modules;
 mod nested;
 mod origin;

@@ -93,7 +93,8 @@ impl GitCapability {
             _ => format!("{} ({})", self.grant.slot, proposal.method),
         };
         let hash = BlobHash::of(answer.value.to_string().as_bytes());
-        let provenance = Provenance::of(Source::Document { name: what, hash });
+        let seen = Provenance::of(Source::Document { name: what, hash });
+        let provenance = if self.grant.attenuation.private { seen.private() } else { seen };
         let provenance = match CHANGING.contains(&proposal.method.as_str()) {
             true => proposal.provenance.clone(),
             false => provenance,

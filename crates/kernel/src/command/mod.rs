@@ -217,6 +217,13 @@ pub enum Target {
         /// What fills each of its slots.
         bindings: Vec<Binding>,
     },
+    /// A model: a worker that hands on what it is told, with a model of its own, and limits for all calls together.
+    Model {
+        /// The worker.
+        program: Program,
+        /// The model, or several that are asked in turn.
+        model: String,
+    },
     /// The worker that has the slot, once more.
     Myself,
     /// What lets a run make workers.

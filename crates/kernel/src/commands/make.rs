@@ -199,7 +199,17 @@ fn put(
     state.note_blob(program.definition, bytes as u64, &known)?;
     let Program { name, definition, includes, limits } = program;
     let made_by = Some(run.number);
-    let formula = Formula::Worker { name, definition, includes, limits, grants, made_by, lends: false };
+    let formula = Formula::Worker {
+        name,
+        definition,
+        includes,
+        limits,
+        grants,
+        made_by,
+        lends: false,
+        model: None,
+        pooled: false,
+    };
     state.put_formula(worker, formula, known)?;
     Ok(worker)
 }

@@ -48,6 +48,8 @@ pub(super) fn start_for(
         grants: grants.values().copied().collect(),
         made_by: None,
         lends: false,
+        model: None,
+        pooled: false,
     };
     state.put_formula(worker, formula, known.clone())?;
     for document in start.input.attachments.iter().chain(&start.input.items) {
@@ -101,9 +103,16 @@ pub(super) fn endow(
                 grants: vec![],
                 made_by: None,
                 lends: false,
+                model: None,
+                pooled: false,
             },
         )?,
-        Target::Endowed { program, bindings } => endowed(state, run, source, program, bindings)?,
+        Target::Endowed { program, bindings } => {
+            endowed(state, run, source, Called { program, bindings, model: None })?
+        }
+        Target::Model { program, model } => {
+            endowed(state, run, source, Called { program, bindings: vec![], model: Some(model) })?
+        }
         Target::Myself => made(state, Formula::Myself)?,
         Target::Workshop => made(state, Formula::Workshop)?,
         Target::Named { path } => state.resolve(&path)?,
@@ -111,21 +120,31 @@ pub(super) fn endow(
     grant(state, holder, run, source, binding, target)
 }
 
+/// A worker that a person hands to callers.
+struct Called {
+    program: Program,
+    bindings: Vec<Binding>,
+    /// Its own model. What it may use up is then for all calls together.
+    model: Option<String>,
+}
+
 /// Makes a worker that is called, with grants of its own for its slots.
 fn endowed(
     state: &mut State<'_>,
     run: RunNumber,
     source: MessageNumber,
-    program: Program,
-    bindings: Vec<Binding>,
+    called: Called,
 ) -> Result<FormulaId, Fault> {
+    let Called { program, bindings, model } = called;
     let worker = state.fresh_id();
     let grants = bindings
         .into_iter()
         .map(|binding| endow(state, worker, run, source, binding))
         .collect::<Result<Vec<_>, Fault>>()?;
     let Program { name, definition, includes, limits } = program;
-    let formula = Formula::Worker { name, definition, includes, limits, grants, made_by: None, lends: true };
+    let (made_by, lends, pooled) = (None, true, model.is_some());
+    let formula =
+        Formula::Worker { name, definition, includes, limits, grants, made_by, lends, model, pooled };
     state.put_formula(worker, formula, Provenance::host())?;
     Ok(worker)
 }

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::RunNumber;
-use kernel::Value;
 use kernel::command::{Act, Binding, Move, Reply, Start, Target};
 use kernel::proposal::Decision;
-use kernel::run::{Input, Phase, Shape};
+use kernel::run::{Input, Phase, RunOutcome, Shape, Usage};
+use kernel::{BlobHash, RunNumber, Value};
 
 use crate::world::{World, methods, program, text};
 
@@ -100,4 +99,39 @@ fn a_worker_that_calls_itself_holds_the_same_and_goes_no_deeper_than_its_limit()
     assert_eq!(call(&mut world, at), None);
     let said = format!("{:?}", world.journal(at).last());
     assert!(said.contains("depth/limit"), "{said}");
+}
+
+/// Has the model of a run answer, for so many tokens, and ends the run.
+fn answer(world: &mut World, run: RunNumber, tokens: u64) {
+    let prompted = world.run(run).next_step;
+    let (request, model) = (BlobHash::of(b"request"), "m".to_owned());
+    world.advance(run, vec![Move::Prompt { request, model }]);
+    let usage = Usage { input_tokens: tokens, ..Usage::default() };
+    let reply = Move::Reply { prompted, reply: BlobHash::of(b"reply"), usage, model: None };
+    world.advance(run, vec![reply]);
+    world.advance(run, vec![Move::Finish { outcome: RunOutcome::Done(Value::string("done")) }]);
+}
+
+#[test]
+fn what_a_model_may_use_is_for_all_calls_together() {
+    let mut world = World::new();
+    let mut program = program("model");
+    program.limits.tokens = 100;
+    let run = start(&mut world, Target::Model { program, model: "scripted:other".to_owned() });
+    let first = call(&mut world, run).unwrap();
+    assert_eq!(world.run(first).model, "scripted:other");
+    assert_eq!(world.run(first).limits.tokens, 100);
+    // All that there is has been lent.
+    let refused = |world: &mut World| {
+        let judgement = world.judgement(run, "reader", "call", Decision::Allow);
+        world.advance(run, vec![Move::Propose { proposals: vec![judgement] }]);
+        format!("{:?}", world.journal(run).last()).contains("model/budget")
+    };
+    assert!(refused(&mut world));
+    answer(&mut world, first, 40);
+    assert_eq!(world.run(run).used.tokens(), 40);
+    let second = call(&mut world, run).unwrap();
+    assert_eq!(world.run(second).limits.tokens, 60);
+    answer(&mut world, second, 70);
+    assert!(refused(&mut world));
 }

@@ -43,7 +43,7 @@ pub use render::{RenderError, Written, render_prompt, render_with, render_write}
 pub use schema::schema;
 pub use suggest::nearest;
 use template::Template;
-pub use units::{bytes as parse_bytes, duration_ms as parse_duration_ms};
+pub use units::{bytes as parse_bytes, count as parse_count, duration_ms as parse_duration_ms};
 
 /// What a worker file says.
 #[derive(Clone, Debug)]
@@ -160,11 +160,13 @@ pub enum SlotKind {
     Clock,
     /// Another worker.
     Worker,
+    /// Another model.
+    Model,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 9] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 10] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
@@ -174,6 +176,7 @@ impl SlotKind {
         ("git rw", SlotKind::Git { write: true }),
         ("clock", SlotKind::Clock),
         ("worker", SlotKind::Worker),
+        ("model", SlotKind::Model),
     ];
 
     /// The methods that a worker may call on what fills the slot.
@@ -202,7 +205,7 @@ impl SlotKind {
                 "switch",
             ],
             SlotKind::Clock => &["now", "today"],
-            SlotKind::Worker => &["call"],
+            SlotKind::Worker | SlotKind::Model => &["call"],
         }
     }
 }
@@ -219,6 +222,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Git { write: true } => "git rw",
             SlotKind::Clock => "clock",
             SlotKind::Worker => "worker",
+            SlotKind::Model => "model",
         })
     }
 }

@@ -17,7 +17,7 @@ pub fn bytes(text: &str) -> Option<u64> {
 }
 
 /// A count: a plain number, or one with `k` or `M`.
-pub(crate) fn count(text: &str) -> Option<u64> {
+pub fn count(text: &str) -> Option<u64> {
     let (number, unit) = split(text)?;
     let factor = match unit {
         "" => 1,

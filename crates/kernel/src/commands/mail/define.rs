@@ -267,6 +267,20 @@ pub(super) fn endow_worker(
             }
             Target::Clock => check_kind(&binding.slot, slot, &Formula::Clock)?,
             Target::Workshop => check_kind(&binding.slot, slot, &Formula::Workshop)?,
+            Target::Model { program, model } => {
+                let formula = Formula::Worker {
+                    name: program.name.clone(),
+                    definition: program.definition,
+                    includes: program.includes.clone(),
+                    limits: program.limits,
+                    grants: vec![],
+                    made_by: None,
+                    lends: true,
+                    model: Some(model.clone()),
+                    pooled: true,
+                };
+                check_kind(&binding.slot, slot, &formula)?;
+            }
             Target::Myself => check_kind(&binding.slot, slot, &Formula::Myself)?,
             Target::Worker(program) | Target::Endowed { program, .. } => {
                 let formula = Formula::Worker {
@@ -277,6 +291,8 @@ pub(super) fn endow_worker(
                     grants: vec![],
                     made_by: None,
                     lends: false,
+                    model: None,
+                    pooled: false,
                 };
                 check_kind(&binding.slot, slot, &formula)?;
             }
