@@ -27,10 +27,12 @@ pub struct Author {
 impl Author {
     /// Reads `NAME <ADDRESS>`.
     pub fn parse(text: &str) -> Option<Author> {
+        if text.contains(char::is_control) {
+            return None;
+        }
         let (name, rest) = text.split_once('<')?;
         let (name, email) = (name.trim(), rest.strip_suffix('>')?.trim());
-        let is_plain =
-            |text: &str| !text.is_empty() && !text.contains(['<', '>', '\n', '\0']) && text.len() <= 200;
+        let is_plain = |text: &str| !text.is_empty() && !text.contains(['<', '>']) && text.len() <= 200;
         (is_plain(name) && is_plain(email)).then(|| Author { name: name.to_owned(), email: email.to_owned() })
     }
 }
