@@ -65,6 +65,7 @@ fn run(cli: &Cli) -> Ended {
     match &cli.verb {
         Verb::ModelHost { weights } => return model_host::live(weights),
         Verb::VatHost => return vat_host::live(),
+        Verb::GitHost => return git_host(),
         Verb::Sandbox { words } => return confine(words),
         _ => {}
     }
@@ -135,10 +136,17 @@ fn run(cli: &Cli) -> Ended {
         Verb::Backup(args) => commands::backup::backup(&place, args),
         Verb::Gateway(args) => commands::gateway::gateway(&acting, *args),
         Verb::Stop => commands::daemon::stop(&place),
-        Verb::ModelHost { .. } | Verb::VatHost | Verb::Sandbox { .. } => Ok(Exit::Ok),
+        Verb::ModelHost { .. } | Verb::VatHost | Verb::GitHost | Verb::Sandbox { .. } => Ok(Exit::Ok),
         Verb::Secret(args) => commands::secret::secret(&place, args),
         Verb::Unlock => commands::secret::unlock(&place),
     }
+}
+
+/// One order in one repository. Whoever starts it has confined it.
+fn git_host() -> Ended {
+    git::serve(std::io::stdin().lock(), std::io::stdout().lock())
+        .map_err(|error| Failure::new(Exit::Failure, error.to_string()).help("the daemon starts it"))?;
+    Ok(Exit::Ok)
 }
 
 /// The warden of one program; or, as a program or confined like the host of a local model, one of the things that neither

@@ -49,6 +49,7 @@ pub fn confine(weights: &Path) -> Result<(), Failure> {
         writable: Vec::new(),
         executable: Vec::new(),
         network: false,
+        pretends: true,
         limits: Limits { cpu_s: UNLIMITED, file_size: 0, open_files: OPEN_FILES, ..Limits::default() },
     };
     match sandbox::confine_self(&within) {

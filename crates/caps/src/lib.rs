@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "capabilities are where files are touched")]
 
+mod clock;
 mod dir;
 mod failure;
+mod git;
 mod http;
 pub mod mount;
 mod outbox;
@@ -162,6 +164,8 @@ pub fn open_with(
             Ok(Box::new(dir::DirCapability::open(path, *read_only, grant)?))
         }
         Formula::Spool { path } => Ok(Box::new(outbox::Outbox::open(path, grant)?)),
+        Formula::Repository(repository) => Ok(Box::new(git::GitCapability::open(repository, grant))),
+        Formula::Clock => Ok(Box::new(clock::Clock::open(grant))),
         Formula::Program(programs) => Ok(Box::new(program::ProgramCapability::open(programs, grant))),
         other => Err(OpenError::Kind(other.kind())),
     }
@@ -170,12 +174,14 @@ pub fn open_with(
 /// The interfaces of all built-in capabilities by the name that worker files use for them.
 pub fn interfaces() -> &'static [(&'static str, &'static Interface)] {
     use std::sync::LazyLock;
-    static ALL: LazyLock<[(&'static str, &'static Interface); 4]> = LazyLock::new(|| {
+    static ALL: LazyLock<[(&'static str, &'static Interface); 6]> = LazyLock::new(|| {
         [
             ("dir", dir::interface()),
             ("outbox", outbox::interface()),
             ("program", program::interface()),
             ("http", http::interface()),
+            ("git", git::interface()),
+            ("clock", clock::interface()),
         ]
     });
     &*ALL
@@ -193,6 +199,8 @@ pub fn interface_for(target: &Formula) -> Option<&'static Interface> {
         Formula::Spool { .. } => interface_of("outbox"),
         Formula::Program(_) => interface_of("program"),
         Formula::Web(_) => interface_of("http"),
+        Formula::Repository(_) => interface_of("git"),
+        Formula::Clock => interface_of("clock"),
         _ => None,
     }
 }
@@ -205,6 +213,7 @@ pub fn subject(target: &Formula, grant: &Grant) -> Subject {
     let kind = interfaces().iter().find(|(_, known)| is_it(known)).map_or(target.kind(), |(name, _)| *name);
     let mut names = match target {
         Formula::Mount { path, .. } | Formula::Spool { path } => vec![path.clone()],
+        Formula::Repository(repository) => vec![repository.path.clone()],
         _ => vec![grant.words.clone()],
     };
     if let Formula::Mount { path, .. } | Formula::Spool { path } = target {

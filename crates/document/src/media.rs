@@ -33,6 +33,10 @@ const FOREIGN: &[(&[u8], &str)] = &[
     (b"II*\0", "a TIFF image"),
     (b"MM\0*", "a TIFF image"),
     (b"\x7fELF", "a program"),
+    (b"MZ\x90\0", "a program (of Windows)"),
+    (b"\xcf\xfa\xed\xfe", "a program (of macOS)"),
+    (b"\xca\xfe\xba\xbe", "a program (of macOS or Java)"),
+    (b"\0asm", "a program (WebAssembly)"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"BZh", "a bzip2 archive"),
     (b"\xfd7zXZ\0", "an xz archive"),
@@ -100,7 +104,7 @@ impl MediaType {
             Some(Self::Pdf) if bytes.is_empty() => {
                 Err(DocumentError::PdfBroken { reason: "it is empty".into() })
             }
-            Some(Self::Pdf) => Err(DocumentError::Disguised { suffix, found: "not a PDF document" }),
+            Some(Self::Pdf) => Err(DocumentError::Disguised { suffix, found: told(bytes) }),
             Some(other) => Ok(other),
             None => Ok(Self::Plain),
         }
@@ -148,6 +152,34 @@ fn is_pdf(bytes: &[u8], promised: Option<MediaType>) -> bool {
     head.windows(MARK.len()).any(|window| window == MARK)
 }
 
+/// What a file is that has no mark of its own and is not what its name says.
+fn told(bytes: &[u8]) -> &'static str {
+    const UNKNOWN: &str = "not a PDF document";
+    let head = bytes.get(..PDF_MARK_WITHIN).unwrap_or(bytes);
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        // The last character is cut off.
+        Err(error) if error.error_len().is_none() => head
+            .get(..error.valid_up_to())
+            .and_then(|whole| std::str::from_utf8(whole).ok())
+            .unwrap_or_default(),
+        Err(_) => return UNKNOWN,
+    };
+    let head = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).to_lowercase();
+    match head {
+        head if head.contains('\0') => UNKNOWN,
+        head if ["<!doctype html", "<html", "<head", "<body", "<script"]
+            .iter()
+            .any(|tag| head.starts_with(tag)) =>
+        {
+            "an HTML page"
+        }
+        head if head.starts_with("<?xml") => "an XML document",
+        head if head.starts_with("#!") => "a script, which is a program",
+        _ => "text, and no PDF document",
+    }
+}
+
 fn foreign(bytes: &[u8], suffix: &str) -> Option<&'static str> {
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
         let named = ZIPPED.iter().find(|(known, _)| *known == suffix);
@@ -165,6 +197,28 @@ fn foreign(bytes: &[u8], suffix: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_says_that_it_is_a_pdf_is_told_as_what_it_is() {
+        let check = |bytes: &[u8], expected: &str| match MediaType::sniff(bytes, "deck.pdf") {
+            Err(DocumentError::Disguised { suffix, found }) => {
+                assert_eq!((suffix.as_str(), found), (".pdf", expected));
+            }
+            other => panic!("{other:?}"),
+        };
+        check(b"\xef\xbb\xbf\n<!DOCTYPE html><title>x</title>", "an HTML page");
+        check(b"<script>alert(1)</script>", "an HTML page");
+        check(b"<?xml version='1.0'?>", "an XML document");
+        check(b"#!/bin/sh\nrm -rf ~\n", "a script, which is a program");
+        check(b"Dear investor", "text, and no PDF document");
+        check(b"\x7fELF\x02\x01", "a program");
+        check(b"MZ\x90\0\x03", "a program (of Windows)");
+        check(b"PK\x03\x04", "a ZIP archive");
+        check(b"\x89PNG\r\n\x1a\n", "a PNG image");
+        check(b"\x01\x02\xff\xfe", "not a PDF document");
+        check(&["é".repeat(600).as_bytes(), b"x"].concat(), "text, and no PDF document");
+        check(&[b"x", "é".repeat(600).as_bytes()].concat(), "text, and no PDF document");
+    }
 
     #[test]
     fn suffixes() {

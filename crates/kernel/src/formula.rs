@@ -11,6 +11,7 @@ use crate::modules::Modules;
 use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::Value;
+use crate::repository::Repository;
 use crate::run::{Limits, Program};
 use crate::slot::Slot;
 use crate::web::Web;
@@ -178,7 +179,19 @@ pub enum Formula {
         /// The run that made it, if a run did: calling it uses its grants.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         made_by: Option<RunNumber>,
+        /// Whether calling it uses its grants although no run made it: a person bound them to its slots for whoever may
+        /// call it. What a worker holds that a person runs is for that run alone.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        lends: bool,
+        /// The model of its runs; without one that of whoever calls it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Whether its limits of tokens and money hold for all calls of it together.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pooled: bool,
     },
+    /// The worker of whatever run calls it, once more, with what that run was given.
+    Myself,
     /// What lets a run make workers.
     Workshop,
     /// What lets a run ask the person whose run it is.
@@ -259,6 +272,10 @@ pub enum Formula {
     Program(Programs),
     /// A part of the web.
     Web(Web),
+    /// A repository of git.
+    Repository(Repository),
+    /// What tells the time.
+    Clock,
 }
 
 /// What every agent has.
@@ -319,6 +336,7 @@ impl Formula {
             // Endo's clients call a vat a worker; here a worker is a prompt program.
             Formula::Vat { .. } => "vat",
             Formula::Worker { .. } => "worker",
+            Formula::Myself => "self",
             Formula::Workshop => "workshop",
             Formula::Questions => "questions",
             Formula::Alarm => "alarm",
@@ -333,6 +351,8 @@ impl Formula {
             Formula::Spool { .. } => "spool",
             Formula::Program(_) => "program",
             Formula::Web(_) => "web",
+            Formula::Repository(_) => "repository",
+            Formula::Clock => "clock",
         }
     }
 
@@ -395,11 +415,14 @@ impl Formula {
             | Formula::Tree(_)
             | Formula::Timer { .. }
             | Formula::Spool { .. }
+            | Formula::Myself
             | Formula::Workshop
             | Formula::Questions
             | Formula::Alarm
             | Formula::Program(_)
-            | Formula::Web(_) => vec![],
+            | Formula::Web(_)
+            | Formula::Repository(_)
+            | Formula::Clock => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],
             Formula::MailHub { mailbox } => vec![one("mailbox", mailbox)],

@@ -22,6 +22,9 @@ pub struct Attenuation {
     /// What it leads to is a staged copy of this directory: an absolute path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub staged_from: Option<String>,
+    /// What is read through it may only be read by those who may read what is private.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
 }
 
 impl Attenuation {
@@ -53,6 +56,7 @@ impl Attenuation {
             max_bytes: least(self.max_bytes, other.max_bytes),
             total_bytes: least(self.total_bytes, other.total_bytes),
             staged_from: self.staged_from.clone().or_else(|| other.staged_from.clone()),
+            private: self.private || other.private,
         }
     }
 }

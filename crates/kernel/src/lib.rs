@@ -35,6 +35,7 @@ pub mod programs;
 pub mod proposal;
 pub mod provenance;
 pub mod query;
+pub mod repository;
 pub mod run;
 pub mod slot;
 pub mod standing;

@@ -45,6 +45,9 @@ pub enum Readers {
     Only(BTreeSet<String>),
 }
 
+/// The name of those who may read what is private. Who they are, the user says.
+const PRIVATE: &str = "private";
+
 /// Where a value came from and who may read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
@@ -64,6 +67,17 @@ impl Provenance {
     /// What one source said.
     pub fn of(source: Source) -> Provenance {
         Provenance { sources: BTreeSet::from([source]), readers: Readers::Anyone }
+    }
+
+    /// The same, of something that only those may read who may read what is private.
+    pub fn private(self) -> Provenance {
+        let only = Readers::Only(BTreeSet::from([PRIVATE.to_owned()]));
+        self.join(&Provenance { sources: BTreeSet::new(), readers: only })
+    }
+
+    /// Whether anybody has restricted who may read it.
+    pub fn is_private(&self) -> bool {
+        self.readers != Readers::Anyone
     }
 
     /// The provenance of what depends on both: all sources of either, only the readers of both.
@@ -108,6 +122,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_depends_on_something_private_is_private() {
+        let (plain, private) = (Provenance::host(), Provenance::host().private());
+        assert!(!plain.is_private() && private.is_private());
+        assert!(plain.join(&private).is_private() && private.join(&plain).is_private());
+        assert_eq!(private.clone().private(), private);
     }
 
     #[test]

@@ -30,12 +30,21 @@ pub enum Want {
     Program,
     /// A part of the web.
     Web,
+    /// A repository.
+    Git {
+        /// Whether it must be one that may be changed.
+        write: bool,
+    },
+    /// What tells the time.
+    Clock,
     /// A worker.
     Worker,
     /// Questions to the person.
     Questions,
     /// Waiting for a time.
     Alarm,
+    /// A model.
+    Model,
     /// A secret.
     Secret,
     /// Any capability.
@@ -54,9 +63,13 @@ impl Want {
                 Some("outbox") => Want::Outbox,
                 Some("program") => Want::Program,
                 Some("http") => Want::Web,
+                Some("git") => Want::Git { write: false },
+                Some("git rw") => Want::Git { write: true },
+                Some("clock") => Want::Clock,
                 Some("worker") => Want::Worker,
                 Some("ask") => Want::Questions,
                 Some("timer") => Want::Alarm,
+                Some("model") => Want::Model,
                 Some("secret") => Want::Secret,
                 _ => Want::Capability,
             },
@@ -76,9 +89,14 @@ impl Want {
             Want::Outbox => matches!(formula, Formula::Spool { .. }),
             Want::Program => matches!(formula, Formula::Program(_)),
             Want::Web => matches!(formula, Formula::Web(_)),
-            Want::Worker => matches!(formula, Formula::Worker { .. }),
             Want::Questions => matches!(formula, Formula::Questions),
             Want::Alarm => matches!(formula, Formula::Alarm),
+            Want::Git { write } => {
+                matches!(formula, Formula::Repository(repository) if repository.write || !write)
+            }
+            Want::Clock => matches!(formula, Formula::Clock),
+            Want::Worker => matches!(formula, Formula::Worker { .. } | Formula::Myself),
+            Want::Model => matches!(formula, Formula::Worker { model: Some(_), .. }),
             Want::Secret => matches!(formula, Formula::Secret { .. }),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
             Want::Pattern => false,
@@ -93,9 +111,13 @@ impl Want {
             Want::Outbox => "an outbox",
             Want::Program => "programs",
             Want::Web => "a part of the web",
+            Want::Git { write: false } => "a repository",
+            Want::Git { write: true } => "a repository that may be changed",
+            Want::Clock => "a clock",
             Want::Worker => "a worker",
             Want::Questions => "questions to the user",
             Want::Alarm => "waiting for a time",
+            Want::Model => "a model",
             Want::Secret => "a secret",
             Want::Capability => "a capability",
             Want::Pattern => "a value",
@@ -117,6 +139,9 @@ mod tests {
         check("M.remotable('dir')", Want::Dir { write: false });
         check("M.remotable('dir rw')", Want::Dir { write: true });
         check("M.remotable('http')", Want::Web);
+        check("M.remotable('git')", Want::Git { write: false });
+        check("M.remotable('git rw')", Want::Git { write: true });
+        check("M.remotable('clock')", Want::Clock);
         check("M.remotable('worker')", Want::Worker);
         check("M.remotable('program')", Want::Program);
         check("M.string()", Want::Pattern);

@@ -36,6 +36,8 @@ struct Entry {
     worker: Option<String>,
     /// Only if some user message holds this text.
     contains: Option<String>,
+    /// Only if the worker's own text holds this, with its inputs put in.
+    says: Option<String>,
     turns: Vec<Turn>,
 }
 
@@ -81,6 +83,7 @@ impl Scripted {
 
     fn fits(entry: &Entry, request: &Request) -> bool {
         entry.worker.as_ref().is_none_or(|worker| *worker == request.worker)
+            && entry.says.as_ref().is_none_or(|needle| request.system.contains(needle))
             && entry.contains.as_ref().is_none_or(|needle| {
                 request
                     .messages

@@ -66,6 +66,7 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
                 writable: vec![stage.inside.clone().into()],
                 executable: vec![],
                 network: false,
+                pretends: true,
                 limits,
             },
         }

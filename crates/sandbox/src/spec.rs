@@ -40,6 +40,9 @@ pub struct Confinement {
     pub executable: Vec<PathBuf>,
     /// Whether it may open connections over the network, to anywhere. It never may accept any.
     pub network: bool,
+    /// What calls are told that would change modes, owners or times of files, and never do: that they did, since most
+    /// programs keep these as an ornament. Otherwise they are refused, for those that see by it whether a file is there.
+    pub pretends: bool,
     /// How much it may use.
     pub limits: Limits,
 }

@@ -29,6 +29,8 @@ pub(crate) struct Bound {
     /// What it is, in the words of policies.
     pub(crate) subject: Subject,
     pub(crate) reach: Reach,
+    /// The model of whoever is called, if it is another one than the caller's.
+    pub(crate) model: Option<String>,
 }
 
 /// What a grant leads to.
@@ -123,21 +125,40 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
     let (grant, formula) = world.grant(id)?;
     if formula == Formula::Workshop {
         let subject = Subject { kind: "workshop".to_owned(), names: vec![grant.slot.clone()] };
-        return Ok(Bound { grant, interface: workshop::interface(), subject, reach: Reach::Workshop });
+        return Ok(Bound {
+            grant,
+            interface: workshop::interface(),
+            subject,
+            reach: Reach::Workshop,
+            model: None,
+        });
     }
     if formula == Formula::Questions {
         let subject = Subject { kind: "ask".to_owned(), names: vec![grant.slot.clone()] };
-        return Ok(Bound { grant, interface: question::interface(), subject, reach: Reach::Questions });
+        return Ok(Bound { grant, interface: question::interface(), subject, reach: Reach::Questions, model: None });
     }
     if formula == Formula::Alarm {
         let subject = Subject { kind: "timer".to_owned(), names: vec![grant.slot.clone()] };
-        return Ok(Bound { grant, interface: alarm::interface(), subject, reach: Reach::Alarm });
+        return Ok(Bound { grant, interface: alarm::interface(), subject, reach: Reach::Alarm, model: None });
     }
-    if let Formula::Worker { name, definition, includes, .. } = &formula {
+    if formula == Formula::Myself {
+        let callee = program::load(world, &run.name, &run.definition, &run.includes)?.definition;
+        let subject = Subject { kind: "worker".to_owned(), names: vec![run.name.clone()] };
+        let interface = worker_interface(&callee);
+        return Ok(Bound {
+            grant,
+            interface,
+            subject,
+            reach: Reach::Worker(callee.attachments),
+            model: None,
+        });
+    }
+    if let Formula::Worker { name, definition, includes, model, .. } = &formula {
+        let model = model.clone();
         let callee = program::load(world, name, definition, includes)?.definition;
         let interface = worker_interface(&callee);
         let subject = Subject { kind: "worker".to_owned(), names: vec![name.clone()] };
-        return Ok(Bound { grant, interface, subject, reach: Reach::Worker(callee.attachments) });
+        return Ok(Bound { grant, interface, subject, reach: Reach::Worker(callee.attachments), model });
     }
     let capability = caps::open_with(&formula, &grant, &world.outside(run)).map_err(|e| {
         trouble(
@@ -148,7 +169,7 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
     })?;
     let subject = caps::subject(&formula, &grant);
     let interface = capability.interface().clone();
-    Ok(Bound { interface, subject, reach: Reach::Capability(capability), grant })
+    Ok(Bound { interface, subject, reach: Reach::Capability(capability), grant, model: None })
 }
 
 /// Any worker as something that can be called: all that is known before it is known which.

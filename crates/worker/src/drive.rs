@@ -425,7 +425,7 @@ impl Driver<'_> {
         request.cancel = self.world.cancel().within(Duration::from_millis(left));
         conversation::put_in_bytes(self.world, &mut request)?;
         let number = self.run.number;
-        let answered = self.world.provider(&self.run.model).map(|provider| {
+        let answered = self.world.provider(&self.run).map(|provider| {
             let mut shown = |progress| self.world.progress(number, prompted, progress);
             provider.complete(&request, &mut shown)
         });

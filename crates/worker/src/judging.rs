@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kernel::command::Judgement;
+use kernel::grant::{Attenuation, Grant};
 use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::{CallSite, Completion, Run, Trouble};
@@ -60,11 +61,11 @@ impl<'a> Bench<'a> {
             Reach::Workshop => workshop::facts(self.slots, &args),
             Reach::Questions => question::facts(&method.name, &args),
             Reach::Alarm => alarm::facts(&args),
-            Reach::Worker(takes) => Facts {
-                line: format!("calls the worker `{slot}`"),
-                problems: self.unfit_attachments(takes, args.get(1)),
-                ..Facts::default()
-            },
+            Reach::Worker(takes) => {
+                let mut problems = self.unfit_attachments(takes, &bound.grant, args.get(1));
+                problems.extend(self.kept_out(bound));
+                Facts { line: format!("calls the worker `{slot}`"), problems, ..Facts::default() }
+            }
         };
         // A call can do more than its method declares, and never less.
         let effect = facts.raises.map_or(method.effect, |raised| raised.max(method.effect));
@@ -146,8 +147,16 @@ impl<'a> Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// What the callee does not take of what it would be handed.
-    fn unfit_attachments(&self, takes: &Attachments, names: Option<&Value>) -> Vec<Finding> {
+    /// Why another model may not be told what this run could tell it.
+    fn kept_out(&self, bound: &Bound) -> Option<Finding> {
+        let model = bound.model.as_deref().filter(|_| self.run.provenance.is_private())?;
+        let kept = self.world.kept_from_private(model)?;
+        let message = format!("you have been shown what is private, and {kept} may not read that");
+        Some(Finding::new("model/private", message).at("input").allowed("an answer without this model"))
+    }
+
+    /// What the callee does not take of what it would be handed, and what may not be handed to it.
+    fn unfit_attachments(&self, takes: &Attachments, grant: &Grant, names: Option<&Value>) -> Vec<Finding> {
         let names: Vec<&str> =
             names.and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect();
         let mut findings = Vec::new();
@@ -157,10 +166,33 @@ impl Bench<'_> {
         if names.len() > takes.max as usize {
             finding(format!("{} documents are too many", names.len()), format!("at most {}", takes.max));
         }
-        let handed = self.run.input.attachments.iter().filter(|a| names.contains(&a.name.as_str()));
-        let bytes: u64 = handed.map(|a| a.bytes).sum();
+        let handed = || self.run.input.attachments.iter().filter(|a| names.contains(&a.name.as_str()));
+        let bytes: u64 = handed().map(|a| a.bytes).sum();
         if bytes > takes.bytes {
             finding(format!("the documents have {bytes} bytes together"), format!("at most {}", takes.bytes));
+        }
+        // The user's side: what was said when the worker was bound to the slot.
+        let Attenuation { suffixes, max_bytes, total_bytes, .. } = &grant.attenuation;
+        if let Some(most) = total_bytes.filter(|most| bytes > *most) {
+            let message =
+                format!("the user lets documents of {most} bytes together be handed on here, not {bytes}");
+            finding(message, format!("at most {most}"));
+        }
+        if let Some((large, most)) =
+            max_bytes.and_then(|most| Some((handed().find(|a| a.bytes > most)?, most)))
+        {
+            let message = format!(
+                "the user lets no document of {} bytes be handed on here: `{}`",
+                large.bytes, large.name
+            );
+            finding(message, format!("at most {most} each"));
+        }
+        for name in &names {
+            let lower = name.to_lowercase();
+            if !suffixes.is_empty() && !suffixes.iter().any(|suffix| lower.ends_with(suffix.as_str())) {
+                let allowed: Vec<&str> = suffixes.iter().map(String::as_str).collect();
+                finding(format!("the user does not let `{name}` be handed on here"), allowed.join(", "));
+            }
         }
         for name in names {
             let lower = name.to_lowercase();

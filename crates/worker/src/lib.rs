@@ -18,6 +18,7 @@
 
 mod alarm;
 mod answer;
+mod asks;
 mod bound;
 mod budget;
 mod conversation;
@@ -38,6 +39,7 @@ mod trouble;
 mod workshop;
 mod world;
 
+pub use asks::model_worker;
 pub use bound::any_worker;
 pub use conversation::first_prompt;
 pub use drive::drive;

@@ -266,6 +266,7 @@ fn gift(slots: &Slots, kind: SlotKind, from: &str) -> Result<Given, Finding> {
 /// Whether a run's own slot can fill one of this kind.
 fn fits(kind: SlotKind, own: &Bound) -> bool {
     let is_kind = match (&own.reach, kind) {
+        (Reach::Worker(_), SlotKind::Model) => return own.model.is_some() && own.grant.allows(CALL),
         (Reach::Worker(_), SlotKind::Worker) => return own.grant.allows(CALL),
         (Reach::Questions, SlotKind::Ask) | (Reach::Alarm, SlotKind::Timer) => true,
         (Reach::Capability(_), kind) => {
@@ -274,7 +275,9 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
                 SlotKind::Outbox => "outbox",
                 SlotKind::Program => "program",
                 SlotKind::Http => "http",
-                SlotKind::Worker | SlotKind::Ask | SlotKind::Timer => return false,
+                SlotKind::Git { .. } => "git",
+                SlotKind::Clock => "clock",
+                SlotKind::Worker | SlotKind::Model | SlotKind::Ask | SlotKind::Timer => return false,
             };
             caps::interface_of(word).is_some_and(|interface| interface.name == own.interface.name)
         }
@@ -282,8 +285,11 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
     };
     // Less than the kind has is given on as less, but what only reads does not stand for what writes.
     let needed = match kind {
-        SlotKind::Dir { write: true } => {
-            let reads = SlotKind::Dir { write: false }.methods();
+        SlotKind::Dir { write: true } | SlotKind::Git { write: true } => {
+            let reads = match kind {
+                SlotKind::Git { .. } => SlotKind::Git { write: false }.methods(),
+                _ => SlotKind::Dir { write: false }.methods(),
+            };
             kind.methods().iter().filter(|method| !reads.contains(method)).copied().collect()
         }
         kind => kind.methods().to_vec(),

@@ -32,8 +32,10 @@ pub trait World: Send + Sync {
     fn put_blob(&self, bytes: &[u8]) -> Result<BlobHash, Trouble>;
     /// Bytes that were kept.
     fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble>;
-    /// The model of that name.
-    fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, Trouble>;
+    /// The run's model, if it may read what the run has been shown.
+    fn provider(&self, run: &Run) -> Result<Arc<dyn Provider>, Trouble>;
+    /// The first of these models that may not read what is private, if there is one.
+    fn kept_from_private(&self, model: &str) -> Option<String>;
     /// What a model costs, or the dearest of several; `None` where that is not known.
     fn price(&self, model: &str) -> Option<Price>;
     /// Which documents a model takes as they are; of several, what all of them take.

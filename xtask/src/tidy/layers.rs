@@ -9,7 +9,7 @@ const LAYERS: &[&[&str]] = &[
     &["passable"],
     &["kernel"],
     &["switchboard"],
-    &["policy", "memory", "model", "store", "document", "vat", "captp", "sandbox", "vault"],
+    &["policy", "memory", "model", "store", "document", "git", "vat", "captp", "sandbox", "vault"],
     &["caps", "operator", "worker", "skill", "pipeline"],
     &[
         "gateway-web",
@@ -40,6 +40,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("store", &["kernel", "passable"]),
     ("vault", &["kernel"]),
     ("vat", &["passable"]),
+    ("git", &[]),
 ];
 
 /// The project's own tool stands outside: it knows none of the crates, and none knows it.

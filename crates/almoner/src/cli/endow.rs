@@ -25,11 +25,30 @@ pub fn parse_endowment_in(base: &Path, text: &str) -> Result<Endowment, Failure>
         )
     };
     let (slot, rest) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
-    if slot.is_empty() || !slot.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    if !slot.split('.').all(is_name) {
         return Err(wrong("the part before `=` is not the name of a slot"));
     }
     if let Some(programs) = rest.strip_prefix(super::programs::PREFIX) {
         let fill = Fill::Program(super::programs::parse(base, programs)?);
+        return Ok(Endowment { slot: slot.to_owned(), fill });
+    }
+    let word = match rest {
+        "clock" => Some(Fill::Clock),
+        "self" => Some(Fill::Myself),
+        _ => None,
+    };
+    if let Some(fill) = word {
+        return Ok(Endowment { slot: slot.to_owned(), fill });
+    }
+    if let Some(model) = rest.strip_prefix(super::endow_model::PREFIX) {
+        let fill = Fill::Model(super::endow_model::parse(model)?);
+        return Ok(Endowment { slot: slot.to_owned(), fill });
+    }
+    if let Some(repository) = rest.strip_prefix(super::endow_git::PREFIX) {
+        let fill = Fill::Git(super::endow_git::parse(repository)?);
         return Ok(Endowment { slot: slot.to_owned(), fill });
     }
     if endow_web::is_web(rest) {
@@ -67,6 +86,7 @@ pub fn parse_endowment_in(base: &Path, text: &str) -> Result<Endowment, Failure>
                     return Err(wrong(&format!("`{limit}=` stands there twice")));
                 }
             }
+            None if part == "private" => given.private = true,
             Some(("methods", methods)) => {
                 let methods = methods.split(',').map(str::trim).filter(|method| !method.is_empty());
                 given.methods.extend(methods.map(str::to_owned));
@@ -74,7 +94,11 @@ pub fn parse_endowment_in(base: &Path, text: &str) -> Result<Endowment, Failure>
                     return Err(wrong("`methods=` names none"));
                 }
             }
-            _ => return Err(wrong("after `?` only `suffix=`, `max=`, `total=` and `methods=` are known")),
+            _ => {
+                return Err(wrong(
+                    "after `?` only `suffix=`, `max=`, `total=`, `methods=` and `private` are known",
+                ));
+            }
         }
     }
     Ok(Endowment { slot: slot.to_owned(), fill: Fill::Path(given) })
@@ -120,8 +144,20 @@ mod tests {
         assert_eq!(e.methods, ["read", "write", "edit"]);
         let (_, e) = path("out=/a:stage");
         assert_eq!((e.path.as_str(), e.write, e.stage), ("/a", true, true));
+        let (_, e) = path("in=/a?private&suffix=.md");
+        assert!(e.private && e.suffixes == [".md"]);
         let (_, e) = path("mail=/a");
         assert!(!e.write && e.max_bytes.is_none());
+    }
+
+    #[test]
+    fn words_stand_for_what_has_no_path_and_slots_lie_in_slots() {
+        assert_eq!(parse_endowment("now=clock").unwrap().fill, Fill::Clock);
+        assert_eq!(parse_endowment("again=self").unwrap().fill, Fill::Myself);
+        assert!(path("now=./clock").1.path.ends_with("/clock"));
+        assert_eq!(path("a.b.out=/x:rw").0, "a.b.out");
+        assert!(matches!(parse_endowment("r=git:/w:rw").unwrap().fill, Fill::Git(given) if given.write));
+        assert!(parse_endowment("a..b=/x").is_err() && parse_endowment(".a=/x").is_err());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 pub mod agents;
 mod endow;
+mod endow_git;
+mod endow_model;
 mod endow_web;
 mod globs;
 mod hole;
@@ -144,6 +146,9 @@ pub enum Verb {
     /// The process in which guest code runs.
     #[command(hide = true)]
     VatHost,
+    /// The process that looks into one repository.
+    #[command(hide = true)]
+    GitHost,
     /// The process that holds a local model.
     #[command(hide = true)]
     ModelHost {
@@ -208,6 +213,9 @@ pub struct RunArgs {
     /// Do not ask about this method (it must be one that changes, not one that sends)
     #[arg(long, value_name = "SLOT.METHOD")]
     pub allow: Vec<String>,
+    /// Only models of `models.private` in `config.toml` may read the documents and the inputs
+    #[arg(long)]
+    pub private: bool,
     /// Say what would be done, and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -229,6 +237,9 @@ pub struct AskArgs {
     /// The model
     #[arg(short = 'm', long, value_name = "MODEL")]
     pub model: Option<String>,
+    /// Only models of `models.private` in `config.toml` may read the documents and the inputs
+    #[arg(long)]
+    pub private: bool,
     /// How to follow the run.
     #[command(flatten)]
     pub follow: FollowArgs,

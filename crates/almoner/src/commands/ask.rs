@@ -44,6 +44,11 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
                 Fill::Path(_) => "dir",
                 Fill::Program(_) => "program",
                 Fill::Web(_) => "http",
+                Fill::Git(given) if given.write => "git rw",
+                Fill::Git(_) => "git",
+                Fill::Model(_) => "model",
+                Fill::Clock => "clock",
+                Fill::Myself => "worker",
             };
             let _ = writeln!(front, "  {}: {kind}", endowment.slot);
         }
@@ -58,6 +63,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
         read_from: vec![],
         documents: documents.documents,
         chat: false,
+        private: args.private,
         each: None,
         endow,
         allow: vec![],

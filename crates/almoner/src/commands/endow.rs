@@ -44,6 +44,10 @@ impl Bound {
                 Fill::Path(path) => path,
                 Fill::Program(programs) => return (slot, programs.words()),
                 Fill::Web(given) => return (slot, given.web.words()),
+                Fill::Git(given) => return (slot, given.words()),
+                Fill::Model(given) => return (slot, given.words()),
+                Fill::Clock => return (slot, "the clock".to_owned()),
+                Fill::Myself => return (slot, "this worker again".to_owned()),
             };
             let manner = match (path.stage, path.write) {
                 (true, _) => "may be read; changes are staged",
@@ -59,6 +63,9 @@ impl Bound {
             }
             if let Some(bytes) = path.total_bytes {
                 text += &format!(", at most {bytes} bytes in all");
+            }
+            if path.private {
+                text += ", private";
             }
             if !path.methods.is_empty() {
                 text += &format!(", only {}", path.methods.join(", "));
@@ -115,6 +122,7 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         read_from: inputs.read_from,
         documents: inputs.documents,
         chat: false,
+        private: false,
         each: None,
         endow: bound.paths,
         allow: args.allow.clone(),
@@ -217,6 +225,10 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
             Fill::Path(given) => format!("{}{}", given.path, if given.write { ":rw" } else { "" }),
             Fill::Program(programs) => programs.typed(),
             Fill::Web(given) => given.web.words(),
+            Fill::Git(given) => format!("git:{}{}", given.path, if given.write { ":rw" } else { "" }),
+            Fill::Model(given) => format!("model:{}", given.model),
+            Fill::Clock => "clock".to_owned(),
+            Fill::Myself => "self".to_owned(),
         };
         text += &format!(" -e {}={typed}", path.slot);
     }

@@ -58,6 +58,7 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
         read_from: inputs.read_from,
         documents: inputs.documents,
         chat: false,
+        private: args.private,
         each: args.each.then(|| args.jobs.unwrap_or_else(|| models::jobs(&model))),
         endow,
         allow,

@@ -1,5 +1,6 @@
 //! What a client hands to the slots of a run.
 
+use kernel::repository::Author;
 use kernel::web::Web;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,73 @@ pub enum Fill {
     Program(ProgramFill),
     /// A part of the web: `https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&…]`.
     Web(WebFill),
+    /// A repository: `git:PATH[:rw][?author=NAME <ADDRESS>&methods=…]`.
+    Git(GitFill),
+    /// Another model: `model:REFERENCE[?tokens=200k&usd=0.50]`.
+    Model(ModelFill),
+    /// The clock of this machine: `clock`.
+    Clock,
+    /// For a slot that wants a worker: the one that has the slot, once more: `self`.
+    Myself,
+}
+
+/// A model, and how much of it is handed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelFill {
+    /// The model, or several that are asked in turn.
+    pub model: String,
+    /// How many tokens all calls together may read and write.
+    pub tokens: Option<u64>,
+    /// What all calls together may cost, in millionths of a dollar.
+    pub usd_micros: Option<u64>,
+}
+
+impl ModelFill {
+    /// What is handed over, as the person reads it.
+    pub fn words(&self) -> String {
+        let mut words = format!("model {}", self.model);
+        if let Some(tokens) = self.tokens {
+            words += &format!(", at most {tokens} tokens");
+        }
+        if let Some(micros) = self.usd_micros {
+            words += &format!(", at most ${:.2}", micros as f64 / 1e6);
+        }
+        words
+    }
+}
+
+/// A repository of this machine, and what of it is handed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GitFill {
+    /// The absolute path of its working tree.
+    pub path: String,
+    /// Whether it may be changed.
+    pub write: bool,
+    /// In whose name is committed.
+    pub author: Option<Author>,
+    /// Only these of the methods that the slot has; empty means all.
+    pub methods: Vec<String>,
+    /// Whether what is read there may only be read by models that may read what is private.
+    #[serde(default)]
+    pub private: bool,
+}
+
+impl GitFill {
+    /// What is handed over, as the person reads it.
+    pub fn words(&self) -> String {
+        let manner = if self.write { "may be read and committed to" } else { "may be read" };
+        let mut words = format!("repository {} ({manner})", self.path);
+        if let Some(author) = &self.author {
+            words += &format!(", as {author}");
+        }
+        if !self.methods.is_empty() {
+            words += &format!(", only {}", self.methods.join(", "));
+        }
+        if self.private {
+            words += ", private";
+        }
+        words
+    }
 }
 
 /// Programs of this machine, and what they reach.
@@ -72,4 +140,7 @@ pub struct PathFill {
     /// Only these of the methods that the slot has; empty means all.
     #[serde(default)]
     pub methods: Vec<String>,
+    /// Whether what is read there may only be read by models that may read what is private.
+    #[serde(default)]
+    pub private: bool,
 }

@@ -31,6 +31,9 @@ pub struct RunRequest {
     /// A conversation: nothing is asked of the model until something is said.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chat: bool,
+    /// Whether documents and inputs may only be read by models that may read what is private.
+    #[serde(default)]
+    pub private: bool,
     /// One child for each document, so many at a time.
     pub each: Option<u32>,
     /// What the person binds to slots.

@@ -145,6 +145,7 @@ fn bound(
         read_from: vec![],
         documents: vec![],
         chat: false,
+        private: false,
         each: None,
         endow,
         allow,

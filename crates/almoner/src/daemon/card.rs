@@ -109,6 +109,10 @@ fn entry(
         .pins
         .iter()
         .find_map(|pin| pin.digest.map(|digest| format!("{}, {}", pin.name, digest.short())));
+    let difference = match drawn(daemon, proposal) {
+        Some((what, text)) => (Some(what), Some(text)),
+        None => (None, edited(daemon, proposal)),
+    };
     Ok(CardEntry {
         step: at,
         slot: proposal.slot.clone(),
@@ -124,11 +128,19 @@ fn entry(
         arguments,
         findings,
         traces: proposal.traces.clone(),
-        difference: edited(daemon, proposal),
+        difference: difference.1,
+        difference_of: difference.0,
         changed: vec![],
         replaces: replaces.filter(|_| matches!(proposal.method.as_str(), "write" | "put")),
         answer,
     })
+}
+
+/// What a capability has drawn for a person of what the call would do, and was kept with the proposal.
+fn drawn(daemon: &Daemon, proposal: &Proposal) -> Option<(String, Untrusted)> {
+    let pin = proposal.pins.iter().find(|pin| pin.kind == "diff")?;
+    let bytes = daemon.store.blobs().get(&pin.digest?).ok()?;
+    Some((pin.name.clone(), Untrusted::new(String::from_utf8(bytes).ok()?)))
 }
 
 /// What an edit makes of the file that was pinned, as lines. Where the file was too large to be kept, of the text that it

@@ -6,7 +6,7 @@ use kernel::command::{Binding, Target};
 use passable::visible_line;
 use worker::definition::{self, Definition, SlotKind};
 
-use crate::control::endowment::{Endowment, Fill, PathFill};
+use crate::control::endowment::{Endowment, Fill, GitFill, PathFill};
 use crate::exit::{Exit, Failure};
 
 /// The methods that are granted. Who may only read gets nothing to send with.
@@ -27,8 +27,9 @@ pub fn methods(
     endowment: Option<&Endowment>,
 ) -> Result<BTreeSet<String>, Failure> {
     let all = all_methods(slot.kind, target);
-    let Some(Endowment { fill: Fill::Path(PathFill { methods: chosen, .. }), .. }) = endowment else {
-        return Ok(all);
+    let chosen = match endowment.map(|endowment| &endowment.fill) {
+        Some(Fill::Path(PathFill { methods, .. }) | Fill::Git(GitFill { methods, .. })) => methods,
+        _ => return Ok(all),
     };
     if chosen.is_empty() {
         return Ok(all);
@@ -62,6 +63,9 @@ pub fn words(binding: &Binding) -> String {
     }
     if let Some(bytes) = limits.max_bytes {
         words += &format!("; at most {bytes} bytes each");
+    }
+    if limits.private {
+        words += "; private";
     }
     if limits.staged_from.is_some() {
         words += "; changes are staged";

@@ -373,6 +373,7 @@ mod tests {
                 limits: Limits::default(),
             },
             shape: Shape::Each { jobs: 4 },
+            private: false,
             model: "local".to_owned(),
             input: Input {
                 values: Value::record_from_map(BTreeMap::new()),

@@ -13,8 +13,8 @@ use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 use super::as_it_is;
 use super::desk::Desk;
 use super::stage::{self, Stages};
-use super::{endow_paths, endow_programs};
-use crate::control::endowment::{Endowment, Fill, PathFill};
+use super::{endow_git, endow_paths, endow_programs, nested, private};
+use crate::control::endowment::{Endowment, Fill, ModelFill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
 use crate::policy_file::{self, NAME};
@@ -83,7 +83,8 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
     let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default() };
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
-    let bindings = bind(&shelf, &definition, &request, names)?;
+    let bindings = bind(&shelf, &definition, &request, names, "")?;
+    private::check(&desk.daemon, &request, &bindings)?;
     let mut documents = Vec::new();
     let bytes = definition.attachments.bytes.min(LARGEST_DOCUMENT);
     let limits = document::Limits { bytes, ..document::Limits::default() };
@@ -112,7 +113,7 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
     let read_from = request.read_from.into_iter();
     let origins = read_from.map(|(name, hash)| kernel::provenance::Source::Document { name, hash }).collect();
     let input = again.unwrap_or(Input { values, attachments, items, origins, earlier: None });
-    let start = Box::new(Start { text: request.text, worker, shape, model: request.model, input, bindings });
+    let start = Box::new(Start { text: request.text, worker, shape, private: request.private, model: request.model, input, bindings });
     let outcome = desk.apply(match endowed {
         None => Act::Start(start),
         Some(Endowed { number, goes_to, result_name, .. }) => {
@@ -191,15 +192,18 @@ fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, 
 /// When a slot is left empty, or what is to fill one does not fit.
 pub fn bindings(desk: &Desk, definition: &Definition, request: &RunRequest) -> Result<Vec<Binding>, Failure> {
     let shelf = Shelf { desk, dry: false, stages: Stages::default() };
-    bind(&shelf, definition, request, &BTreeMap::new())
+    bind(&shelf, definition, request, &BTreeMap::new(), "")
 }
 
+/// Fills the slots of a worker. `under` is the way to it, if it fills a slot itself.
 fn bind(
     shelf: &Shelf<'_>,
     definition: &Definition,
     request: &RunRequest,
     names: &BTreeMap<String, NamePath>,
+    under: &str,
 ) -> Result<Vec<Binding>, Failure> {
+    nested::check(definition, request, under)?;
     let known: Vec<&str> = definition.slots.iter().map(|s| s.name.as_str()).collect();
     let list = if known.is_empty() {
         "it has no slots".to_owned()
@@ -207,7 +211,8 @@ fn bind(
         format!("its slots: {}", known.join(", "))
     };
     let mut given: BTreeMap<&str, &Endowment> = BTreeMap::new();
-    for endowment in &request.endow {
+    // What lies deeper is bound with the worker that has the slot.
+    for endowment in request.endow.iter().filter(|endowment| !endowment.slot.contains('.')) {
         if !known.contains(&endowment.slot.as_str()) {
             let message = format!("`{}` has no slot `{}`", definition.name, visible_line(&endowment.slot));
             return Err(Failure::new(Exit::Usage, message).help(list));
@@ -217,9 +222,11 @@ fn bind(
                 .help("bind it once"));
         }
     }
-    stage::check_apart(given.values().copied())?;
+    if under.is_empty() {
+        stage::check_apart(request.endow.iter())?;
+    }
     let mut allowed: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for rule in &request.allow {
+    for rule in request.allow.iter().filter(|rule| nested::is_own(rule)) {
         let (slot, method) = rule
             .split_once('.')
             .filter(|(slot, method)| {
@@ -246,6 +253,7 @@ fn bind(
         .slots
         .iter()
         .map(|slot| {
+            let full = format!("{under}{}", slot.name);
             let target = match (slot.kind, given.get(slot.name.as_str())) {
                 (_, None) if names.contains_key(&slot.name) => {
                     Target::Named { path: names[&slot.name].clone() }
@@ -258,40 +266,53 @@ fn bind(
                 (SlotKind::Ask, None) => Target::Questions,
                 (SlotKind::Timer, None) => Target::Alarm,
                 (SlotKind::Worker, endowment) => {
-                    worker_target(shelf, &slot.name, endowment.copied(), request)?
+                    worker_target(shelf, &slot.name, endowment.copied(), request, under)?
                 }
                 (_, None) => {
                     let how = match slot.kind {
-                        SlotKind::Program => format!("-e {}=program:NAME?dir=PATH", slot.name),
-                        SlotKind::Dir { write: true } => format!("-e {}=PATH:rw", slot.name),
-                        SlotKind::Http => format!("-e {}=https://HOST", slot.name),
-                        _ => format!("-e {}=PATH", slot.name),
+                        SlotKind::Program => format!("-e {full}=program:NAME?dir=PATH"),
+                        SlotKind::Dir { write: true } => format!("-e {full}=PATH:rw"),
+                        SlotKind::Http => format!("-e {full}=https://HOST"),
+                        SlotKind::Git { write: false } => format!("-e {full}=git:PATH"),
+                        SlotKind::Git { write: true } => format!("-e {full}=git:PATH:rw"),
+                        SlotKind::Clock => format!("-e {full}=clock"),
+                        SlotKind::Model => format!("-e {full}=model:NAME?tokens=200k"),
+                        _ => format!("-e {full}=PATH"),
                     };
                     let label = slot.label.as_deref().map(|l| format!(" ({})", visible_line(l)));
-                    let message = format!("slot `{}`{} is not bound", slot.name, label.unwrap_or_default());
+                    let message = format!("slot `{full}`{} is not bound", label.unwrap_or_default());
                     return Err(Failure::new(Exit::Usage, message).help(format!("bind it with `{how}`")));
                 }
                 (SlotKind::Dir { write }, Some(Endowment { fill: Fill::Path(given), .. })) => {
-                    mount_target(shelf, &slot.name, write, given, request)?
+                    mount_target(shelf, &full, write, given, request)?
                 }
                 (SlotKind::Outbox, Some(Endowment { fill: Fill::Path(given), .. })) => {
-                    ready_dir(shelf.desk, &slot.name, &given.path, Make::of(true, request))?;
+                    ready_dir(shelf.desk, &full, &given.path, Make::of(true, request))?;
                     Target::Spool { path: given.path.clone() }
                 }
                 (SlotKind::Program, Some(Endowment { fill: Fill::Program(given), .. })) => {
-                    endow_programs::target(shelf.desk, &slot.name, given)?
+                    endow_programs::target(shelf.desk, &full, given)?
                 }
                 (SlotKind::Http, Some(Endowment { fill: Fill::Web(given), .. })) => {
                     Target::Web(given.web.clone())
                 }
+                (SlotKind::Git { write }, Some(Endowment { fill: Fill::Git(given), .. })) => {
+                    endow_git::target(shelf.desk, &full, write, given)?
+                }
+                (SlotKind::Clock, Some(Endowment { fill: Fill::Clock, .. })) => Target::Clock,
+                (SlotKind::Model, Some(Endowment { fill: Fill::Model(given), .. })) => {
+                    model_target(shelf, &full, given)?
+                }
                 (kind, Some(_)) => {
                     let wants = match kind {
+                        SlotKind::Git { .. } => "a repository: `-e SLOT=git:PATH`",
+                        SlotKind::Clock => "the clock: `-e SLOT=clock`",
+                        SlotKind::Model => "a model: `-e SLOT=model:NAME`",
                         SlotKind::Http => "a server: `-e SLOT=https://HOST`",
                         SlotKind::Program => "programs: `-e SLOT=program:NAME`",
                         _ => "a path: `-e SLOT=PATH`",
                     };
-                    let message =
-                        format!("slot `{}` wants {kind}, and was bound to something else", slot.name);
+                    let message = format!("slot `{full}` wants {kind}, and was bound to something else");
                     return Err(Failure::new(Exit::Usage, message).help(format!("it takes {wants}")));
                 }
             };
@@ -301,6 +322,7 @@ fn bind(
                     max_bytes: given.max_bytes,
                     total_bytes: given.total_bytes,
                     staged_from: given.stage.then(|| given.path.clone()),
+                    private: given.private,
                 },
                 Some(Endowment { fill: Fill::Program(given), .. }) => {
                     Attenuation { max_bytes: given.output, ..Attenuation::default() }
@@ -308,7 +330,10 @@ fn bind(
                 Some(Endowment { fill: Fill::Web(given), .. }) => {
                     Attenuation { max_bytes: given.max_bytes, ..Attenuation::default() }
                 }
-                None => Attenuation::default(),
+                Some(Endowment { fill: Fill::Git(given), .. }) => {
+                    Attenuation { private: given.private, ..Attenuation::default() }
+                }
+                _ => Attenuation::default(),
             };
             let methods =
                 endow_paths::methods(definition, slot, &target, given.get(slot.name.as_str()).copied())?;
@@ -356,6 +381,10 @@ fn mount_target(
     if endowment.write && !write {
         let message = format!("slot `{slot}` only reads, and gets no more than that");
         return Err(Failure::new(Exit::Usage, message).help("leave out `:rw`"));
+    }
+    if endowment.stage && slot.contains('.') {
+        let message = format!("slot `{slot}`: a staged copy belongs to the run that begins with it");
+        return Err(Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=PATH:rw`")));
     }
     if endowment.stage {
         ready_dir(shelf.desk, slot, &endowment.path, Make::Later)?;
@@ -434,7 +463,13 @@ fn worker_target(
     slot: &str,
     endowment: Option<&Endowment>,
     request: &RunRequest,
+    under: &str,
 ) -> Result<Target, Failure> {
+    let inner_name = slot;
+    let slot = &format!("{under}{slot}");
+    if let Some(Endowment { fill: Fill::Myself, .. }) = endowment {
+        return Ok(Target::Myself);
+    }
     let path = match (endowment, &request.beside) {
         (Some(Endowment { fill: Fill::Path(given), .. }), _) => Path::new(&given.path).to_owned(),
         (Some(_), _) => {
@@ -445,8 +480,8 @@ fn worker_target(
             .help(format!("bind it with `-e {slot}=FILE.worker`")));
         }
         (None, Some(dir)) => {
-            let beside = Path::new(dir).join(format!("{slot}.worker"));
-            if beside.exists() { beside } else { Path::new(dir).join(format!("{slot}.worker.md")) }
+            let beside = Path::new(dir).join(format!("{inner_name}.worker"));
+            if beside.exists() { beside } else { Path::new(dir).join(format!("{inner_name}.worker.md")) }
         }
         (None, None) => {
             return Err(Failure::new(Exit::Usage, format!("worker slot `{slot}` is not bound"))
@@ -458,14 +493,28 @@ fn worker_target(
             .help(format!("{}; or bind it with `-e {slot}=FILE.worker`", e.help()))
     })?;
     let definition = parse(&bundle)?;
-    if !definition.slots.is_empty() {
-        return Err(Failure::new(
-            Exit::Usage,
-            format!("the worker for slot `{slot}` has slots of its own, and nothing fills them"),
-        )
-        .help("a worker slot takes a worker without slots"));
+    let inner = nested::request(request, inner_name, path.parent());
+    if !definition.slots.is_empty() || !inner.endow.is_empty() || !inner.allow.is_empty() {
+        let bindings = bind(shelf, &definition, &inner, &BTreeMap::new(), &format!("{slot}."))?;
+        let program = keep_on(shelf, &bundle, definition.limits)?;
+        return Ok(Target::Endowed { program, bindings });
     }
     keep_on(shelf, &bundle, definition.limits).map(Target::Worker)
+}
+
+/// A model is bound as a worker that hands on what it is told.
+fn model_target(shelf: &Shelf<'_>, slot: &str, given: &ModelFill) -> Result<Target, Failure> {
+    let bundle = worker::model_worker();
+    let mut limits = parse(&bundle)?.limits;
+    limits.tokens = given.tokens.unwrap_or(limits.tokens);
+    limits.usd_micros = given.usd_micros;
+    if given.usd_micros.is_some() && shelf.desk.daemon.price_of(&given.model).is_none() {
+        let message = format!("slot `{slot}`: the price of {} is not known", visible_line(&given.model));
+        return Err(Failure::new(Exit::Invalid, message).help(
+            "say `tokens=` instead of `usd=`, or write the price into `config.toml` under `[models.prices]`",
+        ));
+    }
+    Ok(Target::Model { program: keep_on(shelf, &bundle, limits)?, model: given.model.clone() })
 }
 
 /// Keeps what a client brings, as long as there is room for what clients bring. Whoever puts more than one thing holds
@@ -619,25 +668,7 @@ fn plan(
     bindings: &[Binding],
     documents: &[Attachment],
 ) -> Result<Plan, Failure> {
-    let slots = bindings
-        .iter()
-        .map(|b| {
-            let target = match &b.target {
-                Target::Mount { path } => path.clone(),
-                Target::Spool { path } => format!("mail spool {path}"),
-                Target::Program(programs) => programs.words(),
-                Target::Web(web) => web.words(),
-                Target::Alarm => "waiting for a time".to_owned(),
-                Target::Questions => "questions to you, in your inbox".to_owned(),
-                Target::Workshop => "the making of workers, each shown to you first".to_owned(),
-                Target::Named { path } => path.to_string(),
-                Target::Worker(program) => {
-                    format!("worker {} ({})", program.name, program.definition.short())
-                }
-            };
-            format!("{} = {target} ({})", b.slot, endow_paths::words(b))
-        })
-        .collect();
+    let slots = nested::lines(bindings);
     let shown = documents.first().map(|d| vec![d.clone()]).unwrap_or_default();
     let shown = if request.each.is_some() { shown } else { documents.to_vec() };
     let prompt = worker::first_prompt(definition, bundle, &request.values, &shown)
@@ -651,7 +682,7 @@ fn plan(
             .offered_slots()
             .iter()
             .flat_map(|slot| match slot.kind {
-                SlotKind::Worker => vec![slot.name.clone()],
+                SlotKind::Worker | SlotKind::Model => vec![slot.name.clone()],
                 kind => endow_paths::tools(&slot.name, kind, bindings),
             })
             .chain(definition.creates.then(|| worker::WORKSHOP.to_owned()))

@@ -26,7 +26,10 @@ pub fn target_words(formula: &Formula) -> String {
         Formula::Spool { path } => format!("mail spool {path}"),
         Formula::Program(programs) => programs.words(),
         Formula::Web(web) => web.words(),
+        Formula::Repository(repository) => repository.words(),
+        Formula::Worker { model: Some(model), .. } => format!("model {model}"),
         Formula::Worker { name, definition, .. } => format!("worker {name} ({})", definition.short()),
+        Formula::Myself => "this worker again".to_owned(),
         other => other.kind().to_owned(),
     }
 }

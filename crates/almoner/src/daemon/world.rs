@@ -30,6 +30,7 @@ use super::news::News;
 use super::notify::Notices;
 use super::passes::Passes;
 use super::policies::PolicyDesk;
+use super::private;
 use super::timekeeper::Alarms;
 use super::vats::Office;
 use super::vault::{Keeper, Withheld};
@@ -273,7 +274,7 @@ impl Daemon {
     }
 
     /// What the user says of models.
-    fn models(&self) -> Models {
+    pub(super) fn models(&self) -> Models {
         let settings = self.shared.settings.get();
         let mut settings = settings.map(|followed| followed.lock().unwrap_or_else(PoisonError::into_inner));
         // What is wrong with the file is told by whoever else follows it.
@@ -504,7 +505,9 @@ impl World for Daemon {
         self.store.blobs().get(hash).map_err(|e| trouble(store_failure(e.to_string())))
     }
 
-    fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, Trouble> {
+    fn provider(&self, run: &Run) -> Result<Arc<dyn Provider>, Trouble> {
+        private::expect_may_read(self, run)?;
+        let model = &run.model;
         let failed = |message: String, help: String| Trouble {
             code: "model/unavailable".to_owned(),
             message: Untrusted::new(message),
@@ -527,6 +530,10 @@ impl World for Daemon {
             ),
             e => failed(e.to_string(), format!("{}; then `almoner resume`", e.help())),
         })
+    }
+
+    fn kept_from_private(&self, model: &str) -> Option<String> {
+        private::kept_out(self, model)
     }
 
     fn price(&self, model: &str) -> Option<Price> {

@@ -45,6 +45,8 @@ pub struct Models {
     pub images: BTreeSet<String>,
     /// Those that take PDFs as they are.
     pub pdfs: BTreeSet<String>,
+    /// Those that may read what is private.
+    pub private: BTreeSet<String>,
 }
 
 /// How a person is told that something waits.

@@ -24,12 +24,13 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mode
             "default" => models.default = Some(default(text, value)?),
             "images" => models.images = names(text, "images", value)?,
             "pdfs" => models.pdfs = names(text, "pdfs", value)?,
+            "private" => models.private = names(text, "private", value)?,
             other => {
                 return Err(text.unknown(
                     key.span().start,
                     "key",
                     other,
-                    &["default", "prices", "images", "pdfs"],
+                    &["default", "prices", "images", "pdfs", "private"],
                 ));
             }
         }

@@ -70,6 +70,9 @@ pub struct CardEntry {
     /// What an edit makes of the file: the lines that go, and those that come.
     #[serde(default)]
     pub difference: Option<Untrusted>,
+    /// What the difference is of; without it, of the file.
+    #[serde(default)]
+    pub difference_of: Option<String>,
     /// What has changed since an earlier card with the same call was approved.
     #[serde(default)]
     pub changed: Vec<Changed>,
@@ -166,7 +169,8 @@ impl CardEntry {
             lines::write(out, Marks::each("    ! "), &text, columns);
         }
         if let Some(difference) = &self.difference {
-            lines::write(out, Marks::each("    "), "what becomes of the file:", columns);
+            let title = self.difference_of.as_deref().unwrap_or("what becomes of the file");
+            lines::write(out, Marks::each("    "), &format!("{}:", visible_line(title)), columns);
             lines::write(out, Marks::each("      │ "), &difference.visible(), columns);
         }
         for changed in &self.changed {
@@ -254,6 +258,7 @@ mod tests {
             traces: vec![],
             replaces: None,
             difference: None,
+            difference_of: None,
             changed: vec![],
             answer: None,
         }

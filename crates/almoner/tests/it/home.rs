@@ -97,6 +97,16 @@ impl Home {
         std::fs::write(path, text).unwrap();
     }
 
+    /// Writes the settings, which a daemon reads when it starts.
+    pub(crate) fn write_config(&self, text: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        self.almoner(&["stop"]);
+        let dir = self.root().join("config");
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
+        std::fs::write(dir.join("config.toml"), text).unwrap();
+    }
+
     #[track_caller]
     pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))

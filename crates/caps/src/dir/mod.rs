@@ -93,7 +93,8 @@ impl DirCapability {
 
     /// What was seen of a path, as something that a value depends on.
     fn seen(&self, path: &str, hash: BlobHash) -> Provenance {
-        Provenance::of(Source::Document { name: self.document(path), hash })
+        let seen = Provenance::of(Source::Document { name: self.document(path), hash });
+        if self.grant.attenuation.private { seen.private() } else { seen }
     }
 
     fn check_writable(&self) -> Result<(), Finding> {

@@ -144,6 +144,7 @@ impl ProgramCapability {
                 writable,
                 executable,
                 network: self.programs.network,
+                pretends: true,
                 limits: Limits {
                     wall_ms: self.programs.wall_ms,
                     cpu_s: self.programs.wall_ms.div_ceil(1000),

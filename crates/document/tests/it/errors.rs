@@ -39,7 +39,7 @@ fn not_text() {
     check(b"\x89PNG\r\n\x1a\n....", "a.txt", disguised(".txt", "a PNG image"));
     check(b"PK\x03\x04....", "a.pdf", disguised(".pdf", "a ZIP archive"));
     check(&pdf, "notes.MD", disguised(".md", "a PDF document"));
-    check(b"<html>not found</html>", "a.pdf", disguised(".pdf", "not a PDF document"));
+    check(b"<html>not found</html>", "a.pdf", disguised(".pdf", "an HTML page"));
     check(b"PK\x03\x04....", "a.docx", DocumentError::Unsupported { found: "a Word document (.docx)" });
     check(b"\x7fELF\x02", "tool", DocumentError::Unsupported { found: "a program" });
     assert!(text(&pdf, "no-suffix", &Limits::default()).is_ok());

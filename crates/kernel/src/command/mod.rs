@@ -18,6 +18,7 @@ use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number
 use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
+use crate::repository::Repository;
 pub use crate::run::Program;
 use crate::run::{CallSite, Completion, Input, PutBack, RunOutcome, Shape, Trouble, Usage};
 use crate::web::Web;
@@ -175,6 +176,9 @@ pub struct Start {
     pub input: Input,
     /// What fills the slots.
     pub bindings: Vec<Binding>,
+    /// Whether what it is given to work on may only be read by those who may read what is private.
+    #[serde(default)]
+    pub private: bool,
 }
 
 /// One slot and what fills it.
@@ -215,8 +219,28 @@ pub enum Target {
     Program(Programs),
     /// A part of the web.
     Web(Web),
+    /// A repository of git.
+    Repository(Repository),
+    /// What tells the time.
+    Clock,
     /// A worker that has no slots of its own.
     Worker(Program),
+    /// A worker with what fills its slots. It holds that and nothing of its caller's.
+    Endowed {
+        /// The worker.
+        program: Program,
+        /// What fills each of its slots.
+        bindings: Vec<Binding>,
+    },
+    /// A model: a worker that hands on what it is told, with a model of its own, and limits for all calls together.
+    Model {
+        /// The worker.
+        program: Program,
+        /// The model, or several that are asked in turn.
+        model: String,
+    },
+    /// The worker that has the slot, once more.
+    Myself,
     /// What lets a run make workers.
     Workshop,
     /// What lets a run ask its host.

@@ -8,13 +8,15 @@ use crate::formula::Formula;
 use crate::id::{FormulaId, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Value};
 use crate::provenance::{Provenance, Source};
-use crate::run::{Attachment, Completion, Entry, Input, Parent, Phase, Place, Run, RunOutcome, Shape, Share};
+use crate::run::{
+    Attachment, Completion, Entry, Input, Limits, Parent, Phase, Place, Run, RunOutcome, Shape, Share,
+};
 use crate::state::State;
 use crate::table::{self, PermissionRow, Task};
 use crate::txn::{ReadTxn, Table};
 
 use super::start::{Seed, create};
-use super::{evidence, make};
+use super::{evidence, make, pool};
 
 /// The permission for a proposal, or, with `None`, the one that lasts as long as `run`.
 pub(super) fn permission(
@@ -75,7 +77,7 @@ fn waiting_calls(state: &mut State<'_>, run: &Run, step: u64) -> Result<u64, Fau
 /// Whether a proposal is to call a worker.
 pub(super) fn is_call(state: &mut State<'_>, proposal: &Proposal) -> Result<bool, Fault> {
     let reached = table::reach(state.txn, &proposal.grant)?;
-    Ok(reached.is_some_and(|reached| matches!(reached.formula, Formula::Worker { .. })))
+    Ok(reached.is_some_and(|reached| matches!(reached.formula, Formula::Worker { .. } | Formula::Myself)))
 }
 
 /// Begins a proposal that may begin. What the run has left is shared with the `others`: calls of workers that may
@@ -90,11 +92,17 @@ pub(super) fn begin(
     let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
     let grant = reached.grant().ok_or(Fault::Dangling(proposal.grant))?;
     match reached.formula {
-        Formula::Worker { name, definition, includes, limits, grants, made_by } => {
+        Formula::Worker { name, definition, includes, limits, grants, made_by, lends, model, pooled } => {
             let program = Program { name, definition, includes, limits };
-            let grants = make::held_by(state, &grants, made_by)?;
+            let grants = make::held_by(state, &grants, lends || made_by.is_some())?;
             let share = state.left(run)?.part(others.saturating_add(1));
-            let callee = Callee { worker: reached.id, program, grants };
+            let pool = pooled.then_some((limits, others.saturating_add(1)));
+            let callee = Callee { worker: reached.id, program, grants, model, pool };
+            call(state, run, at, share, callee, &proposal)
+        }
+        Formula::Myself => {
+            let callee = myself(state, run)?;
+            let share = state.left(run)?.part(others.saturating_add(1));
             call(state, run, at, share, callee, &proposal)
         }
         _ => {
@@ -113,6 +121,28 @@ struct Callee {
     program: Program,
     /// What it holds, by slot.
     grants: BTreeMap<String, FormulaId>,
+    /// Its own model.
+    model: Option<String>,
+    /// What all calls of it may use together, and how many there may be beside each other.
+    pool: Option<(Limits, u64)>,
+}
+
+/// The worker of a run, to be called by that run: it holds what the run was given, but not the workers that the run has
+/// made, which are its own.
+fn myself(state: &mut State<'_>, run: &Run) -> Result<Callee, Fault> {
+    let limits = match state.formula(&run.worker)? {
+        Formula::Worker { limits, .. } => limits,
+        _ => run.limits,
+    };
+    let program = Program {
+        name: run.name.clone(),
+        definition: run.definition,
+        includes: run.includes.clone(),
+        limits,
+    };
+    let given = run.grants.iter().filter(|(slot, _)| !run.made.contains(*slot));
+    let grants = given.map(|(slot, grant)| (slot.clone(), *grant)).collect();
+    Ok(Callee { worker: run.worker, program, grants, model: None, pool: None })
 }
 
 /// Calls a worker: its effect is a run of its own, with a fresh context.
@@ -124,7 +154,7 @@ fn call(
     callee: Callee,
     proposal: &Proposal,
 ) -> Result<(), Fault> {
-    let Callee { worker, mut program, grants } = callee;
+    let Callee { worker, mut program, grants, model, pool } = callee;
     let refuse = |state: &mut State<'_>, run: &mut Run, finding: Finding| {
         let completion = Completion::Refused(vec![finding]);
         run.open.remove(&at.step);
@@ -148,6 +178,16 @@ fn call(
     };
     program.limits = program.limits.within(share);
     program.limits.depth = run.limits.depth;
+    if let Some((whole, calls)) = pool {
+        match pool::lend(state, &worker, whole, program.limits, calls)? {
+            Some(lent) => program.limits = lent,
+            None => {
+                let message = "what may be spent on this model is spent";
+                let finding = Finding::new("model/budget", message).allowed("an answer without it");
+                return refuse(state, run, finding);
+            }
+        }
+    }
     let child = RunNumber(state.count("next_run")?);
     run.open.insert(at.step, Phase::Called { child });
     state.journal(run, Entry::Begun { proposal: at.step, child: Some(child) }, Provenance::default())?;
@@ -161,7 +201,7 @@ fn call(
             shape: Shape::Single,
             parent: Some(Parent { run: run.number, place: Place::Call { proposal: at.step } }),
             depth: run.depth + 1,
-            model: run.model.clone(),
+            model: model.unwrap_or_else(|| run.model.clone()),
             input: Input { values, attachments, items: vec![], origins: vec![], earlier: None },
             grants,
             source: run.source,
@@ -200,6 +240,7 @@ pub(crate) fn complete_call(
     child: &Run,
     outcome: &RunOutcome,
 ) -> Result<(), Fault> {
+    pool::take_back(state, child)?;
     run.open.remove(&proposal);
     let provenance = child.provenance.join(&Provenance::of(Source::Run(child.number)));
     let completion = match outcome {

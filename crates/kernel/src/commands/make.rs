@@ -199,7 +199,17 @@ fn put(
     state.note_blob(program.definition, bytes as u64, &known)?;
     let Program { name, definition, includes, limits } = program;
     let made_by = Some(run.number);
-    let formula = Formula::Worker { name, definition, includes, limits, grants, made_by };
+    let formula = Formula::Worker {
+        name,
+        definition,
+        includes,
+        limits,
+        grants,
+        made_by,
+        lends: false,
+        model: None,
+        pooled: false,
+    };
     state.put_formula(worker, formula, known)?;
     Ok(worker)
 }
@@ -208,15 +218,15 @@ fn source_of(run: &Run) -> Option<MessageNumber> {
     run.cause()
 }
 
-/// What a worker holds that a run has made, by slot. Others hold nothing when they are called: what a person endowed a
-/// worker with was for that run of it.
+/// What a worker holds when it is called, by slot: one that a run has made, or one whose slots a person has filled for its
+/// callers. Others hold nothing: what a person endowed a worker with was for that run of it.
 pub(super) fn held_by(
     state: &mut State<'_>,
     grants: &[FormulaId],
-    made_by: Option<crate::id::RunNumber>,
+    lends: bool,
 ) -> Result<BTreeMap<String, FormulaId>, Fault> {
     let mut held = BTreeMap::new();
-    if made_by.is_none() {
+    if !lends {
         return Ok(held);
     }
     for id in grants {

@@ -13,6 +13,7 @@ mod grants;
 mod mail;
 mod make;
 mod names;
+mod pool;
 mod propose;
 mod provide;
 mod provided;

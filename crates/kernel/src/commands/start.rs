@@ -47,6 +47,9 @@ pub(super) fn start_for(
         limits,
         grants: grants.values().copied().collect(),
         made_by: None,
+        lends: false,
+        model: None,
+        pooled: false,
     };
     state.put_formula(worker, formula, known.clone())?;
     for document in start.input.attachments.iter().chain(&start.input.items) {
@@ -64,7 +67,10 @@ pub(super) fn start_for(
         input: start.input,
         grants,
         source,
-        provenance: Provenance::host().join(known),
+        provenance: match start.private {
+            true => Provenance::host().join(known).private(),
+            false => Provenance::host().join(known),
+        },
         delivery,
     };
     let result = create(state, seed)?;
@@ -85,16 +91,64 @@ pub(super) fn endow(
         Target::Spool { path } => made(state, Formula::Spool { path })?,
         Target::Program(programs) => made(state, Formula::Program(programs))?,
         Target::Web(web) => made(state, Formula::Web(web))?,
+        Target::Repository(repository) => made(state, Formula::Repository(repository))?,
+        Target::Clock => made(state, Formula::Clock)?,
         Target::Worker(Program { name, definition, includes, limits }) => made(
             state,
-            Formula::Worker { name, definition, includes, limits, grants: vec![], made_by: None },
+            Formula::Worker {
+                name,
+                definition,
+                includes,
+                limits,
+                grants: vec![],
+                made_by: None,
+                lends: false,
+                model: None,
+                pooled: false,
+            },
         )?,
+        Target::Endowed { program, bindings } => {
+            endowed(state, run, source, Called { program, bindings, model: None })?
+        }
+        Target::Model { program, model } => {
+            endowed(state, run, source, Called { program, bindings: vec![], model: Some(model) })?
+        }
+        Target::Myself => made(state, Formula::Myself)?,
         Target::Workshop => made(state, Formula::Workshop)?,
         Target::Questions => made(state, Formula::Questions)?,
         Target::Alarm => made(state, Formula::Alarm)?,
         Target::Named { path } => state.resolve(&path)?,
     };
     grant(state, holder, run, source, binding, target)
+}
+
+/// A worker that a person hands to callers.
+struct Called {
+    program: Program,
+    bindings: Vec<Binding>,
+    /// Its own model. What it may use up is then for all calls together.
+    model: Option<String>,
+}
+
+/// Makes a worker that is called, with grants of its own for its slots.
+fn endowed(
+    state: &mut State<'_>,
+    run: RunNumber,
+    source: MessageNumber,
+    called: Called,
+) -> Result<FormulaId, Fault> {
+    let Called { program, bindings, model } = called;
+    let worker = state.fresh_id();
+    let grants = bindings
+        .into_iter()
+        .map(|binding| endow(state, worker, run, source, binding))
+        .collect::<Result<Vec<_>, Fault>>()?;
+    let Program { name, definition, includes, limits } = program;
+    let (made_by, lends, pooled) = (None, true, model.is_some());
+    let formula =
+        Formula::Worker { name, definition, includes, limits, grants, made_by, lends, model, pooled };
+    state.put_formula(worker, formula, Provenance::host())?;
+    Ok(worker)
 }
 
 fn grant(

@@ -140,6 +140,7 @@ pub(crate) fn start(worker: Program, bindings: Vec<Binding>) -> Start {
         text: text("almoner run"),
         worker,
         shape: Shape::Single,
+        private: false,
         model: "scripted:x".to_owned(),
         input: Input {
             values: record(&[]),

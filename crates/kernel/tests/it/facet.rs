@@ -156,6 +156,7 @@ impl Desk {
                         text: text("endow"),
                         worker: need.worker.clone(),
                         shape: Shape::Single,
+                        private: false,
                         model: "scripted:x".to_owned(),
                         input: Input {
                             values: Value::record_from_map(BTreeMap::new()),

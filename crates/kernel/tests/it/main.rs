@@ -27,6 +27,7 @@ mod map_store;
 mod message_directory;
 mod modules;
 mod names;
+mod nested;
 mod retention;
 mod runs;
 mod standing;

@@ -110,6 +110,7 @@ impl World {
             text: text("almoner run clerk.worker"),
             worker: program("clerk"),
             shape,
+            private: false,
             model: "scripted:x".to_owned(),
             input: Input {
                 values: Value::record_from_map(BTreeMap::new()),

@@ -37,7 +37,7 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 /// When the kernel does not take them.
 pub(super) fn confine(within: &Confinement, starts: Starts) -> io::Result<()> {
     let failed = |e: &dyn std::fmt::Display| io::Error::other(format!("seccomp: {e}"));
-    for program in [allowing(within, starts), forbidding(within, starts), pretending()] {
+    for program in [allowing(within, starts), forbidding(within, starts), pretending(within.pretends)] {
         let program = program.map_err(|e| failed(&e))?;
         seccompiler::apply_filter(&program).map_err(|e| failed(&e))?;
     }
@@ -112,9 +112,10 @@ fn forbidding(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccom
         .try_into()
 }
 
-fn pretending() -> Result<BpfProgram, seccompiler::BackendError> {
+fn pretending(pretends: bool) -> Result<BpfProgram, seccompiler::BackendError> {
+    let answer = if pretends { 0 } else { libc::EPERM as u32 };
     let rules: Rules = PRETENDED.iter().map(|call| (*call, vec![])).collect();
-    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(0), arch()?)?.try_into()
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(answer), arch()?)?.try_into()
 }
 
 /// All conditions on arguments, each by its number. The lower half is compared: all of these are 32 bits wide in the
@@ -154,6 +155,7 @@ mod tests {
                 writable: vec![],
                 executable: vec![],
                 network,
+                pretends: true,
                 limits: crate::Limits::default(),
             };
             for starts in [Starts::Nothing, Starts::Itself, Starts::Others] {
@@ -161,7 +163,7 @@ mod tests {
                 assert!(forbidding(&within, starts).unwrap().len() < 4096);
             }
         }
-        assert!(pretending().unwrap().len() < 4096);
+        assert!(pretending(true).unwrap().len() < 4096);
         for call in FORBIDDEN.iter().chain(PRETENDED) {
             assert!(
                 !ALLOWED.contains(call) && !NETWORK.contains(call) && !OTHER_PROGRAMS.contains(call),

@@ -145,6 +145,7 @@ mod tests {
                 writable: paths(writable),
                 executable: paths(executable),
                 network: false,
+                pretends: true,
                 limits: crate::Limits::default(),
             };
             let expected = expected.map(|(a, b)| (Path::new(a), Path::new(b)));

@@ -151,25 +151,38 @@ pub enum SlotKind {
     Program,
     /// A part of the web.
     Http,
+    /// A repository.
+    Git {
+        /// Whether it may be changed.
+        write: bool,
+    },
+    /// What tells the time.
+    Clock,
     /// Another worker.
     Worker,
     /// Questions to the person whose run it is.
     Ask,
     /// Waiting for a time.
     Timer,
+    /// Another model.
+    Model,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 8] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 12] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
         ("program", SlotKind::Program),
         ("http", SlotKind::Http),
+        ("git", SlotKind::Git { write: false }),
+        ("git rw", SlotKind::Git { write: true }),
+        ("clock", SlotKind::Clock),
         ("worker", SlotKind::Worker),
         ("ask", SlotKind::Ask),
         ("timer", SlotKind::Timer),
+        ("model", SlotKind::Model),
     ];
 
     /// The methods that a worker may call on what fills the slot.
@@ -192,9 +205,15 @@ impl SlotKind {
             SlotKind::Outbox => &["send"],
             SlotKind::Program => &["run"],
             SlotKind::Http => &["get", "send"],
-            SlotKind::Worker => &["call"],
             SlotKind::Ask => &["ask", "form"],
             SlotKind::Timer => &["wait"],
+            SlotKind::Git { write: false } => &["status", "log", "diff", "show", "blame", "branches"],
+            SlotKind::Git { write: true } => &[
+                "status", "log", "diff", "show", "blame", "branches", "add", "unstage", "commit", "branch",
+                "switch",
+            ],
+            SlotKind::Clock => &["now", "today"],
+            SlotKind::Worker | SlotKind::Model => &["call"],
         }
     }
 }
@@ -207,9 +226,13 @@ impl fmt::Display for SlotKind {
             SlotKind::Outbox => "outbox",
             SlotKind::Program => "program",
             SlotKind::Http => "http",
+            SlotKind::Git { write: false } => "git",
+            SlotKind::Git { write: true } => "git rw",
+            SlotKind::Clock => "clock",
             SlotKind::Worker => "worker",
             SlotKind::Ask => "ask",
             SlotKind::Timer => "timer",
+            SlotKind::Model => "model",
         })
     }
 }

@@ -230,7 +230,11 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
                 let message = format!("`{name}` is the name of a tool, and of no slot");
                 problems.error("worker/slot-name", message, &key.span, "choose another name");
             }
-            let tool = if kind == SlotKind::Worker { name.clone() } else { format!("{name}_{method}") };
+            let tool = if matches!(kind, SlotKind::Worker | SlotKind::Model) {
+                name.clone()
+            } else {
+                format!("{name}_{method}")
+            };
             if let Some(other) = tools.insert(tool.clone(), format!("the slot `{name}`")) {
                 let message =
                     format!("the slot `{name}` and {other} would give the model two tools called `{tool}`");

@@ -142,6 +142,7 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
         read_from: vec![],
         documents: vec![],
         chat: false,
+        private: false,
         each: None,
         endow: vec![endowment("mail", false), endowment("out", true), endowment("outbox", false)],
         allow: vec![],

@@ -129,6 +129,7 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
         read_from: vec![],
         documents: cli::gather(&[path("mail")])?.documents,
         chat: false,
+        private: false,
         each: Some(models::jobs(&model)),
         endow: vec![
             cli::parse_endowment(&format!("out={}:rw", path("out")))?,

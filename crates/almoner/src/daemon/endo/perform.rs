@@ -431,6 +431,7 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trou
         read_from: vec![],
         documents: vec![],
         chat: false,
+        private: false,
         each: None,
         endow: vec![],
         allow: vec![],

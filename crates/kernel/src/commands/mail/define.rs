@@ -262,10 +262,14 @@ pub(super) fn endow_worker(
                 check_kind(&binding.slot, slot, &Formula::Program(programs.clone()))?;
             }
             Target::Web(web) => check_kind(&binding.slot, slot, &Formula::Web(web.clone()))?,
+            Target::Repository(repository) => {
+                check_kind(&binding.slot, slot, &Formula::Repository(repository.clone()))?;
+            }
+            Target::Clock => check_kind(&binding.slot, slot, &Formula::Clock)?,
             Target::Workshop => check_kind(&binding.slot, slot, &Formula::Workshop)?,
             Target::Questions => check_kind(&binding.slot, slot, &Formula::Questions)?,
             Target::Alarm => check_kind(&binding.slot, slot, &Formula::Alarm)?,
-            Target::Worker(program) => {
+            Target::Model { program, model } => {
                 let formula = Formula::Worker {
                     name: program.name.clone(),
                     definition: program.definition,
@@ -273,6 +277,24 @@ pub(super) fn endow_worker(
                     limits: program.limits,
                     grants: vec![],
                     made_by: None,
+                    lends: true,
+                    model: Some(model.clone()),
+                    pooled: true,
+                };
+                check_kind(&binding.slot, slot, &formula)?;
+            }
+            Target::Myself => check_kind(&binding.slot, slot, &Formula::Myself)?,
+            Target::Worker(program) | Target::Endowed { program, .. } => {
+                let formula = Formula::Worker {
+                    name: program.name.clone(),
+                    definition: program.definition,
+                    includes: program.includes.clone(),
+                    limits: program.limits,
+                    grants: vec![],
+                    made_by: None,
+                    lends: false,
+                    model: None,
+                    pooled: false,
                 };
                 check_kind(&binding.slot, slot, &formula)?;
             }

@@ -193,6 +193,7 @@ pub(super) fn start(world: &mut World, name: &str) -> Start {
         text: text("almoner run it"),
         worker: program(name),
         shape: if each { Shape::Each { jobs: 2 } } else { Shape::Single },
+        private: false,
         model: "scripted:x".to_owned(),
         input: Input {
             values: Value::record_from_map(BTreeMap::new()),

@@ -1,0 +1,26 @@
+//! Repositories as a person hands them over.
+
+use kernel::command::Target;
+use kernel::repository::Repository;
+
+use super::desk::Desk;
+use super::mounts;
+use crate::control::endowment::GitFill;
+use crate::exit::{Exit, Failure};
+
+/// What is bound to the slot. What is wrong with a repository its first call says: nothing of it is read here.
+///
+/// # Errors
+/// When the directory is not there, is the daemon's own, or was bound for less than the slot needs.
+pub fn target(desk: &Desk, slot: &str, write: bool, given: &GitFill) -> Result<Target, Failure> {
+    if write != given.write {
+        let (message, help) = match write {
+            true => ("changes a repository, but it was bound for reading only", "add `:rw` if you mean it"),
+            false => ("only reads, and gets no more than that", "leave out `:rw`"),
+        };
+        return Err(Failure::new(Exit::Usage, format!("slot `{slot}` {message}")).help(help));
+    }
+    let path = mounts::look_for(&desk.own, &given.path)
+        .map_err(|failure| failure.help("a repository is bound by the directory of its files: `git:PATH`"))?;
+    Ok(Target::Repository(Repository { path, write, author: given.author.clone() }))
+}

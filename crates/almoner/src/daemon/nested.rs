@@ -1,0 +1,120 @@
+//! What fills the slots of a worker that fills a slot: `-e evaluator=./evaluator.worker -e evaluator.out=./reports:rw`.
+
+use std::path::Path;
+
+use kernel::command::{Binding, Target};
+use passable::visible_line;
+use worker::definition::{Definition, SlotKind};
+
+use super::endow_paths;
+use crate::control::endowment::Endowment;
+use crate::control::protocol::RunRequest;
+use crate::exit::{Exit, Failure};
+
+/// How deep workers lie in the slots of workers.
+const DEEPEST: usize = 8;
+
+/// The first slot of a path of slots, and what follows.
+fn split(path: &str) -> Option<(&str, &str)> {
+    path.split_once('.')
+}
+
+/// Whether a rule of `--allow` names a method of the worker's own slots, and not of a slot of theirs.
+pub fn is_own(rule: &str) -> bool {
+    rule.matches('.').count() < 2
+}
+
+/// Refuses what is bound to slots of a worker's slots where there is none.
+///
+/// # Errors
+/// When the way to a slot does not lead over slots that take workers.
+pub fn check(definition: &Definition, request: &RunRequest, under: &str) -> Result<(), Failure> {
+    let endowed = request.endow.iter().map(|endowment| endowment.slot.as_str());
+    let allowed = request.allow.iter().filter(|rule| !is_own(rule)).map(String::as_str);
+    for path in endowed.chain(allowed) {
+        let Some((slot, _)) = split(path) else { continue };
+        let is_worker = definition.slot(slot).is_some_and(|slot| slot.kind == SlotKind::Worker);
+        if !is_worker {
+            let message = format!(
+                "`{under}{}`: `{}` has no slot `{}` that takes a worker",
+                visible_line(path),
+                visible_line(&definition.name),
+                visible_line(slot)
+            );
+            return Err(Failure::new(Exit::Usage, message)
+                .help("write SLOT.INNER=…, where SLOT takes a worker that has the slot INNER"));
+        }
+        if under.matches('.').count() + path.matches('.').count() > DEEPEST {
+            let message = format!("`{under}{}`: workers lie at most {DEEPEST} deep", visible_line(path));
+            return Err(Failure::new(Exit::Usage, message).help("fewer workers in the slots of workers"));
+        }
+    }
+    Ok(())
+}
+
+/// What a request says of the worker in a slot, as if that worker were run by itself. Workers that nothing names are
+/// looked for beside its own file.
+pub fn request(outer: &RunRequest, slot: &str, beside: Option<&Path>) -> RunRequest {
+    let below = |path: &str| split(path).filter(|(first, _)| *first == slot).map(|(_, rest)| rest.to_owned());
+    let endow = outer.endow.iter().filter_map(|endowment| {
+        Some(Endowment { slot: below(&endowment.slot)?, fill: endowment.fill.clone() })
+    });
+    RunRequest {
+        text: outer.text.clone(),
+        name: String::new(),
+        source: String::new(),
+        includes: Default::default(),
+        beside: beside.and_then(Path::to_str).map(str::to_owned),
+        values: Default::default(),
+        read_from: vec![],
+        documents: vec![],
+        private: false,
+        each: None,
+        endow: endow.collect(),
+        allow: outer.allow.iter().filter(|rule| !is_own(rule)).filter_map(|rule| below(rule)).collect(),
+        model: outer.model.clone(),
+        dry_run: outer.dry_run,
+    }
+}
+
+/// What fills the slots, one line each, with the slots of workers below them.
+pub fn lines(bindings: &[Binding]) -> Vec<String> {
+    let mut lines = Vec::new();
+    add(&mut lines, "", bindings);
+    lines
+}
+
+fn add(lines: &mut Vec<String>, under: &str, bindings: &[Binding]) {
+    for binding in bindings {
+        let slot = format!("{under}{}", binding.slot);
+        lines.push(format!("{slot} = {} ({})", words(&binding.target), endow_paths::words(binding)));
+        if let Target::Endowed { bindings, .. } = &binding.target {
+            add(lines, &format!("{slot}."), bindings);
+        }
+    }
+}
+
+/// What is bound, as the person reads it.
+fn words(target: &Target) -> String {
+    match target {
+        Target::Mount { path } => path.clone(),
+        Target::Spool { path } => format!("mail spool {path}"),
+        Target::Program(programs) => programs.words(),
+        Target::Web(web) => web.words(),
+        Target::Repository(repository) => repository.words(),
+        Target::Clock => "the clock".to_owned(),
+        Target::Workshop => "the making of workers, each shown to you first".to_owned(),
+        Target::Named { path } => path.to_string(),
+        Target::Model { program, model } => {
+            let mut words = format!("model {model}, at most {} tokens", program.limits.tokens);
+            if let Some(micros) = program.limits.usd_micros {
+                words += &format!(" and ${:.2}", micros as f64 / 1e6);
+            }
+            words
+        }
+        Target::Myself => "this worker again".to_owned(),
+        Target::Worker(program) | Target::Endowed { program, .. } => {
+            format!("worker {} ({})", program.name, program.definition.short())
+        }
+    }
+}

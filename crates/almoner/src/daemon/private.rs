@@ -1,0 +1,70 @@
+//! What is private, and which models may read it.
+
+use kernel::command::{Binding, Target};
+use kernel::run::{Run, Trouble};
+use model::ModelRef;
+use passable::{Untrusted, visible_line};
+
+use super::world::Daemon;
+use crate::control::protocol::RunRequest;
+use crate::exit::{Exit, Failure};
+
+/// The first of these models that may not read what is private, if there is one. Those may that the user has named, and
+/// the one that this program runs itself.
+pub fn kept_out(daemon: &Daemon, model: &str) -> Option<String> {
+    let named = daemon.models();
+    let may = |reference: &ModelRef| {
+        matches!(reference, ModelRef::Local { .. }) || named.private.contains(&reference.to_string())
+    };
+    let Ok(references) = model::list(model) else { return Some(model.to_owned()) };
+    references.iter().find(|reference| !may(reference)).map(ToString::to_string)
+}
+
+fn help(model: &str) -> String {
+    let model = visible_line(model);
+    format!(
+        "use one that may (`-m local`), or say that this one may: `private = [\"{model}\"]` below `[models]` in `config.toml`"
+    )
+}
+
+/// Whether anything that is bound is private, also to slots of workers in slots.
+fn is_any_private(bindings: &[Binding]) -> bool {
+    bindings.iter().any(|binding| {
+        let deeper = match &binding.target {
+            Target::Endowed { bindings, .. } => is_any_private(bindings),
+            _ => false,
+        };
+        binding.attenuation.private || deeper
+    })
+}
+
+/// Refuses a run whose model may not read what it would be given. Whoever it calls has the same model.
+///
+/// # Errors
+/// When there is something private in it, and the model is not one that may read that.
+pub fn check(daemon: &Daemon, request: &RunRequest, bindings: &[Binding]) -> Result<(), Failure> {
+    if !request.private && !is_any_private(bindings) {
+        return Ok(());
+    }
+    let Some(model) = kept_out(daemon, &request.model) else { return Ok(()) };
+    let message = format!("what is private would be read by {}, which may not", visible_line(&model));
+    Err(Failure::new(Exit::Denied, message).help(help(&model)))
+}
+
+/// Refuses a model that may not read what the run has been shown, before anything is sent to it.
+///
+/// # Errors
+/// When the run has been shown something private, and its model is not one that may read that.
+pub fn expect_may_read(daemon: &Daemon, run: &Run) -> Result<(), Trouble> {
+    if !run.provenance.is_private() {
+        return Ok(());
+    }
+    let Some(model) = kept_out(daemon, &run.model) else { return Ok(()) };
+    let message =
+        format!("the run has been shown what is private, and {} may not read that", visible_line(&model));
+    Err(Trouble {
+        code: "model/private".to_owned(),
+        message: Untrusted::new(message),
+        help: format!("{}; then `almoner resume`", help(&model)),
+    })
+}

@@ -1,0 +1,208 @@
+//! A repository as a capability, over the whole path: cards, answers, the confined process.
+
+use std::process::Command;
+
+use serde_json::{Value as Json, json};
+
+use crate::creating::to_the_end;
+use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+
+const WORKER: &str = "---\nslots: { repo: git rw, now: clock }\n---\nMend it.\n";
+
+fn git(home: &Home, words: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(words)
+        .current_dir(home.path("project"))
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", home.work())
+        .env("GIT_AUTHOR_NAME", "Ada")
+        .env("GIT_AUTHOR_EMAIL", "ada@example.org")
+        .env("GIT_COMMITTER_NAME", "Ada")
+        .env("GIT_COMMITTER_EMAIL", "ada@example.org")
+        .output()
+        .expect("these tests need git: `apt-get install git`");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+fn call(method: &str, arguments: Json) -> Json {
+    json!({ "name": format!("repo_{method}"), "arguments": arguments })
+}
+
+/// A home with a repository, and a worker that makes these calls, one turn each.
+fn home(worker: &str, calls: &[Json]) -> Home {
+    let home = Home::new();
+    home.write("mend.worker", worker);
+    home.write("project/a.txt", "one\ntwo\n");
+    home.write("project/.env", "KEY=hunter2\n");
+    git(&home, &["init", "-qb", "main"]);
+    git(&home, &["add", "."]);
+    git(&home, &["commit", "-qm", "First"]);
+    let turns = calls.iter().map(|call| json!({ "calls": [call] }));
+    let turns: Json = turns.chain([json!({ "text": "done" })]).collect();
+    home.write("script.json", json!([{ "worker": "mend", "turns": turns }]).to_string());
+    home
+}
+
+fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["run", "mend.worker", "-mscripted:script.json"];
+    words.extend(more);
+    words
+}
+
+const RW: [&str; 4] = ["-e", "repo=git:project:rw", "-e", "now=clock"];
+
+fn card(home: &Home, number: &str) -> String {
+    home.almoner(&["inbox", number]).expect(0).out.replace("\n      ┆ ", "")
+}
+
+/// What came of each call, by method: what it gave back, or the rule by which it was refused.
+fn results(home: &Home) -> Vec<(String, String)> {
+    let trace = home.trace("r1").to_string();
+    let steps: Json = serde_json::from_str(&trace).unwrap();
+    let mut all = Vec::new();
+    fn walk(value: &Json, all: &mut Vec<(String, String)>) {
+        match value {
+            Json::Object(fields) => {
+                if let Some(completion) = fields.get("completion") {
+                    all.push((String::new(), completion.to_string()));
+                }
+                fields.values().for_each(|value| walk(value, all));
+            }
+            Json::Array(items) => items.iter().for_each(|value| walk(value, all)),
+            _ => {}
+        }
+    }
+    walk(&steps, &mut all);
+    all
+}
+
+#[test]
+fn a_commit_is_shown_as_a_diff_and_is_what_was_shown() {
+    let home = home(
+        WORKER,
+        &[
+            call("status", json!({})),
+            call("diff", json!({})),
+            json!({ "name": "now_today", "arguments": {} }),
+            call("add", json!({ "paths": ["a.txt"] })),
+            call("commit", json!({ "message": "Count in German" })),
+        ],
+    );
+    home.write("project/a.txt", "eins\ntwo\n");
+    let mut words = run(&RW);
+    words.extend(["--allow", "repo.add"]);
+    home.almoner(&words).expect(7);
+    assert_eq!(git(&home, &["diff", "--cached", "--name-only"]), "a.txt");
+    let shown = card(&home, "1");
+    for line in [
+        "sends repo.commit",
+        "what is committed:",
+        "│ -one",
+        "│ +eins",
+        "│ Count in German",
+        "effects/commit",
+    ] {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let log = git(&home, &["log", "-1", "--format=%an|%s|%(trailers:key=Almoner-Call,valueonly)"]);
+    assert!(log.starts_with("Almoner run r1|Count in German|r1#"), "{log}");
+    assert_eq!(git(&home, &["show", "HEAD:a.txt"]), "eins\ntwo");
+    assert_eq!(git(&home, &["status", "--porcelain"]), "");
+    let out = format!("{:?}", results(&home));
+    assert!(out.contains("weekday"), "{out}");
+}
+
+#[test]
+fn what_was_staged_after_the_card_is_shown_anew() {
+    let calls = [call("commit", json!({ "message": "Mine" }))];
+    let home = home(WORKER, &calls);
+    home.write("project/a.txt", "eins\ntwo\n");
+    git(&home, &["add", "a.txt"]);
+    home.almoner(&run(&RW)).expect(7);
+    home.write("project/b.txt", "evil\n");
+    git(&home, &["add", "b.txt"]);
+    home.almoner(&["approve", "1"]).expect(0);
+    // What was approved is not what is staged now: it is asked about again, with what has changed.
+    home.almoner(&["resume"]).expect(7);
+    assert_eq!(git(&home, &["log", "-1", "--format=%s"]), "First");
+    let shown = card(&home, "3");
+    assert!(shown.contains("+evil") && shown.contains("has changed since you approved this"), "{shown}");
+}
+
+#[test]
+fn a_repository_that_is_only_read_cannot_be_changed_and_keys_in_it_are_asked_about() {
+    let worker = "---\nslots: { repo: git }\n---\nLook.\n";
+    let calls = [call("log", json!({})), call("show", json!({ "revision": "HEAD", "path": ".env" }))];
+    let home = home(worker, &calls);
+    let said = home.almoner(&run(&["-e", "repo=git:project:rw"])).expect(2);
+    assert!(said.err.contains("only reads"), "{}", said.err);
+    let planned = home.almoner(&run(&["-e", "repo=git:project", "--dry-run"])).expect(0).out;
+    assert!(planned.contains("repository") && !planned.contains("repo_commit"), "{planned}");
+    home.almoner(&run(&["-e", "repo=git:project"])).expect(7);
+    assert!(card(&home, "1").contains("holds keys or passwords"), "{}", card(&home, "1"));
+    home.almoner(&["deny", "1", "--reason", "no"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert!(!home.trace("r1").to_string().contains("hunter2"));
+}
+
+#[test]
+fn the_process_that_reads_a_repository_reaches_nothing_beside_it() {
+    let calls =
+        [call("status", json!({})), call("diff", json!({})), call("show", json!({ "revision": "HEAD" }))];
+    let worker = "---\nslots: { repo: git }\n---\nLook.\n";
+    let home = home(worker, &calls);
+    // Settings that would be refused in words lead elsewhere in a way that nobody has thought of.
+    home.write("beside/excludes", "*\n");
+    home.write("beside/config", "[user]\n\tname = hunter2\n");
+    let beside = home.path("beside");
+    git(&home, &["config", "core.excludesFile", beside.join("excludes").to_str().unwrap()]);
+    git(&home, &["config", "core.attributesFile", beside.join("excludes").to_str().unwrap()]);
+    home.write("project/new.txt", "new\n");
+    home.almoner(&run(&["-e", "repo=git:project"])).expect(7);
+    home.almoner(&["deny", "1", "--reason", "no"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    // The file with what is ignored could not be read, so nothing was.
+    let told = format!("{:?}", results(&home));
+    assert!(told.contains("new.txt"), "{told}");
+    git(&home, &["config", "include.path", beside.join("config").to_str().unwrap()]);
+    home.almoner(&run(&["-e", "repo=git:project"]));
+    let told = home.trace("r2").to_string();
+    assert!(told.contains("git/") && !told.contains("hunter2"), "{told}");
+}
+
+#[test]
+fn a_commit_that_a_killed_daemon_made_is_found_again_and_not_made_twice() {
+    let begun = || {
+        let add = call("add", json!({ "paths": ["a.txt"] }));
+        let home = home(WORKER, &[add, call("commit", json!({ "message": "Once" }))]);
+        home.write("project/a.txt", "eins\ntwo\n");
+        home
+    };
+    let undisturbed = begun();
+    let mut words = run(&RW);
+    words.extend(["--allow", "repo.add"]);
+    undisturbed.almoner(&words).expect(7);
+    to_the_end(&undisturbed);
+    let all = commits(&undisturbed);
+    let play = |point: &str, nth: u64| {
+        let home = begun();
+        let mut doomed = Doomed::start(&home, point, nth);
+        home.almoner(&words);
+        if !home.almoner(&["runs"]).out.contains("mend") {
+            home.almoner(&words);
+        }
+        to_the_end(&home);
+        assert_eq!(git(&home, &["log", "--format=%s"]), "Once\nFirst", "{point} {nth}");
+        assert_eq!(git(&home, &["status", "--porcelain"]), "", "{point} {nth}");
+        doomed.has_died()
+    };
+    for point in [BEFORE, AFTER] {
+        let died = at_each(all, |nth| play(point, nth));
+        assert!(died * 2 > all, "{point}: {died} of {all}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Workers in the slots of workers: what is bound to whom, as it is shown, and as it holds.
+
+use serde_json::{Value as Json, json};
+
+use crate::home::Home;
+
+const CHIEF: &str =
+    "---\nslots: { docs: dir, judge: worker }\nattachments: { max: 3 }\n---\nHave it judged.\n";
+const JUDGE: &str = "---\ndescription: Judges.\nslots: { out: dir rw, scribe: worker }\nattachments: { max: 3 }\n---\nJudge.\n";
+const SCRIBE: &str = "---\ndescription: Writes.\nslots: { log: dir rw }\n---\nWrite.\n";
+
+fn call(name: &str, arguments: Json) -> Json {
+    json!({ "name": name, "arguments": arguments })
+}
+
+fn write(slot: &str, path: &str) -> Json {
+    call(&format!("{slot}_write"), json!({ "path": path, "content": "done\n" }))
+}
+
+fn home(script: &[(&str, &[Json])]) -> Home {
+    let home = Home::new();
+    home.write("chief.worker", CHIEF);
+    home.write("judge.worker", JUDGE);
+    home.write("scribe.worker", SCRIBE);
+    home.write("docs/a.md", "a\n");
+    home.write("notes.md", "notes\n");
+    home.write("deck.txt", "deck\n");
+    let script = script.iter().map(|(worker, calls)| {
+        let turns = calls.iter().map(|call| json!({ "calls": [call] }));
+        let turns: Json = turns.chain([json!({ "text": "done" })]).collect();
+        json!({ "worker": worker, "turns": turns })
+    });
+    home.write("script.json", script.collect::<Json>().to_string());
+    home
+}
+
+const RUN: [&str; 6] =
+    ["run", "chief.worker", "deck.txt", "notes.md", "-mscripted:script.json", "-edocs=docs"];
+const NESTED: [&str; 3] = ["-ejudge=judge.worker", "-ejudge.out=reports:rw", "-ejudge.scribe.log=log:rw"];
+
+fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    RUN.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn each_worker_holds_what_was_bound_to_its_own_slots() {
+    let home = home(&[
+        ("chief", &[call("judge", json!({}))]),
+        ("judge", &[write("out", "r.md"), write("docs", "stolen.md"), call("scribe", json!({}))]),
+        ("scribe", &[write("log", "l.md"), write("out", "stolen.md")]),
+    ]);
+    let mut words = run(&NESTED);
+    let planned = home.almoner(&[&words[..], &["--dry-run"]].concat()).expect(0).out;
+    for line in
+        ["judge = worker judge", "judge.out = ", "judge.scribe = worker scribe", "judge.scribe.log = "]
+    {
+        assert!(planned.contains(line), "{line} in {planned}");
+    }
+    assert!(planned.contains("/reports (") && !home.path("reports").exists(), "{planned}");
+    words.extend(["--allow", "judge.scribe.log.write"]);
+    home.almoner(&words).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("changes out.write") && card.contains("/reports"), "{card}");
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
+    assert_eq!(
+        (home.read("reports/r.md"), home.read("log/l.md")),
+        ("done\n".to_owned(), "done\n".to_owned())
+    );
+    for (dir, count) in [("reports", 1), ("log", 1), ("docs", 1)] {
+        assert_eq!(std::fs::read_dir(home.path(dir)).unwrap().count(), count, "{dir}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_slot_of_a_slot_is_said_with_its_whole_name() {
+    let home = home(&[]);
+    for (more, said, way_out) in [
+        (&["-ejudge=judge.worker"][..], "slot `judge.out` is not bound", "-e judge.out=PATH:rw"),
+        (&["-ejudge=judge.worker", "-ejudge.out=o"], "slot `judge.out` writes", "judge.out=PATH:rw"),
+        (&["-ejudge=judge.worker", "-ejudge.out=o:stage"], "judge.out", "judge.out=PATH:rw"),
+        (
+            &["-ejudge=judge.worker", "-ejudge.out=o:rw"],
+            "slot `judge.scribe.log` is not bound",
+            "judge.scribe.log=",
+        ),
+        (&["-ejudge.what=o"], "no slot `what`", "its slots: out, scribe"),
+        (&["-edocs.what=o"], "no slot `docs` that takes a worker", "SLOT.INNER"),
+        (&["-enobody.what=o"], "no slot `nobody`", "SLOT.INNER"),
+        (&["--allow", "docs.out.write"], "no slot `docs` that takes a worker", "SLOT.INNER"),
+    ] {
+        let said_in_full = home.almoner(&run(more)).expect(2).err;
+        assert!(said_in_full.contains(said) && said_in_full.contains(way_out), "{more:?}: {said_in_full}");
+    }
+    assert_eq!(home.almoner(&["runs", "--json"]).expect(0).json(), json!([]));
+}
+
+#[test]
+fn a_worker_calls_itself_as_deep_as_its_budget_says() {
+    let worker = "---\nslots: { docs: dir, again: worker }\nlimits: { depth: 2 }\n---\nGo down.\n";
+    let home = home(&[("down", &[call("docs_list", json!({})), call("again", json!({}))])]);
+    home.write("down.worker", worker);
+    home.almoner(&["run", "down.worker", "-mscripted:script.json", "-edocs=docs", "-eagain=self"]).expect(0);
+    let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json();
+    assert_eq!(runs.as_array().unwrap().len(), 3, "{runs}");
+    let last = home.trace("r3").to_string();
+    assert!(last.contains("a.md") && last.contains("depth/"), "{last}");
+}
+
+/// Both sides have a say before the child is there: what the callee takes, and what the user lets be handed to it.
+#[test]
+fn documents_are_handed_on_within_what_both_sides_say() {
+    let judge = "---\nattachments: { max: 1, suffixes: [.md, .txt] }\n---\nJudge.\n";
+    let hand = |names: &[&str]| call("judge", json!({ "attachments": names }));
+    for (binding, names, fits) in [
+        ("judge=judge.worker", &["deck.txt"][..], true),
+        ("judge=judge.worker", &["deck.txt", "notes.md"], false),
+        ("judge=judge.worker?suffix=.md", &["notes.md"], true),
+        ("judge=judge.worker?suffix=.md", &["deck.txt"], false),
+        ("judge=judge.worker?max=5", &["deck.txt"], true),
+        ("judge=judge.worker?max=5", &["notes.md"], false),
+        ("judge=judge.worker?total=5", &["notes.md"], false),
+    ] {
+        let home = home(&[("chief", &[hand(names)]), ("judge", &[])]);
+        home.write("judge.worker", judge);
+        home.almoner(&run(&["-e", binding])).expect(0);
+        let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().len();
+        assert_eq!(runs, if fits { 2 } else { 1 }, "{binding} {names:?}");
+        let trace = home.trace("r1").to_string();
+        assert_eq!(trace.contains("call/attachments"), !fits, "{binding} {names:?}: {trace}");
+    }
+}

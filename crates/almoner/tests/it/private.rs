@@ -1,0 +1,97 @@
+//! What is private is read by models that may read it, and by no other.
+
+use serde_json::json;
+
+use crate::home::Home;
+
+const READER: &str = "---\nslots: { docs: dir, out: dir rw }\n---\nRead.\n";
+const RUN: [&str; 4] = ["run", "reader.worker", "-mscripted:script.json", "-eout=out:rw"];
+
+fn home() -> Home {
+    let home = Home::new();
+    home.write("reader.worker", READER);
+    home.write("docs/a.md", "hunter2\n");
+    home.write("deck.txt", "deck\n");
+    let call = |name: &str, arguments| json!({ "calls": [{ "name": name, "arguments": arguments }] });
+    let turns = json!([
+        call("docs_read", json!({ "path": "a.md" })),
+        call("out_write", json!({ "path": "b.md", "content": "seen" })),
+        { "text": "done" },
+    ]);
+    home.write("script.json", json!([{ "turns": turns }]).to_string());
+    home
+}
+
+/// Says in the settings which models may read what is private. The daemon reads them when it starts.
+fn may_read(home: &Home, models: &[&str]) {
+    home.write_config(&format!("[models]\nprivate = {}\n", json!(models)));
+}
+
+fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    RUN.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn a_run_whose_model_may_not_read_what_is_private_is_not_begun() {
+    let home = home();
+    home.write("chief.worker", "---\nslots: { reader: worker }\n---\nHave it read.\n");
+    home.write("coder.worker", "---\nslots: { repo: git }\n---\nRead.\n");
+    let git = ["run", "coder.worker", "-mscripted:script.json", "-erepo=git:docs?private"];
+    let nested = [
+        "run",
+        "chief.worker",
+        "-mscripted:script.json",
+        "-ereader.out=out:rw",
+        "-ereader.docs=docs?private",
+    ];
+    for words in [
+        run(&["-edocs=docs?private"]),
+        run(&["-edocs=docs", "--private", "deck.txt"]),
+        nested.to_vec(),
+        git.to_vec(),
+    ] {
+        let said = home.almoner(&words);
+        assert_ne!(said.code, 0, "{words:?}");
+        assert!(said.err.contains("may not") && said.err.contains("private = ["), "{words:?}: {}", said.err);
+        // The same is said of the look ahead.
+        assert_ne!(home.almoner(&[&words[..], &["--dry-run"]].concat()).code, 0, "{words:?}");
+    }
+    assert_eq!(home.almoner(&["runs", "--json"]).expect(0).json(), json!([]));
+    // What is not private goes to any model.
+    home.almoner(&run(&["-edocs=docs"])).expect(7);
+    let script = format!("scripted:{}", home.path("script.json").display());
+    may_read(&home, &[&script]);
+    home.almoner(&run(&["-edocs=docs?private"])).expect(7);
+    let planned = home.almoner(&run(&["-edocs=docs?private", "--dry-run"])).expect(0).out;
+    assert!(planned.contains("; private"), "{planned}");
+    // Of several models each must be one that may.
+    let several = [
+        "run",
+        "reader.worker",
+        "-mscripted:script.json,openai:gpt-4.1",
+        "-eout=out:rw",
+        "-edocs=docs?private",
+    ];
+    assert!(home.almoner(&several).err.contains("openai:gpt-4.1"));
+}
+
+/// How often the model of the run has answered.
+fn replies(home: &Home) -> usize {
+    home.almoner(&["trace", "r1"]).expect(0).out.matches(" replied ").count()
+}
+
+#[test]
+fn a_model_that_may_not_any_more_is_sent_nothing_that_depends_on_it() {
+    let home = home();
+    let script = format!("scripted:{}", home.path("script.json").display());
+    may_read(&home, &[&script]);
+    home.almoner(&run(&["-edocs=docs?private"])).expect(7);
+    assert_eq!(replies(&home), 2);
+    may_read(&home, &[]);
+    home.almoner(&["approve", "1"]).expect(0);
+    let said = home.almoner(&["resume", "r1"]);
+    assert!(said.err.contains("may not read that"), "{}", said.err);
+    assert_eq!(replies(&home), 2);
+    may_read(&home, &[&script]);
+    home.almoner(&["resume", "r1"]).expect(0);
+}

@@ -1,0 +1,92 @@
+//! Asking the confined process that looks into repositories: one for each order.
+
+use std::path::{Path, PathBuf};
+
+use ::git::{Answer, Call, Order, Reply};
+use kernel::proposal::Finding;
+use passable::visible_line;
+use sandbox::{Confinement, End, Helper, Limits, Spec};
+
+/// How this program is called to be that process.
+const VERB: &str = "git-host";
+
+/// How long one order may take, in milliseconds.
+const WALL_MS: u64 = 60_000;
+/// How much memory it may use, in bytes.
+const MEMORY: u64 = 1 << 30;
+/// The longest reply, in bytes. What is longer was no answer that fits a context.
+const LONGEST: u64 = 24 << 20;
+
+/// Has an order done. What only looks has nothing that it could change.
+pub(super) fn ask(root: &str, call: Call) -> Result<Answer, Finding> {
+    let failed = |message: String| {
+        Finding::new("git/host", format!("the repository was not looked into: {message}"))
+            .at("method")
+            .allowed("the same call, once the user has looked at `almoner doctor`")
+    };
+    let real = std::fs::canonicalize(root).map_err(|error| failed(error.to_string()))?;
+    if real != Path::new(root) {
+        let message = "the directory of the repository is another one than was endowed";
+        return Err(Finding::new("git/moved", message)
+            .at("method")
+            .allowed("nothing, until the user endows it anew"));
+    }
+    let program = own().map_err(failed)?;
+    let spec = spec(program, &real, call.changes());
+    let order = encode(&Order { root: real, call }).map_err(failed)?;
+    let report = sandbox::run(&Helper::own(), &spec, &order).map_err(|error| failed(error.to_string()))?;
+    if report.end != (End::Exited { status: 0 }) {
+        return Err(failed(format!("it {}", report.end.words())));
+    }
+    match decode(&report.stdout.bytes).map_err(failed)? {
+        Reply::Done { answer } => Ok(answer),
+        Reply::Refused { refusal } => Err(Finding::new(refusal.rule, visible_line(&refusal.message))
+            .at(refusal.at)
+            .allowed(visible_line(&refusal.allowed))),
+    }
+}
+
+/// The file of this very program, which is started anew.
+fn own() -> Result<PathBuf, String> {
+    let path = std::env::current_exe().and_then(std::fs::canonicalize);
+    path.map_err(|_| "the program of this daemon has been replaced; `almoner stop`, and go on".to_owned())
+}
+
+fn spec(program: PathBuf, root: &Path, writes: bool) -> Spec {
+    let mut readable = sandbox::places_of_the_system(false);
+    readable.push(program.clone());
+    let mut writable = Vec::new();
+    if writes { &mut writable } else { &mut readable }.push(root.to_owned());
+    let environment = ::git::ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Spec {
+        program,
+        digest: None,
+        interpreters: Default::default(),
+        argv: vec!["almoner".to_owned(), VERB.to_owned()],
+        directory: root.to_owned(),
+        environment: environment.into(),
+        within: Confinement {
+            readable,
+            writable,
+            executable: Vec::new(),
+            network: false,
+            // The library takes it from there whether an object is in the repository already.
+            pretends: false,
+            limits: Limits {
+                wall_ms: WALL_MS,
+                cpu_s: WALL_MS.div_ceil(1000),
+                memory: MEMORY,
+                output: LONGEST,
+                ..Limits::default()
+            },
+        },
+    }
+}
+
+fn encode(order: &Order) -> Result<Vec<u8>, String> {
+    serde_json::to_vec(order).map_err(|error| error.to_string())
+}
+
+fn decode(bytes: &[u8]) -> Result<Reply, String> {
+    serde_json::from_slice(bytes).map_err(|_| "it said nothing that can be read".to_owned())
+}

@@ -1,0 +1,120 @@
+//! The methods of a repository.
+
+use std::sync::LazyLock;
+
+use kernel::{Interface, Method, Param, Pattern};
+use passable::{Effect, Limit, Limits};
+
+use crate::text;
+
+/// The longest path, and the longest name of a revision or a branch.
+const LONGEST: u64 = 1024;
+/// The most paths of one call.
+const MOST_PATHS: f64 = 1000.0;
+/// The longest message of a commit.
+const LONGEST_MESSAGE: u64 = 32 << 10;
+/// The largest number that a range may be given as: what a number holds exactly.
+const MOST: f64 = 9_007_199_254_740_991.0;
+
+/// The interface of every repository; a grant says which methods may be called.
+pub(crate) fn interface() -> &'static Interface {
+    static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
+        let looks = |name: &str, about: &str| {
+            Method::new(name, Effect::Observe, about).returns(Pattern::any_record())
+        };
+        let changes = |name: &str, effect: Effect, about: &str| {
+            Method::new(name, effect, about).returns(Pattern::any_record()).with_probe()
+        };
+        let path =
+            || Param::optional("path", text(LONGEST), "only this file, or what lies in this directory");
+        let offset =
+            || Param::optional("offset", Pattern::between(0.0, MOST), "where to read on, as the answer said");
+        let count = |name: &str, about: &str| Param::optional(name, Pattern::between(1.0, MOST), about);
+        let paths = || {
+            let list =
+                Pattern::array_of_within(text(LONGEST), Limits::of([(Limit::ArrayLength, MOST_PATHS)]));
+            Param::required("paths", list, "files and directories; `.` is everything")
+        };
+        Interface::new("Git", "a repository of git: its files as they were, and what has changed")
+            .with(looks(
+                "status",
+                "What is checked out, what has changed, and what is committed next (`staged`).",
+            ))
+            .with(
+                looks("log", "Commits, newest first: { commit, parents, author, when, message }.")
+                    .param(Param::optional("range", text(LONGEST), "such as `main..topic`, or one revision"))
+                    .param(Param::optional("path", text(LONGEST), "only commits that changed what is there"))
+                    .param(count("n", "how many at most; without it, 20"))
+                    .param(Param::optional("skip", Pattern::between(0.0, MOST), "how many are passed over")),
+            )
+            .with(
+                looks("diff", "Differences as text. Without `from`: what was changed and is not staged.")
+                    .param(Param::optional("from", text(LONGEST), "a revision"))
+                    .param(Param::optional(
+                        "to",
+                        text(LONGEST),
+                        "another one; left out: the files as they are",
+                    ))
+                    .param(Param::optional("staged", Pattern::bool(), "true: what would be committed"))
+                    .param(path())
+                    .param(offset()),
+            )
+            .with(
+                looks(
+                    "show",
+                    "A commit with what it changed; with a path, the file as it was in that commit.",
+                )
+                .param(Param::required("revision", text(LONGEST), "such as `HEAD~1`, a branch, a commit"))
+                .param(Param::optional("path", text(LONGEST), "a file or a directory of that commit"))
+                .param(offset()),
+            )
+            .with(
+                looks("blame", "Which commit each line of a committed file comes from.")
+                    .param(Param::required("path", text(LONGEST), "the file"))
+                    .param(count("from", "the first line, from 1"))
+                    .param(count("lines", "how many lines; without it, 200")),
+            )
+            .with(looks("branches", "All branches, and which is checked out."))
+            .with(
+                changes("add", Effect::Modify, "Stages files as they are now: they are committed next.")
+                    .param(paths()),
+            )
+            .with(
+                changes(
+                    "unstage",
+                    Effect::Modify,
+                    "Takes files out of what is committed next; the files stay.",
+                )
+                .param(paths()),
+            )
+            .with(
+                changes(
+                    "commit",
+                    Effect::Commit,
+                    "Commits what is staged. No hook is run, nothing is signed.",
+                )
+                .param(Param::required(
+                    "message",
+                    text(LONGEST_MESSAGE),
+                    "one line, or one line, an empty one and more",
+                )),
+            )
+            .with(
+                changes("branch", Effect::Modify, "Makes a branch, without checking it out.")
+                    .param(Param::required("name", text(LONGEST), "its name"))
+                    .param(Param::optional("at", text(LONGEST), "a revision; left out: what is checked out")),
+            )
+            .with(
+                changes(
+                    "switch",
+                    Effect::Modify,
+                    "Checks a branch out; refuses where changes would be lost.",
+                )
+                .param(Param::required("name", text(LONGEST), "the branch")),
+            )
+    });
+    &INTERFACE
+}
+
+/// The methods with which a repository is changed.
+pub(crate) const CHANGING: [&str; 5] = ["add", "unstage", "commit", "branch", "switch"];

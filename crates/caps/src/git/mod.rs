@@ -1,0 +1,214 @@
+//! A repository of git: looked at, staged, committed to. No push, no fetch, no hook, no setting, no program.
+//!
+//! Nothing of a repository is read in this process. Each call is an order to a process of its own ([`host`]) that is
+//! confined to the one directory, and to reading it if the call only looks. What changes something is looked at twice:
+//! before it is judged, for the card, and when it is done, where nothing happens unless all is as it was.
+
+mod call;
+mod host;
+mod interface;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use ::git::{Answer, Author, Call, Pinned};
+use kernel::begun::Begun;
+use kernel::grant::Grant;
+use kernel::proposal::{Finding, Pin, Value};
+use kernel::provenance::{Provenance, Source};
+use kernel::repository::Repository;
+use kernel::run::Completion;
+use kernel::{BlobHash, Interface};
+use passable::visible_line;
+use policy::{Facts, PathFact};
+
+pub(crate) use interface::{CHANGING, interface};
+
+use crate::{Capability, Probe, foreign};
+
+/// The kind of the pin whose bytes are what a person is shown.
+const DIFF: &str = "diff";
+
+/// Whose name stands in a commit if the endowment says none; a run's number is added.
+const NOBODY: (&str, &str) = ("Almoner run", "almoner@localhost");
+
+/// A repository that was handed over.
+pub(crate) struct GitCapability {
+    repository: Repository,
+    grant: Grant,
+    /// What was made for a person to see, by digest.
+    shown: Mutex<BTreeMap<BlobHash, Vec<u8>>>,
+}
+
+impl GitCapability {
+    pub(crate) fn open(repository: &Repository, grant: &Grant) -> GitCapability {
+        GitCapability { repository: repository.clone(), grant: grant.clone(), shown: Mutex::default() }
+    }
+
+    fn author(&self, begun: Option<&Begun>) -> Author {
+        match (&self.repository.author, begun) {
+            (Some(author), _) => Author { name: author.name.clone(), email: author.email.clone() },
+            (None, begun) => {
+                let run = begun.map(|begun| format!(" {}", begun.proposal().run)).unwrap_or_default();
+                Author { name: format!("{}{run}", NOBODY.0), email: NOBODY.1.to_owned() }
+            }
+        }
+    }
+
+    fn check_writable(&self, method: &str) -> Result<(), Finding> {
+        if self.repository.write || !CHANGING.contains(&method) {
+            return Ok(());
+        }
+        Err(Finding::new("git/read-only", "the repository was handed out for reading only")
+            .at("method")
+            .counter_example(visible_line(method))
+            .allowed("status, log, diff, show, blame, branches"))
+    }
+
+    /// What a call would come to.
+    fn look(&self, method: &str, args: &[Value]) -> Result<Answer, Finding> {
+        self.check_writable(method)?;
+        let order = call::order(method, args, &self.author(None), "", None).map_err(|finding| *finding)?;
+        host::ask(&self.repository.path, order)
+    }
+
+    fn make(&self, begun: &Begun) -> Result<Answer, Finding> {
+        let proposal = begun.proposal();
+        self.check_writable(&proposal.method)?;
+        let (author, trailer) = (self.author(Some(begun)), trailer(begun));
+        let pinned = Some(pinned(begun));
+        let order = call::order(&proposal.method, &proposal.args, &author, &trailer, pinned);
+        host::ask(&self.repository.path, order.map_err(|finding| *finding)?)
+    }
+
+    fn done(&self, begun: &Begun, answer: &Answer) -> Completion {
+        let proposal = begun.proposal();
+        let Ok(value) = Value::from_json(&answer.value) else {
+            return Completion::Failed(
+                Finding::new("git/host", "what was found cannot be a value").at("method"),
+            );
+        };
+        let what = match answer.paths.as_slice() {
+            [path] => format!("{}/{path}", self.grant.slot),
+            _ => format!("{} ({})", self.grant.slot, proposal.method),
+        };
+        let hash = BlobHash::of(answer.value.to_string().as_bytes());
+        let seen = Provenance::of(Source::Document { name: what, hash });
+        let provenance = if self.grant.attenuation.private { seen.private() } else { seen };
+        let provenance = match CHANGING.contains(&proposal.method.as_str()) {
+            true => proposal.provenance.clone(),
+            false => provenance,
+        };
+        Completion::Done { value, provenance }
+    }
+}
+
+/// The last line of the message of a commit, by which it is found again. Nobody can know it beforehand.
+fn trailer(begun: &Begun) -> String {
+    format!("Almoner-Call: {} {}", begun.step(), begun.proposal().fingerprint())
+}
+
+fn pinned(begun: &Begun) -> Vec<Pinned> {
+    let pins = begun.proposal().pins.iter().filter_map(|pin| {
+        let digest = pin.digest?.to_string();
+        Some(Pinned { kind: pin.kind.clone(), name: pin.name.clone(), digest })
+    });
+    pins.collect()
+}
+
+fn pins(answer: &Answer) -> BTreeSet<Pin> {
+    let pins = answer.pins.iter().filter_map(|pin| {
+        let digest = pin.digest.parse().ok()?;
+        Some(Pin { kind: pin.kind.clone(), name: pin.name.clone(), digest: Some(digest) })
+    });
+    pins.collect()
+}
+
+impl Capability for GitCapability {
+    fn interface(&self) -> &'static Interface {
+        interface()
+    }
+
+    fn facts(&self, method: &str, args: &[Value]) -> Facts {
+        let (slot, does) = (visible_line(&self.grant.slot), words(method));
+        let mut facts = Facts { line: format!("{does} `{slot}`"), ..Facts::default() };
+        match self.look(method, args) {
+            Err(finding) => facts.problems.push(finding),
+            Ok(answer) => {
+                facts.line = format!("{does} `{slot}` ({})", visible_line(&answer.line));
+                facts.pins = pins(&answer);
+                let named = answer.paths.iter().map(|path| PathFact {
+                    argument: "path".to_owned(),
+                    path: path.clone(),
+                    leads_to: None,
+                    bytes: None,
+                });
+                facts.paths = named.collect();
+                if let (Some(shown), Ok(mut kept)) = (answer.shown, self.shown.lock()) {
+                    kept.insert(BlobHash::of(shown.as_bytes()), shown.into_bytes());
+                }
+            }
+        }
+        facts
+    }
+
+    fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
+        let digest = pin.digest.filter(|_| pin.kind == DIFF)?;
+        self.shown.lock().ok()?.get(&digest).cloned()
+    }
+
+    fn perform(&self, begun: &Begun) -> Completion {
+        if let Some(finding) = foreign(begun, &self.grant) {
+            return Completion::Refused(vec![finding]);
+        }
+        match self.make(begun) {
+            Ok(answer) => self.done(begun, &answer),
+            Err(finding) if finding.rule == "git/host" => Completion::Failed(finding),
+            Err(finding) => Completion::Refused(vec![finding]),
+        }
+    }
+
+    fn probe(&self, begun: &Begun) -> Probe {
+        let order = match begun.proposal().method.as_str() {
+            "commit" => {
+                let head = begun.proposal().pins.iter().find(|pin| pin.kind == "head");
+                let Some(head) = head.and_then(|pin| pin.digest) else { return Probe::NotDone };
+                Call::Find { trailer: trailer(begun), head: head.to_string() }
+            }
+            "add" | "unstage" => Call::Settled { pinned: pinned(begun) },
+            // What only looks, and what comes to the same when it is done again.
+            _ => return Probe::NotDone,
+        };
+        let Ok(answer) = host::ask(&self.repository.path, order) else { return Probe::Unknown };
+        let found = answer.value.get("found").filter(|found| !found.is_null());
+        match (found, answer.value.get("certain").and_then(|certain| certain.as_bool())) {
+            (Some(found), _) => {
+                let answer = Answer { value: found.clone(), ..Answer::default() };
+                match self.done(begun, &answer) {
+                    Completion::Done { value, provenance } => Probe::Done { value, provenance },
+                    _ => Probe::Unknown,
+                }
+            }
+            (None, Some(true)) => Probe::NotDone,
+            (None, _) => Probe::Unknown,
+        }
+    }
+}
+
+/// What a method does, for the line of a card.
+fn words(method: &str) -> &'static str {
+    match method {
+        "status" => "looks what has changed in",
+        "log" => "reads the history of",
+        "diff" => "compares files of",
+        "show" => "reads what was committed in",
+        "blame" => "reads who wrote lines in",
+        "branches" => "lists the branches of",
+        "add" => "stages files in",
+        "unstage" => "takes files out of what is committed next in",
+        "commit" => "commits what is staged in",
+        "branch" => "makes a branch in",
+        "switch" => "checks a branch out in",
+        _ => "calls a method of",
+    }
+}

@@ -1,0 +1,288 @@
+//! `add` and `unstage`: what is committed next.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use git2::{AttrCheckFlags, IndexEntry, IndexTime, Oid, Repository, Status, StatusOptions};
+use rustix::fs::OFlags;
+use serde_json::json;
+
+use crate::branch::expect_same;
+use crate::order::{Answer, Pinned};
+use crate::paths;
+use crate::refusal::Refusal;
+
+/// The most files of one call.
+const MOST: usize = 1000;
+
+/// The largest file that is added, in bytes.
+const LARGEST: u64 = 32 << 20;
+
+/// What is committed next is not what is checked out.
+const IN_INDEX: Status = Status::from_bits_truncate(
+    Status::INDEX_NEW.bits()
+        | Status::INDEX_MODIFIED.bits()
+        | Status::INDEX_DELETED.bits()
+        | Status::INDEX_TYPECHANGE.bits(),
+);
+
+/// A file is not as it is committed next.
+const IN_WORKTREE: Status = Status::from_bits_truncate(
+    Status::WT_NEW.bits()
+        | Status::WT_MODIFIED.bits()
+        | Status::WT_DELETED.bits()
+        | Status::WT_TYPECHANGE.bits(),
+);
+
+/// A file as it would be added.
+enum Found {
+    /// It has gone.
+    Gone,
+    /// Its bytes, and its mode as git has it.
+    There(Vec<u8>, u32),
+}
+
+pub(crate) fn add(
+    repository: &Repository,
+    root: &Path,
+    asked: &[String],
+    pinned: Option<&[Pinned]>,
+) -> Result<Answer, Refusal> {
+    let mut files = BTreeMap::new();
+    for path in named(repository, asked, false)? {
+        expect_no_filter(repository, &path)?;
+        let found = look(root, &path)?;
+        files.insert(path, found);
+    }
+    let pins: Vec<Pinned> = files
+        .iter()
+        .map(|(path, found)| match found {
+            Found::Gone => Pinned::of("gone", path, b""),
+            Found::There(bytes, mode) => Pinned::of(&format!("file {mode:o}"), path, bytes),
+        })
+        .collect();
+    let shown = |(path, found): (&String, &Found)| match found {
+        Found::Gone => format!("{path}: is gone\n"),
+        Found::There(bytes, _) => format!("{path}: {} bytes\n", bytes.len()),
+    };
+    let shown: String = files.iter().map(shown).collect();
+    let paths: Vec<String> = files.keys().cloned().collect();
+    if let Some(pinned) = pinned {
+        expect_same(pinned, &pins)?;
+        let mut index = repository.index()?;
+        for (path, found) in &files {
+            match found {
+                Found::Gone => index.remove_path(Path::new(path))?,
+                Found::There(bytes, mode) => index.add(&entry(repository, path, bytes, *mode)?)?,
+            }
+        }
+        index.write()?;
+    }
+    let line = format!("{} {}", paths.len(), if paths.len() == 1 { "file" } else { "files" });
+    let value = json!({ "added": paths });
+    Ok(Answer { value, paths, pins, line, shown: Some(shown) })
+}
+
+/// Makes what is committed next of these paths what is checked out.
+pub(crate) fn unstage(
+    repository: &Repository,
+    asked: &[String],
+    pinned: Option<&[Pinned]>,
+) -> Result<Answer, Refusal> {
+    let paths = named(repository, asked, true)?;
+    let head = repository.head().ok().map(|head| head.peel(git2::ObjectType::Commit)).transpose()?;
+    let index = repository.index()?;
+    let pins: Vec<Pinned> = paths
+        .iter()
+        .map(|path| {
+            let staged =
+                index.get_path(Path::new(path), 0).map(|entry| entry.id.to_string()).unwrap_or_default();
+            Pinned::of("staged", path, staged.as_bytes())
+        })
+        .collect();
+    if let Some(pinned) = pinned {
+        expect_same(pinned, &pins)?;
+        match &head {
+            Some(head) => repository.reset_default(Some(head), &paths)?,
+            None => {
+                let mut index = repository.index()?;
+                for path in &paths {
+                    index.remove_path(Path::new(path))?;
+                }
+                index.write()?;
+            }
+        }
+    }
+    let line = format!("{} {}", paths.len(), if paths.len() == 1 { "file" } else { "files" });
+    Ok(Answer { value: json!({ "unstaged": paths }), paths, pins, line, shown: None })
+}
+
+/// Whether what was to be added is what is committed next by now, or what was to be taken out is not.
+pub(crate) fn settled(repository: &Repository, root: &Path, pinned: &[Pinned]) -> Result<Answer, Refusal> {
+    let mut is_done = true;
+    for pin in pinned {
+        let status = repository.status_file(Path::new(&pin.name)).unwrap_or(Status::CURRENT);
+        is_done &= match pin.kind.as_str() {
+            "staged" => !status.intersects(IN_INDEX),
+            kind => {
+                let same = match look(root, &pin.name)? {
+                    Found::Gone => kind == "gone",
+                    Found::There(bytes, mode) => {
+                        Pinned::of(&format!("file {mode:o}"), &pin.name, &bytes) == *pin
+                    }
+                };
+                same && !status.intersects(IN_WORKTREE)
+            }
+        };
+    }
+    let paths: Vec<&str> = pinned.iter().map(|pin| pin.name.as_str()).collect();
+    let verb = if pinned.iter().any(|pin| pin.kind == "staged") { "unstaged" } else { "added" };
+    let found = if is_done { json!({ verb: paths }) } else { json!(null) };
+    Ok(Answer { value: json!({ "found": found, "certain": true }), ..Answer::default() })
+}
+
+/// The changed files that paths name: themselves, or what lies below them.
+fn named(repository: &Repository, asked: &[String], staged: bool) -> Result<Vec<String>, Refusal> {
+    if asked.is_empty() {
+        return Err(Refusal::new(
+            "path",
+            "paths",
+            "no path is named",
+            "files or directories that `status` shows",
+        ));
+    }
+    let mut all = Vec::new();
+    for path in asked {
+        let mut options = StatusOptions::new();
+        options.include_untracked(true).recurse_untracked_dirs(true).exclude_submodules(true);
+        options.disable_pathspec_match(true);
+        if path != "." {
+            options.pathspec(paths::check(path, "paths")?);
+        }
+        let statuses = repository.statuses(Some(&mut options))?;
+        let before = all.len();
+        for entry in statuses.iter() {
+            let status = entry.status();
+            let Ok(name) = std::str::from_utf8(entry.path_bytes()) else {
+                let message = "the name of a file is no text";
+                return Err(Refusal::new("path", "paths", message, "other files, one by one"));
+            };
+            if status.is_conflicted() {
+                let message = format!("`{name}` is in conflict");
+                return Err(Refusal::new(
+                    "conflict",
+                    "paths",
+                    message,
+                    "other files: this one the user must settle",
+                ));
+            }
+            if !status.intersects(if staged { IN_INDEX } else { IN_WORKTREE }) {
+                continue;
+            }
+            if name.ends_with('/') {
+                let message = format!("`{name}` is a repository of its own");
+                return Err(Refusal::new("nested", "paths", message, "files, one by one"));
+            }
+            all.push(name.to_owned());
+        }
+        if all.len() == before {
+            let message = format!("nothing has changed at `{path}`, or git ignores it");
+            return Err(Refusal::new(
+                "unchanged",
+                "paths",
+                message,
+                "files or directories that `status` shows",
+            ));
+        }
+        if all.len() > MOST {
+            let message = format!("more than {MOST} files would be changed");
+            return Err(Refusal::new("many", "paths", message, "some of the directories below, one by one"));
+        }
+    }
+    all.sort();
+    all.dedup();
+    Ok(all)
+}
+
+/// What passes through a program before it is committed is not committed as it is: nothing here runs programs.
+fn expect_no_filter(repository: &Repository, path: &str) -> Result<(), Refusal> {
+    let filter = repository.get_attr_bytes(Path::new(path), "filter", AttrCheckFlags::FILE_THEN_INDEX)?;
+    match git2::AttrValue::from_bytes(filter) {
+        git2::AttrValue::Unspecified | git2::AttrValue::False => Ok(()),
+        _ => {
+            let message =
+                format!("`{path}` passes through a program before it is committed (the attribute `filter`)");
+            Err(Refusal::new("filter", "paths", message, "other files; this one the user adds by hand"))
+        }
+    }
+}
+
+fn look(root: &Path, path: &str) -> Result<Found, Refusal> {
+    let mut at = root.to_owned();
+    let mut parts = path.split('/').peekable();
+    while let Some(part) = parts.next() {
+        at.push(part);
+        if parts.peek().is_some() && at.symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
+            let message = format!("a name on the way to `{path}` is a link");
+            return Err(Refusal::new("link", "paths", message, "a path without links"));
+        }
+    }
+    let meta = match at.symlink_metadata() {
+        Err(error)
+            if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(Found::Gone);
+        }
+        meta => meta?,
+    };
+    if meta.is_symlink() {
+        return Ok(Found::There(std::fs::read_link(&at)?.as_os_str().as_bytes().to_vec(), 0o120_000));
+    }
+    if !meta.is_file() {
+        let message = format!("`{path}` is no file");
+        return Err(Refusal::new("kind", "paths", message, "files and directories"));
+    }
+    // No link is followed, and nothing is waited for.
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(&at)?;
+    let meta = file.metadata()?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        let message = format!("`{path}` has more than {LARGEST} bytes");
+        return Err(Refusal::new("size", "paths", message, "smaller files; this one the user adds by hand"));
+    }
+    let mode = if meta.mode() & 0o100 != 0 { 0o100_755 } else { 0o100_644 };
+    Ok(Found::There(bytes, mode))
+}
+
+/// The entry of a file, whose bytes are kept by then. Line ends are made what the repository says.
+fn entry(repository: &Repository, path: &str, bytes: &[u8], mode: u32) -> Result<IndexEntry, Refusal> {
+    let id: Oid = match mode {
+        0o120_000 => repository.blob(bytes)?,
+        _ => {
+            let mut writer = repository.blob_writer(Some(Path::new(path)))?;
+            writer.write_all(bytes)?;
+            writer.commit()?
+        }
+    };
+    // Without the times of the file git looks at it again.
+    let never = IndexTime::new(0, 0);
+    Ok(IndexEntry {
+        ctime: never,
+        mtime: never,
+        dev: 0,
+        ino: 0,
+        mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.as_bytes().to_vec(),
+    })
+}

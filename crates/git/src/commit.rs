@@ -1,0 +1,152 @@
+//! `commit`, and finding a commit again.
+
+use git2::{Oid, Repository, Signature};
+use serde_json::json;
+
+use crate::branch::expect_same;
+use crate::diff::{self, Drawn};
+use crate::order::{Answer, Author, Pinned};
+use crate::refusal::Refusal;
+use crate::status;
+
+/// The most that a person is shown of what is committed, in bytes. What is larger is not committed at once.
+const SHOWN: usize = 256 << 10;
+
+/// The longest message, in bytes.
+const LONGEST: usize = 32 << 10;
+
+/// The most commits that are looked at for one.
+const LOOKED_AT: usize = 10_000;
+
+/// Commits what was added: the tree that was shown, on the commit that was checked out then.
+pub(crate) fn commit(
+    repository: &Repository,
+    message: &str,
+    author: &Author,
+    trailer: &str,
+    pinned: Option<&[Pinned]>,
+) -> Result<Answer, Refusal> {
+    status::expect_clean(repository)?;
+    if message.trim().is_empty() || message.len() > LONGEST || message.contains('\0') {
+        let allowed = format!("a text of at most {LONGEST} bytes");
+        return Err(Refusal::new("message", "message", "there is no message, or it is too long", allowed));
+    }
+    let mut index = repository.index()?;
+    if index.has_conflicts() {
+        let allowed = "the same call, once the user has settled them";
+        return Err(Refusal::new("conflict", "method", "there are files in conflict", allowed));
+    }
+    if pinned.is_none() {
+        // Whoever only looks writes nothing: what is made on the way stays in memory.
+        repository.odb()?.add_new_mempack_backend(1000)?;
+    }
+    // What is committed is this tree, whatever becomes of the index meanwhile.
+    let tree = repository.find_tree(index.write_tree()?)?;
+    let parent = repository.head().ok().map(|head| head.peel_to_commit()).transpose()?;
+    let before = parent.as_ref().map(|parent| parent.tree()).transpose()?;
+    let mut options = diff::options(None);
+    let drawn =
+        Drawn::of(&repository.diff_tree_to_tree(before.as_ref(), Some(&tree), Some(&mut options))?)?;
+    if drawn.paths.is_empty() {
+        let allowed = "`add` first; `status` says what has changed";
+        return Err(Refusal::new("nothing", "method", "there is nothing to commit", allowed));
+    }
+    if drawn.cut || drawn.text.len() > SHOWN {
+        let message = format!("what would be committed is more than can be shown: more than {SHOWN} bytes");
+        return Err(Refusal::new("large", "method", message, "several commits: `unstage` some of it first"));
+    }
+    let tree_id = tree.id().to_string();
+    let pins = vec![
+        head_pin(repository),
+        Pinned::of("tree", &tree_id, tree_id.as_bytes()),
+        Pinned::of("diff", "what is committed", drawn.text.as_bytes()),
+    ];
+    let mut value = json!({ "tree": tree_id, "files": drawn.paths });
+    if let Some(pinned) = pinned {
+        expect_same(pinned, &pins)?;
+        let signature = Signature::now(&author.name, &author.email)?;
+        let parents: Vec<_> = parent.iter().collect();
+        let whole = with_trailer(message, trailer);
+        let id = repository.commit(Some("HEAD"), &signature, &signature, &whole, &tree, &parents)?;
+        value = made(id, &tree_id, &drawn.paths);
+    }
+    let line = format!("{}, as {} <{}>", drawn.line(), author.name, author.email);
+    Ok(Answer { value, paths: drawn.paths, pins, line, shown: Some(drawn.text) })
+}
+
+fn made(id: Oid, tree: &str, paths: &[String]) -> serde_json::Value {
+    json!({ "commit": id.to_string(), "tree": tree, "files": paths })
+}
+
+/// What is checked out, and its commit.
+pub(crate) fn head_pin(repository: &Repository) -> Pinned {
+    let (branch, id) = status::at(repository);
+    head(branch.as_deref(), id.as_deref())
+}
+
+fn head(branch: Option<&str>, id: Option<&str>) -> Pinned {
+    let what = format!("{} {}", branch.unwrap_or("(no branch)"), id.unwrap_or("(no commit)"));
+    Pinned::of("head", "what is checked out", what.as_bytes())
+}
+
+/// The message with a last line of ours.
+fn with_trailer(message: &str, trailer: &str) -> String {
+    let message = message.trim_end();
+    let last = message.rsplit("\n\n").next().unwrap_or_default();
+    let is_trailer = |line: &str| {
+        line.split_once(": ").is_some_and(|(key, _)| !key.is_empty() && !key.contains(char::is_whitespace))
+    };
+    let follows = message.contains("\n\n") && last.lines().all(is_trailer);
+    format!("{message}\n{}{trailer}\n", if follows { "" } else { "\n" })
+}
+
+/// Looks for a commit with this trailer between what is checked out and what was: `found`, or whether it is certain that
+/// there is none.
+pub(crate) fn find(repository: &Repository, trailer: &str, was: &str) -> Result<Answer, Refusal> {
+    let told = |value| Ok(Answer { value, ..Answer::default() });
+    let (branch, id) = status::at(repository);
+    let Some(id) = id else {
+        let same = head(branch.as_deref(), None).digest == was;
+        return told(json!({ "found": null, "certain": same }));
+    };
+    let mut walk = repository.revwalk()?;
+    walk.set_sorting(git2::Sort::TOPOLOGICAL)?;
+    walk.push(Oid::from_str(&id)?)?;
+    for id in walk.take(LOOKED_AT) {
+        let commit = repository.find_commit(id?)?;
+        let text = commit.id().to_string();
+        if head(branch.as_deref(), Some(&text)).digest == was {
+            return told(json!({ "found": null, "certain": true }));
+        }
+        let message = String::from_utf8_lossy(commit.message_raw_bytes()).into_owned();
+        if message.lines().any(|line| line == trailer) {
+            let tree = commit.tree()?;
+            let before = commit.parents().next().map(|parent| parent.tree()).transpose()?;
+            let mut options = diff::options(None);
+            let found = repository.diff_tree_to_tree(before.as_ref(), Some(&tree), Some(&mut options))?;
+            let drawn = Drawn::of(&found)?;
+            let value = made(commit.id(), &tree.id().to_string(), &drawn.paths);
+            return told(json!({ "found": value, "certain": true }));
+        }
+    }
+    // All of the history was seen, but not what was checked out then: a first commit, or another history.
+    let unborn = head(branch.as_deref(), None).digest == was;
+    told(json!({ "found": null, "certain": unborn }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_trailer;
+
+    #[test]
+    fn a_trailer_stands_with_the_others_or_alone() {
+        for (message, expected) in [
+            ("One", "One\n\nX: y\n"),
+            ("One\n\nWhy.\n", "One\n\nWhy.\n\nX: y\n"),
+            ("One\n\nSigned-off-by: a\n", "One\n\nSigned-off-by: a\nX: y\n"),
+            ("fix: one", "fix: one\n\nX: y\n"),
+        ] {
+            assert_eq!(with_trailer(message, "X: y"), expected);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `diff`: differences as text.
+
+use std::collections::BTreeSet;
+
+use git2::{Diff, DiffFormat, DiffOptions, Repository};
+use serde_json::json;
+
+use crate::order::{Answer, Between};
+use crate::refusal::Refusal;
+use crate::{log, part, paths};
+
+/// The most text that is made of a difference, in bytes.
+const MOST: usize = 8 << 20;
+
+/// A larger file counts as one that is no text.
+const LARGEST: i64 = 4 << 20;
+
+pub(crate) fn diff(
+    repository: &Repository,
+    between: &Between,
+    path: Option<&str>,
+    offset: u64,
+) -> Result<Answer, Refusal> {
+    let path = path.map(|path| paths::check(path, "path")).transpose()?;
+    let mut options = options(path);
+    let options = Some(&mut options);
+    let found = match between {
+        Between::Worktree => repository.diff_index_to_workdir(None, options)?,
+        Between::Staged => {
+            let tree = repository.head().ok().map(|head| head.peel_to_tree()).transpose()?;
+            repository.diff_tree_to_index(tree.as_ref(), None, options)?
+        }
+        Between::Revisions { from, to } => {
+            let from = log::commit(repository, from, "from")?.tree()?;
+            match to {
+                None => repository.diff_tree_to_workdir_with_index(Some(&from), options)?,
+                Some(to) => {
+                    let to = log::commit(repository, to, "to")?.tree()?;
+                    repository.diff_tree_to_tree(Some(&from), Some(&to), options)?
+                }
+            }
+        }
+    };
+    let drawn = Drawn::of(&found)?;
+    let mut value = part::bytes(&drawn.text, offset, drawn.cut)?;
+    if let Some(value) = value.as_object_mut() {
+        value.insert("files".to_owned(), json!(drawn.paths.len()));
+    }
+    Ok(Answer { value, line: drawn.line(), paths: drawn.paths, ..Answer::default() })
+}
+
+/// How differences are made here, whatever the repository's settings say.
+pub(crate) fn options(path: Option<&str>) -> DiffOptions {
+    let mut options = DiffOptions::new();
+    options
+        .ignore_submodules(true)
+        .include_typechange(true)
+        .disable_pathspec_match(true)
+        .context_lines(3)
+        .interhunk_lines(0)
+        .id_abbrev(12)
+        .max_size(LARGEST)
+        .old_prefix("a")
+        .new_prefix("b");
+    if let Some(path) = path {
+        options.pathspec(path);
+    }
+    options
+}
+
+/// A difference as text.
+pub(crate) struct Drawn {
+    pub(crate) text: String,
+    /// Both names of what was renamed.
+    pub(crate) paths: Vec<String>,
+    /// Whether there was more.
+    pub(crate) cut: bool,
+    added: usize,
+    removed: usize,
+}
+
+impl Drawn {
+    pub(crate) fn of(diff: &Diff<'_>) -> Result<Drawn, Refusal> {
+        let mut paths = BTreeSet::new();
+        for delta in diff.deltas() {
+            let both = [delta.old_file().path_bytes(), delta.new_file().path_bytes()];
+            paths.extend(both.into_iter().flatten().map(|path| String::from_utf8_lossy(path).into_owned()));
+        }
+        let (mut text, mut cut, mut added, mut removed) = (String::new(), false, 0, 0);
+        let printed = diff.print(DiffFormat::Patch, |_, _, line| {
+            let origin = line.origin();
+            match origin {
+                '+' => added += 1,
+                '-' => removed += 1,
+                _ => {}
+            }
+            if matches!(origin, '+' | '-' | ' ') {
+                text.push(origin);
+            }
+            text.push_str(&String::from_utf8_lossy(line.content()));
+            cut = text.len() > MOST;
+            !cut
+        });
+        match printed {
+            Err(error) if !cut => return Err(error.into()),
+            _ => {}
+        }
+        Ok(Drawn { text, paths: paths.into_iter().collect(), cut, added, removed })
+    }
+
+    pub(crate) fn line(&self) -> String {
+        let files = if self.paths.len() == 1 { "file" } else { "files" };
+        format!("{} {files}, {} lines more, {} lines less", self.paths.len(), self.added, self.removed)
+    }
+}

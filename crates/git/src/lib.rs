@@ -1,0 +1,31 @@
+//! Repositories of git: looked at, and committed to.
+//!
+//! This is the side that runs in a process of its own, confined to the directory of one repository ([`serve`]): it reads
+//! what strangers have made with a library in C. An [`Order`] comes in, a [`Reply`] goes out. The library runs no
+//! program, so no hook, filter, text conversion, signature or monitor that a repository names is ever started, and none
+//! of its parts that speak to servers is built in. What would lead elsewhere is refused in words before it is followed
+//! ([`open`]); if a way was overlooked, the confinement holds.
+#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "looks at the files of a working tree")]
+
+mod add;
+mod blame;
+mod branch;
+mod commit;
+mod diff;
+mod log;
+mod open;
+mod order;
+mod part;
+mod paths;
+mod refusal;
+mod serve;
+mod show;
+mod status;
+mod switch;
+
+pub use open::ENVIRONMENT;
+pub use order::{Answer, Author, Between, Call, Order, Pinned, Reply};
+pub use part::MOST as MOST_TEXT;
+pub use refusal::Refusal;
+pub use serve::{answer, serve};

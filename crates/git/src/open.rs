@@ -1,0 +1,61 @@
+//! Opening a repository, and nothing that it leads to.
+
+use std::path::Path;
+
+use git2::{Repository, RepositoryOpenFlags as Flags};
+
+use crate::refusal::Refusal;
+
+/// What must stand in the environment of the process that opens repositories, and nothing else of git's: the machine's
+/// own settings are left alone, and those of a user are not found.
+pub const ENVIRONMENT: [(&str, &str); 1] = [("GIT_CONFIG_NOSYSTEM", "1")];
+
+/// Opens the repository whose working tree is this directory.
+pub(crate) fn open(root: &Path) -> Result<Repository, Refusal> {
+    let directory = root.join(".git");
+    check(&directory)?;
+    let flags = Flags::NO_SEARCH | Flags::NO_DOTGIT | Flags::FROM_ENV;
+    let repository = Repository::open_ext(&directory, flags, [root])?;
+    // A repository can say that its files lie anywhere.
+    let set = repository.config()?.snapshot()?.get_string("core.worktree").is_ok();
+    let is_here = repository.workdir().and_then(|at| at.canonicalize().ok()).is_some_and(|at| at == root);
+    if set || !is_here {
+        return Err(elsewhere("its settings say that its files lie elsewhere (`core.worktree`)"));
+    }
+    Ok(repository)
+}
+
+/// A repository must lie here as a whole: no link, no file that names another place.
+fn check(directory: &Path) -> Result<(), Refusal> {
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+    match directory.symlink_metadata() {
+        Err(_) => {
+            let message = "there is no repository: the directory has no `.git`";
+            return Err(Refusal::new(
+                "none",
+                "method",
+                message,
+                "nothing, until the user endows a repository",
+            ));
+        }
+        Ok(meta) if !meta.is_dir() => return Err(elsewhere("its `.git` names another directory")),
+        Ok(_) => {}
+    }
+    for name in ["commondir", "gitdir", "objects/info/alternates", "objects/info/http-alternates"] {
+        if directory.join(name).symlink_metadata().is_ok() {
+            return Err(elsewhere(&format!("a part of it lies elsewhere (`.git/{name}`)")));
+        }
+    }
+    let parts =
+        ["HEAD", "config", "index", "info", "logs", "objects", "packed-refs", "refs", "config.worktree"];
+    let deeper = ["objects/info", "objects/pack", "refs/heads", "info/exclude", "info/attributes"];
+    match parts.into_iter().chain(deeper).find(|name| is_link(&directory.join(name))) {
+        Some(name) => Err(elsewhere(&format!("a part of it is a link (`.git/{name}`)"))),
+        None => Ok(()),
+    }
+}
+
+fn elsewhere(what: &str) -> Refusal {
+    let allowed = "nothing, until the user endows a repository that lies in one directory as a whole";
+    Refusal::new("elsewhere", "method", format!("the repository is not opened: {what}"), allowed)
+}

@@ -1,0 +1,84 @@
+//! A part of a text, with what says where it stands and how to read on.
+
+use serde_json::{Value as Json, json};
+
+use crate::refusal::Refusal;
+
+/// The most bytes of text in one answer.
+pub const MOST: usize = 64 << 10;
+
+/// The text from a byte on, whole lines if possible. `more` says that there was more than the text has.
+pub(crate) fn bytes(text: &str, offset: u64, more: bool) -> Result<Json, Refusal> {
+    let total = text.len();
+    let from = usize::try_from(offset).unwrap_or(usize::MAX);
+    if from > total {
+        let message = format!("the text has {total} bytes, and no byte {offset}");
+        return Err(Refusal::new("range", "offset", message, format!("at most {total}")));
+    }
+    let from = (from..=total).find(|at| text.is_char_boundary(*at)).unwrap_or(total);
+    let mut to = total.min(from.saturating_add(MOST));
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    if to < total {
+        to = text[from..to].rfind('\n').map_or(to, |at| from + at + 1);
+    }
+    let truncated = to < total || more;
+    let next = match (to < total, more) {
+        (true, _) => json!(format!("to read on: the same call, offset: {to}")),
+        (false, true) => json!("there is more than is ever shown at once: name a path"),
+        (false, false) => Json::Null,
+    };
+    Ok(json!({
+        "text": &text[from..to], "unit": "bytes", "from": from, "to": to, "total": total,
+        "truncated": truncated, "next": next,
+    }))
+}
+
+/// A text of somebody else's, so much of it.
+pub(crate) fn short(bytes: &[u8], most: usize) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.into_owned(),
+    }
+}
+
+/// When something was committed, as RFC 3339.
+pub(crate) fn when(time: git2::Time) -> String {
+    let written = || -> Option<String> {
+        let offset = jiff::tz::Offset::from_seconds(time.offset_minutes().checked_mul(60)?).ok()?;
+        let at = jiff::Timestamp::from_second(time.seconds()).ok()?;
+        Some(at.to_zoned(jiff::tz::TimeZone::fixed(offset)).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+    };
+    written().unwrap_or_else(|| format!("{} s after 1970", time.seconds()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_says_where_it_stands_and_how_to_read_on() {
+        let text = "é\n".repeat(MOST / 2);
+        let first = bytes(&text, 0, false).unwrap();
+        let to = first["to"].as_u64().unwrap();
+        assert!(
+            first["truncated"] == true
+                && to <= MOST as u64
+                && first["text"].as_str().unwrap().ends_with('\n')
+        );
+        assert_eq!(first["next"], format!("to read on: the same call, offset: {to}"));
+        let rest = bytes(&text, to, false).unwrap();
+        assert!(rest["truncated"] == false && rest["next"].is_null() && rest["to"] == text.len());
+        assert_eq!(bytes(&text, 1, false).unwrap()["from"], 2);
+        assert_eq!(bytes("a", 2, false).unwrap_err().rule, "git/range");
+        assert_eq!(bytes("a", 0, true).unwrap()["truncated"], true);
+    }
+
+    #[test]
+    fn times_keep_the_zone_of_whoever_committed() {
+        assert_eq!(when(git2::Time::new(1_791_279_000, 120)), "2026-10-06T11:30:00+02:00");
+        assert_eq!(when(git2::Time::new(i64::MAX, 0)), format!("{} s after 1970", i64::MAX));
+    }
+}

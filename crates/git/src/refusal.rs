@@ -1,0 +1,66 @@
+//! Why something is not done.
+
+use serde::{Deserialize, Serialize};
+
+/// Why something is not done, and what would be. The texts may hold words of the repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The rule, as `git/rule`.
+    pub rule: String,
+    /// What is wrong.
+    pub message: String,
+    /// The argument.
+    pub at: String,
+    /// What could be done instead.
+    pub allowed: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(
+        rule: &str,
+        at: &str,
+        message: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Refusal {
+        Refusal {
+            rule: format!("git/{rule}"),
+            message: message.into(),
+            at: at.to_owned(),
+            allowed: allowed.into(),
+        }
+    }
+}
+
+impl From<git2::Error> for Refusal {
+    fn from(error: git2::Error) -> Refusal {
+        let message = format!("git: {}", error.message());
+        match error.code() {
+            git2::ErrorCode::Locked => Refusal::new(
+                "locked",
+                "method",
+                format!("{message}; another program is at work in the repository, or was killed there"),
+                "the same call, once the other is done",
+            ),
+            git2::ErrorCode::Owner => Refusal::new(
+                "owner",
+                "method",
+                "the repository belongs to another user of this machine",
+                "nothing, until the user endows a repository of their own",
+            ),
+            _ => {
+                Refusal::new("failed", "method", message, "another call; `status` says how the repository is")
+            }
+        }
+    }
+}
+
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Refusal {
+        Refusal::new(
+            "failed",
+            "paths",
+            format!("a file: {error}"),
+            "the same call, once the system lets it pass",
+        )
+    }
+}

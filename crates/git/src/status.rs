@@ -1,0 +1,100 @@
+//! `status`: what has changed.
+
+use git2::{Repository, Status, StatusOptions};
+use serde_json::{Value as Json, json};
+
+use crate::order::Answer;
+use crate::refusal::Refusal;
+
+/// The most files of one kind in one answer.
+const MOST: usize = 300;
+
+/// What a person would look at first.
+pub(crate) fn status(repository: &Repository) -> Result<Answer, Refusal> {
+    let mut options = StatusOptions::new();
+    options.include_untracked(true).exclude_submodules(true).renames_head_to_index(true);
+    let statuses = repository.statuses(Some(&mut options))?;
+    let (mut staged, mut changed, mut untracked, mut conflicts) = (vec![], vec![], vec![], vec![]);
+    let (mut paths, mut left_out) = (Vec::new(), 0);
+    for entry in statuses.iter() {
+        let status = entry.status();
+        let path = String::from_utf8_lossy(entry.path_bytes()).into_owned();
+        let mut put = |list: &mut Vec<Json>, value: Json| match list.len() < MOST {
+            true => list.push(value),
+            false => left_out += 1,
+        };
+        if status.is_conflicted() {
+            put(&mut conflicts, json!(path));
+        }
+        if let Some(change) = in_index(status) {
+            put(&mut staged, json!({ "path": path, "change": change }));
+        }
+        if let Some(change) = in_worktree(status) {
+            put(&mut changed, json!({ "path": path, "change": change }));
+        }
+        if status.is_wt_new() {
+            put(&mut untracked, json!(path));
+        }
+        paths.push(path);
+    }
+    let (branch, head) = at(repository);
+    let value = json!({
+        "branch": branch, "head": head, "state": state(repository), "staged": staged, "changed": changed,
+        "untracked": untracked, "conflicts": conflicts, "truncated": left_out > 0, "left_out": left_out,
+    });
+    // Names are shown in any case, like those in a directory.
+    Ok(Answer { value, line: format!("{} files", paths.len()), ..Answer::default() })
+}
+
+fn in_index(status: Status) -> Option<&'static str> {
+    let all = [
+        (Status::INDEX_NEW, "new"),
+        (Status::INDEX_MODIFIED, "changed"),
+        (Status::INDEX_DELETED, "removed"),
+        (Status::INDEX_RENAMED, "renamed"),
+        (Status::INDEX_TYPECHANGE, "of another kind"),
+    ];
+    all.into_iter().find(|(flag, _)| status.contains(*flag)).map(|(_, word)| word)
+}
+
+fn in_worktree(status: Status) -> Option<&'static str> {
+    let all = [
+        (Status::WT_MODIFIED, "changed"),
+        (Status::WT_DELETED, "removed"),
+        (Status::WT_RENAMED, "renamed"),
+        (Status::WT_TYPECHANGE, "of another kind"),
+    ];
+    all.into_iter().find(|(flag, _)| status.contains(*flag)).map(|(_, word)| word)
+}
+
+/// The branch that is checked out, and its commit.
+pub(crate) fn at(repository: &Repository) -> (Option<String>, Option<String>) {
+    let head = repository.find_reference("HEAD").ok();
+    let branch = head.as_ref().and_then(|head| head.symbolic_target_bytes());
+    let branch = branch.map(|name| String::from_utf8_lossy(name).into_owned());
+    let branch = branch.map(|name| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name));
+    (branch, repository.head().ok().and_then(|head| head.target()).map(|id| id.to_string()))
+}
+
+/// What the repository is in the middle of.
+pub(crate) fn state(repository: &Repository) -> &'static str {
+    use git2::RepositoryState as State;
+    match repository.state() {
+        State::Clean => "nothing unfinished",
+        State::Merge => "an unfinished merge",
+        State::Revert | State::RevertSequence => "an unfinished revert",
+        State::CherryPick | State::CherryPickSequence => "an unfinished cherry-pick",
+        State::Bisect => "an unfinished bisect",
+        State::Rebase | State::RebaseInteractive | State::RebaseMerge => "an unfinished rebase",
+        State::ApplyMailbox | State::ApplyMailboxOrRebase => "an unfinished application of patches",
+    }
+}
+
+/// Nothing is begun in the middle of something else.
+pub(crate) fn expect_clean(repository: &Repository) -> Result<(), Refusal> {
+    if repository.state() == git2::RepositoryState::Clean {
+        return Ok(());
+    }
+    let message = format!("there is {} in the repository", state(repository));
+    Err(Refusal::new("unfinished", "method", message, "the same call, once the user has finished it"))
+}

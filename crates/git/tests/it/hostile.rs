@@ -1,0 +1,181 @@
+//! Repositories that lead elsewhere, or would have something run.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use git::{Between, Call};
+
+use crate::yard::{Yard, add, branch, commit, switch};
+
+/// Every call that looks.
+fn looks() -> Vec<Call> {
+    let (path, revision) = (|| "a.txt".to_owned(), || "HEAD".to_owned());
+    vec![
+        Call::Status,
+        Call::Log { range: None, path: Some(path()), skip: 0, most: 5 },
+        Call::Diff { between: Between::Worktree, path: None, offset: 0 },
+        Call::Diff { between: Between::Staged, path: None, offset: 0 },
+        Call::Diff { between: Between::Revisions { from: revision(), to: None }, path: None, offset: 0 },
+        Call::Show { revision: revision(), path: None, offset: 0 },
+        Call::Show { revision: revision(), path: Some(path()), offset: 0 },
+        Call::Blame { path: path(), from: 1, lines: 5 },
+        Call::Branches,
+    ]
+}
+
+#[test]
+fn what_lies_elsewhere_is_not_opened() {
+    let check = |name: &str, spoil: &dyn Fn(&Yard), rule: &str| {
+        let yard = Yard::new();
+        spoil(&yard);
+        for call in looks() {
+            assert_eq!(yard.refused(call), rule, "{name}");
+        }
+        assert_eq!(yard.refused(add(&["."])(None)), rule, "{name}");
+    };
+    let git = |yard: &Yard, name: &str| yard.root().join(".git").join(name);
+    let away = |yard: &Yard, name: &str| {
+        let (here, there) = (yard.root().join(name), yard.path("there"));
+        std::fs::rename(&here, &there).unwrap();
+        symlink(there, here).unwrap();
+    };
+    check("no repository", &|yard| std::fs::remove_dir_all(git(yard, "")).unwrap(), "git/none");
+    check("linked", &|yard| away(yard, ".git"), "git/elsewhere");
+    for part in ["objects", "refs", "config", "HEAD", "index", "logs"] {
+        check(part, &|yard| away(yard, &format!(".git/{part}")), "git/elsewhere");
+    }
+    let worktree = |yard: &Yard| {
+        std::fs::rename(git(yard, ""), yard.path("there")).unwrap();
+        std::fs::write(yard.root().join(".git"), format!("gitdir: {}\n", yard.path("there").display()))
+            .unwrap();
+    };
+    check("a file that names another", &worktree, "git/elsewhere");
+    check("commondir", &|yard| std::fs::write(git(yard, "commondir"), "/tmp\n").unwrap(), "git/elsewhere");
+    let alternates = |yard: &Yard| std::fs::write(git(yard, "objects/info/alternates"), "/tmp\n").unwrap();
+    check("alternates", &alternates, "git/elsewhere");
+    let elsewhere = |yard: &Yard| {
+        yard.git(&["config", "core.worktree", yard.path("home").to_str().unwrap()]);
+    };
+    check("core.worktree", &elsewhere, "git/elsewhere");
+    let included = |yard: &Yard| {
+        let home = yard.path("home");
+        std::fs::write(yard.path("other"), format!("[core]\n\tworktree = {}\n", home.display())).unwrap();
+        yard.git(&["config", "include.path", yard.path("other").to_str().unwrap()]);
+    };
+    check("core.worktree, included", &included, "git/elsewhere");
+    let on_branch = |yard: &Yard| {
+        let home = yard.path("home");
+        std::fs::write(yard.path("other"), format!("[core]\n\tworktree = {}\n", home.display())).unwrap();
+        yard.git(&["config", "includeIf.onbranch:main.path", yard.path("other").to_str().unwrap()]);
+    };
+    check("core.worktree, included for a branch", &on_branch, "git/elsewhere");
+}
+
+#[test]
+fn what_belongs_to_somebody_else_is_not_opened() {
+    let yard = Yard::new();
+    // Only root can give files away.
+    if std::os::unix::fs::chown(yard.root().join(".git"), Some(1), Some(1)).is_err() {
+        return;
+    }
+    std::os::unix::fs::chown(yard.root(), Some(1), Some(1)).unwrap();
+    assert_eq!(yard.refused(Call::Status), "git/owner");
+    yard.path("home");
+    std::fs::write(yard.root().join(".git/config"), "[safe]\n\tdirectory = *\n").unwrap();
+    assert_eq!(yard.refused(Call::Status), "git/owner");
+}
+
+#[test]
+fn nothing_that_a_repository_names_is_run() {
+    let yard = Yard::new();
+    let mark = yard.path("mark");
+    let program = yard.path("program");
+    std::fs::write(&program, format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", mark.display())).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let named = program.to_str().unwrap();
+    yard.write(".gitattributes", "*.txt diff=evil merge=evil\n*.bin filter=evil\n");
+    yard.git(&["add", ".gitattributes"]);
+    yard.git(&["commit", "-qm", "Attributes"]);
+    for (key, value) in [
+        ("diff.evil.textconv", named),
+        ("diff.evil.command", named),
+        ("diff.external", named),
+        ("merge.evil.driver", named),
+        ("filter.evil.clean", named),
+        ("filter.evil.smudge", named),
+        ("filter.evil.process", named),
+        ("filter.evil.required", "true"),
+        ("core.fsmonitor", named),
+        ("core.hooksPath", yard.path("hooks").to_str().unwrap()),
+        ("core.pager", named),
+        ("core.editor", named),
+        ("core.sshCommand", named),
+        ("core.askPass", named),
+        ("credential.helper", named),
+        ("gpg.program", named),
+        ("commit.gpgsign", "true"),
+        ("core.alternateRefsCommand", named),
+    ] {
+        yard.git(&["config", key, value]);
+    }
+    std::fs::create_dir(yard.path("hooks")).unwrap();
+    for hook in [
+        "pre-commit",
+        "prepare-commit-msg",
+        "commit-msg",
+        "post-commit",
+        "post-checkout",
+        "reference-transaction",
+        "post-index-change",
+        "pre-auto-gc",
+        "post-rewrite",
+    ] {
+        for place in [yard.path("hooks"), yard.root().join(".git/hooks")] {
+            std::fs::create_dir_all(&place).unwrap();
+            std::fs::copy(&program, place.join(hook)).unwrap();
+        }
+    }
+    // The control: git itself does what the repository says.
+    yard.write("a.txt", "eins\n");
+    yard.git(&["diff"]);
+    assert!(std::fs::read_to_string(&mark).unwrap().contains("program"));
+    std::fs::remove_file(&mark).unwrap();
+    yard.git(&["branch", "topic", "HEAD~1"]);
+    let _ = std::fs::remove_file(&mark);
+    for call in looks() {
+        yard.ask(call).unwrap();
+    }
+    yard.change(add(&["a.txt"]));
+    yard.change(commit("Eins"));
+    yard.change(branch("other"));
+    yard.change(switch("topic"));
+    assert!(!mark.exists(), "{}", std::fs::read_to_string(&mark).unwrap());
+    // What would be committed as something else is not committed.
+    yard.change(switch("other"));
+    yard.write("x.bin", "raw\n");
+    assert_eq!(yard.refused(add(&["x.bin"])(None)), "git/filter");
+    yard.write("sub/.gitattributes", "*.dat filter=evil\n");
+    yard.write("sub/x.dat", "raw\n");
+    assert_eq!(yard.refused(add(&["sub"])(None)), "git/filter");
+    assert!(!mark.exists());
+}
+
+#[test]
+fn a_link_in_the_working_tree_leads_nowhere() {
+    let yard = Yard::new();
+    std::fs::write(yard.path("home/key"), "hunter2\n").unwrap();
+    symlink(yard.path("home"), yard.root().join("out")).unwrap();
+    symlink(yard.path("home/key"), yard.root().join("key")).unwrap();
+    assert_eq!(yard.refused(add(&["out/key"])(None)), "git/unchanged");
+    // A link is added as what it says, not as what it leads to.
+    yard.change(add(&["key"]));
+    let shown = yard.ask(commit("x")(None)).unwrap().shown.unwrap();
+    assert!(!shown.contains("hunter2") && shown.contains("home/key"), "{shown}");
+    // A directory that has become a link.
+    std::fs::rename(yard.root().join("src"), yard.path("src")).unwrap();
+    symlink(yard.path("src"), yard.root().join("src")).unwrap();
+    std::fs::write(yard.path("src/b.rs"), "hunter2\n").unwrap();
+    for call in looks() {
+        let told = yard.ask(call).unwrap();
+        assert!(!format!("{told:?}").contains("hunter2"));
+    }
+}

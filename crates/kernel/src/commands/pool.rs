@@ -1,0 +1,63 @@
+//! What may be used up by all calls of one endowed worker together, such as of a model that a person has handed over.
+//!
+//! A call is lent a part of what is left, and what it has not used comes back when it ends. So calls that run at the same
+//! time cannot use more together than there is.
+
+use crate::command::Fault;
+use crate::formula::Formula;
+use crate::id::FormulaId;
+use crate::run::{Limits, Run, Share};
+use crate::state::State;
+use crate::table;
+use crate::txn::Table;
+
+fn key(worker: &FormulaId) -> String {
+    format!("left of {worker}")
+}
+
+fn left(state: &mut State<'_>, worker: &FormulaId, whole: Limits) -> Result<Limits, Fault> {
+    let owner = state.owner();
+    Ok(table::load(state.txn, Table::Meta, &owner, key(worker).as_bytes())?.unwrap_or(whole))
+}
+
+fn keep(state: &mut State<'_>, worker: &FormulaId, left: &Limits) -> Result<(), Fault> {
+    let owner = state.owner();
+    Ok(table::save(state.txn, Table::Meta, &owner, key(worker).as_bytes(), left, None)?)
+}
+
+/// What one of so many calls may use of what is left of `whole`, within what it may use anyway; `None` if nothing is left.
+pub(super) fn lend(
+    state: &mut State<'_>,
+    worker: &FormulaId,
+    whole: Limits,
+    may: Limits,
+    calls: u64,
+) -> Result<Option<Limits>, Fault> {
+    let mut left = left(state, worker, whole)?;
+    let part = Share { tokens: left.tokens, usd_micros: left.usd_micros }.part(calls);
+    if part.tokens == 0 || part.usd_micros == Some(0) {
+        return Ok(None);
+    }
+    let lent = may.within(part);
+    left.tokens = left.tokens.saturating_sub(lent.tokens);
+    left.usd_micros =
+        left.usd_micros.map(|micros| micros.saturating_sub(lent.usd_micros.unwrap_or_default()));
+    keep(state, worker, &left)?;
+    Ok(Some(lent))
+}
+
+/// Takes back what a call has not used.
+pub(super) fn take_back(state: &mut State<'_>, child: &Run) -> Result<(), Fault> {
+    let Some(Formula::Worker { limits, pooled: true, .. }) =
+        table::formula(state.txn, &child.worker)?.map(|row| row.formula)
+    else {
+        return Ok(());
+    };
+    let mut left = left(state, &child.worker, limits)?;
+    let unused = child.limits.tokens.saturating_sub(child.used.tokens());
+    left.tokens = left.tokens.saturating_add(unused).min(limits.tokens);
+    let unspent = child.limits.usd_micros.unwrap_or_default().saturating_sub(child.used.usd_micros);
+    left.usd_micros =
+        left.usd_micros.zip(limits.usd_micros).map(|(left, whole)| left.saturating_add(unspent).min(whole));
+    keep(state, &child.worker, &left)
+}

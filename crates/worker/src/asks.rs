@@ -1,0 +1,40 @@
+//! A model as something that can be called: a worker that hands on what it is told.
+
+use std::collections::BTreeMap;
+
+use crate::definition::Bundle;
+
+/// The worker's file. It holds nothing, and answers once.
+const SOURCE: &str = "---
+description: Asks another model, which sees only what you write here. It has no tools.
+input: { prompt: string, system?: string }
+attachments: { max: 4, bytes: 10MiB }
+limits: { turns: 2, depth: 0 }
+---
+{% if input.system is defined %}{{ input.system }}
+
+{% endif %}{{ input.prompt }}
+";
+
+/// The worker that stands for a model.
+pub fn model_worker() -> Bundle {
+    Bundle {
+        name: "model".to_owned(),
+        file: "model.worker".to_owned(),
+        source: SOURCE.to_owned(),
+        includes: BTreeMap::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition;
+
+    #[test]
+    fn it_is_a_worker_without_mistakes() {
+        let (found, diagnostics) = definition::parse(&model_worker());
+        assert!(diagnostics.is_empty(), "{diagnostics:?}");
+        assert!(found.unwrap().slots.is_empty());
+    }
+}
