@@ -14,6 +14,7 @@ mod commands;
 mod control;
 mod daemon;
 mod exit;
+mod mcp_file;
 mod model_host;
 mod place;
 mod policy_file;
@@ -79,6 +80,7 @@ fn run(cli: &Cli) -> Ended {
             | Verb::Schema(_)
             | Verb::Pattern(_)
             | Verb::Policy(_)
+            | Verb::Mcp(_)
             | Verb::Demo(_)
             | Verb::Doctor(_)
             | Verb::Daemon(_)
@@ -113,6 +115,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Import(args) => commands::worker_file::import(args),
         Verb::Schema(args) => commands::worker_file::schema(args),
         Verb::Policy(args) => commands::policy::policy(&acting, args),
+        Verb::Mcp(args) => commands::mcp::mcp(&acting, args),
         Verb::Pattern(args) => commands::check::pattern(&args.verb),
         Verb::Demo(args) => commands::demo::demo(&place, args),
         Verb::Doctor(args) => commands::doctor::doctor(&place, *args),

@@ -6,6 +6,7 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BlobHash, FormulaId, Number, RunNumber};
+use crate::mcp::ToolServer;
 use crate::message::Message;
 use crate::modules::Modules;
 use crate::name::NamePath;
@@ -255,6 +256,8 @@ pub enum Formula {
     Program(Programs),
     /// A part of the web.
     Web(Web),
+    /// Tools of a server.
+    Mcp(ToolServer),
 }
 
 /// What every agent has.
@@ -327,6 +330,7 @@ impl Formula {
             Formula::Spool { .. } => "spool",
             Formula::Program(_) => "program",
             Formula::Web(_) => "web",
+            Formula::Mcp(_) => "mcp",
         }
     }
 
@@ -391,7 +395,8 @@ impl Formula {
             | Formula::Spool { .. }
             | Formula::Workshop
             | Formula::Program(_)
-            | Formula::Web(_) => vec![],
+            | Formula::Web(_)
+            | Formula::Mcp(_) => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],
             Formula::MailHub { mailbox } => vec![one("mailbox", mailbox)],

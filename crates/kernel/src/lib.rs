@@ -25,6 +25,7 @@ pub mod head;
 pub mod hub;
 pub mod id;
 mod line;
+pub mod mcp;
 pub mod message;
 pub mod modules;
 pub mod name;

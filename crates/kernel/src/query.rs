@@ -179,6 +179,7 @@ pub fn words(formula: &Formula) -> String {
         Formula::Spool { path } => format!("mail spool {path}"),
         Formula::Program(programs) => programs.words(),
         Formula::Web(web) => web.words(),
+        Formula::Mcp(server) => server.words(),
         Formula::Worker { name, .. } => format!("worker {name}"),
         Formula::Workshop => "the making of workers".to_owned(),
         Formula::Marshal { value } if value.references().is_empty() => format!("a value ({})", value.kind()),

@@ -30,6 +30,8 @@ pub enum Want {
     Program,
     /// A part of the web.
     Web,
+    /// Tools of a server.
+    Mcp,
     /// A worker.
     Worker,
     /// A secret.
@@ -50,6 +52,7 @@ impl Want {
                 Some("outbox") => Want::Outbox,
                 Some("program") => Want::Program,
                 Some("http") => Want::Web,
+                Some("mcp") => Want::Mcp,
                 Some("worker") => Want::Worker,
                 Some("secret") => Want::Secret,
                 _ => Want::Capability,
@@ -70,6 +73,7 @@ impl Want {
             Want::Outbox => matches!(formula, Formula::Spool { .. }),
             Want::Program => matches!(formula, Formula::Program(_)),
             Want::Web => matches!(formula, Formula::Web(_)),
+            Want::Mcp => matches!(formula, Formula::Mcp(_)),
             Want::Worker => matches!(formula, Formula::Worker { .. }),
             Want::Secret => matches!(formula, Formula::Secret { .. }),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
@@ -85,6 +89,7 @@ impl Want {
             Want::Outbox => "an outbox",
             Want::Program => "programs",
             Want::Web => "a part of the web",
+            Want::Mcp => "tools of a server",
             Want::Worker => "a worker",
             Want::Secret => "a secret",
             Want::Capability => "a capability",
@@ -107,6 +112,7 @@ mod tests {
         check("M.remotable('dir')", Want::Dir { write: false });
         check("M.remotable('dir rw')", Want::Dir { write: true });
         check("M.remotable('http')", Want::Web);
+        check("M.remotable('mcp')", Want::Mcp);
         check("M.remotable('worker')", Want::Worker);
         check("M.remotable('program')", Want::Program);
         check("M.string()", Want::Pattern);

@@ -70,7 +70,12 @@ impl Slots {
                     Reach::Worker(_) | Reach::Workshop => slot.clone(),
                     Reach::Capability(_) => format!("{slot}_{}", method.name),
                 };
-                let schema = method.tool_schema(&name);
+                let mut schema = method.tool_schema(&name);
+                if let Reach::Capability(capability) = &bound.reach
+                    && let Some(own) = capability.schema(&method.name)
+                {
+                    schema.parameters = own;
+                }
                 tools.push(Offer {
                     tool: Tool {
                         name: schema.name,

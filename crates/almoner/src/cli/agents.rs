@@ -15,6 +15,7 @@ Agents, names and mail (each has its own --help; all take --as AGENT, which acts
   code      eval  make
 
 Worker files are begun, taken over and described by: new  import  schema
+Servers of tools (MCP) are written down and looked at by: mcp
 A run that waits for you holds no memory and never times out: see `almoner inbox`.";
 
 /// What to do with agents, names and mail. `almoner --help` lists them in one place, by [`HELP`].

@@ -24,6 +24,10 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
         let fill = Fill::Program(super::programs::parse(programs)?);
         return Ok(Endowment { slot: slot.to_owned(), fill });
     }
+    if let Some(server) = rest.strip_prefix(super::endow_mcp::PREFIX) {
+        let fill = Fill::Mcp(super::endow_mcp::parse(server)?);
+        return Ok(Endowment { slot: slot.to_owned(), fill });
+    }
     if endow_web::is_web(rest) {
         let fill = endow_web::parse(rest).map_err(|what| {
             Failure::new(Exit::Usage, format!("-e {slot}: {what}"))

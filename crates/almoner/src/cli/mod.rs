@@ -2,9 +2,11 @@
 
 pub mod agents;
 mod endow;
+mod endow_mcp;
 mod endow_web;
 mod hole;
 mod input;
+pub mod mcp;
 pub mod modules;
 pub mod policy;
 mod programs;
@@ -13,6 +15,7 @@ mod text;
 
 pub use endow::{absolute, parse_endowment};
 pub use hole::parse_hole;
+pub use programs::program_path;
 pub use input::{Given, gather, given, read_text, stdin};
 pub use text::{Pieces, parse_text};
 
@@ -82,6 +85,9 @@ pub enum Verb {
     Schema(SchemaArgs),
     /// Your own rules: what is never done, what need not be asked
     Policy(policy::PolicyArgs),
+    /// Servers of tools (MCP): write them down, see what they have
+    #[command(hide = true)]
+    Mcp(mcp::McpArgs),
     /// Ask whether a value matches a pattern, and why not
     Pattern(PatternArgs),
     /// See it work: a hijacked worker, then a live one

@@ -44,6 +44,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
                 Fill::Path(_) => "dir",
                 Fill::Program(_) => "program",
                 Fill::Web(_) => "http",
+                Fill::Mcp(_) => "mcp",
             };
             let _ = writeln!(front, "  {}: {kind}", endowment.slot);
         }

@@ -44,6 +44,7 @@ impl Bound {
                 Fill::Path(path) => path,
                 Fill::Program(programs) => return (slot, programs.words()),
                 Fill::Web(given) => return (slot, given.web.words()),
+                Fill::Mcp(given) => return (slot, given.words()),
             };
             let manner = match (path.stage, path.write) {
                 (true, _) => "may be read; changes are staged",
@@ -215,6 +216,7 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
             Fill::Path(given) => format!("{}{}", given.path, if given.write { ":rw" } else { "" }),
             Fill::Program(programs) => programs.typed(),
             Fill::Web(given) => given.web.words(),
+            Fill::Mcp(given) => given.words(),
         };
         text += &format!(" -e {}={typed}", path.slot);
     }

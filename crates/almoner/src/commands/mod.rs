@@ -23,6 +23,8 @@ pub mod interrupt;
 pub mod look;
 pub mod mail;
 pub mod make;
+pub mod mcp;
+pub mod mcp_import;
 pub mod models;
 pub mod names;
 pub mod output;

@@ -7,5 +7,6 @@ pub mod frame;
 pub mod protocol;
 mod run_request;
 pub mod secret;
+pub mod tools;
 pub mod undone;
 pub mod view;

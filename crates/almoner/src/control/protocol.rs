@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::audited::{Anchor, Audited};
 use super::endowment::Endowment;
 use super::secret::{SecretAct, VaultView};
+use super::tools::ToolTable;
 use super::undone::{Diff, Undone};
 use super::view::{CodePage, GrantRow, LetterView, NameRow, PromiseState, Thing};
 use crate::exit::Failure;
@@ -57,6 +58,11 @@ pub struct OnBehalf {
 pub enum Request {
     /// How the daemon is.
     Status,
+    /// What a configured server of tools says of its tools now.
+    ServerTools {
+        /// The server, by its name.
+        server: String,
+    },
     /// Start a run.
     Run(Box<RunRequest>),
     /// Say yes to an approval.
@@ -501,6 +507,8 @@ pub enum Response {
         #[serde(default)]
         waiting: usize,
     },
+    /// What a server says of its tools.
+    ServerTools(Box<ToolTable>),
     /// How the daemon is.
     Status(Status),
     /// What a command did.

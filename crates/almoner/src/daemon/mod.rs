@@ -8,6 +8,7 @@ mod card;
 mod changes;
 mod desk;
 pub mod endo;
+mod endow_mcp;
 mod endow_paths;
 mod endow_programs;
 pub mod engine;

@@ -13,7 +13,7 @@ use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 use super::as_it_is;
 use super::desk::Desk;
 use super::stage::{self, Stages};
-use super::{endow_paths, endow_programs};
+use super::{endow_mcp, endow_paths, endow_programs};
 use crate::control::endowment::{Endowment, Fill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
@@ -219,7 +219,7 @@ fn bind(
             .split_once('.')
             .filter(|(slot, method)| {
                 let makes = definition.creates && (*slot, *method) == (worker::WORKSHOP, worker::CREATE);
-                makes || definition.slot(slot).is_some_and(|s| s.kind.methods().contains(method))
+                makes || definition.slot(slot).is_some_and(|s| s.kind.may_have(method))
             })
             .ok_or_else(|| {
                 let message = format!("`--allow {}` names no method of a slot", visible_line(rule));
@@ -237,7 +237,7 @@ fn bind(
             ask: BTreeSet::new(),
         })
     });
-    definition
+    let bindings: Vec<Binding> = definition
         .slots
         .iter()
         .map(|slot| {
@@ -257,6 +257,7 @@ fn bind(
                         SlotKind::Program => format!("-e {}=program:NAME?dir=PATH", slot.name),
                         SlotKind::Dir { write: true } => format!("-e {}=PATH:rw", slot.name),
                         SlotKind::Http => format!("-e {}=https://HOST", slot.name),
+                        SlotKind::Mcp => format!("-e {}=mcp:SERVER[TOOL]", slot.name),
                         _ => format!("-e {}=PATH", slot.name),
                     };
                     let label = slot.label.as_deref().map(|l| format!(" ({})", visible_line(l)));
@@ -276,8 +277,12 @@ fn bind(
                 (SlotKind::Http, Some(Endowment { fill: Fill::Web(given), .. })) => {
                     Target::Web(given.web.clone())
                 }
+                (SlotKind::Mcp, Some(Endowment { fill: Fill::Mcp(given), .. })) => {
+                    endow_mcp::target(shelf.desk, &slot.name, given)?
+                }
                 (kind, Some(_)) => {
                     let wants = match kind {
+                        SlotKind::Mcp => "tools of a server: `-e SLOT=mcp:SERVER[TOOL]`",
                         SlotKind::Http => "a server: `-e SLOT=https://HOST`",
                         SlotKind::Program => "programs: `-e SLOT=program:NAME`",
                         _ => "a path: `-e SLOT=PATH`",
@@ -300,6 +305,9 @@ fn bind(
                 Some(Endowment { fill: Fill::Web(given), .. }) => {
                     Attenuation { max_bytes: given.max_bytes, ..Attenuation::default() }
                 }
+                Some(Endowment { fill: Fill::Mcp(given), .. }) => {
+                    Attenuation { max_bytes: given.max_bytes, ..Attenuation::default() }
+                }
                 None => Attenuation::default(),
             };
             let methods =
@@ -311,6 +319,7 @@ fn bind(
                 return Err(Failure::new(Exit::Usage, message).help("leave one of the two out"));
             }
             let mut allow = allowed.remove(slot.name.as_str()).unwrap_or_default();
+            endow_mcp::check_allowed(&slot.name, &target, &allow)?;
             if attenuation.staged_from.is_some() {
                 allow.extend(endow_paths::staged_allow(&methods));
             }
@@ -329,7 +338,9 @@ fn bind(
             })
         })
         .chain(workshop)
-        .collect()
+        .collect::<Result<_, Failure>>()?;
+    endow_mcp::check_apart(&bindings)?;
+    Ok(bindings)
 }
 
 fn mount_target(
@@ -619,6 +630,7 @@ fn plan(
                 Target::Spool { path } => format!("mail spool {path}"),
                 Target::Program(programs) => programs.words(),
                 Target::Web(web) => web.words(),
+                Target::Mcp(server) => server.words(),
                 Target::Workshop => "the making of workers, each shown to you first".to_owned(),
                 Target::Named { path } => path.to_string(),
                 Target::Worker(program) => {

@@ -26,6 +26,7 @@ pub fn target_words(formula: &Formula) -> String {
         Formula::Spool { path } => format!("mail spool {path}"),
         Formula::Program(programs) => programs.words(),
         Formula::Web(web) => web.words(),
+        Formula::Mcp(server) => server.words(),
         Formula::Worker { name, definition, .. } => format!("worker {name} ({})", definition.short()),
         other => other.kind().to_owned(),
     }

@@ -3,7 +3,7 @@
 mod call;
 mod endow;
 mod interface;
-mod scratch;
+pub(crate) mod scratch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use passable::visible_line;
 use policy::{Facts, ProgramFact};
 use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
 
+pub(crate) use endow::{digest, interpreters};
 pub use endow::{ProgramError, endow_program};
 pub(crate) use interface::interface;
 pub use scratch::sweep;
@@ -232,7 +233,7 @@ fn text(output: &Output) -> String {
 }
 
 impl Capability for ProgramCapability {
-    fn interface(&self) -> &'static Interface {
+    fn interface(&self) -> &Interface {
         interface()
     }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::begun::Begun;
 use crate::grant::Attenuation;
 use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
+use crate::mcp::ToolServer;
 use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
@@ -200,6 +201,8 @@ pub enum Target {
     Program(Programs),
     /// A part of the web.
     Web(Web),
+    /// Tools of a server.
+    Mcp(Box<ToolServer>),
     /// A worker that has no slots of its own.
     Worker(Program),
     /// What lets a run make workers.

@@ -85,6 +85,7 @@ pub(super) fn endow(
         Target::Spool { path } => made(state, Formula::Spool { path })?,
         Target::Program(programs) => made(state, Formula::Program(programs))?,
         Target::Web(web) => made(state, Formula::Web(web))?,
+        Target::Mcp(server) => made(state, Formula::Mcp(*server))?,
         Target::Worker(Program { name, definition, includes, limits }) => made(
             state,
             Formula::Worker { name, definition, includes, limits, grants: vec![], made_by: None },

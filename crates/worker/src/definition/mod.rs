@@ -151,22 +151,33 @@ pub enum SlotKind {
     Program,
     /// A part of the web.
     Http,
+    /// Tools of a server.
+    Mcp,
     /// Another worker.
     Worker,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 6] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 7] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
         ("program", SlotKind::Program),
         ("http", SlotKind::Http),
+        ("mcp", SlotKind::Mcp),
         ("worker", SlotKind::Worker),
     ];
 
-    /// The methods that a worker may call on what fills the slot.
+    /// Whether what fills the slot may have such a method. Which tools a server has is known when it is handed over.
+    pub fn may_have(self, method: &str) -> bool {
+        match self {
+            SlotKind::Mcp => kernel::mcp::method_name(method) == method && !method.is_empty(),
+            kind => kind.methods().contains(&method),
+        }
+    }
+
+    /// The methods that a worker may call on what fills the slot, where its kind says which.
     pub fn methods(self) -> &'static [&'static str] {
         match self {
             SlotKind::Dir { write: false } => &["list", "read", "glob", "grep", "stat"],
@@ -186,6 +197,7 @@ impl SlotKind {
             SlotKind::Outbox => &["send"],
             SlotKind::Program => &["run"],
             SlotKind::Http => &["get", "send"],
+            SlotKind::Mcp => &[],
             SlotKind::Worker => &["call"],
         }
     }
@@ -199,6 +211,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Outbox => "outbox",
             SlotKind::Program => "program",
             SlotKind::Http => "http",
+            SlotKind::Mcp => "mcp",
             SlotKind::Worker => "worker",
         })
     }

@@ -224,11 +224,11 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
         };
         // A slot of unknown kind is kept as one that fits everywhere, so that its uses are not reported as well.
         let kind = kind.unwrap_or(SlotKind::Dir { write: true });
+        if name == OWN_TOOLS[0] {
+            let message = format!("`{name}` is the name of a tool, and of no slot");
+            problems.error("worker/slot-name", message, &key.span, "choose another name");
+        }
         for method in kind.methods() {
-            if name == OWN_TOOLS[0] {
-                let message = format!("`{name}` is the name of a tool, and of no slot");
-                problems.error("worker/slot-name", message, &key.span, "choose another name");
-            }
             let tool = if kind == SlotKind::Worker { name.clone() } else { format!("{name}_{method}") };
             if let Some(other) = tools.insert(tool.clone(), format!("the slot `{name}`")) {
                 let message =
@@ -288,7 +288,7 @@ fn approve(node: Option<&Node>, slots: &[Slot], problems: &mut Problems<'_>) -> 
             continue;
         };
         let Some(slot) = known_slot(slot, slots, &key.span, problems) else { continue };
-        if !slot.kind.methods().contains(&method) {
+        if !slot.kind.may_have(method) {
             let message =
                 format!("the slot `{}` ({}) has no method `{}`", slot.name, slot.kind, method.escape_debug());
             let help = suggest::help(method, "its methods", slot.kind.methods().iter().copied());

@@ -262,6 +262,9 @@ pub(super) fn endow_worker(
                 check_kind(&binding.slot, slot, &Formula::Program(programs.clone()))?;
             }
             Target::Web(web) => check_kind(&binding.slot, slot, &Formula::Web(web.clone()))?,
+            Target::Mcp(server) => {
+                check_kind(&binding.slot, slot, &Formula::Mcp((**server).clone()))?;
+            }
             Target::Workshop => check_kind(&binding.slot, slot, &Formula::Workshop)?,
             Target::Worker(program) => {
                 let formula = Formula::Worker {
