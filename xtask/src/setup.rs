@@ -75,6 +75,10 @@ const NODE_TOOLS: &[&str] = &[
     "@endo/init@1.1.13",
     "@endo/netstring@1.1.1",
     "@endo/patterns@1.9.1",
+    // Servers of tools that others have written.
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
     // What vats are compared with.
     "ses@2.3.0",
 ];

@@ -38,6 +38,8 @@ mod hosts;
 mod journey;
 mod kill_sweep;
 mod load;
+mod mcp;
+mod mcp_web;
 #[cfg(feature = "local")]
 mod model_host;
 mod modules;
