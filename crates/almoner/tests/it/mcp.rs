@@ -50,7 +50,7 @@ fn run(home: &Home, tools: &str, more: &[&str]) -> Said {
 fn came_to(home: &Home) -> String {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
-    steps.filter(|entry| entry["entry"] == "completed").map(|entry| format!("{entry}\n")).collect()
+    steps.filter(|entry| entry["entry"] == "completed").map(|entry| format!("{entry}\n").replace('\\', "")).collect()
 }
 
 fn log(home: &Home) -> Vec<String> {
@@ -70,7 +70,7 @@ fn a_server_is_written_down_looked_at_and_handed_over_by_the_names_of_its_tools(
         ("plain", 2, "mcp tools plain"),
         ("plain[]", 2, "names no tools"),
         ("plain[*]", 2, "one by one"),
-        ("plain[nothing]", 2, "it has: echo, dotted.name/x"),
+        ("plain[nothing]", 2, "it has: echo, dotted.name/x, x"),
         ("other[echo]", 4, "there are plain"),
     ] {
         let said = run(&home, tools, &[]).expect(code);
@@ -86,8 +86,8 @@ fn a_server_is_written_down_looked_at_and_handed_over_by_the_names_of_its_tools(
     home.almoner(&["resume"]).expect(0);
     assert_eq!(log(&home), ["echo hello"]);
     assert!(came_to(&home).contains("you said hello"));
-    let why = home.almoner(&["why", "r1"]).expect(0).out;
-    assert!(why.contains("tool echo of the server plain"), "{why}");
+    let grants = home.almoner(&["grants"]).expect(0).out;
+    assert!(grants.contains("tool echo of the server plain"), "{grants}");
     home.almoner(&["mcp", "remove", "plain"]).expect(0);
     home.almoner(&["mcp", "tools", "plain"]).expect(4);
 }
@@ -192,7 +192,7 @@ fn a_server_that_floods_hangs_lies_or_breaks_off_is_ended() {
         ("pours", "mcp/gone"),
         ("hangs", "mcp/late"),
         ("breaks-off", "mcp/gone"),
-        ("lies", "mcp/gone"),
+        ("lies", "mcp/odd"),
     ] {
         let home = home(mode, &[echo("a")]);
         run(&home, &format!("{mode}[echo:reads]?time=5s"), &[]).expect(0);
@@ -301,8 +301,9 @@ fn what_was_read_elsewhere_does_not_leave_by_a_server_unasked() {
     add(&home, "net", &["--net", "--dir", &format!("{place}:rw")], &["node", HOSTILE, "plain", &place]);
     // One that reaches nobody may be told.
     run(&home, "plain[echo:reads]", &["-e", "mail=mail"]).expect(0);
-    let said = run(&home, "net[echo:reads]", &["-e", "mail=mail"]).expect(7);
-    assert!(said.err.contains("is told what this call says"), "{}", said.err);
+    run(&home, "net[echo:reads]", &["-e", "mail=mail"]).expect(7);
+    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    assert!(card.contains("is told what this call says") && card.contains("--allow far.echo"), "{card}");
     run(&home, "net[echo:reads]", &["-e", "mail=mail", "--allow", "far.echo"]).expect(0);
 }
 
@@ -319,10 +320,8 @@ fn two_servers_with_tools_of_one_name_are_two_slots() {
     assert!(near < far, "{came}");
     // What a model would call by one name is refused.
     home.write("w.worker", "---\nslots: { far: mcp, far_dotted_name: mcp }\n---\nDo.\n");
-    let said = run(&home, "plain[dotted.name/x]", &["-e", "far_dotted_name=mcp:plain[echo]"]).expect(7);
-    drop(said);
-    home.write("w.worker", "---\nslots: { far: mcp, far_echo: dir }\n---\nDo.\n");
-    run(&home, "plain[echo]", &["-e", "far_echo=place"]).expect(7);
+    let said = run(&home, "plain[dotted.name/x]", &["-e", "far_dotted_name=mcp:plain[x]"]).expect(2);
+    assert!(said.err.contains("two tools `far_dotted_name_x`"), "{}", said.err);
 }
 
 #[test]

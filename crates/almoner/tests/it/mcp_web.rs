@@ -81,7 +81,10 @@ fn result(request: &Json) -> Option<Json> {
     let tool = json!({ "name": "echo", "description": "Says a word again.", "inputSchema": {
         "type": "object", "properties": { "word": { "type": "string" } }, "required": ["word"] } });
     Some(match request["method"].as_str()? {
-        "tools/list" => json!({ "tools": [tool], "resultType": "complete" }),
+        // It may be kept for a day, the server says. It is not.
+        "tools/list" => {
+            json!({ "tools": [tool], "resultType": "complete", "ttlMs": 86_400_000, "cacheScope": "public" })
+        }
         "tools/call" => {
             let word = request["params"]["arguments"]["word"].as_str().unwrap_or_default();
             json!({ "content": [{ "type": "text", "text": format!("you said {word}") }], "resultType": "complete" })
@@ -114,7 +117,7 @@ fn modern(heard: &Heard) -> String {
     let result = match body["method"].as_str() {
         Some("server/discover") => json!({
             "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }, "resultType": "complete",
-            "serverInfo": { "name": "modern", "version": "1" } }),
+            "ttlMs": 0, "cacheScope": "private" }),
         _ => result(body).unwrap_or_default(),
     };
     json_reply(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
@@ -136,7 +139,7 @@ fn run(home: &Home, more: &[&str]) -> Said {
 fn completed(home: &Home) -> String {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
-    steps.filter(|entry| entry["entry"] == "completed").map(|entry| format!("{entry}\n")).collect()
+    steps.filter(|entry| entry["entry"] == "completed").map(|entry| format!("{entry}\n").replace('\\', "")).collect()
 }
 
 #[test]
@@ -160,7 +163,7 @@ fn a_server_at_an_address_is_posted_to_with_its_key_in_either_form() {
         assert!(heard.iter().all(|heard| heard.head.contains("authorization: bearer hunter2-periwinkle")));
         assert!(calls[0].head.contains("mcp-protocol-version: 202"), "{}", calls[0].head);
         assert_eq!(calls[0].head.contains("mcp-name: echo"), is_modern, "{}", calls[0].head);
-        assert_eq!(calls[0].head.contains("mcp-session-id: s-1"), true);
+        assert!(calls[0].head.contains("mcp-session-id: s-1"));
     }
 }
 

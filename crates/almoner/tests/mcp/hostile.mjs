@@ -45,7 +45,8 @@ function tools() {
       echo.inputSchema = { type: "object", properties: { "wo\u200brd": { type: "string" } } };
       break;
   }
-  return [echo, { name: "dotted.name/x", inputSchema: { type: "object" } }];
+  const nothing = { type: "object" };
+  return [echo, { name: "dotted.name/x", inputSchema: nothing }, { name: "x", inputSchema: nothing }];
 }
 
 function reach(host, port, then) {

@@ -21,8 +21,10 @@ pub(super) fn completion(
     most: u64,
     begun: &Begun,
 ) -> Completion {
-    let mut text = result.content.iter().map(block).collect::<Vec<_>>().join("\n");
     let data = result.structured_content.as_ref().filter(|data| !data.is_null());
+    // Servers say the same once more in words, for clients that know no data.
+    let again = |text: &str| data.is_some_and(|data| serde_json::from_str::<Json>(text).is_ok_and(|said| said == *data));
+    let mut text = result.content.iter().map(block).filter(|text| !again(text)).collect::<Vec<_>>().join("\n");
     let bytes = data.map_or(0, |data| data.to_string().len()) as u64;
     if bytes > most {
         return Completion::Failed(
@@ -30,10 +32,6 @@ pub(super) fn completion(
                 .at("method")
                 .allowed("a narrower question, or an endowment with a larger `max=`"),
         );
-    }
-    // Servers say the same once more in words, for clients that know no data.
-    if data.is_some_and(|data| serde_json::from_str::<Json>(&text).is_ok_and(|said| said == *data)) {
-        text.clear();
     }
     let room = usize::try_from(most - bytes).unwrap_or(usize::MAX);
     cut(&mut text, room);

@@ -15,7 +15,7 @@ use rmcp::model::{
     PaginatedRequestParams, ProtocolVersion, Tool,
 };
 use rmcp::service::{
-    ClientCacheConfig, ClientLifecycleMode, RoleClient, RunningService, ServiceError, serve_client_with_lifecycle,
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, ServiceError, serve_client_with_lifecycle,
 };
 use serde_json::{Map, Value as Json};
 use tokio::runtime::Runtime;
@@ -126,8 +126,7 @@ impl Session {
                 session.service = Some(service);
                 Ok(session)
             }
-            // What it says in its own words stays its own.
-            Ok(Err(_)) => Err(session.last_words(McpError::Gone(String::new()))),
+            Ok(Err(error)) => Err(session.last_words(not_greeted(&error))),
             Err(_) => Err(session.last_words(McpError::Late(READY.as_secs()))),
         }
     }
@@ -207,6 +206,22 @@ fn of(error: &ServiceError) -> McpError {
             McpError::Gone(String::new())
         }
         _ => McpError::Odd,
+    }
+}
+
+/// Why a server was not ready. What it says in its own words stays its own.
+fn not_greeted(error: &ClientInitializeError) -> McpError {
+    use ClientInitializeError as E;
+    match error {
+        E::NoCompatibleProtocolVersion { .. } => {
+            McpError::Unreachable("it speaks no version of the protocol that is spoken here".to_owned())
+        }
+        E::LegacyFallbackFailed { fallback, .. } => not_greeted(fallback),
+        E::JsonRpcError(data) if data.code.0 != UNANSWERED => McpError::Odd,
+        E::ExpectedInitResponse(Some(_)) | E::ExpectedInitResult(Some(_)) | E::ConflictInitResponseId(..) => {
+            McpError::Odd
+        }
+        _ => McpError::Gone(String::new()),
     }
 }
 
