@@ -114,8 +114,9 @@ pub fn read(config: &Path) -> Result<Servers, Failure> {
     };
     settings::trusted(&meta).map_err(|(what, help)| fail(what, help))?;
     let text = std::fs::read_to_string(&path).map_err(|e| fail(&e.to_string(), "save it as plain text"))?;
-    serde_json::from_str(&text)
-        .map_err(|e| fail(&e.to_string(), "mend it, or take it away and add the servers with `almoner mcp add`"))
+    serde_json::from_str(&text).map_err(|e| {
+        fail(&e.to_string(), "mend it, or take it away and add the servers with `almoner mcp add`")
+    })
 }
 
 /// Writes the file, whole or not at all.
@@ -149,7 +150,9 @@ pub fn find(config: &Path, name: &str) -> Result<Server, Failure> {
     all.remove(name).ok_or_else(|| {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
         let help = match known.is_empty() {
-            true => "there are none yet: `almoner mcp add NAME -- COMMAND` or `almoner mcp import`".to_owned(),
+            true => {
+                "there are none yet: `almoner mcp add NAME -- COMMAND` or `almoner mcp import`".to_owned()
+            }
             false => format!("there are {}", known.join(", ")),
         };
         Failure::new(Exit::NotFound, format!("there is no server `{name}`")).help(help)

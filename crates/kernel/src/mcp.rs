@@ -71,6 +71,16 @@ pub enum Setting {
     Secret(String),
 }
 
+impl Setting {
+    /// The name of the secret, if it is one.
+    fn secret(&self) -> Option<&str> {
+        match self {
+            Setting::Secret(name) => Some(name),
+            Setting::Text(_) => None,
+        }
+    }
+}
+
 /// A tool as its server described it when the user named it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PinnedTool {
@@ -195,13 +205,7 @@ impl ToolServer {
     pub fn secrets(&self) -> Vec<&str> {
         match &self.line {
             Line::Web(web) => web.secret.iter().map(|used| used.name.as_str()).collect(),
-            Line::Program(program) => {
-                let secret = |setting| match setting {
-                    &Setting::Secret(ref name) => Some(name.as_str()),
-                    Setting::Text(_) => None,
-                };
-                program.environment.values().filter_map(secret).collect()
-            }
+            Line::Program(program) => program.environment.values().filter_map(Setting::secret).collect(),
         }
     }
 
@@ -282,7 +286,8 @@ mod tests {
 
     #[test]
     fn names_become_what_models_can_say() {
-        for (tool, method) in [("list_issues", "list_issues"), ("repo/list.all", "repo_list_all"), ("é", "_")] {
+        for (tool, method) in [("list_issues", "list_issues"), ("repo/list.all", "repo_list_all"), ("é", "_")]
+        {
             assert_eq!(method_name(tool), method);
         }
     }

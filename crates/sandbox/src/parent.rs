@@ -85,12 +85,8 @@ pub fn run(helper: &Helper, spec: &Spec, input: &[u8]) -> Result<Report, Sandbox
     else {
         return Err(SandboxError::Warden("it has no pipes".to_owned()));
     };
-    let question = Question {
-        spec: spec.clone(),
-        parent: std::process::id(),
-        input: input.len() as u64,
-        live: false,
-    };
+    let question =
+        Question { spec: spec.clone(), parent: std::process::id(), input: input.len() as u64, live: false };
     let asked = frame::ask(&mut stdin, &question, input);
     drop(stdin);
     let most = spec.within.limits.output;

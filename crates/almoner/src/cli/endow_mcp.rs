@@ -58,12 +58,15 @@ pub(super) fn parse(text: &str) -> Result<McpFill, Failure> {
         match part.split_once('=') {
             Some(("max", size)) => {
                 let bytes = worker::definition::parse_bytes(size).filter(|bytes| *bytes > 0);
-                fill.max_bytes = Some(bytes.ok_or_else(|| wrong("`max` is written like `10MiB`".to_owned()))?);
+                fill.max_bytes =
+                    Some(bytes.ok_or_else(|| wrong("`max` is written like `10MiB`".to_owned()))?);
             }
             Some(("time", time)) => {
-                let ms = worker::definition::parse_duration_ms(time).filter(|ms| (1..=3_600_000).contains(ms));
-                fill.call_ms =
-                    Some(ms.ok_or_else(|| wrong("`time` is written like `90s`, at most an hour".to_owned()))?);
+                let ms =
+                    worker::definition::parse_duration_ms(time).filter(|ms| (1..=3_600_000).contains(ms));
+                fill.call_ms = Some(
+                    ms.ok_or_else(|| wrong("`time` is written like `90s`, at most an hour".to_owned()))?,
+                );
             }
             _ => return Err(wrong("after `?` only `max=` and `time=` are known".to_owned())),
         }
@@ -77,7 +80,8 @@ mod tests {
 
     #[test]
     fn tools_are_named_and_sending_is_what_nobody_has_vouched_for() {
-        let fill = parse("github[list_issues:reads, create_issue,label:changes,a:b]?max=2MiB&time=5s").unwrap();
+        let fill =
+            parse("github[list_issues:reads, create_issue,label:changes,a:b]?max=2MiB&time=5s").unwrap();
         assert_eq!(fill.server, "github");
         let tools: Vec<_> = fill.tools.iter().map(|(name, effect)| (name.as_str(), *effect)).collect();
         assert_eq!(
@@ -95,8 +99,19 @@ mod tests {
     #[test]
     fn nothing_is_handed_over_as_a_whole() {
         for bad in [
-            "", "github", "github[]", "github[*]", "github[list_*]", "github[a,a]", "github[a", "[a]", "git hub[a]",
-            "github[a]x", "github[a]?colour=red", "github[a]?max=lots", "github?max=1",
+            "",
+            "github",
+            "github[]",
+            "github[*]",
+            "github[list_*]",
+            "github[a,a]",
+            "github[a",
+            "[a]",
+            "git hub[a]",
+            "github[a]x",
+            "github[a]?colour=red",
+            "github[a]?max=lots",
+            "github?max=1",
         ] {
             let failure = parse(bad).unwrap_err();
             assert_eq!(failure.exit, Exit::Usage, "{bad}");

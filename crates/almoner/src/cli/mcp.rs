@@ -16,7 +16,7 @@ pub struct McpArgs {
 #[derive(Debug, Subcommand)]
 pub enum McpVerb {
     /// Write down a server: starts nothing, hands nothing to anybody
-    Add(AddArgs),
+    Add(Box<AddArgs>),
     /// Take servers over from the settings of other agents
     Import {
         /// The files; without any, those that are usual here and in your home
@@ -83,5 +83,7 @@ pub struct AddArgs {
 /// Whether a text can be the name of a server.
 pub fn is_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    (1..=40).contains(&text.len()) && text.bytes().all(plain) && text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
+    (1..=40).contains(&text.len())
+        && text.bytes().all(plain)
+        && text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
 }

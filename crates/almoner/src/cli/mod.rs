@@ -15,8 +15,8 @@ mod text;
 
 pub use endow::{absolute, parse_endowment};
 pub use hole::parse_hole;
-pub use programs::program_path;
 pub use input::{Given, gather, given, read_text, stdin};
+pub use programs::program_path;
 pub use text::{Pieces, parse_text};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -123,22 +123,25 @@ fn program(args: &AddArgs, command: &str, rest: &[String]) -> Result<Server, Fai
     let command = crate::cli::program_path(command)?;
     let mut env = std::collections::BTreeMap::new();
     for given in &args.env {
-        let (name, value) = given
-            .split_once('=')
-            .filter(|(name, _)| !name.is_empty())
-            .ok_or_else(|| usage(format!("--env {}: there is no `=`", visible_line(given)), "write NAME=VALUE"))?;
+        let (name, value) = given.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            usage(format!("--env {}: there is no `=`", visible_line(given)), "write NAME=VALUE")
+        })?;
         if value.strip_prefix(SECRET).is_none() && mcp_import::is_secret(name, value) {
             let what = format!("--env {}: this looks like a secret", visible_line(name));
-            let help = format!("keep it in the vault, `almoner secret set {name}`, and write `--env {name}=secret:{name}`");
+            let help = format!(
+                "keep it in the vault, `almoner secret set {name}`, and write `--env {name}=secret:{name}`"
+            );
             return Err(usage(what, &help));
         }
         env.insert(name.to_owned(), value.to_owned());
     }
     let memory = match &args.memory {
         None => None,
-        Some(size) => Some(worker::definition::parse_bytes(size).filter(|bytes| *bytes > 0).ok_or_else(|| {
-            usage(format!("--memory {}: this is no size", visible_line(size)), "write it like `1GiB`")
-        })?),
+        Some(size) => {
+            Some(worker::definition::parse_bytes(size).filter(|bytes| *bytes > 0).ok_or_else(|| {
+                usage(format!("--memory {}: this is no size", visible_line(size)), "write it like `1GiB`")
+            })?)
+        }
     };
     let mut dirs = Vec::new();
     for dir in &args.dir {
@@ -148,19 +151,30 @@ fn program(args: &AddArgs, command: &str, rest: &[String]) -> Result<Server, Fai
         };
         dirs.push(format!("{}{manner}", crate::cli::absolute(path)?));
     }
-    let mut reads = args.reads.iter().map(|path| crate::cli::absolute(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut reads =
+        args.reads.iter().map(|path| crate::cli::absolute(path)).collect::<Result<Vec<_>, _>>()?;
     let scripts = std::iter::once(&command).chain(rest.iter().filter(|word| word.starts_with('/')));
     reads.extend(scripts.filter_map(|file| modules(Path::new(file))));
     reads.sort();
     reads.dedup();
-    Ok(Server { command: Some(command), args: rest.to_vec(), env, reads, dirs, net: args.net, memory, ..Server::default() })
+    Ok(Server {
+        command: Some(command),
+        args: rest.to_vec(),
+        env,
+        reads,
+        dirs,
+        net: args.net,
+        memory,
+        ..Server::default()
+    })
 }
 
 /// Where a program's modules lie, if it lies among those of Node or in an environment of Python's.
 pub fn modules(program: &Path) -> Option<String> {
     let text = |path: &Path| path.to_str().map(str::to_owned);
     let real = program.canonicalize().ok()?;
-    let outermost = real.ancestors().filter(|dir| dir.file_name().is_some_and(|name| name == "node_modules")).last();
+    let outermost =
+        real.ancestors().filter(|dir| dir.file_name().is_some_and(|name| name == "node_modules")).last();
     if let Some(modules) = outermost {
         return text(modules);
     }

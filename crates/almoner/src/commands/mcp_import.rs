@@ -139,7 +139,9 @@ fn server(entry: &Json, notes: &mut Vec<String>) -> Result<Server, String> {
     }
     let words = |json: Option<&Json>| -> Result<Vec<String>, String> {
         let all = json.and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
-        all.iter().map(|word| word.as_str().map(str::to_owned).ok_or("an argument is no text".to_owned())).collect()
+        all.iter()
+            .map(|word| word.as_str().map(str::to_owned).ok_or("an argument is no text".to_owned()))
+            .collect()
     };
     let args = words(field("args"))?;
     if let Some(word) = args.iter().zip(std::iter::once("").chain(args.iter().map(String::as_str))).find_map(
@@ -148,13 +150,15 @@ fn server(entry: &Json, notes: &mut Vec<String>) -> Result<Server, String> {
             (name.starts_with('-') && is_secret(name, value)).then_some(name)
         },
     ) {
-        return Err(format!("its argument `{word}` looks like a secret; pass it as `--env NAME=secret:NAME`"));
+        return Err(format!(
+            "its argument `{word}` looks like a secret; pass it as `--env NAME=secret:NAME`"
+        ));
     }
     if args.iter().any(|word| word.contains("${")) || command.contains("${") {
         return Err("its command has a `${…}` in it, which only that agent fills in".to_owned());
     }
-    let path = crate::cli::program_path(command)
-        .map_err(|failure| failure.message.visible_line().into_owned())?;
+    let path =
+        crate::cli::program_path(command).map_err(|failure| failure.message.visible_line().into_owned())?;
     let mut env = BTreeMap::new();
     for (name, value) in field("env").and_then(Json::as_object).into_iter().flatten() {
         let value = value.as_str().ok_or_else(|| format!("its variable {name} is no text"))?;
@@ -177,11 +181,14 @@ fn server(entry: &Json, notes: &mut Vec<String>) -> Result<Server, String> {
 
 fn web(entry: &Json, url: &str, notes: &mut Vec<String>) -> Result<Server, String> {
     if entry.get("type").and_then(Json::as_str) == Some("sse") {
-        return Err("it speaks the old form with an event stream of its own, which is not spoken here".to_owned());
+        return Err(
+            "it speaks the old form with an event stream of its own, which is not spoken here".to_owned()
+        );
     }
     kernel::web::Place::parse(url).map_err(|e| e.to_string())?;
     let mut server = Server { url: Some(url.to_owned()), ..Server::default() };
-    let headers = ["headers", "http_headers", "requestInit"].iter().find_map(|name| entry.get(*name)?.as_object());
+    let headers =
+        ["headers", "http_headers", "requestInit"].iter().find_map(|name| entry.get(*name)?.as_object());
     for (name, _) in headers.into_iter().flatten() {
         if server.key.is_some() {
             return Err("it wants more than one header of its own".to_owned());
@@ -200,9 +207,11 @@ fn web(entry: &Json, url: &str, notes: &mut Vec<String>) -> Result<Server, Strin
 
 /// Whether a setting looks like a secret: by its name, or by what it is.
 pub fn is_secret(name: &str, value: &str) -> bool {
-    const WORDS: &[&str] = &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "API_KEY", "CREDENTIAL", "PRIVATE"];
+    const WORDS: &[&str] =
+        &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "API_KEY", "CREDENTIAL", "PRIVATE"];
     let upper = name.to_ascii_uppercase().replace('-', "_");
-    let named = WORDS.iter().any(|word| upper.contains(word)) || upper.ends_with("_KEY") || upper.ends_with("_PAT");
+    let named =
+        WORDS.iter().any(|word| upper.contains(word)) || upper.ends_with("_KEY") || upper.ends_with("_PAT");
     // A path, a number or a switch is none, whatever its name.
     let plain = value.is_empty() || value.starts_with(['/', '.', '~']) || value.len() < 4;
     let found = policy::Secrets::default().inspect([("value", &kernel::Value::from(value))]);
@@ -317,7 +326,9 @@ mod tests {
             let (_, server, _) = of(name);
             assert!(server.as_ref().is_err_and(|what| what.contains(why)), "{name}: {server:?}");
         }
-        assert!(!format!("{:?}", found.iter().map(|(_, server, _)| server).collect::<Vec<_>>()).contains("abcd"));
+        assert!(
+            !format!("{:?}", found.iter().map(|(_, server, _)| server).collect::<Vec<_>>()).contains("abcd")
+        );
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub fn target(desk: &Desk, slot: &str, given: &McpFill) -> Result<Target, Failur
     let line = line(desk, &given.server)?;
     let told = ask(desk, &given.server, &line)?;
     let tools = caps::endow_server(&told, &given.tools).map_err(|(tool, why)| {
-        let message = format!("slot `{slot}`: `{}` of the server {}: {why}", visible_line(&tool), given.server);
+        let message =
+            format!("slot `{slot}`: `{}` of the server {}: {why}", visible_line(&tool), given.server);
         let has: Vec<_> = told.iter().map(|told| visible_line(&told.name).into_owned()).collect();
         Failure::new(Exit::Usage, message).help(format!("it has: {}", has.join(", ")))
     })?;
@@ -50,7 +51,8 @@ pub fn target(desk: &Desk, slot: &str, given: &McpFill) -> Result<Target, Failur
 /// When there is such a tool.
 pub fn check_allowed(slot: &str, target: &Target, allow: &BTreeSet<String>) -> Result<(), Failure> {
     let Target::Mcp(server) = target else { return Ok(()) };
-    let sends = |method: &&String| server.tool(method).is_some_and(|tool| tool.effect == passable::Effect::Commit);
+    let sends =
+        |method: &&String| server.tool(method).is_some_and(|tool| tool.effect == passable::Effect::Commit);
     let Some(method) = allow.iter().find(sends) else { return Ok(()) };
     let message = format!("`--allow {slot}.{method}`: nobody has said that this tool does not send");
     Err(Failure::new(Exit::Usage, message).help(format!(
@@ -86,14 +88,17 @@ pub fn table(desk: &Desk, name: &str) -> Result<ToolTable, Failure> {
     let line = line(desk, name)?;
     let told = ask(desk, name, &line)?;
     let row = |told: &Told| {
-        let pinned = caps::endow_server(std::slice::from_ref(told), &[(told.name.clone(), passable::Effect::Commit)]);
+        let pinned =
+            caps::endow_server(std::slice::from_ref(told), &[(told.name.clone(), passable::Effect::Commit)]);
         let (signature, problem) = match pinned {
             Ok(tools) => {
-                let server = ToolServer { name: name.to_owned(), line: line.clone(), tools, call_ms: CALL_MS };
+                let server =
+                    ToolServer { name: name.to_owned(), line: line.clone(), tools, call_ms: CALL_MS };
                 let formula = kernel::formula::Formula::Mcp(server);
                 let interface = caps::interface_for(&formula);
-                let signature =
-                    interface.and_then(|it| it.methods.first().map(kernel::Method::signature)).unwrap_or_default();
+                let signature = interface
+                    .and_then(|it| it.methods.first().map(kernel::Method::signature))
+                    .unwrap_or_default();
                 (signature, None)
             }
             Err((_, why)) => (String::new(), Some(why)),
@@ -116,10 +121,9 @@ fn ask(desk: &Desk, name: &str, line: &Line) -> Result<Vec<Told>, Failure> {
         let message = format!("the server {name}: {}", visible_line(&error.to_string()));
         let help = match error {
             caps::McpError::Kept(finding) => finding.allowed.unwrap_or_default(),
-            _ => format!(
-                "`almoner mcp list` shows how it is started; a program needs what it reads (`--reads`), the directories \
-                 that it works on (`--dir`), and `--net` if it talks to others"
-            ),
+            _ => "`almoner mcp list` shows how it is started; a program needs what it reads (`--reads`), the \
+                  directories that it works on (`--dir`), and `--net` if it talks to others"
+                .to_owned(),
         };
         Failure::new(Exit::Failure, message).help(help)
     })
@@ -128,12 +132,16 @@ fn ask(desk: &Desk, name: &str, line: &Line) -> Result<Vec<Told>, Failure> {
 /// How a configured server is reached, looked at now.
 fn line(desk: &Desk, name: &str) -> Result<Line, Failure> {
     let server = mcp_file::find(&desk.config, name)?;
-    let wrong = |what: String, help: &str| Failure::new(Exit::Invalid, format!("the server {name}: {what}")).help(help);
+    let wrong = |what: String, help: &str| {
+        Failure::new(Exit::Invalid, format!("the server {name}: {what}")).help(help)
+    };
     match (&server.command, &server.url) {
-        (Some(command), None) => program(desk, name, command, &server).map(|line| Line::Program(Box::new(line))),
-        (None, Some(url)) => web(url, &server).map(|web| Line::Web(Box::new(web))).map_err(|what| {
-            wrong(what, "mend it in mcp.json, or remove it and add it anew")
-        }),
+        (Some(command), None) => {
+            program(desk, name, command, &server).map(|line| Line::Program(Box::new(line)))
+        }
+        (None, Some(url)) => web(url, &server)
+            .map(|web| Line::Web(Box::new(web)))
+            .map_err(|what| wrong(what, "mend it in mcp.json, or remove it and add it anew")),
         _ => Err(wrong("it is either a `command` or a `url`".to_owned(), "mend it in mcp.json")),
     }
 }
@@ -179,13 +187,18 @@ fn program(desk: &Desk, name: &str, command: &str, server: &Server) -> Result<Se
         let real = real.into_os_string().into_string();
         reads.push(real.map_err(|_| wrong(Exit::Invalid, "a path is no text".to_owned(), "rename it"))?);
     }
-    let writable: Vec<&str> =
-        directories.iter().filter(|directory| directory.write).map(|directory| directory.path.as_str()).collect();
+    let writable: Vec<&str> = directories
+        .iter()
+        .filter(|directory| directory.write)
+        .map(|directory| directory.path.as_str())
+        .collect();
     let files = caps::named_files(&server.args, &writable);
-    let own = std::iter::once(&program.path).chain(program.interpreters.iter().map(|it| &it.path)).chain(&reads);
+    let own =
+        std::iter::once(&program.path).chain(program.interpreters.iter().map(|it| &it.path)).chain(&reads);
     for file in own {
         if let Some(place) = writable.iter().find(|place| Path::new(file).starts_with(place)) {
-            let what = format!("{} lies in {}, which it could change", visible_line(file), visible_line(place));
+            let what =
+                format!("{} lies in {}, which it could change", visible_line(file), visible_line(place));
             return Err(wrong(Exit::Usage, what, "leave out `:rw`, or keep the program elsewhere"));
         }
     }

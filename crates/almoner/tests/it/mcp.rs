@@ -50,7 +50,10 @@ fn run(home: &Home, tools: &str, more: &[&str]) -> Said {
 fn came_to(home: &Home) -> String {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
-    steps.filter(|entry| entry["entry"] == "completed").map(|entry| format!("{entry}\n").replace('\\', "")).collect()
+    steps
+        .filter(|entry| entry["entry"] == "completed")
+        .map(|entry| format!("{entry}\n").replace('\\', ""))
+        .collect()
 }
 
 fn log(home: &Home) -> Vec<String> {
@@ -62,7 +65,10 @@ fn log(home: &Home) -> Vec<String> {
 fn a_server_is_written_down_looked_at_and_handed_over_by_the_names_of_its_tools() {
     let home = home("plain", &[echo("hello")]);
     let listed = home.almoner(&["mcp", "list"]).expect(0).out;
-    assert!(listed.contains("plain") && listed.contains("hostile.mjs") && listed.contains("no network"), "{listed}");
+    assert!(
+        listed.contains("plain") && listed.contains("hostile.mjs") && listed.contains("no network"),
+        "{listed}"
+    );
     assert!(log(&home).is_empty(), "nothing was started");
     let shown = home.almoner(&["mcp", "tools", "plain"]).expect(0).out;
     assert!(shown.contains("echo(word: text)") && shown.contains("│ Says a word again."), "{shown}");
@@ -112,7 +118,12 @@ fn arguments_that_do_not_fit_never_reach_the_server() {
     let home = home("plain", &wrong);
     run(&home, "plain[echo:reads]", &[]).expect(0);
     assert!(log(&home).is_empty());
-    let rejected = home.trace("r1")["steps"].as_array().unwrap().iter().filter(|s| s["entry"]["entry"] == "rejected").count();
+    let rejected = home.trace("r1")["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|s| s["entry"]["entry"] == "rejected")
+        .count();
     assert_eq!(rejected, 3);
 }
 
@@ -226,7 +237,8 @@ fn what_a_server_refuses_is_told_as_its_own_word() {
         let home = home(mode, &[echo("a")]);
         home.write("out/x", "");
         home.write("w.worker", "---\nslots: { far: mcp, out: outbox }\n---\nDo.\n");
-        let mail = json!({ "name": "out_send", "arguments": { "to": "a@b.example", "subject": "s", "body": "b" } });
+        let mail =
+            json!({ "name": "out_send", "arguments": { "to": "a@b.example", "subject": "s", "body": "b" } });
         script(&home, &[echo("a"), mail]);
         let out = home.path("out").display().to_string();
         run(&home, &format!("{mode}[echo:reads]"), &["-e", &format!("out={out}")]).expect(7);
@@ -272,13 +284,19 @@ fn a_server_reaches_what_it_was_given_and_nothing_else() {
 fn a_secret_goes_to_the_program_that_a_person_named_it_for_and_to_no_model() {
     let home = home("plain", &[echo("1")]);
     let place = home.path("place").display().to_string();
-    let said = home.almoner(&["mcp", "add", "x", "--env", "TOKEN=ghp_abcdefghijklmnop", "--", "node", HOSTILE]).expect(2);
+    let said = home
+        .almoner(&["mcp", "add", "x", "--env", "TOKEN=ghp_abcdefghijklmnop", "--", "node", HOSTILE])
+        .expect(2);
     assert!(said.err.contains("secret:TOKEN"), "{}", said.err);
     let options = ["--env", "TOKEN=secret:TOKEN", "--dir", &format!("{place}:rw")];
     add(&home, "looks", &options, &["node", HOSTILE, "looks", &place]);
     let missing = home.almoner(&["mcp", "tools", "looks"]).expect(1);
     assert!(missing.err.contains("almoner secret set TOKEN"), "{}", missing.err);
-    home.piped(&["secret", "set", "TOKEN", "--for", "https://a.example", "--key", "file"], b"hunter2-periwinkle").expect(0);
+    home.piped(
+        &["secret", "set", "TOKEN", "--for", "https://a.example", "--key", "file"],
+        b"hunter2-periwinkle",
+    )
+    .expect(0);
     let elsewhere = home.almoner(&["mcp", "tools", "looks"]).expect(1);
     assert!(elsewhere.err.contains("for servers of the web alone"), "{}", elsewhere.err);
     home.almoner(&["secret", "remove", "TOKEN"]).expect(0);

@@ -106,7 +106,9 @@ fn legacy(heard: &Heard) -> String {
         (Some("initialize"), _) => stream(json!({ "jsonrpc": "2.0", "id": id, "result": {
             "protocolVersion": body["params"]["protocolVersion"], "capabilities": { "tools": {} },
             "serverInfo": { "name": "legacy", "version": "1" } } })),
-        (Some("server/discover"), _) => reply("400 Bad Request", "content-type: text/plain\r\n", "no session"),
+        (Some("server/discover"), _) => {
+            reply("400 Bad Request", "content-type: text/plain\r\n", "no session")
+        }
         _ => stream(json!({ "jsonrpc": "2.0", "id": id, "result": result(body) })),
     }
 }
@@ -139,7 +141,10 @@ fn run(home: &Home, more: &[&str]) -> Said {
 fn completed(home: &Home) -> String {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
-    steps.filter(|entry| entry["entry"] == "completed").map(|entry| format!("{entry}\n").replace('\\', "")).collect()
+    steps
+        .filter(|entry| entry["entry"] == "completed")
+        .map(|entry| format!("{entry}\n").replace('\\', ""))
+        .collect()
 }
 
 #[test]
@@ -150,7 +155,8 @@ fn a_server_at_an_address_is_posted_to_with_its_key_in_either_form() {
         let missing = home.almoner(&["mcp", "tools", "web"]);
         assert!(missing.code != 0 && server.heard().is_empty(), "{missing:?}");
         let origin = format!("http://127.0.0.1:{}", server.port);
-        home.piped(&["secret", "set", "KEY", "--for", &origin, "--key", "file"], b"hunter2-periwinkle").expect(0);
+        home.piped(&["secret", "set", "KEY", "--for", &origin, "--key", "file"], b"hunter2-periwinkle")
+            .expect(0);
         run(&home, &["-e", "far=mcp:web[echo]"]).expect(7);
         let card = home.almoner(&["inbox", "1"]).expect(0).out;
         assert!(card.contains("hello") && !card.contains("periwinkle"), "{card}");
@@ -177,7 +183,8 @@ fn nobody_is_followed_elsewhere() {
     assert!(said.err.contains("307"), "{}", said.err);
     assert!(other.heard().is_empty() && !server.heard().is_empty());
     // A name that leads to this machine is not the server that was meant.
-    home.almoner(&["mcp", "add", "named", "http://localhost.example:9/mcp", "--address", "127.0.0.1"]).expect(0);
+    home.almoner(&["mcp", "add", "named", "http://localhost.example:9/mcp", "--address", "127.0.0.1"])
+        .expect(0);
     home.almoner(&["mcp", "tools", "named"]).expect(1);
     for bad in ["ftp://a.example", "https://user@a.example", "https://a.example/?q=1"] {
         home.almoner(&["mcp", "add", "bad", bad]).expect(2);

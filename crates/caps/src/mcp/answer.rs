@@ -23,8 +23,11 @@ pub(super) fn completion(
 ) -> Completion {
     let data = result.structured_content.as_ref().filter(|data| !data.is_null());
     // Servers say the same once more in words, for clients that know no data.
-    let again = |text: &str| data.is_some_and(|data| serde_json::from_str::<Json>(text).is_ok_and(|said| said == *data));
-    let mut text = result.content.iter().map(block).filter(|text| !again(text)).collect::<Vec<_>>().join("\n");
+    let again = |text: &str| {
+        data.is_some_and(|data| serde_json::from_str::<Json>(text).is_ok_and(|said| said == *data))
+    };
+    let mut text =
+        result.content.iter().map(block).filter(|text| !again(text)).collect::<Vec<_>>().join("\n");
     let bytes = data.map_or(0, |data| data.to_string().len()) as u64;
     if bytes > most {
         return Completion::Failed(
@@ -47,7 +50,8 @@ pub(super) fn completion(
         }
         None => None,
     };
-    let told = format!("{text}\n{}", result.structured_content.as_ref().map(Json::to_string).unwrap_or_default());
+    let told =
+        format!("{text}\n{}", result.structured_content.as_ref().map(Json::to_string).unwrap_or_default());
     if !text.is_empty() || data.is_none() {
         fields.insert("text".to_owned(), Value::from(text));
     }
@@ -67,10 +71,8 @@ pub(super) fn refusal(error: &McpError, server: &ToolServer, tool: &PinnedTool, 
     let mut text = format!("the server refused (code {code}): {message}");
     cut(&mut text, 4096);
     let told = text.clone();
-    let fields = BTreeMap::from([
-        ("text".to_owned(), Value::from(text)),
-        ("failed".to_owned(), Value::Bool(true)),
-    ]);
+    let fields =
+        BTreeMap::from([("text".to_owned(), Value::from(text)), ("failed".to_owned(), Value::Bool(true))]);
     done(fields, &told, server, tool, begun)
 }
 

@@ -21,8 +21,7 @@ const LARGEST: u64 = 64 << 20;
 /// # Errors
 /// When it cannot be asked.
 pub fn ask_tools(name: &str, line: &Line, outside: &Arc<dyn Outside>) -> Result<Vec<Told>, McpError> {
-    let server =
-        ToolServer { name: name.to_owned(), line: line.clone(), tools: vec![], call_ms: 60_000 };
+    let server = ToolServer { name: name.to_owned(), line: line.clone(), tools: vec![], call_ms: 60_000 };
     let mut session = Session::open(&server, outside)?;
     match session.tools() {
         Ok(tools) => Ok(tools),

@@ -31,8 +31,13 @@ pub(crate) fn interface(server: &ToolServer) -> Interface {
 
 fn method(tool: &PinnedTool) -> Method {
     let schema: Json = serde_json::from_str(tool.schema.raw()).unwrap_or(Json::Null);
-    let required: Vec<&str> =
-        schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
     let properties = schema.get("properties").and_then(Json::as_object);
     let (mut params, mut optional) = (Vec::new(), Vec::new());
     for (name, property) in properties.into_iter().flatten() {
@@ -167,7 +172,9 @@ mod tests {
 
     #[test]
     fn any_schema_is_read() {
-        for schema in [json!({}), json!({ "properties": 1, "required": 2 }), json!({ "properties": { "a": 1 } })] {
+        for schema in
+            [json!({}), json!({ "properties": 1, "required": 2 }), json!({ "properties": { "a": 1 } })]
+        {
             method(&told(schema).pin(Effect::Commit));
         }
         let mut deep = json!({ "type": "string" });

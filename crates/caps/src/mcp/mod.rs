@@ -155,7 +155,10 @@ fn changed(server: &ToolServer, tool: &PinnedTool, now: &[kernel::mcp::Told]) ->
         (Some(_), Some(_)) => (format!("the server {name} has two tools called `{shown}`"), None),
         (Some(told), None) => {
             let what = tool.change(told)?;
-            (format!("the server {name} says something else of `{shown}` than when you endowed it"), Some(what))
+            (
+                format!("the server {name} says something else of `{shown}` than when you endowed it"),
+                Some(what),
+            )
         }
     };
     let mut finding = Finding::new("mcp/changed", message)

@@ -88,10 +88,13 @@ fn unchanged(name: &str, line: &ServerProgram) -> Result<(), McpError> {
     let kept = |what: &str, path: &str| {
         let shown = visible_line(path);
         Err(McpError::Kept(Box::new(
-            Finding::new("mcp/program", format!("the server {}: {what} {shown} has changed", visible_line(name)))
-                .at("method")
-                .counter_example(shown)
-                .allowed("nothing, until the user endows it anew"),
+            Finding::new(
+                "mcp/program",
+                format!("the server {}: {what} {shown} has changed", visible_line(name)),
+            )
+            .at("method")
+            .counter_example(shown)
+            .allowed("nothing, until the user endows it anew"),
         )))
     };
     let path = Path::new(&line.program.path);
@@ -101,19 +104,15 @@ fn unchanged(name: &str, line: &ServerProgram) -> Result<(), McpError> {
     if interpreters(path).unwrap_or_default() != line.program.interpreters {
         return kept("what reads its program", &line.program.path);
     }
-    let other = line.files.iter().find(|(file, known)| super::endow::file_digest(Path::new(file)) != Some(**known));
+    let other =
+        line.files.iter().find(|(file, known)| super::endow::file_digest(Path::new(file)) != Some(**known));
     match other {
         Some((file, _)) => kept("its file", file),
         None => Ok(()),
     }
 }
 
-fn spec(
-    name: &str,
-    line: &ServerProgram,
-    scratch: &Path,
-    outside: &dyn Outside,
-) -> Result<Spec, McpError> {
+fn spec(name: &str, line: &ServerProgram, scratch: &Path, outside: &dyn Outside) -> Result<Spec, McpError> {
     let directories = |write: bool| {
         let chosen = line.directories.iter().filter(move |directory| directory.write == write);
         chosen.map(|directory| PathBuf::from(&directory.path))
@@ -193,7 +192,10 @@ pub(super) fn no_secret(secret: &str, server: &str, why: NoSecret) -> Finding {
         ),
         NoSecret::Elsewhere => (
             "mcp/secret",
-            format!("the secret `{secret}` is for servers of the web alone, and {} is a program", visible_line(server)),
+            format!(
+                "the secret `{secret}` is for servers of the web alone, and {} is a program",
+                visible_line(server)
+            ),
             "a secret of its own, set without `--for`".to_owned(),
         ),
     };

@@ -15,7 +15,8 @@ use rmcp::model::{
     PaginatedRequestParams, ProtocolVersion, Tool,
 };
 use rmcp::service::{
-    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, ServiceError, serve_client_with_lifecycle,
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, ServiceError,
+    serve_client_with_lifecycle,
 };
 use serde_json::{Map, Value as Json};
 use tokio::runtime::Runtime;
@@ -122,7 +123,9 @@ impl Session {
         let mut session = Session { runtime, service: None, carrier: Some(carrier), patience };
         match greeted {
             Ok(Ok(service)) => {
-                session.runtime.block_on(service.peer().set_response_cache_config(ClientCacheConfig::disabled()));
+                session
+                    .runtime
+                    .block_on(service.peer().set_response_cache_config(ClientCacheConfig::disabled()));
                 session.service = Some(service);
                 Ok(session)
             }
@@ -138,7 +141,8 @@ impl Session {
             let all = async {
                 let (mut tools, mut cursor) = (Vec::new(), None);
                 for _ in 0..MOST_PAGES {
-                    let params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+                    let params =
+                        cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
                     let page = service.peer().list_tools(params).await.map_err(|error| of(&error))?;
                     tools.extend(page.tools.into_iter().map(told));
                     cursor = page.next_cursor;
@@ -156,7 +160,11 @@ impl Session {
     }
 
     /// Calls a tool. A question of the server's to the user is declined.
-    pub(super) fn call(&mut self, tool: &str, arguments: Map<String, Json>) -> Result<CallToolResult, McpError> {
+    pub(super) fn call(
+        &mut self,
+        tool: &str,
+        arguments: Map<String, Json>,
+    ) -> Result<CallToolResult, McpError> {
         let Some(service) = &self.service else { return Err(McpError::Gone(String::new())) };
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let patience = self.patience;

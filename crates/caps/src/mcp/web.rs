@@ -60,9 +60,8 @@ pub(super) fn open(
         .name("mcp-post".to_owned())
         .spawn(move || carry(&posting, &said, &heard))
         .map_err(|error| McpError::Unreachable(error.to_string()))?;
-    let carrier = Carrier::new(move || {
-        link.known.lock().unwrap_or_else(PoisonError::into_inner).trouble.take()
-    });
+    let carrier =
+        Carrier::new(move || link.known.lock().unwrap_or_else(PoisonError::into_inner).trouble.take());
     Ok((carrier, wire))
 }
 
@@ -124,13 +123,15 @@ impl Link {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         headers.extend(known.session.clone().map(|it| (HeaderName::from_static("mcp-session-id"), it)));
         // A message that says its version says it in its header as well; since 2026 the method and the name too.
-        let own = json.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion").and_then(Json::as_str);
+        let own =
+            json.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion").and_then(Json::as_str);
         let version = own.and_then(|own| HeaderValue::from_str(own).ok()).or(known.version.clone());
         headers.extend(version.map(|it| (HeaderName::from_static("mcp-protocol-version"), it)));
         drop(known);
         if own.is_some() {
             let method = json.get("method").and_then(Json::as_str);
-            let name = json.pointer("/params/name").and_then(Json::as_str).filter(|_| method == Some("tools/call"));
+            let name =
+                json.pointer("/params/name").and_then(Json::as_str).filter(|_| method == Some("tools/call"));
             for (header, value) in [("mcp-method", method), ("mcp-name", name)] {
                 let value = value.and_then(|value| HeaderValue::from_str(value).ok());
                 headers.extend(value.map(|it| (HeaderName::from_static(header), it)));
@@ -153,7 +154,8 @@ impl Link {
 
     /// Reads one message, or a stream of events each of which is one.
     fn read(&self, mut response: Response<ureq::Body>, heard: &Heard) -> bool {
-        let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind =
+            response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let is_stream = kind.starts_with("text/event-stream");
         let mut body = BufReader::new(response.body_mut().with_config().limit(u64::MAX).reader());
         if !is_stream {

@@ -19,8 +19,8 @@ use passable::visible_line;
 use policy::{Facts, ProgramFact};
 use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
 
-pub(crate) use endow::{digest, interpreters};
 pub use endow::{ProgramError, endow_program};
+pub(crate) use endow::{digest, interpreters};
 pub(crate) use interface::interface;
 pub use scratch::sweep;
 

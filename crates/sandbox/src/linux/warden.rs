@@ -72,12 +72,7 @@ fn connect(live: bool) -> io::Result<Connected> {
     let (err, stderr) = io::pipe()?;
     if !live {
         let ((stdin, feed), (out, stdout)) = (io::pipe()?, io::pipe()?);
-        return Ok(Connected {
-            ends: Ends { stdin, stdout, stderr },
-            feed: Some(feed),
-            out: Some(out),
-            err,
-        });
+        return Ok(Connected { ends: Ends { stdin, stdout, stderr }, feed: Some(feed), out: Some(out), err });
     }
     let stdin = PipeReader::from(io::stdin().as_fd().try_clone_to_owned()?);
     let stdout = PipeWriter::from(io::stdout().as_fd().try_clone_to_owned()?);
