@@ -84,7 +84,11 @@ const NODE_TOOLS: &[&str] = &[
 ];
 
 /// Python packages for the tests, with their versions.
-const PYTHON_TOOLS: &[&str] = &["xllamacpp==2026.10.11549"];
+const PYTHON_TOOLS: &[&str] = &[
+    "xllamacpp==2026.10.11549",
+    // Definitions of tools as servers really write them.
+    "mcp-defense-bench==0.2.0",
+];
 
 /// Where the tests find the tools. Without it they look where `cargo xtask tools` installs them; a test that does not
 /// find the tool that it needs fails, and says this command.

@@ -193,6 +193,8 @@ fn program(desk: &Desk, name: &str, command: &str, server: &Server) -> Result<Se
         .map(|directory| directory.path.as_str())
         .collect();
     let files = caps::named_files(&server.args, &writable);
+    // It may read what its arguments name, which is why that is no file of the daemon's.
+    files.keys().try_for_each(|file| desk.own.keeps_from(Path::new(file)))?;
     let own =
         std::iter::once(&program.path).chain(program.interpreters.iter().map(|it| &it.path)).chain(&reads);
     for file in own {

@@ -364,6 +364,85 @@ fn a_call_that_a_crash_cut_off_is_asked_about_and_never_made_again_by_itself() {
     assert_eq!(log(&home).len(), 2, "once more, and no oftener");
 }
 
+#[test]
+fn the_operators_policies_know_which_tool_of_which_server() {
+    for (text, code) in [
+        ("forbid(principal, action == Action::\"mcp.call\", resource) when { context.args.tool == \"echo\" };", 0),
+        ("forbid(principal, action == Action::\"mcp.call\", resource) when { resource.name == \"plain\" };", 0),
+        ("forbid(principal, action == Action::\"mcp.call\", resource) when { resource.name == \"other\" };", 7),
+        ("permit(principal, action == Action::\"mcp.call\", resource) when { context.args.tool == \"echo\" };", 0),
+    ] {
+        let home = home("plain", &[echo("a")]);
+        std::fs::write(home.root().join("config/policy.cedar"), format!("@id(\"own\") {text}")).unwrap();
+        run(&home, "plain[echo]", &[]).expect(code);
+        let forbidden = home.trace("r1").to_string().contains("operator/own");
+        assert_eq!(forbidden, code == 0, "{text}: {}", home.trace("r1"));
+        assert_eq!(log(&home).len(), usize::from(text.starts_with("permit")), "{text}");
+    }
+}
+
+#[test]
+fn no_file_of_the_daemons_is_handed_to_a_server() {
+    let home = home("plain", &[]);
+    home.almoner(&["mcp", "tools", "plain"]).expect(0);
+    let vault = home.root().join("state/kept");
+    std::fs::write(&vault, "x").unwrap();
+    let (state, file) = (home.root().display().to_string(), vault.display().to_string());
+    for (name, options, words) in [
+        ("a", vec!["--dir", &state], vec!["node", HOSTILE]),
+        ("b", vec!["--reads", &state], vec!["node", HOSTILE]),
+        ("c", vec![], vec!["node", HOSTILE, &file]),
+    ] {
+        add(&home, name, &options, &words);
+        let said = home.almoner(&["mcp", "tools", name]);
+        assert!(said.code != 0 && said.err.contains("daemon"), "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn tools_as_servers_really_describe_them_can_be_handed_over() {
+    let packages = tools().join("venv/lib");
+    let found = std::fs::read_dir(&packages).into_iter().flatten().flatten();
+    let mut folders = found.map(|python| {
+        python.path().join("site-packages/mcp_defense_bench/_bench/testcases-benign/tool-definition")
+    });
+    let folder = folders.find(|folder| folder.is_dir());
+    let folder = folder.expect("mcp-defense-bench is not there: `cargo xtask tools` installs it");
+    let (mut seen, mut guarded) = (0, 0);
+    for file in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let case: Json = serde_json::from_str(&text).unwrap();
+        let tool = case.get("fixture").unwrap_or(&case)["tool"].clone();
+        let told = kernel::mcp::Told {
+            name: tool["name"].as_str().unwrap().to_owned(),
+            title: None,
+            description: tool["description"].as_str().map(str::to_owned),
+            input: tool["inputSchema"].clone(),
+            output: None,
+            hints: None,
+        };
+        let named = [(told.name.clone(), passable::Effect::Commit)];
+        let tools = caps::endow_server(std::slice::from_ref(&told), &named).unwrap_or_else(|e| panic!("{e:?}"));
+        let web = kernel::web::Web {
+            places: vec![],
+            methods: Default::default(),
+            secret: None,
+            idempotency: None,
+            address: None,
+        };
+        let line = kernel::mcp::Line::Web(Box::new(web));
+        let server = kernel::mcp::ToolServer { name: "s".into(), line, tools, call_ms: 1 };
+        let interface = caps::interface_for(&kernel::formula::Formula::Mcp(server)).unwrap();
+        let params = &interface.methods[0].params;
+        let properties = tool["inputSchema"]["properties"].as_object().map_or(0, serde_json::Map::len);
+        assert_eq!(params.len(), properties, "{}", told.name);
+        guarded += params.iter().filter(|param| param.pattern != kernel::Pattern::any()).count();
+        seen += params.len();
+    }
+    // What is not guarded is a `pattern` or a `format` of texts, mostly.
+    assert!(seen > 500 && guarded * 10 > seen * 9, "{guarded} of {seen} parameters are guarded");
+}
+
 /// A program that comes with one of the real servers.
 fn real(name: &str) -> PathBuf {
     let program = tools().join("node_modules/.bin").join(name);
