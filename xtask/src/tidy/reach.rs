@@ -60,6 +60,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/commands/demo/live.rs", &[Processes, Clocks], "approves from another process, and says how long it took"),
     ("crates/almoner/src/commands/demo/mod.rs", &[Files], "makes the demo's home"),
     ("crates/almoner/src/commands/doctor.rs", &[Files], "looks whether there is room"),
+    ("crates/almoner/src/commands/mcp.rs", &[Files], "finds the modules of a program that a person names"),
     ("crates/almoner/src/commands/mcp_import.rs", &[Files], "reads the settings of other agents"),
     ("crates/almoner/src/commands/models.rs", &[Files], "looks whether there is room for weights"),
     ("crates/almoner/src/commands/waiting.rs", &[Network, Processes], "asks a daemon that listens already how much waits"),

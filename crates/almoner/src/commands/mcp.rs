@@ -154,7 +154,7 @@ fn program(args: &AddArgs, command: &str, rest: &[String]) -> Result<Server, Fai
     let mut reads =
         args.reads.iter().map(|path| crate::cli::absolute(path)).collect::<Result<Vec<_>, _>>()?;
     let scripts = std::iter::once(&command).chain(rest.iter().filter(|word| word.starts_with('/')));
-    reads.extend(scripts.filter_map(|file| modules(Path::new(file))));
+    reads.extend(scripts.flat_map(|file| modules(Path::new(file))));
     reads.sort();
     reads.dedup();
     Ok(Server {
@@ -170,17 +170,27 @@ fn program(args: &AddArgs, command: &str, rest: &[String]) -> Result<Server, Fai
 }
 
 /// Where a program's modules lie, if it lies among those of Node or in an environment of Python's.
-pub fn modules(program: &Path) -> Option<String> {
-    let text = |path: &Path| path.to_str().map(str::to_owned);
-    let real = program.canonicalize().ok()?;
-    let outermost =
-        real.ancestors().filter(|dir| dir.file_name().is_some_and(|name| name == "node_modules")).last();
-    if let Some(modules) = outermost {
-        return text(modules);
+pub fn modules(program: &Path) -> Vec<String> {
+    let texts =
+        |paths: Vec<PathBuf>| paths.into_iter().filter_map(|path| path.to_str().map(str::to_owned)).collect();
+    let Ok(real) = program.canonicalize() else { return vec![] };
+    let is_modules = |dir: &&Path| dir.file_name().is_some_and(|name| name == "node_modules");
+    if let Some(outermost) = real.ancestors().filter(is_modules).last() {
+        return texts(vec![outermost.to_owned()]);
     }
     // A link to the interpreter leads out of the environment: where it stands is what counts.
-    let stands = program.parent()?.parent()?;
-    [stands, real.parent()?.parent()?].into_iter().find(|dir| dir.join("pyvenv.cfg").is_file()).and_then(text)
+    let above = |path: &Path| Some(path.parent()?.parent()?.to_owned());
+    for dir in [above(program), above(&real)].into_iter().flatten() {
+        let Ok(settings) = std::fs::read_to_string(dir.join("pyvenv.cfg")) else { continue };
+        // The libraries that come with Python lie where it was made from.
+        let home = settings.lines().find_map(|line| {
+            let (key, value) = line.split_once('=')?;
+            (key.trim() == "home").then(|| PathBuf::from(value.trim()).parent().map(Path::to_owned))?
+        });
+        let ours = home.filter(|home| !home.starts_with("/usr") && home.components().count() > 2);
+        return texts(std::iter::once(dir).chain(ours).collect());
+    }
+    vec![]
 }
 
 fn import(config: &Path, files: &[PathBuf], dry_run: bool) -> Ended {

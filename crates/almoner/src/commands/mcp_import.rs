@@ -170,7 +170,7 @@ fn server(entry: &Json, notes: &mut Vec<String>) -> Result<Server, String> {
         }
     }
     let scripts = std::iter::once(&path).chain(args.iter().filter(|word| word.starts_with('/')));
-    let mut reads: Vec<String> = scripts.filter_map(|file| modules(Path::new(file))).collect();
+    let mut reads: Vec<String> = scripts.flat_map(|file| modules(Path::new(file))).collect();
     reads.sort();
     reads.dedup();
     notes.push(
@@ -185,7 +185,7 @@ fn web(entry: &Json, url: &str, notes: &mut Vec<String>) -> Result<Server, Strin
             "it speaks the old form with an event stream of its own, which is not spoken here".to_owned()
         );
     }
-    kernel::web::Place::parse(url).map_err(|e| e.to_string())?;
+    let origin = kernel::web::Place::parse(url).map_err(|e| e.to_string())?.origin;
     let mut server = Server { url: Some(url.to_owned()), ..Server::default() };
     let headers =
         ["headers", "http_headers", "requestInit"].iter().find_map(|name| entry.get(*name)?.as_object());
@@ -194,12 +194,12 @@ fn web(entry: &Json, url: &str, notes: &mut Vec<String>) -> Result<Server, Strin
             return Err("it wants more than one header of its own".to_owned());
         }
         let key = format!("{}_KEY", name.to_ascii_uppercase().replace('-', "_"));
-        notes.push(format!("its header {name} was not copied: `almoner secret set {key} --for {url}`"));
+        notes.push(format!("its header {name} was not copied: `almoner secret set {key} --for {origin}`"));
         server.key = Some(key);
         server.header = (!name.eq_ignore_ascii_case("authorization")).then(|| name.to_ascii_lowercase());
     }
     if let Some(variable) = entry.get("bearer_token_env_var").and_then(Json::as_str) {
-        notes.push(format!("its key: `almoner secret set {variable} --for {url}`"));
+        notes.push(format!("its key: `almoner secret set {variable} --for {origin}`"));
         server.key = Some(variable.to_owned());
     }
     Ok(server)
@@ -314,7 +314,7 @@ mod tests {
         assert!(notes.iter().any(|note| note.contains("almoner secret set GH_TOKEN")), "{notes:?}");
         let (_, http, notes) = of("http");
         assert_eq!(http.as_ref().unwrap().key.as_deref(), Some("AUTHORIZATION_KEY"));
-        assert!(notes.iter().any(|note| note.contains("--for https://a.example/mcp")), "{notes:?}");
+        assert!(notes.iter().any(|note| note.ends_with("--for https://a.example`")), "{notes:?}");
         for (name, why) in [
             ("npx", "fetches"),
             ("argument", "looks like a secret"),

@@ -121,9 +121,11 @@ fn ask(desk: &Desk, name: &str, line: &Line) -> Result<Vec<Told>, Failure> {
         let message = format!("the server {name}: {}", visible_line(&error.to_string()));
         let help = match error {
             caps::McpError::Kept(finding) => finding.allowed.unwrap_or_default(),
-            _ => "`almoner mcp list` shows how it is started; a program needs what it reads (`--reads`), the \
+            _ => {
+                "`almoner mcp list` shows how it is started; a program needs what it reads (`--reads`), the \
                   directories that it works on (`--dir`), and `--net` if it talks to others"
-                .to_owned(),
+                    .to_owned()
+            }
         };
         Failure::new(Exit::Failure, message).help(help)
     })
@@ -164,8 +166,8 @@ fn program(desk: &Desk, name: &str, command: &str, server: &Server) -> Result<Se
     let wrong = |exit: Exit, what: String, help: &str| {
         Failure::new(exit, format!("the server {name}: {what}")).help(help.to_owned())
     };
-    let short = command.rsplit('/').next().unwrap_or(command);
-    let program = caps::endow_program(short, command).map_err(|error| {
+    // It is called as it was written down: Python looks there for the environment that it belongs to.
+    let program = caps::endow_program(command, command).map_err(|error| {
         let what = format!("the program {}: {error}", visible_line(command));
         wrong(Exit::NotFound, what, "name a program that is there, by its path")
     })?;

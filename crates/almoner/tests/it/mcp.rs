@@ -367,10 +367,22 @@ fn a_call_that_a_crash_cut_off_is_asked_about_and_never_made_again_by_itself() {
 #[test]
 fn the_operators_policies_know_which_tool_of_which_server() {
     for (text, code) in [
-        ("forbid(principal, action == Action::\"mcp.call\", resource) when { context.args.tool == \"echo\" };", 0),
-        ("forbid(principal, action == Action::\"mcp.call\", resource) when { resource.name == \"plain\" };", 0),
-        ("forbid(principal, action == Action::\"mcp.call\", resource) when { resource.name == \"other\" };", 7),
-        ("permit(principal, action == Action::\"mcp.call\", resource) when { context.args.tool == \"echo\" };", 0),
+        (
+            "forbid(principal, action == Action::\"mcp.call\", resource) when { context.args.tool == \"echo\" };",
+            0,
+        ),
+        (
+            "forbid(principal, action == Action::\"mcp.call\", resource) when { resource.name == \"plain\" };",
+            0,
+        ),
+        (
+            "forbid(principal, action == Action::\"mcp.call\", resource) when { resource.name == \"other\" };",
+            7,
+        ),
+        (
+            "permit(principal, action == Action::\"mcp.call\", resource) when { context.args.tool == \"echo\" };",
+            0,
+        ),
     ] {
         let home = home("plain", &[echo("a")]);
         std::fs::write(home.root().join("config/policy.cedar"), format!("@id(\"own\") {text}")).unwrap();
@@ -422,7 +434,8 @@ fn tools_as_servers_really_describe_them_can_be_handed_over() {
             hints: None,
         };
         let named = [(told.name.clone(), passable::Effect::Commit)];
-        let tools = caps::endow_server(std::slice::from_ref(&told), &named).unwrap_or_else(|e| panic!("{e:?}"));
+        let tools =
+            caps::endow_server(std::slice::from_ref(&told), &named).unwrap_or_else(|e| panic!("{e:?}"));
         let web = kernel::web::Web {
             places: vec![],
             methods: Default::default(),

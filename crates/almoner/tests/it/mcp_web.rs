@@ -207,3 +207,38 @@ fn a_server_that_answers_with_something_else_is_refused() {
         assert!(said.err.contains("the server web"), "{}", said.err);
     }
 }
+
+/// A process that ends with the test.
+struct Running(std::process::Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_real_server_at_an_address_is_asked_and_called() {
+    let program = crate::endo::tools().join("node_modules/.bin/mcp-server-everything");
+    assert!(program.exists(), "{} is not there: `cargo xtask tools` installs it", program.display());
+    // Free a moment ago; whoever takes it meanwhile makes this fail, and nothing worse.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = std::process::Command::new(program);
+    command.arg("streamableHttp").env("PORT", port.to_string());
+    let quiet = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let _running = Running(quiet.spawn().unwrap());
+    let begun = std::time::Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never listens");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let home = home(&Server { port, heard: Arc::default() }, &[]);
+    let call = json!({ "name": "far_echo", "arguments": { "message": "hello" } });
+    let data = json!({ "name": "far_get-structured-content", "arguments": { "location": "Chicago" } });
+    let turns = json!([{ "turns": [{ "calls": [call] }, { "calls": [data] }, { "text": "done" }] }]);
+    home.write("script.json", turns.to_string());
+    run(&home, &["-e", "far=mcp:web[echo:reads,get-structured-content:reads]"]).expect(0);
+    let came = completed(&home);
+    assert!(came.contains("Echo: hello") && came.contains("temperature"), "{came}");
+}

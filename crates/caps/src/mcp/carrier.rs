@@ -15,7 +15,7 @@ pub(super) const MOST_UNASKED: u32 = 10_000;
 /// The code of the error that stands for an answer which never came. Whoever else uses it has hung up, too.
 pub(super) const UNANSWERED: i32 = -32_099;
 /// How many messages wait to be looked at. Then the server waits.
-const ROOM: usize = 64;
+const ROOM: usize = 4;
 
 /// What keeps a server there. Dropped, it ends it.
 pub(super) struct Carrier {

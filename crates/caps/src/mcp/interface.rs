@@ -11,6 +11,10 @@ use kernel::{Interface, Method, Param, Pattern};
 use passable::{Effect, visible, visible_line};
 use serde_json::{Map, Value as Json};
 
+/// The longest description and the longest schema that a model is shown, in bytes.
+const LONGEST_WORDS: usize = 32 << 10;
+const LONGEST_SCHEMA: usize = 64 << 10;
+
 /// The interface of all servers, as far as policies know it: which tool of which server.
 pub(crate) fn any() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
@@ -102,6 +106,10 @@ pub(super) fn unfit(told: &kernel::mcp::Told) -> Option<String> {
     if !told.input.is_object() {
         return Some("the schema of its arguments is no object".to_owned());
     }
+    let described = told.description.as_ref().map_or(0, String::len);
+    if described > LONGEST_WORDS || told.input.to_string().len() > LONGEST_SCHEMA {
+        return Some("its description or the schema of its arguments is too long for a model".to_owned());
+    }
     plain(&told.input).is_none().then(|| "the name of an argument has something hidden in it".to_owned())
 }
 
@@ -168,6 +176,8 @@ mod tests {
         assert!(unfit(&told(json!({ "properties": { "a\u{200b}": {} } }))).is_some());
         assert!(unfit(&told(json!({ "properties": { "a": {} } }))).is_none());
         assert!(unfit(&Told { name: "a\u{202e}".into(), ..told(json!({})) }).is_some());
+        assert!(unfit(&Told { description: Some("x".repeat(33 << 10)), ..told(json!({})) }).is_some());
+        assert!(unfit(&told(json!({ "properties": { "a": { "const": "x".repeat(65 << 10) } } }))).is_some());
     }
 
     #[test]

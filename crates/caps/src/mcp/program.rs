@@ -23,8 +23,9 @@ use crate::program::{digest, interpreters};
 const LIFE_MS: u64 = 24 * 3600 * 1000;
 /// How long it has to end by itself, once nobody speaks to it any more.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How much of its last words is told.
+/// How much of its last words is told, and how many lines of them.
 const LAST_WORDS: usize = 500;
+const LAST_LINES: usize = 3;
 
 /// Starts the server.
 pub(super) fn open(
@@ -70,8 +71,11 @@ pub(super) fn open(
         let report = session.end(PATIENCE);
         drop(scratch);
         report.map(|report| {
-            let said: String =
-                String::from_utf8_lossy(&report.stderr.bytes).trim().chars().take(LAST_WORDS).collect();
+            // What went wrong stands at the end.
+            let said = String::from_utf8_lossy(&report.stderr.bytes).into_owned();
+            let mut lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            lines.drain(..lines.len().saturating_sub(LAST_LINES));
+            let said: String = lines.join(" / ").chars().take(LAST_WORDS).collect();
             let how = report.end.words();
             let words = match (&report.end, said.is_empty()) {
                 (End::Refused { .. }, _) | (_, true) => format!("it {how}"),
@@ -145,7 +149,7 @@ fn spec(name: &str, line: &ServerProgram, scratch: &Path, outside: &dyn Outside)
         };
         environment.insert(variable.clone(), value);
     }
-    let called = line.program.path.clone();
+    let called = line.program.name.clone();
     Ok(Spec {
         program: PathBuf::from(&line.program.path),
         digest: Some(line.program.digest.to_string()),

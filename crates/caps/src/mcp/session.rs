@@ -31,7 +31,7 @@ const READY: Duration = Duration::from_secs(60);
 const LISTING: Duration = Duration::from_secs(30);
 /// How many tools are looked at, and in how many pages.
 const MOST_TOOLS: usize = 2000;
-const MOST_PAGES: usize = 100;
+const MOST_PAGES: usize = 20;
 /// How often a call may be answered with a question. Each is declined.
 const ROUNDS: usize = 3;
 
