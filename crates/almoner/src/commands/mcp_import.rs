@@ -26,10 +26,12 @@ const IN_HOME: &[&str] = &[
     ".config/zed/settings.json",
     ".config/Code/User/mcp.json",
     ".codex/config.toml",
+    ".config/goose/config.yaml",
 ];
 
 /// Where in such a file servers stand, as JSON pointers.
-const PLACES: &[&str] = &["/mcpServers", "/servers", "/mcp/servers", "/context_servers", "/mcp_servers"];
+const PLACES: &[&str] =
+    &["/mcpServers", "/servers", "/mcp/servers", "/context_servers", "/mcp_servers", "/extensions"];
 
 /// Programs that fetch what they run each time: what was looked at is not what runs.
 const FETCHERS: &[&str] = &["npx", "uvx", "pipx", "bunx", "pnpx", "pnpm", "yarn", "dnx", "docker", "podman"];
@@ -94,6 +96,8 @@ pub fn read(text: &str, file: &Path) -> Result<Vec<Found>, String> {
     let json: Json = if file.extension().is_some_and(|it| it == "toml") {
         let value: toml::Value = toml::from_str(text).map_err(|e| e.message().to_owned())?;
         serde_json::to_value(value).map_err(|e| e.to_string())?
+    } else if file.extension().is_some_and(|it| it == "yaml" || it == "yml") {
+        worker::definition::json_of_yaml(text).ok_or("it is no plain YAML")?
     } else {
         serde_json::from_str(&without_comments(text)).map_err(|e| e.to_string())?
     };
@@ -124,11 +128,14 @@ fn server(entry: &Json, notes: &mut Vec<String>) -> Result<Server, String> {
     if entry.get("disabled") == Some(&Json::Bool(true)) || entry.get("enabled") == Some(&Json::Bool(false)) {
         return Err("it is turned off there".to_owned());
     }
-    let url = ["url", "httpUrl", "serverUrl"].iter().find_map(|name| entry.get(*name)?.as_str());
+    let url = ["url", "httpUrl", "serverUrl", "uri"].iter().find_map(|name| entry.get(*name)?.as_str());
     if let Some(url) = url {
         return web(entry, url, notes);
     }
-    let command = field("command").and_then(Json::as_str).or_else(|| field("path").and_then(Json::as_str));
+    if matches!(entry.get("type").and_then(Json::as_str), Some("builtin" | "platform" | "frontend")) {
+        return Err("it is a part of that agent".to_owned());
+    }
+    let command = ["command", "cmd", "path"].iter().find_map(|name| field(name)?.as_str());
     let command = command.ok_or("it has neither a `command` nor a `url`")?;
     let short = command.rsplit('/').next().unwrap_or(command);
     if FETCHERS.contains(&short) {
@@ -160,7 +167,9 @@ fn server(entry: &Json, notes: &mut Vec<String>) -> Result<Server, String> {
     let path =
         crate::cli::program_path(command).map_err(|failure| failure.message.visible_line().into_owned())?;
     let mut env = BTreeMap::new();
-    for (name, value) in field("env").and_then(Json::as_object).into_iter().flatten() {
+    for (name, value) in
+        field("env").or_else(|| field("envs")).and_then(Json::as_object).into_iter().flatten()
+    {
         let value = value.as_str().ok_or_else(|| format!("its variable {name} is no text"))?;
         if is_secret(name, value) || value.contains("${") {
             notes.push(format!("{name} was not copied: `almoner secret set {name}`"));
@@ -283,6 +292,10 @@ mod tests {
                 ".claude.json",
                 r#"{ "projects": { "/p": { "mcpServers": { "a": { "command": "sh", "args": ["-c", "true"] } } } } }"#,
             ),
+            (
+                "config.yaml",
+                "GOOSE_MODEL: x\nextensions:\n  a:\n    type: stdio\n    enabled: true\n    cmd: /bin/sh\n    args:\n      - -c\n      - 'true'\n    envs: {}\n",
+            ),
             ("config.toml", "[mcp_servers.a]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"true\"]\n"),
         ] {
             let found = names(text, file);
@@ -304,6 +317,7 @@ mod tests {
             "sse": { "type": "sse", "url": "https://a.example/sse" },
             "off": { "command": "/bin/sh", "disabled": true },
             "nothing": {},
+            "own": { "type": "builtin", "name": "developer" },
             "b d": { "command": "/bin/sh" } } }"#;
         let found = names(text, "x.json");
         let of = |name: &str| found.iter().find(|(own, ..)| own == name).unwrap();
@@ -321,6 +335,7 @@ mod tests {
             ("sse", "old form"),
             ("off", "turned off"),
             ("nothing", "neither"),
+            ("own", "a part of that agent"),
             ("b d", "its name"),
         ] {
             let (_, server, _) = of(name);
@@ -336,6 +351,7 @@ mod tests {
         for text in ["", "{", "[]", r#"{ "mcpServers": 1 }"#, r#"{ "mcpServers": { "a": 1 } }"#, "\"/*"] {
             let _ = read(text, Path::new("x.json"));
             let _ = read(text, Path::new("x.toml"));
+            let _ = read(text, Path::new("x.yaml"));
         }
         assert!(read("{}", Path::new("x.json")).is_err());
     }

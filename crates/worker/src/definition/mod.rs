@@ -45,6 +45,14 @@ pub use suggest::nearest;
 use template::Template;
 pub use units::{bytes as parse_bytes, duration_ms as parse_duration_ms};
 
+/// Text in the part of YAML that worker files are written in, as JSON: for the settings of other programs. Nothing if it has
+/// more in it than that.
+pub fn json_of_yaml(text: &str) -> Option<serde_json::Value> {
+    let mut problems = Vec::new();
+    let node = yaml::read(text, 0, &mut problems)?;
+    problems.is_empty().then(|| node.to_json())
+}
+
 /// What a worker file says.
 #[derive(Clone, Debug)]
 pub struct Definition {
