@@ -75,12 +75,20 @@ const NODE_TOOLS: &[&str] = &[
     "@endo/init@1.1.13",
     "@endo/netstring@1.1.1",
     "@endo/patterns@1.9.1",
+    // Servers of tools that others have written.
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
     // What vats are compared with.
     "ses@2.3.0",
 ];
 
 /// Python packages for the tests, with their versions.
-const PYTHON_TOOLS: &[&str] = &["xllamacpp==2026.10.11549"];
+const PYTHON_TOOLS: &[&str] = &[
+    "xllamacpp==2026.10.11549",
+    // Definitions of tools as servers really write them.
+    "mcp-defense-bench==0.2.0",
+];
 
 /// Where the tests find the tools. Without it they look where `cargo xtask tools` installs them; a test that does not
 /// find the tool that it needs fails, and says this command.

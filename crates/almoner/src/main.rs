@@ -14,6 +14,7 @@ mod commands;
 mod control;
 mod daemon;
 mod exit;
+mod mcp_file;
 mod model_host;
 mod place;
 mod policy_file;
@@ -85,6 +86,7 @@ fn run(cli: &Cli) -> Ended {
             | Verb::Setup(_)
             | Verb::Pattern(_)
             | Verb::Policy(_)
+            | Verb::Mcp(_)
             | Verb::Demo(_)
             | Verb::Doctor(_)
             | Verb::Daemon(_)
@@ -127,6 +129,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Setup(args) => commands::setup::setup(&place, args),
         Verb::Trust(args) => commands::trust::trust(&place, args),
         Verb::Policy(args) => commands::policy::policy(&acting, args),
+        Verb::Mcp(args) => commands::mcp::mcp(&acting, args),
         Verb::Pattern(args) => commands::check::pattern(&args.verb),
         Verb::Demo(args) => commands::demo::demo(&place, args),
         Verb::Doctor(args) => commands::doctor::doctor(&place, *args),

@@ -12,6 +12,7 @@ mod dir;
 mod failure;
 mod git;
 mod http;
+mod mcp;
 pub mod mount;
 mod outbox;
 mod path;
@@ -21,6 +22,7 @@ pub mod stage;
 pub mod undo;
 mod walk;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use kernel::begun::Begun;
@@ -34,12 +36,20 @@ use passable::{Limit, Limits};
 use policy::{Facts, Subject};
 
 pub use http::{NoSecret, Nobody, Outside};
+pub use mcp::{McpError, ask_tools, endow_server, named_files};
 pub use program::{ProgramError, endow_program, sweep as sweep_calls};
 
 /// What a grant can lead to.
 pub trait Capability: Send + Sync {
     /// Its methods.
-    fn interface(&self) -> &'static Interface;
+    fn interface(&self) -> &Interface;
+
+    /// The schema of a method's arguments as whoever answers wrote it, where that says more to a model than the guard. The
+    /// guard is what is checked.
+    fn schema(&self, method: &str) -> Option<serde_json::Value> {
+        let _ = method;
+        None
+    }
 
     /// What is known of a call before it is made. Changes nothing. Arguments that do not fit the method give facts
     /// that say little; the shape gate refuses them.
@@ -167,6 +177,7 @@ pub fn open_with(
         Formula::Repository(repository) => Ok(Box::new(git::GitCapability::open(repository, grant))),
         Formula::Clock => Ok(Box::new(clock::Clock::open(grant))),
         Formula::Program(programs) => Ok(Box::new(program::ProgramCapability::open(programs, grant))),
+        Formula::Mcp(server) => Ok(Box::new(mcp::McpCapability::open(server, grant, Arc::clone(outside)))),
         other => Err(OpenError::Kind(other.kind())),
     }
 }
@@ -174,7 +185,7 @@ pub fn open_with(
 /// The interfaces of all built-in capabilities by the name that worker files use for them.
 pub fn interfaces() -> &'static [(&'static str, &'static Interface)] {
     use std::sync::LazyLock;
-    static ALL: LazyLock<[(&'static str, &'static Interface); 6]> = LazyLock::new(|| {
+    static ALL: LazyLock<[(&'static str, &'static Interface); 7]> = LazyLock::new(|| {
         [
             ("dir", dir::interface()),
             ("outbox", outbox::interface()),
@@ -182,6 +193,7 @@ pub fn interfaces() -> &'static [(&'static str, &'static Interface)] {
             ("http", http::interface()),
             ("git", git::interface()),
             ("clock", clock::interface()),
+            ("mcp", mcp::any()),
         ]
     });
     &*ALL
@@ -193,14 +205,24 @@ pub fn interface_of(kind: &str) -> Option<&'static Interface> {
 }
 
 /// The interface of what a formula makes, if it makes a capability of this machine.
-pub fn interface_for(target: &Formula) -> Option<&'static Interface> {
+pub fn interface_for(target: &Formula) -> Option<Cow<'static, Interface>> {
+    let kind = match target {
+        Formula::Mcp(server) => return Some(Cow::Owned(mcp::interface(server))),
+        other => kind(other)?,
+    };
+    interface_of(kind).map(Cow::Borrowed)
+}
+
+/// The name that worker files use for what a formula makes, if it makes a capability of this machine.
+fn kind(target: &Formula) -> Option<&'static str> {
     match target {
-        Formula::Mount { .. } => interface_of("dir"),
-        Formula::Spool { .. } => interface_of("outbox"),
-        Formula::Program(_) => interface_of("program"),
-        Formula::Web(_) => interface_of("http"),
-        Formula::Repository(_) => interface_of("git"),
-        Formula::Clock => interface_of("clock"),
+        Formula::Mount { .. } => Some("dir"),
+        Formula::Spool { .. } => Some("outbox"),
+        Formula::Program(_) => Some("program"),
+        Formula::Web(_) => Some("http"),
+        Formula::Mcp(_) => Some("mcp"),
+        Formula::Repository(_) => Some("git"),
+        Formula::Clock => Some("clock"),
         _ => None,
     }
 }
@@ -208,10 +230,9 @@ pub fn interface_for(target: &Formula) -> Option<&'static Interface> {
 /// What a grant leads to, in the words of policies. The path of a directory is told as it was given, and as it is with
 /// all links followed.
 pub fn subject(target: &Formula, grant: &Grant) -> Subject {
-    let interface = interface_for(target);
-    let is_it = |known: &Interface| interface.is_some_and(|interface| std::ptr::eq(interface, known));
-    let kind = interfaces().iter().find(|(_, known)| is_it(known)).map_or(target.kind(), |(name, _)| *name);
+    let kind = kind(target).unwrap_or(target.kind());
     let mut names = match target {
+        Formula::Mcp(server) => vec![server.name.clone()],
         Formula::Mount { path, .. } | Formula::Spool { path } => vec![path.clone()],
         Formula::Repository(repository) => vec![repository.path.clone()],
         _ => vec![grant.words.clone()],

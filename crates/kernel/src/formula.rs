@@ -6,6 +6,7 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BlobHash, FormulaId, Number, RunNumber};
+use crate::mcp::ToolServer;
 use crate::message::Message;
 use crate::modules::Modules;
 use crate::name::NamePath;
@@ -276,6 +277,8 @@ pub enum Formula {
     Repository(Repository),
     /// What tells the time.
     Clock,
+    /// Tools of a server.
+    Mcp(ToolServer),
 }
 
 /// What every agent has.
@@ -353,6 +356,7 @@ impl Formula {
             Formula::Web(_) => "web",
             Formula::Repository(_) => "repository",
             Formula::Clock => "clock",
+            Formula::Mcp(_) => "mcp",
         }
     }
 
@@ -422,7 +426,8 @@ impl Formula {
             | Formula::Program(_)
             | Formula::Web(_)
             | Formula::Repository(_)
-            | Formula::Clock => vec![],
+            | Formula::Clock
+            | Formula::Mcp(_) => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],
             Formula::MailHub { mailbox } => vec![one("mailbox", mailbox)],

@@ -154,7 +154,9 @@ impl Body {
             Body::EvalRequest { .. } => "eval-request",
             Body::Form { .. } => "form",
             Body::Value { .. } => "value",
-            Body::Approval { .. } | Body::Release { .. } | Body::Doubt { .. } | Body::Budget { .. } => "approval",
+            Body::Approval { .. } | Body::Release { .. } | Body::Doubt { .. } | Body::Budget { .. } => {
+                "approval"
+            }
             Body::Command { .. } => "command",
         }
     }

@@ -181,6 +181,7 @@ pub fn words(formula: &Formula) -> String {
         Formula::Web(web) => web.words(),
         Formula::Repository(repository) => repository.words(),
         Formula::Worker { model: Some(model), .. } => format!("model {model}"),
+        Formula::Mcp(server) => server.words(),
         Formula::Worker { name, .. } => format!("worker {name}"),
         Formula::Myself => "this worker again".to_owned(),
         Formula::Workshop => "the making of workers".to_owned(),

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Exhausted, LimitKind, Raise};
+use crate::budget::Exhausted;
 use crate::command::Addition;
-use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef};
-use crate::proposal::{Finding, Fingerprint, Proposal, Value, Verdict};
+pub use crate::entry::{Entry, PutBack};
+use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
+use crate::proposal::{Finding, Value};
 use crate::provenance::{Provenance, Source};
 
 /// A run as the store keeps it beside its journal: what it was started with, and what the journal comes to.
@@ -132,7 +133,10 @@ impl Phase {
     /// Whether it is for somebody else, or for the clock, to bring it further.
     pub fn is_elsewhere(&self) -> bool {
         match self {
-            Phase::Asked { .. } | Phase::Questioned { .. } | Phase::Sleeping { .. } | Phase::Called { .. } => true,
+            Phase::Asked { .. }
+            | Phase::Questioned { .. }
+            | Phase::Sleeping { .. }
+            | Phase::Called { .. } => true,
             Phase::Approved | Phase::Begun { .. } => false,
         }
     }
@@ -490,253 +494,6 @@ pub struct Origin {
     pub eval: FormulaId,
     /// Which of its sends, from 0.
     pub send: u32,
-}
-
-/// What happened in a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "entry", rename_all = "snake_case")]
-pub enum Entry {
-    /// The model was asked.
-    Prompted {
-        /// The request, byte for byte.
-        request: BlobHash,
-        /// The model's name.
-        model: String,
-    },
-    /// The model answered.
-    Replied {
-        /// The step that asked.
-        prompted: u64,
-        /// The reply, byte for byte.
-        reply: BlobHash,
-        /// What it cost.
-        usage: Usage,
-        /// Who answered, where several could have been asked.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        model: Option<String>,
-    },
-    /// The model asked for something that cannot be a proposal, or its answer did not fit: it is told why.
-    Rejected {
-        /// Which call; `None` for the final answer.
-        site: Option<CallSite>,
-        /// What was wrong.
-        findings: Vec<Finding>,
-    },
-    /// A method call was proposed.
-    Proposed {
-        /// By what.
-        site: CallSite,
-        /// The call.
-        proposal: Box<Proposal>,
-        /// Its fingerprint.
-        fingerprint: Fingerprint,
-        /// The step that proposed the same call before, if what that depended on has changed since it was approved.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        replaces: Option<u64>,
-    },
-    /// The gates judged it.
-    Judged {
-        /// The step that proposed.
-        proposal: u64,
-        /// What they said.
-        verdict: Verdict,
-        /// The approval that asks a person.
-        #[serde(default)]
-        message: Option<MessageNumber>,
-    },
-    /// A person answered.
-    Answered {
-        /// The step that proposed.
-        proposal: u64,
-        /// The approval.
-        message: MessageNumber,
-        /// Whether it may be done.
-        approved: bool,
-    },
-    /// The effect began: from here on it may have happened.
-    Begun {
-        /// The step that proposed.
-        proposal: u64,
-        /// The child run, if the effect is a call of a worker.
-        #[serde(default)]
-        child: Option<RunNumber>,
-    },
-    /// The call waits for a time.
-    Slept {
-        /// The step that proposed.
-        proposal: u64,
-        /// Until when, in milliseconds since 1970.
-        until_ms: i64,
-    },
-    /// The host was asked by a form.
-    Questioned {
-        /// The step that proposed.
-        proposal: u64,
-        /// The message that asks.
-        message: MessageNumber,
-    },
-    /// The effect may or may not have happened before a crash, and only a person can tell. It happens again only if
-    /// that person says so.
-    Doubted {
-        /// The step that proposed.
-        proposal: u64,
-        /// The message that asks.
-        message: MessageNumber,
-    },
-    /// A person said that it happened.
-    Vouched {
-        /// The step that proposed.
-        proposal: u64,
-        /// The message that asked.
-        message: MessageNumber,
-    },
-    /// The effect is over, or will never happen.
-    Completed {
-        /// The step that proposed.
-        proposal: u64,
-        /// What came of it.
-        completion: Completion,
-    },
-    /// What a call came to is large: the whole of it is kept beside the store.
-    Spilled {
-        /// The step that proposed it.
-        proposal: u64,
-        /// The bytes of the whole.
-        whole: BlobHash,
-        /// How many there are.
-        bytes: u64,
-    },
-    /// The model read on in such a result.
-    Paged {
-        /// Which of its calls asked for that.
-        site: CallSite,
-        /// The step that proposed the call whose result it is.
-        of: u64,
-        /// The first byte.
-        from: u64,
-        /// How many at most.
-        bytes: u64,
-    },
-    /// A child was started for an item.
-    Spawned {
-        /// Which item, from 0.
-        index: usize,
-        /// The child.
-        child: RunNumber,
-    },
-    /// The child of an item ended.
-    Collected {
-        /// Which item, from 0.
-        index: usize,
-        /// What came of it.
-        outcome: RunOutcome,
-    },
-    /// A person said something to a run that talks.
-    Said {
-        /// What.
-        text: Untrusted,
-        /// The message that keeps the command.
-        message: MessageNumber,
-    },
-    /// The run has used up what it may, and asks for more.
-    Exhausted {
-        /// Of what.
-        limit: LimitKind,
-        /// What it ends with if the answer is no.
-        trouble: Trouble,
-        /// The message that asks.
-        message: MessageNumber,
-    },
-    /// A person lets the run, or one below it, use more.
-    Raised {
-        /// The message that asked.
-        message: MessageNumber,
-        /// How much more.
-        by: Raise,
-    },
-    /// The run stopped to wait.
-    Suspended {
-        /// For what, in one line.
-        why: String,
-    },
-    /// The run could not go on and said so.
-    Stalled {
-        /// Why.
-        trouble: Trouble,
-    },
-    /// The run went on.
-    Resumed {
-        /// Because of what, in one line.
-        why: String,
-    },
-    /// The run ended.
-    Finished {
-        /// What came of it.
-        outcome: RunOutcome,
-    },
-    /// A person has what the run changed put back. Written down before anything is: what is cut off is done when it is
-    /// asked for again.
-    Undone {
-        /// What is put back.
-        files: Vec<PutBack>,
-    },
-    /// A person has what the run changed in a staged copy put in place. Written down before anything is.
-    Applied {
-        /// What is put in place.
-        files: Vec<PutBack>,
-    },
-    /// A person has thrown the staged copy away.
-    Discarded,
-    /// A person has had forgotten what the run worked on: what its journal names goes, unless somebody else has it too.
-    Forgotten,
-}
-
-/// Something that is put back as it was before a run, or in place as the run left it in a staged copy.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PutBack {
-    /// Its absolute path.
-    pub path: String,
-    /// What it is until then, in words.
-    pub from: String,
-    /// What it is from then on, in words.
-    pub to: String,
-    /// The step that changed it.
-    pub step: StepRef,
-}
-
-impl Entry {
-    /// The entry's name as it is written in traces.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Entry::Prompted { .. } => "prompted",
-            Entry::Replied { .. } => "replied",
-            Entry::Rejected { .. } => "rejected",
-            Entry::Proposed { .. } => "proposed",
-            Entry::Judged { .. } => "judged",
-            Entry::Answered { .. } => "answered",
-            Entry::Begun { .. } => "begun",
-            Entry::Slept { .. } => "slept",
-            Entry::Questioned { .. } => "questioned",
-            Entry::Doubted { .. } => "doubted",
-            Entry::Vouched { .. } => "vouched",
-            Entry::Completed { .. } => "completed",
-            Entry::Spilled { .. } => "spilled",
-            Entry::Paged { .. } => "paged",
-            Entry::Spawned { .. } => "spawned",
-            Entry::Collected { .. } => "collected",
-            Entry::Said { .. } => "said",
-            Entry::Exhausted { .. } => "exhausted",
-            Entry::Raised { .. } => "raised",
-            Entry::Suspended { .. } => "suspended",
-            Entry::Stalled { .. } => "stalled",
-            Entry::Resumed { .. } => "resumed",
-            Entry::Finished { .. } => "finished",
-            Entry::Undone { .. } => "undone",
-            Entry::Applied { .. } => "applied",
-            Entry::Discarded => "discarded",
-            Entry::Forgotten => "forgotten",
-        }
-    }
 }
 
 /// What came of a proposal.

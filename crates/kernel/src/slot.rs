@@ -37,6 +37,8 @@ pub enum Want {
     },
     /// What tells the time.
     Clock,
+    /// Tools of a server.
+    Mcp,
     /// A worker.
     Worker,
     /// Questions to the person.
@@ -66,6 +68,7 @@ impl Want {
                 Some("git") => Want::Git { write: false },
                 Some("git rw") => Want::Git { write: true },
                 Some("clock") => Want::Clock,
+                Some("mcp") => Want::Mcp,
                 Some("worker") => Want::Worker,
                 Some("ask") => Want::Questions,
                 Some("timer") => Want::Alarm,
@@ -97,6 +100,7 @@ impl Want {
             Want::Clock => matches!(formula, Formula::Clock),
             Want::Worker => matches!(formula, Formula::Worker { .. } | Formula::Myself),
             Want::Model => matches!(formula, Formula::Worker { model: Some(_), .. }),
+            Want::Mcp => matches!(formula, Formula::Mcp(_)),
             Want::Secret => matches!(formula, Formula::Secret { .. }),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
             Want::Pattern => false,
@@ -114,6 +118,7 @@ impl Want {
             Want::Git { write: false } => "a repository",
             Want::Git { write: true } => "a repository that may be changed",
             Want::Clock => "a clock",
+            Want::Mcp => "tools of a server",
             Want::Worker => "a worker",
             Want::Questions => "questions to the user",
             Want::Alarm => "waiting for a time",
@@ -142,6 +147,7 @@ mod tests {
         check("M.remotable('git')", Want::Git { write: false });
         check("M.remotable('git rw')", Want::Git { write: true });
         check("M.remotable('clock')", Want::Clock);
+        check("M.remotable('mcp')", Want::Mcp);
         check("M.remotable('worker')", Want::Worker);
         check("M.remotable('program')", Want::Program);
         check("M.string()", Want::Pattern);

@@ -32,6 +32,8 @@ pub struct Facts {
     pub destinations: Vec<Destination>,
     /// What of the web the grant names. What is reached and not named here is refused.
     pub allowed: Vec<Allowed>,
+    /// Where what the call says goes, if that is out of this machine and to nobody who is named above.
+    pub outlet: Option<Outlet>,
     /// The program that the call would start.
     pub program: Option<ProgramFact>,
     /// What this very call does to the world, where that is more than its method declares: `git status` reads and
@@ -71,6 +73,15 @@ pub struct Destination {
     pub path: String,
     /// What the name resolved to when the facts were gathered. It is resolved and checked again at the moment of effect.
     pub addresses: Vec<IpAddr>,
+}
+
+/// Somebody outside this machine who is told what a call says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlet {
+    /// Who, in words: `the server github`.
+    pub to: String,
+    /// What the names of documents begin with that came from there: they are no news there.
+    pub home: String,
 }
 
 /// A program that a call would start.

@@ -22,7 +22,9 @@ mod table;
 pub mod trace;
 
 pub use egress::Allowed;
-pub use facts::{Context, Destination, Facts, Overwrite, PathFact, ProgramFact, Spent, Subject, Written};
+pub use facts::{
+    Context, Destination, Facts, Outlet, Overwrite, PathFact, ProgramFact, Spent, Subject, Written,
+};
 pub use judge::{Panel, judge};
 pub use rules::{Operator, Opinion, Rules, Stance};
 pub use secrets::Secrets;

@@ -19,6 +19,10 @@ pub(crate) struct Question {
     pub(crate) parent: u32,
     /// How many bytes of standard input follow.
     pub(crate) input: u64,
+    /// Whether what follows goes to the program as it comes, and what it says comes back as it says it. The report then
+    /// goes over standard error.
+    #[serde(default)]
+    pub(crate) live: bool,
 }
 
 #[derive(Serialize, Deserialize)]

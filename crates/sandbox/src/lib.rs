@@ -5,6 +5,9 @@
 //! breaks a limit, and reports. The daemon itself is never confined. A child of ours that runs no program but holds what
 //! strangers made, the host of a local model, shuts itself in with [`confine_self`].
 //!
+//! [`open`] does the same with a program that is talked to while it runs: what it reads and says goes by the warden, which
+//! keeps nothing but its standard error.
+//!
 //! Everything fails closed: what the kernel cannot hold is an error before anything runs, never a program that runs
 //! with less protection than was asked for. Only Linux can hold anything so far; elsewhere every call is refused.
 //!
@@ -34,7 +37,7 @@ mod spec;
 #[cfg(target_os = "linux")]
 pub use linux::{attempt, confine_self, hand_nothing_on, warden};
 pub use loaders::{Loaders, loaders, search};
-pub use parent::{Helper, SandboxError, run};
+pub use parent::{Ends, Helper, SandboxError, Session, open, run};
 pub use prove::{Proof, Standing, prove, prove_host};
 pub use spec::{
     Confinement, End, Limits, Output, Report, Spec, UNLIMITED, places_of_the_system, programs_of_the_system,

@@ -2,13 +2,19 @@
 
 use std::io::{self, Read as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::frame::{self, Question};
 use crate::spec::{End, Report, Spec};
 
+/// How often it is looked whether a warden has gone.
+const LOOK: Duration = Duration::from_millis(2);
+/// The most of a program's standard error that is kept while it is talked to: as much as fits into a pipe with the rest.
+const KEPT: u64 = 16 << 10;
+/// How long a warden may take to end what it watches over.
+const ENDING: Duration = Duration::from_secs(10);
 /// How much longer than the program the warden may take before it is given up.
 const GRACE: Duration = Duration::from_secs(20);
 /// How much is kept of what a warden complains.
@@ -46,6 +52,18 @@ impl Helper {
         Helper { program: program.into(), arguments: vec!["sandbox".to_owned()] }
     }
 
+    /// The warden as a process, with pipes to it.
+    fn spawn(&self) -> io::Result<Child> {
+        Command::new(&self.program)
+            .args(&self.arguments)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    }
+
     /// Where it lies.
     pub(crate) fn program(&self) -> &std::path::Path {
         &self.program
@@ -61,21 +79,14 @@ pub fn run(helper: &Helper, spec: &Spec, input: &[u8]) -> Result<Report, Sandbox
         return Err(SandboxError::Unsupported);
     }
     let failed = |e: io::Error| SandboxError::Warden(e.to_string());
-    let mut child = Command::new(&helper.program)
-        .args(&helper.arguments)
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
+    let mut child = helper.spawn().map_err(failed)?;
     let (Some(mut stdin), Some(mut stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return Err(SandboxError::Warden("it has no pipes".to_owned()));
     };
-    let question = Question { spec: spec.clone(), parent: std::process::id(), input: input.len() as u64 };
+    let question =
+        Question { spec: spec.clone(), parent: std::process::id(), input: input.len() as u64, live: false };
     let asked = frame::ask(&mut stdin, &question, input);
     drop(stdin);
     let most = spec.within.limits.output;
@@ -105,5 +116,76 @@ pub fn run(helper: &Helper, spec: &Spec, input: &[u8]) -> Result<Report, Sandbox
             Err(SandboxError::Warden(if words.is_empty() { why } else { format!("{why}: {words}") }))
         }
         Err(error) => Err(error),
+    }
+}
+
+/// A program that runs, and is talked to while it does. It ends with this value.
+#[derive(Debug)]
+pub struct Session {
+    warden: Child,
+    /// Held open as long as the program is wanted: the warden ends it when nobody would read its report.
+    report: Option<ChildStderr>,
+    most: u64,
+}
+
+/// Both ends of what is said to a program and of what it says.
+pub type Ends = (ChildStdin, ChildStdout);
+
+/// Starts a program and hands back what it reads and writes. Of its standard error the first 16 KiB are kept.
+///
+/// # Errors
+/// When there is nothing that could hold it, or the warden cannot be started. What else keeps it from beginning is told
+/// by [`Session::end`].
+pub fn open(helper: &Helper, spec: &Spec) -> Result<(Session, Ends), SandboxError> {
+    if !cfg!(target_os = "linux") {
+        return Err(SandboxError::Unsupported);
+    }
+    let failed = |e: io::Error| SandboxError::Warden(e.to_string());
+    let mut warden = helper.spawn().map_err(failed)?;
+    let (Some(mut stdin), Some(stdout), report @ Some(_)) =
+        (warden.stdin.take(), warden.stdout.take(), warden.stderr.take())
+    else {
+        return Err(SandboxError::Warden("it has no pipes".to_owned()));
+    };
+    let mut spec = spec.clone();
+    spec.within.limits.output = spec.within.limits.output.min(KEPT);
+    let session = Session { warden, report, most: spec.within.limits.output };
+    let question = Question { spec, parent: std::process::id(), input: 0, live: true };
+    match frame::ask(&mut stdin, &question, &[]) {
+        Ok(()) => Ok((session, (stdin, stdout))),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+impl Session {
+    /// How the program ended, if it has by itself, or does within `patience`. Whatever is left of it is ended.
+    pub fn end(mut self, patience: Duration) -> Option<Report> {
+        if !self.is_over_within(patience) {
+            return None;
+        }
+        // The warden has gone: what it had to say lies in the pipe.
+        frame::answered(self.report.as_mut()?, self.most).ok()
+    }
+
+    fn is_over_within(&mut self, patience: Duration) -> bool {
+        let begun = Instant::now();
+        loop {
+            match self.warden.try_wait() {
+                Ok(None) if begun.elapsed() < patience => std::thread::sleep(LOOK),
+                Ok(None) => return false,
+                _ => return true,
+            }
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // The warden sees that nobody reads its report, ends everything, and goes.
+        self.report = None;
+        if !self.is_over_within(ENDING) {
+            let _ = self.warden.kill();
+            let _ = self.warden.wait();
+        }
     }
 }

@@ -38,7 +38,11 @@ fn how_long(args: &[Value]) -> Result<u64, Box<Finding>> {
 pub(crate) fn facts(args: &[Value]) -> Facts {
     let text = args.first().and_then(Value::as_str).unwrap_or_default();
     let line = format!("waits for {}", visible_line(text));
-    Facts { line, problems: how_long(args).err().map(|problem| *problem).into_iter().collect(), ..Facts::default() }
+    Facts {
+        line,
+        problems: how_long(args).err().map(|problem| *problem).into_iter().collect(),
+        ..Facts::default()
+    }
 }
 
 /// The end of a call that has begun.

@@ -76,9 +76,16 @@ impl Slots {
             for method in bound.interface.methods.iter().filter(|m| bound.grant.methods.contains(&m.name)) {
                 let name = match bound.reach {
                     Reach::Worker(_) | Reach::Workshop => slot.clone(),
-                    Reach::Capability(_) | Reach::Questions | Reach::Alarm => format!("{slot}_{}", method.name),
+                    Reach::Capability(_) | Reach::Questions | Reach::Alarm => {
+                        format!("{slot}_{}", method.name)
+                    }
                 };
-                let schema = method.tool_schema(&name);
+                let mut schema = method.tool_schema(&name);
+                if let Reach::Capability(capability) = &bound.reach
+                    && let Some(own) = capability.schema(&method.name)
+                {
+                    schema.parameters = own;
+                }
                 tools.push(Offer {
                     tool: Tool {
                         name: schema.name,
@@ -135,7 +142,13 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
     }
     if formula == Formula::Questions {
         let subject = Subject { kind: "ask".to_owned(), names: vec![grant.slot.clone()] };
-        return Ok(Bound { grant, interface: question::interface(), subject, reach: Reach::Questions, model: None });
+        return Ok(Bound {
+            grant,
+            interface: question::interface(),
+            subject,
+            reach: Reach::Questions,
+            model: None,
+        });
     }
     if formula == Formula::Alarm {
         let subject = Subject { kind: "timer".to_owned(), names: vec![grant.slot.clone()] };

@@ -48,12 +48,12 @@ pub(crate) fn short(world: &dyn World, run: &Run, fold: &Fold, next: Next) -> Op
             None => {
                 let message =
                     format!("there is a limit in money, and the price of {} is not known", run.model);
-                let help = "write its price into `config.toml` under `[models.prices]`, then `almoner resume`";
+                let help =
+                    "write its price into `config.toml` under `[models.prices]`, then `almoner resume`";
                 return Some(Short::Unknown(trouble("budget/price", message, help)));
             }
             Some(price) if !price.is_free() && used.usd_micros >= limit => {
-                let message =
-                    format!("${:.4} of ${:.4} are spent", dollars(used.usd_micros), dollars(limit));
+                let message = format!("${:.4} of ${:.4} are spent", dollars(used.usd_micros), dollars(limit));
                 return out(LimitKind::Usd, "budget/usd", message);
             }
             Some(_) => {}

@@ -233,7 +233,9 @@ fn results(
     for (index, call) in calls.into_iter().enumerate() {
         let (content, is_error) = match turn.calls.get(&index) {
             Some(Handled::Rejected(findings)) => (told(findings), true),
-            Some(Handled::Paged { of, from, bytes }) => (spill::page(world, fold, *of, *from, *bytes)?, false),
+            Some(Handled::Paged { of, from, bytes }) => {
+                (spill::page(world, fold, *of, *from, *bytes)?, false)
+            }
             Some(Handled::Proposed(step)) => match fold.calls.get(step).and_then(|c| c.completion.as_ref()) {
                 Some(Completion::Done { value, .. }) => {
                     let shown = spill::text(value);

@@ -17,8 +17,8 @@ use model::{ModelError, Reply, Request};
 use serde_json::Value as Json;
 
 use crate::answer;
-use crate::budget::{self, Next, Short};
 use crate::bound::{Bound, CALL, Reach, Slots};
+use crate::budget::{self, Next, Short};
 use crate::conversation;
 use crate::deep;
 use crate::fold::{Call, Fold};

@@ -6,10 +6,11 @@ use kernel::Method;
 use passable::visible_line;
 use serde_json::Value as Json;
 
+use crate::asks::model_worker;
 use crate::bound::worker_interface;
 use crate::definition::template::Place;
-use crate::definition::{Bundle, Definition, Piece, Slot, SlotKind, When};
-use crate::workshop;
+use crate::definition::{Bundle, Definition, Piece, Slot, SlotKind, When, parse};
+use crate::{alarm, question, workshop};
 
 /// How wide patterns are written, in columns.
 const WIDTH: usize = 100;
@@ -191,6 +192,13 @@ fn tools(out: &mut String, definition: &Definition, callee: &dyn Fn(&str) -> Opt
                 }
                 None => drop(writeln!(out, "# {}: what the worker says that fills it", slot.name)),
             },
+            SlotKind::Mcp => {
+                let _ = writeln!(
+                    out,
+                    "# {}: the tools of a server that are named when it is handed over",
+                    slot.name
+                );
+            }
             _ => all.extend(of_capability(slot)),
         }
     }
@@ -204,16 +212,25 @@ fn tools(out: &mut String, definition: &Definition, callee: &dyn Fn(&str) -> Opt
 }
 
 fn of_capability(slot: &Slot) -> Vec<(String, Json)> {
-    let kind = match slot.kind {
-        SlotKind::Dir { .. } => "dir",
-        SlotKind::Outbox => "outbox",
-        SlotKind::Program => "program",
-        SlotKind::Http => "http",
-        SlotKind::Worker => return vec![],
+    let found = match slot.kind {
+        SlotKind::Dir { .. } => caps::interface_of("dir").cloned(),
+        SlotKind::Outbox => caps::interface_of("outbox").cloned(),
+        SlotKind::Program => caps::interface_of("program").cloned(),
+        SlotKind::Http => caps::interface_of("http").cloned(),
+        SlotKind::Git { .. } => caps::interface_of("git").cloned(),
+        SlotKind::Clock => caps::interface_of("clock").cloned(),
+        SlotKind::Ask => Some(question::interface()),
+        SlotKind::Timer => Some(alarm::interface()),
+        // What a model is told is what it is called with.
+        SlotKind::Model => {
+            let model = parse(&model_worker()).0.map(|definition| worker_interface(&definition));
+            let methods = model.into_iter().flat_map(|model| model.methods);
+            return methods.map(|method| tool(&slot.name, &method)).collect();
+        }
+        // Which tools a server has is known when it is handed over.
+        SlotKind::Worker | SlotKind::Mcp => return vec![],
     };
-    let interface =
-        caps::interfaces().iter().find(|(name, _)| *name == kind).map(|(_, interface)| *interface);
-    let methods = interface.into_iter().flat_map(|interface| &interface.methods);
+    let methods = found.iter().flat_map(|interface| &interface.methods);
     methods
         .filter(|method| slot.kind.methods().contains(&method.name.as_str()))
         .map(|method| tool(&format!("{}_{}", slot.name, method.name), method))
@@ -228,7 +245,6 @@ fn tool(name: &str, method: &Method) -> (String, Json) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::parse;
 
     fn expanded(name: &str, source: &str, includes: &[(&str, &str)]) -> String {
         let mut bundle = Bundle::of(name, source);

@@ -190,7 +190,9 @@ impl Fold {
                     call.completion = Some(completion.clone());
                 }
             }
-            Entry::Spilled { proposal, whole, bytes } => self.spill(*proposal, Whole { hash: *whole, bytes: *bytes }),
+            Entry::Spilled { proposal, whole, bytes } => {
+                self.spill(*proposal, Whole { hash: *whole, bytes: *bytes })
+            }
             Entry::Paged { site: CallSite::Turn { replied, index, .. }, of, from, bytes } => {
                 self.handle(*replied, *index, Handled::Paged { of: *of, from: *from, bytes: *bytes });
             }

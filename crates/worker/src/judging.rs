@@ -14,9 +14,9 @@ use crate::alarm;
 use crate::bound::{Bound, Reach, Slots};
 use crate::definition::Attachments;
 use crate::fold::Fold;
-use crate::trouble::internal;
 use crate::question;
 use crate::spill;
+use crate::trouble::internal;
 use crate::workshop;
 use crate::world::World;
 

@@ -4,8 +4,8 @@ use kernel::begun::Begun;
 use kernel::command::Move;
 use kernel::message::Field;
 use kernel::proposal::Finding;
-use kernel::slot::Want;
 use kernel::run::{Completion, Trouble};
+use kernel::slot::Want;
 use kernel::{Interface, Method, Param, Pattern, Value};
 use passable::{Effect, Limit, Limits, Untrusted, visible_line};
 use policy::Facts;
@@ -50,7 +50,8 @@ pub(crate) fn facts(method: &str, args: &[Value]) -> Facts {
 /// The form of a call that has begun.
 pub(crate) fn form_of(begun: &Begun) -> Result<Move, Trouble> {
     let proposal = begun.proposal();
-    let asked = proposal.args.first().and_then(Value::as_str).ok_or_else(|| internal("a question has no text"))?;
+    let asked =
+        proposal.args.first().and_then(Value::as_str).ok_or_else(|| internal("a question has no text"))?;
     let step = begun.step().step;
     Ok(match fields(&proposal.method, &proposal.args) {
         Ok(fields) => Move::Ask { proposal: step, description: Untrusted::new(asked), fields },
@@ -72,7 +73,9 @@ fn fields(method: &str, args: &[Value]) -> Result<Vec<Field>, Box<Finding>> {
             .collect();
         let pattern = match choices.as_slice() {
             [] => Pattern::string(),
-            [_] => return Err(wrong("one choice is none".to_owned(), "at least two choices, or none at all")),
+            [_] => {
+                return Err(wrong("one choice is none".to_owned(), "at least two choices, or none at all"));
+            }
             several => Pattern::one_of(several.iter().copied()),
         };
         return Ok(vec![field(ANSWER, "", &pattern)]);
@@ -126,7 +129,13 @@ mod tests {
         assert_eq!(fields_of("ask", &[question(), record(r#"["a", "b"]"#)]), Ok(vec!["answer".to_owned()]));
         assert!(fields_of("ask", &[question(), record(r#"["a"]"#)]).is_err());
         assert_eq!(of(r#"{"age": "0..150", "ok": "yes|no"}"#), Ok(vec!["age".to_owned(), "ok".to_owned()]));
-        for wrong in ["{}", r#"{"a": "strin g("}"#, r#"{"a": 7}"#, r#"{"key": {"pattern": "string", "secret": true}}"#, r#"{"d": "dir"}"#] {
+        for wrong in [
+            "{}",
+            r#"{"a": "strin g("}"#,
+            r#"{"a": 7}"#,
+            r#"{"key": {"pattern": "string", "secret": true}}"#,
+            r#"{"d": "dir"}"#,
+        ] {
             assert!(of(wrong).is_err(), "{wrong}: {:?}", of(wrong));
         }
     }

@@ -109,13 +109,18 @@ fn wanted(fold: &Fold, arguments: &Json) -> Result<(u64, u64, u64), Box<Finding>
     let args = method.arguments_from_json(arguments).map_err(|mismatch| {
         Finding::new("tool/arguments", mismatch.to_string()).at(TOOL).allowed(method.signature())
     })?;
-    let number = |at: usize| args.get(at).and_then(Value::as_bigint).and_then(|n| n.to_string().parse::<u64>().ok());
+    let number =
+        |at: usize| args.get(at).and_then(Value::as_bigint).and_then(|n| n.to_string().parse::<u64>().ok());
     let named = args.first().and_then(Value::as_str).unwrap_or_default();
     let step = named.rsplit('#').next().and_then(|step| step.parse::<u64>().ok());
     let kept = step.filter(|step| fold.calls.get(step).is_some_and(|call| call.whole.is_some()));
     let Some(step) = kept else {
-        let known: Vec<String> =
-            fold.calls.iter().filter(|(_, call)| call.whole.is_some()).map(|(at, _)| format!("#{at}")).collect();
+        let known: Vec<String> = fold
+            .calls
+            .iter()
+            .filter(|(_, call)| call.whole.is_some())
+            .map(|(at, _)| format!("#{at}"))
+            .collect();
         let finding = Finding::new("result/unknown", "there is no such result to read on in")
             .at("result")
             .counter_example(named.to_owned())
@@ -126,11 +131,7 @@ fn wanted(fold: &Fold, arguments: &Json) -> Result<(u64, u64, u64), Box<Finding>
 }
 
 /// The whole text of a result, wherever it is kept.
-pub(crate) fn whole_text(
-    world: &dyn World,
-    value: &Value,
-    whole: Option<&Whole>,
-) -> Result<String, Trouble> {
+pub(crate) fn whole_text(world: &dyn World, value: &Value, whole: Option<&Whole>) -> Result<String, Trouble> {
     match whole {
         None => Ok(text(value)),
         Some(Whole { hash, .. }) => {
@@ -156,7 +157,10 @@ mod tests {
         assert_eq!((&first["to"], &first["truncated"]), (&json!(10), &json!(true)));
         assert_eq!(first["next"], json!("read_result(result: \"#9\", from: 10)"));
         let last = told(10, "0123456789");
-        assert_eq!((&last["to"], &last["truncated"], &last["next"]), (&json!(20), &json!(false), &Json::Null));
+        assert_eq!(
+            (&last["to"], &last["truncated"], &last["next"]),
+            (&json!(20), &json!(false), &Json::Null)
+        );
     }
 
     #[test]

@@ -259,7 +259,11 @@ fn gift(slots: &Slots, kind: SlotKind, from: &str) -> Result<Given, Finding> {
         return Err(refuse(format!("your slot `{shown}` is no `{kind}`, or you may do less with it")));
     }
     let held = |method: &&&str| own.grant.allows(method);
-    let methods = kind.methods().iter().filter(held).map(|method| (*method).to_owned()).collect();
+    let methods = match kind {
+        // All of them that it was granted itself.
+        SlotKind::Mcp => own.grant.methods.clone(),
+        kind => kind.methods().iter().filter(held).map(|method| (*method).to_owned()).collect(),
+    };
     Ok(Given { from: from.to_owned(), methods, ask: Default::default() })
 }
 
@@ -278,6 +282,7 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
                 SlotKind::Git { .. } => "git",
                 SlotKind::Clock => "clock",
                 SlotKind::Worker | SlotKind::Model | SlotKind::Ask | SlotKind::Timer => return false,
+                SlotKind::Mcp => return own.subject.kind == "mcp",
             };
             caps::interface_of(word).is_some_and(|interface| interface.name == own.interface.name)
         }

@@ -114,7 +114,11 @@ impl Bench {
         for (what, arguments, theirs) in [
             ("tool call (1 kB read)", &["run", "tools.worker", "-e", "in=in"][..], "tools"),
             ("child call", &["run", "children.worker", "-e", "child=child.worker"], "children"),
-            ("tool call (1 kB written)", &["run", "files.worker", "-e", "out=out:rw", "--allow", "out.write"], "files"),
+            (
+                "tool call (1 kB written)",
+                &["run", "files.worker", "-e", "out=out:rw", "--allow", "out.write"],
+                "files",
+            ),
         ] {
             let ours = each(self.median(arguments, few)?.saturating_sub(empty));
             let theirs = each(self.calls(theirs, few)?);
@@ -134,7 +138,8 @@ impl Bench {
     /// From nothing to the first word, and to the end of a run that does nothing.
     fn start(&self, samples: usize, few: usize, rows: &mut Vec<Row>) -> Result<()> {
         let help = self.repeat(&mut || self.almoner(&["--help"]), samples)?;
-        let begin = self.repeat(&mut || self.almoner(&[&["run", "empty.worker"][..], &SCRIPTED].concat()), samples)?;
+        let begin =
+            self.repeat(&mut || self.almoner(&[&["run", "empty.worker"][..], &SCRIPTED].concat()), samples)?;
         let theirs = self.repeat(&mut || self.theirs(&["empty"]), few)?;
         let wall = |found: &[Sample]| {
             let all: Vec<Duration> = found.iter().map(|sample| sample.wall).collect();
@@ -186,7 +191,8 @@ impl Bench {
             output(&mut self.almoner(&arguments))?;
             let before = syncs.count();
             output(&mut self.almoner(&arguments))?;
-            let runs: Json = serde_json::from_str(&output(&mut self.almoner(&["runs", "-n", "1", "--json"]))?)?;
+            let runs: Json =
+                serde_json::from_str(&output(&mut self.almoner(&["runs", "-n", "1", "--json"]))?)?;
             Ok((syncs.count() - before, runs[0]["next_step"].as_u64().unwrap_or(2) - 1))
         })?;
         Ok(match counted {
@@ -272,7 +278,11 @@ fn ratio(what: &str, ours: Duration, theirs: Duration) -> Row {
     Row {
         what: format!("{what}: beside pydantic-ai"),
         figure: format!("{times:.1}x"),
-        note: format!("pydantic-ai {}{}{note}", measure::time(theirs), if note.is_empty() { "" } else { "; " }),
+        note: format!(
+            "pydantic-ai {}{}{note}",
+            measure::time(theirs),
+            if note.is_empty() { "" } else { "; " }
+        ),
         ..Row::default()
     }
 }

@@ -48,7 +48,11 @@ pub fn parse_endowment_in(base: &Path, text: &str) -> Result<Endowment, Failure>
         return Ok(Endowment { slot: slot.to_owned(), fill });
     }
     if let Some(repository) = rest.strip_prefix(super::endow_git::PREFIX) {
-        let fill = Fill::Git(super::endow_git::parse(repository)?);
+        let fill = Fill::Git(super::endow_git::parse(base, repository)?);
+        return Ok(Endowment { slot: slot.to_owned(), fill });
+    }
+    if let Some(server) = rest.strip_prefix(super::endow_mcp::PREFIX) {
+        let fill = Fill::Mcp(super::endow_mcp::parse(server)?);
         return Ok(Endowment { slot: slot.to_owned(), fill });
     }
     if endow_web::is_web(rest) {

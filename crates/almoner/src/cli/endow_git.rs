@@ -1,8 +1,10 @@
 //! `-e SLOT=git:PATH[:rw][?author=NAME <ADDRESS>&methods=status,log]`.
 
+use std::path::Path;
+
 use kernel::repository::Author;
 
-use super::absolute;
+use super::endow::absolute_in;
 use crate::control::endowment::GitFill;
 use crate::exit::{Exit, Failure};
 
@@ -13,7 +15,7 @@ pub(super) const PREFIX: &str = "git:";
 ///
 /// # Errors
 /// When it is not written as it should be.
-pub(super) fn parse(text: &str) -> Result<GitFill, Failure> {
+pub(super) fn parse(base: &Path, text: &str) -> Result<GitFill, Failure> {
     let wrong = |what: &str| {
         Failure::new(Exit::Usage, format!("{PREFIX}{text}: {what}"))
             .help("write SLOT=git:PATH, SLOT=git:PATH:rw, or SLOT=git:PATH:rw?author=NAME <ADDRESS>&methods=status,commit")
@@ -26,7 +28,7 @@ pub(super) fn parse(text: &str) -> Result<GitFill, Failure> {
     if path.is_empty() {
         return Err(wrong("there is no path"));
     }
-    let mut fill = GitFill { path: absolute(path)?, write, ..GitFill::default() };
+    let mut fill = GitFill { path: absolute_in(base, path)?, write, ..GitFill::default() };
     for part in query.split('&').filter(|part| !part.is_empty()) {
         match part.split_once('=') {
             Some(("author", author)) => {
@@ -51,16 +53,18 @@ mod tests {
 
     #[test]
     fn a_repository_is_named_by_its_working_tree() {
-        let fill = parse("/w:rw?author=Ada <a@b.c>&methods=status, commit").unwrap();
+        let fill = parse(Path::new(""), "/w:rw?author=Ada <a@b.c>&methods=status, commit").unwrap();
         assert_eq!((fill.path.as_str(), fill.write), ("/w", true));
         assert_eq!(fill.methods, ["status", "commit"]);
         assert_eq!(
             fill.words(),
             "repository /w (may be read and committed to), as Ada <a@b.c>, only status, commit"
         );
-        assert!(!parse("/w").unwrap().write && parse("/w?private").unwrap().private);
+        assert!(
+            !parse(Path::new(""), "/w").unwrap().write && parse(Path::new(""), "/w?private").unwrap().private
+        );
         for bad in ["", ":rw", "/w?author=Ada", "/w?colour=red"] {
-            assert_eq!(parse(bad).unwrap_err().exit, Exit::Usage, "{bad}");
+            assert_eq!(parse(Path::new(""), bad).unwrap_err().exit, Exit::Usage, "{bad}");
         }
     }
 }

@@ -3,11 +3,13 @@
 pub mod agents;
 mod endow;
 mod endow_git;
+mod endow_mcp;
 mod endow_model;
 mod endow_web;
 mod globs;
 mod hole;
 mod input;
+pub mod mcp;
 pub mod modules;
 mod more;
 pub mod policy;
@@ -20,6 +22,7 @@ pub use endow::{absolute, parse_endowment, parse_endowment_in};
 pub use hole::parse_hole;
 pub use input::{Given, Inputs, gather, given, read_text, stdin};
 pub use more::MoreArgs;
+pub use programs::program_path;
 pub use text::{Pieces, parse_text};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -111,6 +114,9 @@ pub enum Verb {
     Trust(surfaces::TrustArgs),
     /// Your own rules: what is never done, what need not be asked
     Policy(policy::PolicyArgs),
+    /// Servers of tools (MCP): write them down, see what they have
+    #[command(hide = true)]
+    Mcp(mcp::McpArgs),
     /// Ask whether a value matches a pattern, and why not
     Pattern(PatternArgs),
     /// See it work: a hijacked worker, then a live one
@@ -274,6 +280,9 @@ pub struct ChatArgs {
     /// Do not ask about this method
     #[arg(long, value_name = "SLOT.METHOD")]
     pub allow: Vec<String>,
+    /// Only models that may read what is private see the documents and inputs
+    #[arg(long)]
+    pub private: bool,
     /// What to do when a person is needed
     #[arg(long, value_enum, default_value_t = OnAsk::Prompt, value_name = "HOW")]
     pub on_ask: OnAsk,

@@ -46,9 +46,7 @@ impl MoreArgs {
             Failure::new(Exit::Usage, format!("--{flag} {}", visible_line(text)))
                 .help(format!("write it like `--{flag} {like}`"))
         };
-        let tokens = |text: &String| {
-            definition::parse_count(text).ok_or_else(|| bad("tokens", text, "50k"))
-        };
+        let tokens = |text: &String| definition::parse_count(text).ok_or_else(|| bad("tokens", text, "50k"));
         let usd = |text: &String| {
             let dollars = text.parse::<f64>().ok().filter(|usd| usd.is_finite() && *usd >= 0.0 && *usd < 1e9);
             dollars.map(|usd| (usd * 1e6).round() as u64).ok_or_else(|| bad("usd", text, "0.50"))

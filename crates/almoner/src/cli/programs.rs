@@ -25,7 +25,7 @@ pub(super) fn parse(base: &Path, text: &str) -> Result<ProgramFill, Failure> {
     };
     let mut fill = ProgramFill::default();
     for name in names.split(',').filter(|name| !name.is_empty()) {
-        let path = if name.contains('/') { absolute_in(base, name)? } else { on_path(name)? };
+        let path = program_path(base, name)?;
         let short = name.rsplit('/').next().unwrap_or(name).to_owned();
         if short.is_empty() || fill.programs.iter().any(|(other, _)| *other == short) {
             return Err(wrong(format!("`{name}` is there twice, or names no program")));
@@ -81,6 +81,14 @@ pub(super) fn parse(base: &Path, text: &str) -> Result<ProgramFill, Failure> {
 
 /// The most output that is handed back, whatever is said: it goes into a model's context.
 const MOST_OUTPUT: u64 = 16 << 20;
+
+/// The absolute path of a program that a person names, by its name or by a path.
+///
+/// # Errors
+/// When there is no such program.
+pub fn program_path(base: &Path, name: &str) -> Result<String, Failure> {
+    if name.contains('/') { absolute_in(base, name) } else { on_path(name) }
+}
 
 /// Where the shell would find a program of this name.
 fn on_path(name: &str) -> Result<String, Failure> {

@@ -33,7 +33,8 @@ pub enum SecretVerb {
 pub struct SetArgs {
     /// Its name, like GITHUB_TOKEN
     pub name: String,
-    /// A server that it may be sent to, like https://api.github.com; without one it goes nowhere
+    /// A server that it may be sent to, like https://api.github.com; without one it goes nowhere but to a program for which
+    /// `almoner mcp add --env` names it
     #[arg(long = "for", value_name = "ORIGIN")]
     pub origins: Vec<String>,
     /// How the key of the vault is protected, if this makes the vault

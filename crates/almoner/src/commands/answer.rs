@@ -14,6 +14,7 @@ use crate::cli::{self, ApproveArgs, DenyArgs, HappenedArgs, YesOrNo};
 use crate::control::protocol::{AgentAct, Request, Response};
 use crate::control::view::LetterView;
 use crate::exit::{Ended, Exit, Failure};
+use crate::show::card::Card;
 use crate::show::letter;
 
 /// `almoner approve`: of an approval, what it shows; of a request to evaluate, the evaluation.
@@ -201,6 +202,19 @@ pub fn told(response: &Response) -> String {
         }
         _ => "done".to_owned(),
     }
+}
+
+/// Says what can be typed under a card.
+pub fn how_to_answer(card: &Card) {
+    let number = card.number;
+    output::prompt(&match card.in_doubt {
+        true => {
+            format!("Type `happened {number} yes`, `happened {number} no` (it is done now), or `later`: ")
+        }
+        false => {
+            format!("Type `approve {number}`, `approve {number} 1,3`, `deny {number} REASON`, or `later`: ")
+        }
+    });
 }
 
 /// What a person typed under a card.

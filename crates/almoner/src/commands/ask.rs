@@ -49,6 +49,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
                 Fill::Model(_) => "model",
                 Fill::Clock => "clock",
                 Fill::Myself => "worker",
+                Fill::Mcp(_) => "mcp",
             };
             let _ = writeln!(front, "  {}: {kind}", endowment.slot);
         }

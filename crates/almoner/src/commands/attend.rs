@@ -12,7 +12,7 @@ use passable::Untrusted;
 use serde_json::json;
 
 use super::acting::Acting;
-use super::answer;
+use super::answer::{self, how_to_answer};
 use super::interrupt::{self, Watch};
 use super::live::Live;
 use super::question::Question;
@@ -23,7 +23,6 @@ use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::batch::Batch;
-use crate::show::card::Card;
 use crate::show::{progress, value};
 
 /// How often in a row the daemon may go down under a follower before anything has happened.
@@ -630,18 +629,6 @@ impl Attendance<'_> {
     fn needs_you(&self) -> Followed {
         Followed::NeedsYou(self.pending.iter().copied().collect())
     }
-}
-
-fn how_to_answer(card: &Card) {
-    let number = card.number;
-    output::prompt(&match card.in_doubt {
-        true => {
-            format!("Type `happened {number} yes`, `happened {number} no` (it is done now), or `later`: ")
-        }
-        false => {
-            format!("Type `approve {number}`, `approve {number} 1,3`, `deny {number} REASON`, or `later`: ")
-        }
-    });
 }
 
 /// What came of a run over many documents, if it is one.

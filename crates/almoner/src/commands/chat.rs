@@ -8,8 +8,8 @@ use kernel::run::{Run, Shape};
 use passable::{Untrusted, visible_line};
 
 use super::acting::Acting;
-use super::stage::number;
 use super::attend::{self, Followed};
+use super::stage::number;
 use super::talk::Talk;
 use super::{look, models, output, run};
 use crate::cli::{self, ChatArgs};
@@ -44,7 +44,7 @@ pub fn chat(acting: &Acting<'_>, args: &ChatArgs) -> Ended {
         }
         Followed::Ends => end(acting, number),
         Followed::NeedsYou(pending) => Err(attend::needs_you(acting, number, &pending)),
-        Followed::Over(run) => attend::tell(&run, &args.follow()),
+        Followed::Over(run) => attend::tell(acting, &run, &args.follow()),
     }
 }
 
@@ -72,11 +72,13 @@ fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>
         read_from: inputs.read_from,
         documents: inputs.documents,
         chat: true,
+        private: args.private,
         each: None,
         endow,
         allow: args.allow.clone(),
         model: models::choose(acting.place, args.model.as_deref(), wants.as_deref(), false)?,
         dry_run: false,
+        retry: None,
     };
     let mut client = acting.connect()?;
     let after = client.last_event()?;
@@ -102,7 +104,9 @@ fn go_on(
     };
     if found.shape != Shape::Chat {
         let message = format!("{} is no conversation", found.number);
-        return Err(Failure::new(Exit::Conflict, message).help("`almoner resume` goes on with a run that stopped"));
+        return Err(
+            Failure::new(Exit::Conflict, message).help("`almoner resume` goes on with a run that stopped")
+        );
     }
     if found.is_finished() {
         return Err(Failure::new(Exit::Conflict, format!("{} is over", found.number))
@@ -122,8 +126,9 @@ fn latest(acting: &Acting<'_>) -> Result<Run, Failure> {
             other => return Err(unexpected(&other)),
         };
         let Some(last) = page.last().map(|run| run.number) else {
-            return Err(Failure::new(Exit::NotFound, "no conversation is open")
-                .help("`almoner chat` begins one"));
+            return Err(
+                Failure::new(Exit::NotFound, "no conversation is open").help("`almoner chat` begins one")
+            );
         };
         if let Some(open) = page.into_iter().find(|run| run.shape == Shape::Chat && !run.is_finished()) {
             return look::run(acting, open.number);

@@ -48,6 +48,7 @@ impl Bound {
                 Fill::Model(given) => return (slot, given.words()),
                 Fill::Clock => return (slot, "the clock".to_owned()),
                 Fill::Myself => return (slot, "this worker again".to_owned()),
+                Fill::Mcp(given) => return (slot, given.words()),
             };
             let manner = match (path.stage, path.write) {
                 (true, _) => "may be read; changes are staged",
@@ -229,6 +230,7 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
             Fill::Model(given) => format!("model:{}", given.model),
             Fill::Clock => "clock".to_owned(),
             Fill::Myself => "self".to_owned(),
+            Fill::Mcp(given) => given.words(),
         };
         text += &format!(" -e {}={typed}", path.slot);
     }

@@ -28,6 +28,8 @@ pub mod logs;
 pub mod look;
 pub mod mail;
 pub mod make;
+pub mod mcp;
+pub mod mcp_import;
 pub mod models;
 pub mod names;
 pub mod output;

@@ -4,7 +4,6 @@ use kernel::command::{NameAct, Provided};
 use kernel::id::BadId;
 use kernel::{NamePath, Value};
 
-
 use super::acting::{self, Acting, done};
 use super::output;
 use crate::cli::agents::{

@@ -60,7 +60,9 @@ impl Question {
         let number = self.number;
         output::prompt(&match self.view.holes.as_slice() {
             [_] => format!("Type `submit {number} ANSWER`, `deny {number} WHY`, or `later`: "),
-            _ => format!("Fill it in with `almoner submit {number}` elsewhere; here type `deny {number} WHY`, or `later`: "),
+            _ => format!(
+                "Fill it in with `almoner submit {number}` elsewhere; here type `deny {number} WHY`, or `later`: "
+            ),
         });
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use kernel::BlobHash;
 use kernel::message::Body;
 use kernel::run::{Entry, Run, RunOutcome, Shape, State};
-use kernel::BlobHash;
 use model::Reply;
 use passable::visible_line;
 use serde_json::{Value as Json, json};
@@ -188,9 +188,12 @@ fn turn(acting: &Acting<'_>, hash: BlobHash) -> Result<Json, Failure> {
         .calls
         .iter()
         .map(|call| json!({ "name": call.name, "arguments": call.arguments }))
-        .chain(reply.malformed.iter().map(|call| {
-            json!({ "name": call.name, "arguments": format!("!{}", call.arguments) })
-        }))
+        .chain(
+            reply
+                .malformed
+                .iter()
+                .map(|call| json!({ "name": call.name, "arguments": format!("!{}", call.arguments) })),
+        )
         .collect();
     let mut turn = json!({});
     if !reply.text.is_empty() {
@@ -305,7 +308,9 @@ mod tests {
     fn words_come_back_as_they_were_typed() {
         let line = r#"almoner run w.worker -e "out=my dir:rw" k="a \"b\" \\ c""#;
         assert_eq!(words(line), ["almoner", "run", "w.worker", "-e", "out=my dir:rw", r#"k=a "b" \ c"#]);
-        for (text, shown) in [("a=b.c", "a=b.c"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''"), ("$x", "'$x'")] {
+        for (text, shown) in
+            [("a=b.c", "a=b.c"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''"), ("$x", "'$x'")]
+        {
             assert_eq!(word(text), shown);
         }
     }
@@ -328,8 +333,16 @@ mod tests {
     fn a_question_is_taken_word_for_word() {
         let source = "---\ndescription: Answers one question.\ninput: { question: string }\nslots:\n  d: dir\n---\nx {{ input.question }}\n";
         let made = of_question(source, "What is \"{{ x }}\" {% if %}?");
-        assert!(made.starts_with("---\ndescription: \"What is '{{ x }}' {% if %}?\"\nslots:\n  d: dir\n---\n"), "{made}");
-        let bundle = Bundle { name: "q".to_owned(), file: "q.worker".to_owned(), source: made, includes: Default::default() };
+        assert!(
+            made.starts_with("---\ndescription: \"What is '{{ x }}' {% if %}?\"\nslots:\n  d: dir\n---\n"),
+            "{made}"
+        );
+        let bundle = Bundle {
+            name: "q".to_owned(),
+            file: "q.worker".to_owned(),
+            source: made,
+            includes: Default::default(),
+        };
         let (definition, problems) = worker::definition::parse(&bundle);
         assert!(problems.is_empty(), "{problems:?}");
         let data = json!({ "input": {}, "attachments": [] });

@@ -181,7 +181,9 @@ mod tests {
         for line in ["first", "", "   ", "/end later", "/end"] {
             talk.typed(line);
         }
-        for expected in [Next::Say("first".to_owned()), Next::Say("/end later".to_owned()), Next::End, Next::Listen] {
+        for expected in
+            [Next::Say("first".to_owned()), Next::Say("/end later".to_owned()), Next::End, Next::Listen]
+        {
             assert_eq!(talk.next(), expected);
         }
         talk.close();

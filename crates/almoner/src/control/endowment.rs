@@ -2,6 +2,7 @@
 
 use kernel::repository::Author;
 use kernel::web::Web;
+use passable::Effect;
 use serde::{Deserialize, Serialize};
 
 /// What a person binds to a slot: `-e SLOT=…`.
@@ -31,6 +32,8 @@ pub enum Fill {
     Clock,
     /// For a slot that wants a worker: the one that has the slot, once more: `self`.
     Myself,
+    /// Tools of a server that the user has configured: `mcp:NAME[TOOL,TOOL:reads][?max=1MiB&time=60s]`.
+    Mcp(McpFill),
 }
 
 /// A model, and how much of it is handed over.
@@ -118,6 +121,27 @@ pub struct WebFill {
     pub web: Web,
     /// No body larger than this many bytes, either way.
     pub max_bytes: Option<u64>,
+}
+
+/// Tools of a server that the user has configured, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpFill {
+    /// The server.
+    pub server: String,
+    /// The tools, each with what the user says that it does.
+    pub tools: Vec<(String, Effect)>,
+    /// No arguments and no result larger than this many bytes.
+    pub max_bytes: Option<u64>,
+    /// How long one call may take, in milliseconds.
+    pub call_ms: Option<u64>,
+}
+
+impl McpFill {
+    /// What is handed over, as the person reads it.
+    pub fn words(&self) -> String {
+        let tools: Vec<&str> = self.tools.iter().map(|(tool, _)| tool.as_str()).collect();
+        format!("{} of the server {}", tools.join(", "), self.server)
+    }
 }
 
 /// A path of this machine, and what of it is handed over.

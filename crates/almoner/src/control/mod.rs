@@ -9,5 +9,6 @@ pub mod protocol;
 mod run_request;
 pub mod secret;
 mod status;
+pub mod tools;
 pub mod undone;
 pub mod view;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::audited::{Anchor, Audited};
 use super::endowment::Endowment;
 use super::secret::{SecretAct, VaultView};
+use super::tools::ToolTable;
 use super::undone::{Diff, Undone};
 use super::view::{CodePage, GrantRow, LetterView, NameRow, PromiseState, Thing};
 use crate::exit::Failure;
@@ -25,7 +26,7 @@ use crate::show::reason::Reason;
 use crate::show::stats::Stats;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// What a client's environment has of the variables that models need, by name.
 pub type Brought = BTreeMap<String, String>;
@@ -60,6 +61,11 @@ pub struct OnBehalf {
 pub enum Request {
     /// How the daemon is.
     Status,
+    /// What a configured server of tools says of its tools now.
+    ServerTools {
+        /// The server, by its name.
+        server: String,
+    },
     /// Start a run.
     Run(Box<RunRequest>),
     /// Say yes to an approval.
@@ -540,6 +546,8 @@ pub enum Response {
         #[serde(default)]
         waiting: usize,
     },
+    /// What a server says of its tools.
+    ServerTools(Box<ToolTable>),
     /// How the daemon is.
     Status(Status),
     /// What a command did.

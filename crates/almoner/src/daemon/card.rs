@@ -157,6 +157,10 @@ fn edited(daemon: &Daemon, proposal: &Proposal) -> Option<Untrusted> {
     Some(Untrusted::new(difference::lines(&held, &held.replace(old, new))))
 }
 
+fn names(method: &kernel::Method) -> Vec<String> {
+    method.params.iter().map(|param| param.name.clone()).collect()
+}
+
 fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Proposal) -> Vec<String> {
     // What an agent calls without a run has more methods than workers know.
     let method = match proposal.caller {
@@ -167,8 +171,8 @@ fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Propos
     let makes = matches!(formula, Some(kernel::formula::Formula::Workshop));
     method
         .or_else(|| workshop.method(&proposal.method).filter(|_| makes))
-        .or_else(|| caps::interface_for(formula?)?.method(&proposal.method))
-        .map(|method| method.params.iter().map(|p| p.name.clone()).collect())
+        .map(names)
+        .or_else(|| caps::interface_for(formula?)?.method(&proposal.method).map(names))
         .unwrap_or_default()
 }
 

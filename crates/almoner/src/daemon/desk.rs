@@ -23,6 +23,8 @@ pub struct Desk {
     pub engine: Arc<Engine>,
     /// The directory of what belongs to this daemon, its store among it.
     pub state: Arc<Path>,
+    /// The directory of what the user writes.
+    pub config: Arc<Path>,
     /// What is handed to nobody.
     pub own: Arc<Own>,
 }

@@ -11,6 +11,9 @@ use crate::exit::{Exit, Failure};
 
 /// The methods that are granted. Who may only read gets nothing to send with.
 fn all_methods(kind: SlotKind, target: &Target) -> BTreeSet<String> {
+    if let Target::Mcp(server) = target {
+        return server.tools.iter().map(|tool| tool.method.clone()).collect();
+    }
     let only_reads = matches!(target, Target::Web(web) if web.methods.iter().all(|method| method == "GET"));
     let is_granted = |method: &&&str| !(only_reads && **method == "send");
     kind.methods().iter().filter(is_granted).map(|method| (*method).to_owned()).collect()
@@ -79,6 +82,9 @@ pub fn words(binding: &Binding) -> String {
 /// The tools by which a model calls the granted methods of a slot.
 pub fn tools(slot: &str, kind: SlotKind, bindings: &[Binding]) -> Vec<String> {
     let granted = bindings.iter().find(|binding| binding.slot == slot);
+    if let (SlotKind::Mcp, Some(granted)) = (kind, granted) {
+        return granted.methods.iter().map(|method| format!("{slot}_{method}")).collect();
+    }
     let is_granted = |method: &&&str| granted.is_none_or(|binding| binding.methods.contains(**method));
     kind.methods().iter().filter(is_granted).map(|method| format!("{slot}_{method}")).collect()
 }

@@ -232,7 +232,8 @@ pub fn asked_by(daemon: &Daemon, family: &BTreeSet<RunNumber>) -> Result<Vec<Mes
     let mut found = Vec::new();
     for_each_awaiting(daemon, |number| {
         if let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
-            && let Some(run) = letter.body().filter(|body| !matches!(body, Body::Command { .. })).and_then(Body::run)
+            && let Some(run) =
+                letter.body().filter(|body| !matches!(body, Body::Command { .. })).and_then(Body::run)
             && family.contains(&run)
         {
             found.push(number);

@@ -176,7 +176,13 @@ fn open(
     daemon.keys.greet(&brought());
     let listener = bind(&place.socket())?;
     let engine = Engine::new(daemon.clone());
-    let desk = Desk { daemon, engine, state: place.state.as_path().into(), own: Arc::new(Own::of(place)) };
+    let desk = Desk {
+        daemon,
+        engine,
+        state: place.state.as_path().into(),
+        config: place.config.as_path().into(),
+        own: Arc::new(Own::of(place)),
+    };
     Ok((Arc::new(Server::new(desk)), listener))
 }
 

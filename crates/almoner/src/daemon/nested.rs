@@ -69,11 +69,13 @@ pub fn request(outer: &RunRequest, slot: &str, beside: Option<&Path>) -> RunRequ
         read_from: vec![],
         documents: vec![],
         private: false,
+        chat: false,
         each: None,
         endow: endow.collect(),
         allow: outer.allow.iter().filter(|rule| !is_own(rule)).filter_map(|rule| below(rule)).collect(),
         model: outer.model.clone(),
         dry_run: outer.dry_run,
+        retry: None,
     }
 }
 
@@ -103,6 +105,9 @@ fn words(target: &Target) -> String {
         Target::Web(web) => web.words(),
         Target::Repository(repository) => repository.words(),
         Target::Clock => "the clock".to_owned(),
+        Target::Mcp(server) => server.words(),
+        Target::Alarm => "waiting for a time".to_owned(),
+        Target::Questions => "questions to you, in your inbox".to_owned(),
         Target::Workshop => "the making of workers, each shown to you first".to_owned(),
         Target::Named { path } => path.to_string(),
         Target::Model { program, model } => {

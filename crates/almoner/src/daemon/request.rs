@@ -12,8 +12,8 @@ use store::BackupError;
 use super::additions;
 use super::desk::Desk;
 use super::{
-    agents, audit, card, export, forget, listing, look, passes, stage, start_run, stats, undo, vault, why,
-    world,
+    agents, audit, card, endow_mcp, export, forget, listing, look, passes, stage, start_run, stats, undo,
+    vault, why, world,
 };
 use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 use crate::exit::{Exit, Failure};
@@ -49,6 +49,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
     let daemon = &desk.daemon;
     Ok(match request {
         Request::Status => Response::Status(status(desk)?),
+        Request::ServerTools { server } => Response::ServerTools(Box::new(endow_mcp::table(desk, &server)?)),
         Request::Run(run) => {
             daemon.keys.lend(std::slice::from_ref(&run.model), brought);
             start_run::start(desk, *run)?

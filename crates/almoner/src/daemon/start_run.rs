@@ -12,8 +12,9 @@ use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
 use super::as_it_is;
 use super::desk::Desk;
+use super::documents::{check_chat, check_count, check_names, check_total};
 use super::stage::{self, Stages};
-use super::{endow_git, endow_paths, endow_programs, nested, private};
+use super::{endow_git, endow_mcp, endow_paths, endow_programs, nested, private};
 use crate::control::endowment::{Endowment, Fill, ModelFill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
@@ -113,7 +114,15 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
     let read_from = request.read_from.into_iter();
     let origins = read_from.map(|(name, hash)| kernel::provenance::Source::Document { name, hash }).collect();
     let input = again.unwrap_or(Input { values, attachments, items, origins, earlier: None });
-    let start = Box::new(Start { text: request.text, worker, shape, private: request.private, model: request.model, input, bindings });
+    let start = Box::new(Start {
+        text: request.text,
+        worker,
+        shape,
+        private: request.private,
+        model: request.model,
+        input,
+        bindings,
+    });
     let outcome = desk.apply(match endowed {
         None => Act::Start(start),
         Some(Endowed { number, goes_to, result_name, .. }) => {
@@ -159,16 +168,6 @@ fn check_money(desk: &Desk, definition: &Definition, request: &RunRequest) -> Re
         "limit `tokens` instead of `usd` in the worker file, write the price into `config.toml` under \
              `[models.prices]`, or use a model that costs nothing",
     ))
-}
-
-/// Whoever talks comes to no end after which something could be done.
-fn check_chat(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
-    if !request.chat || (definition.then.is_empty() && definition.write.is_empty() && definition.output.is_none())
-    {
-        return Ok(());
-    }
-    let message = format!("`{}` works towards a result: it has `output`, `then` or `write`", definition.name);
-    Err(Failure::new(Exit::Invalid, message).help("`almoner run` it; a worker to talk with answers in text"))
 }
 
 fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, Failure> {
@@ -231,7 +230,7 @@ fn bind(
             .split_once('.')
             .filter(|(slot, method)| {
                 let makes = definition.creates && (*slot, *method) == (worker::WORKSHOP, worker::CREATE);
-                makes || definition.slot(slot).is_some_and(|s| s.kind.methods().contains(method))
+                makes || definition.slot(slot).is_some_and(|s| s.kind.may_have(method))
             })
             .ok_or_else(|| {
                 let message = format!("`--allow {}` names no method of a slot", visible_line(rule));
@@ -249,7 +248,7 @@ fn bind(
             ask: BTreeSet::new(),
         })
     });
-    definition
+    let bindings: Vec<Binding> = definition
         .slots
         .iter()
         .map(|slot| {
@@ -277,6 +276,7 @@ fn bind(
                         SlotKind::Git { write: true } => format!("-e {full}=git:PATH:rw"),
                         SlotKind::Clock => format!("-e {full}=clock"),
                         SlotKind::Model => format!("-e {full}=model:NAME?tokens=200k"),
+                        SlotKind::Mcp => format!("-e {full}=mcp:SERVER[TOOL]"),
                         _ => format!("-e {full}=PATH"),
                     };
                     let label = slot.label.as_deref().map(|l| format!(" ({})", visible_line(l)));
@@ -303,8 +303,12 @@ fn bind(
                 (SlotKind::Model, Some(Endowment { fill: Fill::Model(given), .. })) => {
                     model_target(shelf, &full, given)?
                 }
+                (SlotKind::Mcp, Some(Endowment { fill: Fill::Mcp(given), .. })) => {
+                    endow_mcp::target(shelf.desk, &full, given)?
+                }
                 (kind, Some(_)) => {
                     let wants = match kind {
+                        SlotKind::Mcp => "tools of a server: `-e SLOT=mcp:SERVER[TOOL]`",
                         SlotKind::Git { .. } => "a repository: `-e SLOT=git:PATH`",
                         SlotKind::Clock => "the clock: `-e SLOT=clock`",
                         SlotKind::Model => "a model: `-e SLOT=model:NAME`",
@@ -333,6 +337,9 @@ fn bind(
                 Some(Endowment { fill: Fill::Git(given), .. }) => {
                     Attenuation { private: given.private, ..Attenuation::default() }
                 }
+                Some(Endowment { fill: Fill::Mcp(given), .. }) => {
+                    Attenuation { max_bytes: given.max_bytes, ..Attenuation::default() }
+                }
                 _ => Attenuation::default(),
             };
             let methods =
@@ -344,6 +351,7 @@ fn bind(
                 return Err(Failure::new(Exit::Usage, message).help("leave one of the two out"));
             }
             let mut allow = allowed.remove(slot.name.as_str()).unwrap_or_default();
+            endow_mcp::check_allowed(&slot.name, &target, &allow)?;
             if attenuation.staged_from.is_some() {
                 allow.extend(endow_paths::staged_allow(&methods));
             }
@@ -362,7 +370,9 @@ fn bind(
             })
         })
         .chain(workshop)
-        .collect()
+        .collect::<Result<_, Failure>>()?;
+    endow_mcp::check_apart(&bindings)?;
+    Ok(bindings)
 }
 
 fn mount_target(
@@ -550,53 +560,6 @@ fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program
 
 fn store_failure(what: &str) -> Failure {
     Failure::new(Exit::Failure, what).help("nothing was started; `almoner doctor` examines the store")
-}
-
-fn check_count(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
-    let (count, most) = (request.documents.len(), definition.attachments.max as usize);
-    if request.each.is_some() {
-        if count == 0 && request.retry.is_none() {
-            return Err(Failure::new(Exit::Usage, "`--each` needs files to work on")
-                .help("name a directory or files after the worker"));
-        }
-        return Ok(());
-    }
-    if count > most {
-        return Err(Failure::new(
-            Exit::Invalid,
-            format!("`{}` takes at most {most} documents, not {count}", definition.name),
-        )
-        .help("`--each` gives every document a run of its own"));
-    }
-    Ok(())
-}
-
-/// Documents are known by their names from here on.
-fn check_names(taken: &[Attachment]) -> Result<(), Failure> {
-    let mut names = BTreeSet::new();
-    match taken.iter().find(|document| !names.insert(&document.name)) {
-        None => Ok(()),
-        Some(twice) => Err(Failure::new(
-            Exit::Invalid,
-            format!("two documents are called {}", visible_line(&twice.name)),
-        )
-        .help("rename one of them, or give each a run of its own")),
-    }
-}
-
-fn check_total(definition: &Definition, request: &RunRequest, taken: &[Attachment]) -> Result<(), Failure> {
-    let total: u64 = taken.iter().map(|a| a.bytes).sum();
-    if request.each.is_none() && total > definition.attachments.bytes {
-        return Err(Failure::new(
-            Exit::Invalid,
-            format!(
-                "the documents have {total} bytes together, and {} are allowed",
-                definition.attachments.bytes
-            ),
-        )
-        .help("raise `attachments: { bytes: … }` in the worker file, or hand over less"));
-    }
-    Ok(())
 }
 
 /// Reads a document, checks it, and keeps its bytes and its text.

@@ -53,19 +53,33 @@ impl Keeper {
         }
     }
 
+    /// The value of a secret for a program that a person named it for. One that is for servers is for them alone.
+    ///
+    /// # Errors
+    /// Why it is not given out.
+    pub fn value_for_program(&self, name: &str) -> Result<Secret, Withheld> {
+        let open = self.lock();
+        let entry = self.entry(&open, name)?;
+        if entry.origins.is_empty() { Ok(entry.value.clone()) } else { Err(Withheld::Elsewhere) }
+    }
+
+    fn entry<'v>(&self, open: &'v Option<Vault>, name: &str) -> Result<&'v vault::Entry, Withheld> {
+        let Some(vault) = open else {
+            return Err(match self.site.protection() {
+                Ok(None) => Withheld::Missing,
+                _ => Withheld::Locked,
+            });
+        };
+        vault.get(name).ok_or(Withheld::Missing)
+    }
+
     /// The value of a secret for a server, if it is for that server.
     ///
     /// # Errors
     /// Why it is not given out.
     pub fn value_for(&self, name: &str, origin: &Origin) -> Result<Secret, Withheld> {
         let open = self.lock();
-        let Some(vault) = &*open else {
-            return Err(match self.site.protection() {
-                Ok(None) => Withheld::Missing,
-                _ => Withheld::Locked,
-            });
-        };
-        let entry = vault.get(name).ok_or(Withheld::Missing)?;
+        let entry = self.entry(&open, name)?;
         if entry.origins.contains(origin) { Ok(entry.value.clone()) } else { Err(Withheld::Elsewhere) }
     }
 
@@ -263,11 +277,13 @@ fn rows(daemon: &Daemon, vault: &Vault) -> Result<Vec<SecretRow>, Failure> {
                 let Some(reached) = (if is_over { None } else { table::reach(txn, &grant.id)? }) else {
                     continue;
                 };
-                if let Formula::Web(web) = &reached.formula
-                    && let Some(used) = &web.secret
-                {
-                    uses.push((used.name.clone(), format!("{} ({})", grant.number, grant.slot)));
-                }
+                let used: Vec<&str> = match &reached.formula {
+                    Formula::Web(web) => web.secret.iter().map(|used| used.name.as_str()).collect(),
+                    Formula::Mcp(server) => server.secrets(),
+                    _ => vec![],
+                };
+                let by = format!("{} ({})", grant.number, grant.slot);
+                uses.extend(used.into_iter().map(|name| (name.to_owned(), by.clone())));
             }
         }
         Ok(uses)

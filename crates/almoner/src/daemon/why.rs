@@ -28,6 +28,7 @@ pub fn target_words(formula: &Formula) -> String {
         Formula::Web(web) => web.words(),
         Formula::Repository(repository) => repository.words(),
         Formula::Worker { model: Some(model), .. } => format!("model {model}"),
+        Formula::Mcp(server) => server.words(),
         Formula::Worker { name, definition, .. } => format!("worker {name} ({})", definition.short()),
         Formula::Myself => "this worker again".to_owned(),
         other => other.kind().to_owned(),

@@ -22,7 +22,6 @@ use policy::Rules;
 use store::Store;
 use worker::World;
 
-use super::stream;
 use super::forget::Errands;
 use super::handed::{Orphans, Unwritten};
 use super::keys::Keys;
@@ -31,6 +30,7 @@ use super::notify::Notices;
 use super::passes::Passes;
 use super::policies::PolicyDesk;
 use super::private;
+use super::stream;
 use super::timekeeper::Alarms;
 use super::vats::Office;
 use super::vault::{Keeper, Withheld};
@@ -593,6 +593,22 @@ fn waits(act: &Act) -> bool {
     moves.iter().any(|step| matches!(step, Move::Wait { .. }))
 }
 
+fn given_out(value: Result<vault::Secret, Withheld>) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
+    match value {
+        Ok(value) => Ok(zeroize::Zeroizing::new(value.reveal().to_owned())),
+        Err(Withheld::Missing) => Err(caps::NoSecret::Missing),
+        Err(Withheld::Locked) => Err(caps::NoSecret::Locked),
+        Err(Withheld::Elsewhere) => Err(caps::NoSecret::Elsewhere),
+    }
+}
+
+impl Daemon {
+    /// What a server of tools needs of the machine when a person looks at it.
+    pub fn edge(&self) -> Arc<dyn caps::Outside> {
+        Arc::new(Edge { shared: self.shared(), has_project: true })
+    }
+}
+
 /// What a part of the web gets of this daemon. It holds nothing: the vault may be locked or changed at any time.
 struct Edge {
     shared: Weak<Shared>,
@@ -611,12 +627,12 @@ impl caps::Outside for Edge {
         origin: &kernel::web::Origin,
     ) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
         let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
-        match shared.vault.value_for(name, origin) {
-            Ok(value) => Ok(zeroize::Zeroizing::new(value.reveal().to_owned())),
-            Err(Withheld::Missing) => Err(caps::NoSecret::Missing),
-            Err(Withheld::Locked) => Err(caps::NoSecret::Locked),
-            Err(Withheld::Elsewhere) => Err(caps::NoSecret::Elsewhere),
-        }
+        given_out(shared.vault.value_for(name, origin))
+    }
+
+    fn secret_for_program(&self, name: &str) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
+        let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
+        given_out(shared.vault.value_for_program(name))
     }
 
     fn kept(&self, digest: &BlobHash) -> Option<Vec<u8>> {

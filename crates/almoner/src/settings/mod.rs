@@ -84,6 +84,9 @@ pub fn read(path: &Path) -> Result<Settings, Failure> {
 }
 
 /// Whether nobody else can have written the file: it names programs that are run.
+///
+/// # Errors
+/// What is wrong with it, and what to do.
 pub fn trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'static str)> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     if !meta.is_file() {

@@ -139,7 +139,8 @@ fn endowment(text: &Text<'_>, base: &Path, at: usize, slot: &str, said: &str) ->
             let programs = fill.programs.iter_mut().map(|(_, path)| path);
             programs.chain(fill.directories.iter_mut().map(|(path, _)| path)).collect()
         }
-        Fill::Web(_) => vec![],
+        Fill::Git(fill) => vec![&mut fill.path],
+        Fill::Web(_) | Fill::Model(_) | Fill::Clock | Fill::Myself | Fill::Mcp(_) => vec![],
     };
     for path in paths {
         let help = "name a directory by its own path";
@@ -187,6 +188,11 @@ fn real(path: &Path) -> Option<PathBuf> {
 pub fn words(given: &Endowment) -> String {
     let what = match &given.fill {
         Fill::Program(fill) => fill.words(),
+        Fill::Git(fill) => fill.words(),
+        Fill::Model(fill) => fill.words(),
+        Fill::Mcp(fill) => fill.words(),
+        Fill::Clock => "the clock".to_owned(),
+        Fill::Myself => "this worker again".to_owned(),
         Fill::Web(fill) => match fill.max_bytes {
             Some(bytes) => format!("{}; bodies of at most {bytes} bytes", fill.web.words()),
             None => fill.web.words(),
@@ -209,6 +215,9 @@ pub fn words(given: &Endowment) -> String {
             }
             if !fill.methods.is_empty() {
                 text += &format!("; only {}", fill.methods.join(" "));
+            }
+            if fill.private {
+                text += "; private";
             }
             text + ")"
         }

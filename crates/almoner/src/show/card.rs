@@ -267,7 +267,15 @@ mod tests {
     fn card(entries: Vec<CardEntry>) -> Card {
         let read = vec![Source::Document { name: "a.txt".to_owned(), hash: kernel::BlobHash([7; 32]) }];
         let worker = "clerk".to_owned();
-        Card { number: MessageNumber(3), run: RunNumber(1), worker, in_doubt: false, entries, more: None, read }
+        Card {
+            number: MessageNumber(3),
+            run: RunNumber(1),
+            worker,
+            in_doubt: false,
+            entries,
+            more: None,
+            read,
+        }
     }
 
     #[test]

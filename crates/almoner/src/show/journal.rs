@@ -31,7 +31,9 @@ pub fn state(run: &Run) -> String {
                 None if run.is_standing() => "what it does without a run".to_owned(),
                 None => match &run.exhausted {
                     Some(exhausted) => format!("asks for more: message {}", exhausted.message),
-                    None if run.shape == Shape::Chat && run.open.is_empty() => "waits for you to say something".to_owned(),
+                    None if run.shape == Shape::Chat && run.open.is_empty() => {
+                        "waits for you to say something".to_owned()
+                    }
                     None => "waits for its children".to_owned(),
                 },
             }

@@ -31,7 +31,8 @@ fn home(limits: &str) -> Home {
     home
 }
 
-const RUN: [&str; 7] = ["run", "w.worker", "-e", "out=out:rw", "--allow", "out.append", "-mscripted:script.json"];
+const RUN: [&str; 7] =
+    ["run", "w.worker", "-e", "out=out:rw", "--allow", "out.append", "-mscripted:script.json"];
 
 const THREE: &str = "one\ntwo\nthree\n";
 

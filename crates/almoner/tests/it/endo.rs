@@ -7,7 +7,7 @@ use std::process::Command;
 const CASES: usize = 177;
 
 /// The folder of tools that tests need: `test-tools` in the target directory, unless `ALMONER_TEST_TOOLS` names another.
-fn tools() -> PathBuf {
+pub(crate) fn tools() -> PathBuf {
     let beside = || Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-tools");
     std::env::var_os("ALMONER_TEST_TOOLS").map_or_else(beside, PathBuf::from)
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
-use crate::home::{Home, copy};
+use crate::endo::tools;
+use crate::home::{Home, Said, copy};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 /// Has no command of its own: the demo and other tests use it.
@@ -46,6 +47,14 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// A command, with the servers of tools that a user would have installed.
+fn almoner(home: &Home, args: &[&str]) -> Said {
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    let own = std::iter::once(tools().join("node_modules/.bin"));
+    let path = std::env::join_paths(own.chain(std::env::split_paths(&inherited))).unwrap();
+    Said::of(home.command(args).env("PATH", path).output().unwrap())
+}
+
 /// What the commands of a README have said, and how often the run came to wait for a person.
 struct Ran {
     said: String,
@@ -63,7 +72,7 @@ fn run(home: &Home, lines: &[&str]) -> Ran {
         if args[0] == "run" {
             args.extend(["-m".to_owned(), "scripted:script.json".to_owned()]);
         }
-        let said = home.almoner(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        let said = almoner(home, &args.iter().map(String::as_str).collect::<Vec<_>>());
         if said.code == 7 && follows && at + 1 < lines.len() {
             ran.asked += 1;
         } else {
@@ -175,10 +184,15 @@ fn a_refusal_leaves_every_example_as_it_was() {
             facts["files"].as_object().into_iter().flatten().map(|(path, _)| path).collect();
         let before: Vec<Option<String>> =
             places.iter().map(|path| std::fs::read_to_string(home.path(path)).ok()).collect();
-        let line = format!("{} --on-ask deny", lines[0]);
+        let first = lines.iter().position(|line| line.starts_with("almoner run")).unwrap();
+        for line in &lines[..first] {
+            let args = words(line);
+            almoner(&home, &args[1..].iter().map(String::as_str).collect::<Vec<_>>()).expect(0);
+        }
+        let line = format!("{} --on-ask deny", lines[first]);
         let mut args = words(&line);
         args.extend(["-m".to_owned(), "scripted:script.json".to_owned()]);
-        let said = home.almoner(&args[1..].iter().map(String::as_str).collect::<Vec<_>>());
+        let said = almoner(&home, &args[1..].iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(said.err.contains("judged ask"), asks, "{}", said.err);
         let after: Vec<Option<String>> =
             places.iter().map(|path| std::fs::read_to_string(home.path(path)).ok()).collect();

@@ -44,6 +44,8 @@ mod housekeeping;
 mod journey;
 mod kill_sweep;
 mod load;
+mod mcp;
+mod mcp_web;
 #[cfg(feature = "local")]
 mod model_host;
 mod model_slots;

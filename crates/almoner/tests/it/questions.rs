@@ -24,7 +24,8 @@ fn which() -> Json {
     ask(&json!({ "question": "Which colour?", "choices": ["red", "blue"] }))
 }
 
-const RUN: [&str; 7] = ["run", "w.worker", "-e", "out=out:rw", "--allow", "out.write", "-mscripted:script.json"];
+const RUN: [&str; 7] =
+    ["run", "w.worker", "-e", "out=out:rw", "--allow", "out.write", "-mscripted:script.json"];
 
 /// What the calls of a run came to.
 fn outcomes(home: &Home) -> String {
@@ -69,12 +70,18 @@ fn a_form_of_several_values_is_one_question() {
 fn what_cannot_be_asked_is_told_to_the_model_and_nobody_is_asked() {
     for (call, says) in [
         (ask(&json!({ "question": "One?", "choices": ["only"] })), "at least two choices"),
-        (json!({ "name": "me_form", "arguments": { "description": "x", "fields": {} } }), "there are no fields here"),
+        (
+            json!({ "name": "me_form", "arguments": { "description": "x", "fields": {} } }),
+            "there are no fields here",
+        ),
         (
             json!({ "name": "me_form", "arguments": { "description": "x", "fields": { "k": { "pattern": "string", "secret": true } } } }),
             "secrets are not asked for",
         ),
-        (json!({ "name": "me_form", "arguments": { "description": "x", "fields": { "d": "dir" } } }), "fields"),
+        (
+            json!({ "name": "me_form", "arguments": { "description": "x", "fields": { "d": "dir" } } }),
+            "fields",
+        ),
     ] {
         let home = home(&[call]);
         assert_eq!(home.almoner(&RUN).expect(0).out, "done\n");

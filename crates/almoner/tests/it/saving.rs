@@ -11,17 +11,25 @@ fn a_question_that_did_well_becomes_a_worker_with_its_slots_and_a_case() {
     let read = json!({ "name": "docs_read", "arguments": { "path": "a.txt" } });
     home.write(
         "script.json",
-        json!([{ "contains": "letter", "turns": [{ "calls": [read] }, { "text": "blue it is" }] }]).to_string(),
+        json!([{ "contains": "letter", "turns": [{ "calls": [read] }, { "text": "blue it is" }] }])
+            .to_string(),
     );
     home.write("a letter.txt", "a letter\n");
-    let ask = ["ask", "Which {{ colour }}?", "a letter.txt", "-e", "docs=./notes", "-m", "scripted:script.json"];
+    let ask =
+        ["ask", "Which {{ colour }}?", "a letter.txt", "-e", "docs=./notes", "-m", "scripted:script.json"];
     assert_eq!(home.almoner(&ask).expect(0).out, "blue it is\n");
     let said = home.almoner(&["save", "last", "as", "colour"]).expect(0);
     assert_eq!(said.out, "almoner run colour.worker 'colour.case/a letter.txt' -e docs=./notes\n");
     let file = home.read("colour.worker");
     assert!(file.contains("docs: dir") && !file.contains("question"), "{file}");
     let run = [
-        "run", "colour.worker", "colour.case/a letter.txt", "-e", "docs=./notes", "-m", "scripted:colour.case/replies.json",
+        "run",
+        "colour.worker",
+        "colour.case/a letter.txt",
+        "-e",
+        "docs=./notes",
+        "-m",
+        "scripted:colour.case/replies.json",
     ];
     let again = home.almoner(&[&run[..], &["--json"]].concat()).expect(0).json();
     let expected: serde_json::Value = serde_json::from_str(&home.read("colour.case/result.json")).unwrap();
@@ -35,7 +43,10 @@ fn a_question_that_did_well_becomes_a_worker_with_its_slots_and_a_case() {
 #[test]
 fn a_worker_is_saved_with_what_it_includes_and_those_that_it_called() {
     let home = Home::new();
-    home.write("boss.worker", "---\ninput: { n: int }\nslots: { helper: worker }\n---\n{% include \"rule.md\" %}\n");
+    home.write(
+        "boss.worker",
+        "---\ninput: { n: int }\nslots: { helper: worker }\n---\n{% include \"rule.md\" %}\n",
+    );
     home.write("rule.md", "Be {{ input.n }} times brief.\n");
     home.write("helper.worker", "---\noutput: { ok: bool }\n---\nHelp.\n");
     let call = json!({ "name": "helper", "arguments": {} });
@@ -52,7 +63,15 @@ fn a_worker_is_saved_with_what_it_includes_and_those_that_it_called() {
     };
     assert_eq!(in_new(&["save", "last", "as", "chief"]).expect(0).out, "almoner run chief.worker n:=2\n");
     assert_eq!(home.read("new/rule.md"), "Be {{ input.n }} times brief.\n");
-    let run = ["run", "chief.worker", "n:=2", "-e", "helper=../helper.worker", "-m", "scripted:chief.case/replies.json"];
+    let run = [
+        "run",
+        "chief.worker",
+        "n:=2",
+        "-e",
+        "helper=../helper.worker",
+        "-m",
+        "scripted:chief.case/replies.json",
+    ];
     assert_eq!(in_new(&run).expect(0).out, "helped\n");
 }
 

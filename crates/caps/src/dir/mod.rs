@@ -308,7 +308,7 @@ impl DirCapability {
 }
 
 impl Capability for DirCapability {
-    fn interface(&self) -> &'static Interface {
+    fn interface(&self) -> &Interface {
         interface()
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use kernel::begun::Begun;
 use kernel::proposal::Finding;
 use kernel::run::Completion;
-use kernel::web::{Host, Origin, Plain, Scheme, Web};
+use kernel::web::{Host, Origin, Plain, Scheme, SecretUse, Web};
 use passable::visible_line;
 use ureq::http::{HeaderName, HeaderValue, Uri};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
@@ -34,7 +34,7 @@ const REDIRECTS: usize = 5;
 const ADDRESSES: usize = 8;
 
 /// The addresses of a server to which a connection may be made.
-pub(super) fn addresses(web: &Web, origin: &Origin, outside: &dyn Outside) -> Result<Vec<IpAddr>, Finding> {
+pub(crate) fn addresses(web: &Web, origin: &Origin, outside: &dyn Outside) -> Result<Vec<IpAddr>, Finding> {
     let pinned = web.address.filter(|_| web.places.first().is_some_and(|place| place.origin == *origin));
     let found = match (&origin.host, pinned) {
         (_, Some(address)) => vec![address],
@@ -186,6 +186,24 @@ fn next(
     Ok(Some(Call { origin, path: path.into_string(), query: query.to_owned(), headers, ..call.clone() }))
 }
 
+/// What connects to the addresses that were checked, and to no others, and follows nobody.
+pub(crate) fn agent(origin: &Origin, addresses: &[IpAddr], left: Duration) -> ureq::Agent {
+    let sockets = addresses.iter().map(|address| SocketAddr::new(*address, origin.port)).collect();
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(None)
+        .https_only(origin.scheme == Scheme::Https)
+        .max_idle_connections(0)
+        .max_response_header_size(64 << 10)
+        .timeout_connect(Some(CONNECTING))
+        .timeout_global(Some(left.max(Duration::from_millis(1))))
+        .user_agent(concat!("almoner/", env!("CARGO_PKG_VERSION")))
+        .build();
+    ureq::Agent::with_parts(config, DefaultConnector::default(), Checked(sockets))
+}
+
 /// One request and its answer.
 fn once(
     web: &Web,
@@ -197,21 +215,7 @@ fn once(
 ) -> Result<Answer, Box<Completion>> {
     let refused = |finding: Finding| Box::new(Completion::Refused(vec![finding]));
     let addresses = addresses(web, &call.origin, outside).map_err(refused)?;
-    let sockets = addresses.iter().map(|address| SocketAddr::new(*address, call.origin.port)).collect();
-    let left = ends.saturating_duration_since(Instant::now());
-    let config = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .proxy(None)
-        .https_only(call.origin.scheme == Scheme::Https)
-        .max_idle_connections(0)
-        .max_response_header_size(64 << 10)
-        .timeout_connect(Some(CONNECTING))
-        .timeout_global(Some(left.max(Duration::from_millis(1))))
-        .user_agent(concat!("almoner/", env!("CARGO_PKG_VERSION")))
-        .build();
-    let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), Checked(sockets));
+    let agent = agent(&call.origin, &addresses, ends.saturating_duration_since(Instant::now()));
     let request = request(web, call, begun, outside).map_err(refused)?;
     let mut response =
         agent.run(request).map_err(|error| Box::new(Completion::Failed(failed(&error, call))))?;
@@ -288,24 +292,26 @@ fn request(
         // A server to which the reader was sent on gets the secret only if that is for it, too.
         match outside.secret(&used.name, &call.origin) {
             Ok(secret) => {
-                let value = Zeroizing::new(format!("{}{}", used.before, *secret));
-                let mut value = HeaderValue::from_str(&value).map_err(|_| {
-                    Finding::new(
-                        "http/secret",
-                        format!("the secret `{}` cannot stand in a header", used.name),
-                    )
-                    .at("path")
-                    .counter_example(used.header.clone())
-                    .allowed("a secret of one line of plain characters")
-                })?;
-                value.set_sensitive(true);
-                headers.insert(name(&used.header)?, value);
+                headers.insert(name(&used.header)?, in_header(used, &secret)?);
             }
             Err(_) if web.places.first().is_some_and(|place| place.origin != call.origin) => {}
             Err(why) => return Err(why.finding(&used.name, &call.origin)),
         }
     }
     Ok(request)
+}
+
+/// The value of a secret as it stands in its header.
+pub(crate) fn in_header(used: &SecretUse, secret: &str) -> Result<HeaderValue, Finding> {
+    let value = Zeroizing::new(format!("{}{secret}", used.before));
+    let mut value = HeaderValue::from_str(&value).map_err(|_| {
+        Finding::new("http/secret", format!("the secret `{}` cannot stand in a header", used.name))
+            .at("path")
+            .counter_example(used.header.clone())
+            .allowed("a secret of one line of plain characters")
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// A key that is the same whenever this very step is tried, and never again.

@@ -4,7 +4,7 @@
 //! it on. A name is resolved once for each of them; what it resolves to is checked, and the connection is made to exactly
 //! those addresses, so that a name which resolves to something else a moment later gains nothing.
 
-mod edge;
+pub(crate) mod edge;
 mod headers;
 mod interface;
 mod outside;
@@ -25,6 +25,7 @@ use policy::{Allowed, Destination, Facts};
 use crate::{Capability, OpenError, Probe, foreign};
 
 pub(crate) use interface::interface;
+pub(crate) use outside::LOCKED;
 pub use outside::{NoSecret, Nobody, Outside};
 use request::Call;
 
@@ -118,7 +119,7 @@ impl HttpCapability {
 }
 
 impl Capability for HttpCapability {
-    fn interface(&self) -> &'static Interface {
+    fn interface(&self) -> &Interface {
         interface()
     }
 
@@ -136,7 +137,7 @@ impl Capability for HttpCapability {
 
     fn hindrance(&self, method: &str, args: &[Value]) -> Option<Finding> {
         let call = Call::parse(&self.web, self.most(), method, args).ok()?;
-        self.secret_problem(&call).filter(|problem| problem.rule == outside::LOCKED)
+        self.secret_problem(&call).filter(|problem| problem.rule == LOCKED)
     }
 
     fn perform(&self, begun: &Begun) -> Completion {

@@ -12,7 +12,7 @@ use kernel::web::Origin;
 use zeroize::Zeroizing;
 
 /// The rule of what is found while the vault is locked.
-pub(super) const LOCKED: &str = "http/locked";
+pub(crate) const LOCKED: &str = "http/locked";
 
 /// Why a secret is not given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum NoSecret {
 
 impl NoSecret {
     /// The same as a finding.
-    pub(super) fn finding(self, name: &str, origin: &Origin) -> Finding {
+    pub(crate) fn finding(self, name: &str, origin: &Origin) -> Finding {
         let (rule, what, allowed) = match self {
             NoSecret::Missing => (
                 "http/secret",
@@ -75,6 +75,16 @@ pub trait Outside: Send + Sync {
     /// # Errors
     /// Why it is not given out.
     fn secret(&self, name: &str, origin: &Origin) -> Result<Zeroizing<String>, NoSecret>;
+
+    /// The value of a secret for a program that a person named it for. One that is for servers of the web is for them
+    /// alone.
+    ///
+    /// # Errors
+    /// Why it is not given out.
+    fn secret_for_program(&self, name: &str) -> Result<Zeroizing<String>, NoSecret> {
+        let _ = name;
+        Err(NoSecret::Missing)
+    }
 
     /// Bytes that are kept beside the store, if they are there.
     fn kept(&self, digest: &BlobHash) -> Option<Vec<u8>> {

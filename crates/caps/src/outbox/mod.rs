@@ -151,7 +151,7 @@ impl Outbox {
 }
 
 impl Capability for Outbox {
-    fn interface(&self) -> &'static Interface {
+    fn interface(&self) -> &Interface {
         interface()
     }
 

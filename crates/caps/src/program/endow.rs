@@ -43,7 +43,7 @@ pub fn endow_program(name: &str, path: &str) -> Result<EndowedProgram, ProgramEr
 ///
 /// # Errors
 /// When its first line leads to nothing that can be run.
-pub(super) fn interpreters(program: &Path) -> Result<Vec<Interpreter>, ProgramError> {
+pub(crate) fn interpreters(program: &Path) -> Result<Vec<Interpreter>, ProgramError> {
     let mut head = [0; 2];
     let is_script = File::open(program)?.read_exact(&mut head).is_ok() && &head == b"#!";
     if !is_script {
@@ -58,7 +58,7 @@ pub(super) fn interpreters(program: &Path) -> Result<Vec<Interpreter>, ProgramEr
 }
 
 /// The digest of a program's file.
-pub(super) fn digest(path: &Path) -> Result<BlobHash, ProgramError> {
+pub(crate) fn digest(path: &Path) -> Result<BlobHash, ProgramError> {
     use std::os::unix::fs::PermissionsExt as _;
     // A pipe is not waited for: what it is is looked at first, and again on what was opened.
     let is_program = |meta: &std::fs::Metadata| {

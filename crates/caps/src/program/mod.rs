@@ -3,7 +3,7 @@
 mod call;
 mod endow;
 mod interface;
-mod scratch;
+pub(crate) mod scratch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ use policy::{Facts, ProgramFact};
 use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
 
 pub use endow::{ProgramError, endow_program};
+pub(crate) use endow::{digest, interpreters};
 pub(crate) use interface::interface;
 pub use scratch::sweep;
 
@@ -233,7 +234,7 @@ fn text(output: &Output) -> String {
 }
 
 impl Capability for ProgramCapability {
-    fn interface(&self) -> &'static Interface {
+    fn interface(&self) -> &Interface {
         interface()
     }
 

@@ -21,7 +21,7 @@ const PREFIX: &str = "almoner-call-";
 const TRIES: usize = 8;
 
 /// An empty directory of its own, as long as this lives.
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     path: PathBuf,
     /// Held until it is gone.
     _lock: Option<OwnedFd>,
@@ -29,7 +29,7 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// Makes one among the temporary files of this user.
-    pub(super) fn new() -> io::Result<Scratch> {
+    pub(crate) fn new() -> io::Result<Scratch> {
         Scratch::within(&std::env::temp_dir())
     }
 
@@ -49,7 +49,7 @@ impl Scratch {
     }
 
     /// Where it is.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }

@@ -15,6 +15,7 @@ use crate::begun::Begun;
 use crate::budget::{LimitKind, Raise};
 use crate::grant::Attenuation;
 use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
+use crate::mcp::ToolServer;
 use crate::name::NamePath;
 use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
@@ -223,6 +224,8 @@ pub enum Target {
     Repository(Repository),
     /// What tells the time.
     Clock,
+    /// Tools of a server.
+    Mcp(Box<ToolServer>),
     /// A worker that has no slots of its own.
     Worker(Program),
     /// A worker with what fills its slots. It holds that and nothing of its caller's.

@@ -25,7 +25,9 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             return Err(Fault::OutOfOrder { at, what: "the run waits until a person gives it more" });
         }
         // What had begun completes; nothing else happens any more.
-        if run.cancelled.is_some() && !matches!(step, Move::Complete { .. } | Move::Make { .. } | Move::Spill { .. }) {
+        if run.cancelled.is_some()
+            && !matches!(step, Move::Complete { .. } | Move::Make { .. } | Move::Spill { .. })
+        {
             return Err(Fault::Cancelled(run.number));
         }
         if run.is_standing() && !stand::takes(&step) {

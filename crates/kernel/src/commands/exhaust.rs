@@ -13,7 +13,8 @@ use crate::state::{Letter, State};
 use super::advance;
 
 /// What such a question takes.
-const WANTS: &str = "it asks whether a run may use more: approve it, with how much more if you like, or deny it";
+const WANTS: &str =
+    "it asks whether a run may use more: approve it, with how much more if you like, or deny it";
 /// Why nothing is no answer.
 const NOTHING: &str = "nothing would be added, and the run would ask again at once";
 
@@ -32,7 +33,11 @@ pub(super) fn exhaust(
     let body = Body::Budget { run: run.number, trouble: trouble.clone(), used: run.used, offer };
     let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
     let message = state.deliver(body, answers, true, run.provenance.clone())?;
-    state.journal(run, Entry::Exhausted { limit, trouble: trouble.clone(), message }, Provenance::default())?;
+    state.journal(
+        run,
+        Entry::Exhausted { limit, trouble: trouble.clone(), message },
+        Provenance::default(),
+    )?;
     let why = format!("for an answer to message {message}");
     state.journal(run, Entry::Suspended { why }, Provenance::default())?;
     state.make_still(run)?;

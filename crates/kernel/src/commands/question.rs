@@ -64,7 +64,8 @@ pub(super) fn ask(
 
 /// Something came of a promise: if a call waits for it, that is over.
 pub(crate) fn answered(state: &mut State<'_>, promise: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
-    let Some((at, step)) = table::load::<(HostRun, u64)>(state.txn, Table::Meta, &NOBODY, &key(promise))? else {
+    let Some((at, step)) = table::load::<(HostRun, u64)>(state.txn, Table::Meta, &NOBODY, &key(promise))?
+    else {
         return Ok(());
     };
     forget(state, promise)?;

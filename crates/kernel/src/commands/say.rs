@@ -22,7 +22,10 @@ pub(super) fn say(
     let mut run = state.run(number)?;
     let at = StepRef { run: number, step: run.next_step };
     if run.shape != Shape::Chat {
-        return Err(Fault::OutOfOrder { at, what: "this run does not talk: it works on what it was started with" });
+        return Err(Fault::OutOfOrder {
+            at,
+            what: "this run does not talk: it works on what it was started with",
+        });
     }
     if run.is_finished() {
         return Err(Fault::OutOfOrder { at, what: "the run is over" });
@@ -42,7 +45,11 @@ pub(super) fn say(
     let message = state.deliver(body, answers, false, Provenance::host())?;
     state.journal(&mut run, Entry::Said { text, message }, Provenance::host())?;
     if let RunState::Waiting | RunState::Stalled { .. } = run.state {
-        state.journal(&mut run, Entry::Resumed { why: "you said something".to_owned() }, Provenance::host())?;
+        state.journal(
+            &mut run,
+            Entry::Resumed { why: "you said something".to_owned() },
+            Provenance::host(),
+        )?;
         state.make_ready(&mut run)?;
     }
     state.put_run(&run)?;

@@ -93,6 +93,7 @@ pub(super) fn endow(
         Target::Web(web) => made(state, Formula::Web(web))?,
         Target::Repository(repository) => made(state, Formula::Repository(repository))?,
         Target::Clock => made(state, Formula::Clock)?,
+        Target::Mcp(server) => made(state, Formula::Mcp(*server))?,
         Target::Worker(Program { name, definition, includes, limits }) => made(
             state,
             Formula::Worker {

@@ -138,7 +138,9 @@ fn body(listed: &mut Listed<'_>, message: &Message, received: bool) -> Result<()
             }
         }
         Body::Value { value } => listed.text("valueId", value.to_string()),
-        Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. } => listed.text("run", run.to_string()),
+        Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. } => {
+            listed.text("run", run.to_string())
+        }
         Body::Release { gives, .. } => listed.texts("gives", gives.iter().map(String::as_str)),
         Body::Command { verb, text, .. } => {
             listed.text("verb", verb.clone());

@@ -125,7 +125,9 @@ pub(super) fn part(
             "@promise" => formula(promise),
             _ => None,
         },
-        (Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. }, "@run") => text(&run.to_string()),
+        (Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. }, "@run") => {
+            text(&run.to_string())
+        }
         (Body::Command { made: Some(made), .. }, "@value") => formula(made),
         _ => None,
     })

@@ -36,6 +36,7 @@ fn start(world: &mut World, reader: Target) -> RunNumber {
             attachments: vec![],
             items: vec![],
             origins: vec![],
+            earlier: None,
         },
         bindings: vec![
             binding("out", mount("/out"), &["read", "write"]),

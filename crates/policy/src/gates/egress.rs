@@ -11,7 +11,7 @@ use crate::facts::{Context, Destination};
 use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate =
-    Gate { name: "egress", version: 1, about: "only servers that the grant names are reached", judge };
+    Gate { name: "egress", version: 2, about: "only servers that the grant names are reached", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let mut rulings: Vec<Ruling> =
@@ -59,15 +59,24 @@ fn reach(context: &Context<'_>, destination: &Destination) -> Ruling {
     Ruling::allow()
 }
 
-/// A call that only reads tells the server what stands in its address. What the run has read elsewhere may be in it.
+/// A call that only reads tells the server what stands in its address. What the run has read elsewhere may be in it. The
+/// same holds for what goes out of this machine in another way, unless it counts as sending.
 fn carried_out(context: &Context<'_>) -> Option<Ruling> {
     let proposal = context.proposal;
-    let first = context.facts.destinations.first()?;
     // What sends asks anyway, and the user's own words go where the user says.
-    if proposal.effect != Effect::Observe || proposal.caller != Caller::Model {
+    if proposal.effect == Effect::Commit || proposal.caller != Caller::Model {
         return None;
     }
-    let home = origin(first).map(|origin| format!("{origin}/"));
+    let (to, home, what, shown) = match (&context.facts.outlet, context.facts.destinations.first()) {
+        (Some(outlet), _) => (outlet.to.clone(), Some(outlet.home.clone()), "what this call says", None),
+        (None, Some(first)) => {
+            let home = origin(first).map(|origin| format!("{origin}/"));
+            let shown = visible_line(&written(first)).into_owned();
+            let to = visible_line(&first.host).into_owned();
+            (to, home, "what stands in this address", Some((first.argument.clone(), shown)))
+        }
+        (None, None) => return None,
+    };
     // What came from this server is no news to it.
     let is_elsewhere = |source: &&Source| match source {
         Source::Document { name, .. } => home.as_ref().is_none_or(|home| !name.starts_with(home.as_str())),
@@ -79,18 +88,15 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
     if sources.is_empty() {
         return None;
     }
+    let (at, example) = shown.unwrap_or_else(|| ("method".to_owned(), proposal.method.clone()));
     Some(Ruling::ask(
         Lift::Endowment,
         Finding::new(
             "egress/carries",
-            format!(
-                "{} is told what stands in this address, and the run has read {}",
-                visible_line(&first.host),
-                sources.join(", ")
-            ),
+            format!("{to} is told {what}, and the run has read {}", sources.join(", ")),
         )
-        .at(first.argument.clone())
-        .counter_example(visible_line(&written(first)))
+        .at(at)
+        .counter_example(example)
         .allowed(format!(
             "a person's approval, or an endowment that allows it (`--allow {}.{}`)",
             proposal.slot, proposal.method
@@ -193,5 +199,27 @@ mod tests {
             (Ask, Allow),
             rules,
         );
+    }
+
+    #[test]
+    fn whatever_leaves_the_machine_in_another_way_asks_too() {
+        let call = |method: &str| {
+            Call::new(method).by_model().but(|c| {
+                c.facts.outlet =
+                    Some(crate::facts::Outlet { to: "the server gh".into(), home: "mcp:gh/".into() });
+            })
+        };
+        let rules = &["egress/carries"][..];
+        for (call, decisions, rules) in [
+            (call("look"), (Allow, Allow), &[][..]),
+            (call("look").having_read("mcp:gh/list"), (Allow, Allow), &[]),
+            (call("look").having_read("mcp:other/list"), (Ask, Allow), rules),
+            (call("look").having_read("in/a"), (Ask, Allow), rules),
+            (call("change").having_read("in/a"), (Ask, Allow), rules),
+            // What sends asks in any case.
+            (call("send").having_read("in/a"), (Allow, Allow), &[]),
+        ] {
+            check(&GATE, &call, decisions, rules);
+        }
     }
 }

@@ -8,10 +8,12 @@ use crate::rules::Stance;
 use crate::ruling::Ruling;
 
 pub(super) const GATE: Gate =
-    Gate { name: "operator", version: 3, about: "the operator's own policies forbid or permit", judge };
+    Gate { name: "operator", version: 4, about: "the operator's own policies forbid or permit", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let Some(operator) = &context.rules.operator else { return Ruling::allow() };
+    let as_known = known(context);
+    let context = &Context { proposal: as_known.as_ref().unwrap_or(context.proposal), ..*context };
     let mut opinion = operator.opinion(context);
     // Whoever forbids that a file is read or written means each way to do so.
     for other in as_others(context) {
@@ -36,6 +38,18 @@ fn judge(context: &Context<'_>) -> Ruling {
         Stance::Permits => Ruling::permit(opinion.findings),
         Stance::Forbids => Ruling::deny_all(opinion.findings),
     }
+}
+
+/// A call of a server's tool as policies know it, who cannot know the tools of every server: which tool it is, and what it is
+/// told.
+fn known(context: &Context<'_>) -> Option<Proposal> {
+    let proposal = context.proposal;
+    if context.subject.kind != "mcp" {
+        return None;
+    }
+    let told = Value::array(proposal.args.iter().cloned());
+    let args = vec![Value::from(proposal.method.as_str()), told];
+    Some(Proposal { method: "call".to_owned(), args, ..proposal.clone() })
 }
 
 /// The same call of a directory as the plainer ones that it comes to: of what policies say about `list`, `read` and

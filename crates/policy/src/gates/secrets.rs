@@ -10,12 +10,13 @@ use crate::ruling::{Lift, Ruling};
 use crate::secrets::What;
 
 pub(super) const GATE: Gate =
-    Gate { name: "secrets", version: 2, about: "no secret stands in the words of a call", judge };
+    Gate { name: "secrets", version: 3, about: "no secret stands in the words of a call", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let proposal = context.proposal;
     // What only reads, and nothing outside, tells nobody.
-    if proposal.effect == Effect::Observe && context.facts.destinations.is_empty() {
+    let facts = context.facts;
+    if proposal.effect == Effect::Observe && facts.destinations.is_empty() && facts.outlet.is_none() {
         return Ruling::allow();
     }
     let secrets = &context.rules.secrets;

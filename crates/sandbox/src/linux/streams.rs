@@ -22,23 +22,26 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Will feed `input` and keep at most `most` bytes of each of the others.
+    /// Will feed `input` and keep at most `most` bytes of each of the others; of a program that is talked to, of its
+    /// standard error alone.
     ///
     /// # Errors
     /// When a pipe cannot be set up.
     pub(super) fn new(
-        feed: PipeWriter,
-        stdout: PipeReader,
+        feed: Option<PipeWriter>,
+        stdout: Option<PipeReader>,
         stderr: PipeReader,
         input: Vec<u8>,
         most: u64,
     ) -> io::Result<Streams> {
-        rustix::io::ioctl_fionbio(&feed, true)?;
+        if let Some(feed) = &feed {
+            rustix::io::ioctl_fionbio(feed, true)?;
+        }
         Ok(Streams {
-            feed: Some(feed).filter(|_| !input.is_empty()),
+            feed: feed.filter(|_| !input.is_empty()),
             input,
             fed: 0,
-            outputs: [(Some(stdout), Output::default()), (Some(stderr), Output::default())],
+            outputs: [(stdout, Output::default()), (Some(stderr), Output::default())],
             most: usize::try_from(most).unwrap_or(usize::MAX),
             buffer: vec![0; 64 << 10],
         })

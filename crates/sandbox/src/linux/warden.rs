@@ -4,13 +4,14 @@
 //! namespace where there can be one: when it ends, the kernel ends everything in it, whatever it did to get away. Its
 //! child becomes the program.
 
-use std::io::{self, PipeWriter, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, exit};
 use std::time::{Duration, Instant};
 
-use rustix::event::Timespec;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, getppid, pidfd_open, wait, waitpid};
 use rustix::thread::UnshareFlags;
 
@@ -42,13 +43,51 @@ const STATUS: u8 = b'=';
 /// When nobody asks anything that can be understood.
 pub fn warden() -> Result<(), SandboxError> {
     let failed = |e: io::Error| SandboxError::Warden(e.to_string());
-    let (question, input) = frame::asked(&mut io::stdin().lock()).map_err(failed)?;
+    // Not a byte more than the question: the rest may be for the program.
+    let mut asked = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
+    let (question, input) = frame::asked(&mut asked).map_err(failed)?;
+    drop(asked);
     let report = guard(&question, input).unwrap_or_else(|error| Report {
         end: End::Refused { why: error.to_string() },
         stdout: Output::default(),
         stderr: Output::default(),
     });
-    frame::answer(&mut io::stdout().lock(), &report).map_err(failed)
+    match question.live {
+        true => frame::answer(&mut io::stderr().lock(), &report).map_err(failed),
+        false => frame::answer(&mut io::stdout().lock(), &report).map_err(failed),
+    }
+}
+
+/// What the program is connected to, and what the warden keeps of it.
+struct Connected {
+    ends: Ends,
+    feed: Option<PipeWriter>,
+    out: Option<PipeReader>,
+    err: PipeReader,
+}
+
+/// Connects the program to the warden, or, if it is talked to, to whoever asked for it: then the warden lets go of its own
+/// standard streams, so that each side sees when the other has gone.
+fn connect(live: bool) -> io::Result<Connected> {
+    let (err, stderr) = io::pipe()?;
+    if !live {
+        let ((stdin, feed), (out, stdout)) = (io::pipe()?, io::pipe()?);
+        return Ok(Connected { ends: Ends { stdin, stdout, stderr }, feed: Some(feed), out: Some(out), err });
+    }
+    let stdin = PipeReader::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let stdout = PipeWriter::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let nothing = File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&nothing).map_err(doing("let go of standard input"))?;
+    rustix::stdio::dup2_stdout(&nothing).map_err(doing("let go of standard output"))?;
+    Ok(Connected { ends: Ends { stdin, stdout, stderr }, feed: None, out: None, err })
+}
+
+/// Whether nobody is left who would read what the warden reports.
+fn is_unheard() -> bool {
+    let stderr = io::stderr();
+    let mut set = [PollFd::new(&stderr, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut set, Some(&at_once)).is_ok_and(|count| count > 0)
 }
 
 /// How the program is kept apart from other processes.
@@ -83,20 +122,19 @@ fn guard(question: &Question, input: Vec<u8>) -> io::Result<Report> {
             (false, false) => Some(tree::tasks_of_user() + spec.within.limits.processes),
         },
     };
-    let (stdin, feed) = io::pipe()?;
-    let (out, stdout) = io::pipe()?;
-    let (err, stderr) = io::pipe()?;
+    let Connected { ends, feed, out, err } = connect(question.live)?;
     let (mut words, say) = io::pipe()?;
     let first = match raw::fork()? {
         Side::Parent(first) => first,
         Side::Child => {
             drop((feed, out, err, words));
-            first(spec, Ends { stdin, stdout, stderr }, &setting, say);
+            first(spec, ends, &setting, say);
         }
     };
-    drop((stdin, stdout, stderr, say));
+    drop((ends, say));
     let mut streams = Streams::new(feed, out, err, input, spec.within.limits.output)?;
-    let broken = look_on(first, spec, &mut streams, watched);
+    let live = question.live;
+    let broken = look_on(first, spec, &mut streams, |now| watched(now) && !(live && is_unheard()));
     let gone = tree::end(getpid());
     let mut last = Vec::new();
     if gone {

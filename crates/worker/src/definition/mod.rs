@@ -45,6 +45,14 @@ pub use suggest::nearest;
 use template::Template;
 pub use units::{bytes as parse_bytes, count as parse_count, duration_ms as parse_duration_ms};
 
+/// Text in the part of YAML that worker files are written in, as JSON: for the settings of other programs. Nothing if it has
+/// more in it than that.
+pub fn json_of_yaml(text: &str) -> Option<serde_json::Value> {
+    let mut problems = Vec::new();
+    let node = yaml::read(text, 0, &mut problems)?;
+    problems.is_empty().then(|| node.to_json())
+}
+
 /// What a worker file says.
 #[derive(Clone, Debug)]
 pub struct Definition {
@@ -158,6 +166,8 @@ pub enum SlotKind {
     },
     /// What tells the time.
     Clock,
+    /// Tools of a server.
+    Mcp,
     /// Another worker.
     Worker,
     /// Questions to the person whose run it is.
@@ -170,7 +180,7 @@ pub enum SlotKind {
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 12] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 13] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
@@ -179,13 +189,22 @@ impl SlotKind {
         ("git", SlotKind::Git { write: false }),
         ("git rw", SlotKind::Git { write: true }),
         ("clock", SlotKind::Clock),
+        ("mcp", SlotKind::Mcp),
         ("worker", SlotKind::Worker),
         ("ask", SlotKind::Ask),
         ("timer", SlotKind::Timer),
         ("model", SlotKind::Model),
     ];
 
-    /// The methods that a worker may call on what fills the slot.
+    /// Whether what fills the slot may have such a method. Which tools a server has is known when it is handed over.
+    pub fn may_have(self, method: &str) -> bool {
+        match self {
+            SlotKind::Mcp => kernel::mcp::method_name(method) == method && !method.is_empty(),
+            kind => kind.methods().contains(&method),
+        }
+    }
+
+    /// The methods that a worker may call on what fills the slot, where its kind says which.
     pub fn methods(self) -> &'static [&'static str] {
         match self {
             SlotKind::Dir { write: false } => &["list", "read", "glob", "grep", "stat"],
@@ -214,6 +233,7 @@ impl SlotKind {
             ],
             SlotKind::Clock => &["now", "today"],
             SlotKind::Worker | SlotKind::Model => &["call"],
+            SlotKind::Mcp => &[],
         }
     }
 }
@@ -229,6 +249,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Git { write: false } => "git",
             SlotKind::Git { write: true } => "git rw",
             SlotKind::Clock => "clock",
+            SlotKind::Mcp => "mcp",
             SlotKind::Worker => "worker",
             SlotKind::Ask => "ask",
             SlotKind::Timer => "timer",

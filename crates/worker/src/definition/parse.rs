@@ -33,8 +33,7 @@ pub(crate) const KEYS: [&str; 12] = [
 ];
 
 /// Tools that a model may be offered whatever the slots are called; a worker slot of that name would hide one.
-pub(crate) const OWN_TOOLS: [&str; 6] =
-    ["create_worker", "define", "form", "read_result", "request", "send"];
+pub(crate) const OWN_TOOLS: [&str; 6] = ["create_worker", "define", "form", "read_result", "request", "send"];
 
 /// How many problems are reported; who has so many wants to see the first.
 pub(super) const MAX_PROBLEMS: usize = 50;
@@ -225,15 +224,14 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
         };
         // A slot of unknown kind is kept as one that fits everywhere, so that its uses are not reported as well.
         let kind = kind.unwrap_or(SlotKind::Dir { write: true });
+        if name == OWN_TOOLS[0] {
+            let message = format!("`{name}` is the name of a tool, and of no slot");
+            problems.error("worker/slot-name", message, &key.span, "choose another name");
+        }
         for method in kind.methods() {
-            if name == OWN_TOOLS[0] {
-                let message = format!("`{name}` is the name of a tool, and of no slot");
-                problems.error("worker/slot-name", message, &key.span, "choose another name");
-            }
-            let tool = if matches!(kind, SlotKind::Worker | SlotKind::Model) {
-                name.clone()
-            } else {
-                format!("{name}_{method}")
+            let tool = match kind {
+                SlotKind::Worker | SlotKind::Model => name.clone(),
+                _ => format!("{name}_{method}"),
             };
             if let Some(other) = tools.insert(tool.clone(), format!("the slot `{name}`")) {
                 let message =
@@ -293,7 +291,7 @@ fn approve(node: Option<&Node>, slots: &[Slot], problems: &mut Problems<'_>) -> 
             continue;
         };
         let Some(slot) = known_slot(slot, slots, &key.span, problems) else { continue };
-        if !slot.kind.methods().contains(&method) {
+        if !slot.kind.may_have(method) {
             let message =
                 format!("the slot `{}` ({}) has no method `{}`", slot.name, slot.kind, method.escape_debug());
             let help = suggest::help(method, "its methods", slot.kind.methods().iter().copied());

@@ -266,6 +266,9 @@ pub(super) fn endow_worker(
                 check_kind(&binding.slot, slot, &Formula::Repository(repository.clone()))?;
             }
             Target::Clock => check_kind(&binding.slot, slot, &Formula::Clock)?,
+            Target::Mcp(server) => {
+                check_kind(&binding.slot, slot, &Formula::Mcp((**server).clone()))?;
+            }
             Target::Workshop => check_kind(&binding.slot, slot, &Formula::Workshop)?,
             Target::Questions => check_kind(&binding.slot, slot, &Formula::Questions)?,
             Target::Alarm => check_kind(&binding.slot, slot, &Formula::Alarm)?,

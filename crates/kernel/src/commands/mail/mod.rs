@@ -14,8 +14,8 @@ use crate::message::Body;
 use crate::name::NamePath;
 use crate::state::State;
 
-pub(super) use evaluate::{evaluated, park_cancelled};
 pub(super) use define::pattern;
+pub(super) use evaluate::{evaluated, park_cancelled};
 pub(super) use form::check_fields;
 pub(super) use share::{release, share};
 pub(super) use withdraw::withdraw;

@@ -96,7 +96,9 @@ pub(crate) fn release(state: &mut State<'_>, mut letter: Letter, choice: Choice)
             state.settle_with(&promise, PromiseRow::Rejected { reason: said.to_owned() })?;
             Answer::Denied { reason, at_ms }
         }
-        Choice::Happened | Choice::Repeat | Choice::Raise { .. } => return Err(Fault::NotAnApproval(letter.number)),
+        Choice::Happened | Choice::Repeat | Choice::Raise { .. } => {
+            return Err(Fault::NotAnApproval(letter.number));
+        }
     };
     letter.mail.answers.insert(0, answer);
     letter.mail.needs_you = false;

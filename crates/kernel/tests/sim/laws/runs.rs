@@ -57,7 +57,9 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         for (step, phase) in &run.open {
             if let Phase::Sleeping { until_ms } = phase {
                 let kept = wakes.remove(&(owner, run.number, *step));
-                expect(kept == Some(*until_ms), "what-sleeps-is-woken", || format!("{}#{step}: {kept:?}", run.number))?;
+                expect(kept == Some(*until_ms), "what-sleeps-is-woken", || {
+                    format!("{}#{step}: {kept:?}", run.number)
+                })?;
             }
             if let Phase::Begun { outbox: seq } = phase {
                 let task = outbox.remove(&(owner, *seq));
@@ -141,10 +143,14 @@ fn raised(world: &World, snapshot: &Snapshot, run: &Run, journal: &[Step], owner
                 let yes = matches!(said, Some(kernel::message::Answer::Approved { .. }));
                 expect(yes, "a-run-gets-more-on-a-word-alone", || format!("{} in {message}", run.number))?;
                 expect(by_message.insert(*message), "a-word-counts-once", || format!("{}", run.number))?;
-                let asker = mail.and_then(|mail| mail.message).and_then(|id| snapshot.formulas.get(&id.number));
+                let asker =
+                    mail.and_then(|mail| mail.message).and_then(|id| snapshot.formulas.get(&id.number));
                 let Some(Formula::Message { message }) = asker else { continue };
                 let Body::Budget { run: asker, .. } = message.body else {
-                    return Err(super::Broken::of("a-run-gets-more-that-it-asked-for", format!("{}", run.number)));
+                    return Err(super::Broken::of(
+                        "a-run-gets-more-that-it-asked-for",
+                        format!("{}", run.number),
+                    ));
                 };
                 // Its own question, or that of a run below it.
                 let mut at = Some(asker);

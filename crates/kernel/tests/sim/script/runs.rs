@@ -114,7 +114,8 @@ fn start(world: &mut World) -> Law {
         _ => world.root(),
     };
     let mut slots = vec!["out"];
-    slots.extend(["w", "a", "post", "make", "q", "t"].into_iter().filter(|_| world.random.one_in(2)));
+    slots.extend(["w", "a", "post", "make"].into_iter().filter(|_| world.random.one_in(2)));
+    slots.extend(["q", "t"].into_iter().filter(|_| world.random.one_in(6)));
     let bindings = slots.into_iter().map(|slot| endow::bind(world, host, slot)).collect();
     let mut start = Start { bindings, ..endow::start(world, "clerk") };
     if world.random.one_in(5) {
@@ -265,7 +266,8 @@ fn ask(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<
 /// The run has used up what it may.
 fn exhaust(world: &mut World) -> Move {
     let limit = *world.random.pick(&[LimitKind::Turns, LimitKind::Tokens, LimitKind::Usd, LimitKind::Wall]);
-    let trouble = Trouble { code: "budget/any".to_owned(), message: text("used up"), help: "raise".to_owned() };
+    let trouble =
+        Trouble { code: "budget/any".to_owned(), message: text("used up"), help: "raise".to_owned() };
     Move::Exhaust { limit, trouble }
 }
 

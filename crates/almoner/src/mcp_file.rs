@@ -1,0 +1,184 @@
+//! The servers of tools that the user has configured: `mcp.json` beside `config.toml`.
+//!
+//! `almoner mcp` writes it, and people may. A server that stands there is neither started nor handed to anybody.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::exit::{Exit, Failure};
+use crate::settings;
+
+/// The name of the file in the directory of what the user writes.
+const FILE: &str = "mcp.json";
+
+/// The largest file that is read: as much as settings may have.
+const LARGEST: u64 = 64 << 10;
+
+/// What stands before the name of a secret in a variable of the environment.
+pub const SECRET: &str = "secret:";
+
+/// All servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Servers {
+    /// By the user's own names.
+    #[serde(default)]
+    pub servers: BTreeMap<String, Server>,
+}
+
+/// One server: a program of this machine, or an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// The program, by its absolute path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// What it finds in its environment: words, or `secret:NAME`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Files and directories that it may read: its modules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
+    /// The directories that it works on: `PATH` or `PATH:rw`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dirs: Vec<String>,
+    /// Whether it may open connections over the network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub net: bool,
+    /// How much memory it may use, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// The address to which calls are posted, if it is no program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The secret that goes along with requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The header in which it goes; `authorization` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    /// The address that the name must have, if that is not a public one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+}
+
+impl Server {
+    /// What it is, in a line for the person who has configured it.
+    pub fn words(&self) -> String {
+        if let Some(url) = &self.url {
+            let key = self.key.as_ref().map(|key| format!(", with the secret {key}"));
+            return format!("{url}{}", key.unwrap_or_default());
+        }
+        let mut words = self.command.clone().unwrap_or_default();
+        for argument in &self.args {
+            words += &format!(" {argument}");
+        }
+        for dir in &self.dirs {
+            words += &format!("; works on {dir}");
+        }
+        for path in &self.reads {
+            words += &format!("; reads {path}");
+        }
+        for (variable, value) in &self.env {
+            words += &format!("; {variable}={value}");
+        }
+        words += if self.net { "; with network" } else { "; no network" };
+        words
+    }
+}
+
+/// Where the file is.
+pub fn path(config: &Path) -> PathBuf {
+    config.join(FILE)
+}
+
+/// Reads the file; no servers if there is none.
+///
+/// # Errors
+/// When there is one that cannot be read or understood, or that somebody else could have written.
+pub fn read(config: &Path) -> Result<Servers, Failure> {
+    let path = path(config);
+    let fail = |what: &str, help: &str| {
+        Failure::new(Exit::Invalid, format!("{}: {what}", path.display())).help(help)
+    };
+    let meta = match std::fs::metadata(&path) {
+        Ok(meta) => meta,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Servers::default()),
+        Err(e) => return Err(fail(&e.to_string(), "the file must be yours to read")),
+    };
+    settings::trusted(&meta).map_err(|(what, help)| fail(what, help))?;
+    let text = std::fs::read_to_string(&path).map_err(|e| fail(&e.to_string(), "save it as plain text"))?;
+    serde_json::from_str(&text).map_err(|e| {
+        fail(&e.to_string(), "mend it, or take it away and add the servers with `almoner mcp add`")
+    })
+}
+
+/// Writes the file, whole or not at all.
+///
+/// # Errors
+/// When it cannot be written, or has become too large to be read again.
+pub fn write(config: &Path, servers: &Servers) -> Result<(), Failure> {
+    let path = path(config);
+    let fail = |e: std::io::Error| {
+        Failure::new(Exit::Failure, format!("{}: {e}", path.display())).help("nothing was changed")
+    };
+    let mut text = serde_json::to_string_pretty(servers).map_err(|e| fail(e.into()))?;
+    text.push('\n');
+    if text.len() as u64 > LARGEST {
+        return Err(Failure::new(Exit::Invalid, "there would be more servers than the file may hold")
+            .help("remove some first: `almoner mcp remove`"));
+    }
+    std::fs::create_dir_all(config).map_err(fail)?;
+    let mut file = tempfile::NamedTempFile::new_in(config).map_err(fail)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
+    file.persist(&path).map_err(|e| fail(e.error))?;
+    Ok(())
+}
+
+/// The server of a name.
+///
+/// # Errors
+/// When there is none.
+pub fn find(config: &Path, name: &str) -> Result<Server, Failure> {
+    let mut all = read(config)?.servers;
+    all.remove(name).ok_or_else(|| {
+        let known: Vec<&str> = all.keys().map(String::as_str).collect();
+        let help = match known.is_empty() {
+            true => {
+                "there are none yet: `almoner mcp add NAME -- COMMAND` or `almoner mcp import`".to_owned()
+            }
+            false => format!("there are {}", known.join(", ")),
+        };
+        Failure::new(Exit::NotFound, format!("there is no server `{name}`")).help(help)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again_and_nothing_else_is_taken() {
+        let config = tempfile::tempdir().unwrap();
+        assert_eq!(read(config.path()).unwrap(), Servers::default());
+        let server = Server { command: Some("/bin/x".into()), args: vec!["a b".into()], ..Server::default() };
+        let servers = Servers { servers: [("x".to_owned(), server)].into() };
+        write(config.path(), &servers).unwrap();
+        assert_eq!(read(config.path()).unwrap(), servers);
+        assert_eq!(find(config.path(), "y").unwrap_err().exit, Exit::NotFound);
+        for bad in ["{", r#"{ "server": {} }"#, r#"{ "servers": { "x": { "cmd": "/bin/x" } } }"#] {
+            std::fs::write(path(config.path()), bad).unwrap();
+            assert_eq!(read(config.path()).unwrap_err().exit, Exit::Invalid, "{bad}");
+        }
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::write(path(config.path()), "{}").unwrap();
+        std::fs::set_permissions(path(config.path()), std::fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(read(config.path()).unwrap_err().message.raw().contains("everybody may write it"));
+    }
+}

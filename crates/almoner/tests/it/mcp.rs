@@ -1,0 +1,513 @@
+//! Servers of tools (MCP), over the whole path: written down, endowed, asked about, called in the sandbox.
+//!
+//! The hostile server is a program of this repository that does what its argument says; the others are real ones.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value as Json, json};
+
+use crate::endo::tools;
+use crate::home::{Home, Said};
+
+const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mjs");
+const WORKER: &str = "---\nslots: { far: mcp }\n---\nUse the tools.\n";
+
+/// A home with the hostile server, which works on `place`, and a worker that calls its tools.
+fn home(mode: &str, calls: &[Json]) -> Home {
+    let home = Home::new();
+    home.write("w.worker", WORKER);
+    home.write("place/log-here", "");
+    script(&home, calls);
+    let place = home.path("place").display().to_string();
+    add(&home, mode, &["--dir", &format!("{place}:rw")], &["node", HOSTILE, mode, &place]);
+    home
+}
+
+fn script(home: &Home, calls: &[Json]) {
+    let mut turns: Vec<Json> = calls.iter().map(|call| json!({ "calls": [call] })).collect();
+    turns.push(json!({ "text": "done" }));
+    home.write("script.json", json!([{ "turns": turns }]).to_string());
+}
+
+fn add(home: &Home, name: &str, options: &[&str], command: &[&str]) {
+    let args = [&["mcp", "add", name][..], options, &["--"], command].concat();
+    home.almoner(&args).expect(0);
+}
+
+fn echo(word: &str) -> Json {
+    json!({ "name": "far_echo", "arguments": { "word": word } })
+}
+
+fn run(home: &Home, tools: &str, more: &[&str]) -> Said {
+    let endow = format!("far=mcp:{tools}");
+    home.almoner(&[&["run", "w.worker", "-m", "scripted:script.json", "-e", &endow][..], more].concat())
+}
+
+/// What the calls of the first run came to, as text.
+fn came_to(home: &Home) -> String {
+    let trace = home.trace("r1");
+    let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
+    steps
+        .filter(|entry| entry["entry"] == "completed")
+        .map(|entry| format!("{entry}\n").replace('\\', ""))
+        .collect()
+}
+
+fn log(home: &Home) -> Vec<String> {
+    let text = std::fs::read_to_string(home.path("place/log")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_server_is_written_down_looked_at_and_handed_over_by_the_names_of_its_tools() {
+    let home = home("plain", &[echo("hello")]);
+    let listed = home.almoner(&["mcp", "list"]).expect(0).out;
+    assert!(
+        listed.contains("plain") && listed.contains("hostile.mjs") && listed.contains("no network"),
+        "{listed}"
+    );
+    assert!(log(&home).is_empty(), "nothing was started");
+    let shown = home.almoner(&["mcp", "tools", "plain"]).expect(0).out;
+    assert!(shown.contains("echo(word: text)") && shown.contains("│ Says a word again."), "{shown}");
+    for (tools, code, word) in [
+        ("plain", 2, "mcp tools plain"),
+        ("plain[]", 2, "names no tools"),
+        ("plain[*]", 2, "one by one"),
+        ("plain[nothing]", 2, "it has: echo, dotted.name/x, x"),
+        ("other[echo]", 4, "there are plain"),
+    ] {
+        let said = run(&home, tools, &[]).expect(code);
+        assert!(said.err.contains(word), "{tools}: {}", said.err);
+    }
+    // The server says of itself that it only reads. Nobody asked it.
+    let said = run(&home, "plain[echo]", &[]).expect(7);
+    assert!(said.err.contains("approve"), "{}", said.err);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("echo") && card.contains("hello") && card.contains("plain"), "{card}");
+    assert!(log(&home).is_empty());
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(log(&home), ["echo hello"]);
+    assert!(came_to(&home).contains("you said hello"));
+    let grants = home.almoner(&["grants"]).expect(0).out;
+    assert!(grants.contains("tool echo of the server plain"), "{grants}");
+    home.almoner(&["mcp", "remove", "plain"]).expect(0);
+    home.almoner(&["mcp", "tools", "plain"]).expect(4);
+}
+
+#[test]
+fn only_what_a_person_says_of_a_tool_loosens_anything() {
+    let home = home("plain", &[echo("a")]);
+    let said = run(&home, "plain[echo]", &["--allow", "far.echo"]).expect(2);
+    assert!(said.err.contains("[echo:reads]"), "{}", said.err);
+    run(&home, "plain[echo:reads]", &[]).expect(0);
+    run(&home, "plain[echo:changes]", &[]).expect(7);
+    run(&home, "plain[echo:changes]", &["--allow", "far.echo"]).expect(0);
+    home.write("w.worker", "---\nslots: { far: mcp }\napprove: { far.echo: ask }\n---\nDo.\n");
+    run(&home, "plain[echo:reads]", &[]).expect(7);
+    assert_eq!(log(&home).len(), 2);
+}
+
+#[test]
+fn arguments_that_do_not_fit_never_reach_the_server() {
+    let call = |arguments: Json| json!({ "name": "far_echo", "arguments": arguments });
+    let wrong = [call(json!({})), call(json!({ "word": 7 })), call(json!({ "word": "a", "more": 1 }))];
+    let home = home("plain", &wrong);
+    run(&home, "plain[echo:reads]", &[]).expect(0);
+    assert!(log(&home).is_empty());
+    let rejected = home.trace("r1")["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|s| s["entry"]["entry"] == "rejected")
+        .count();
+    assert_eq!(rejected, 3);
+}
+
+#[test]
+fn a_tool_that_is_described_otherwise_than_it_was_is_not_called() {
+    for (mode, what) in [
+        ("describes", "its description"),
+        ("retypes", "the schema of its arguments"),
+        ("forgets", "has no tool"),
+        ("doubles", "two tools"),
+    ] {
+        let home = home(mode, &[echo("a"), echo("b")]);
+        run(&home, &format!("{mode}[echo]"), &[]).expect(7);
+        // While the person thinks.
+        home.write("place/changed", "");
+        home.almoner(&["approve", "1"]).expect(0);
+        home.almoner(&["resume", "--on-ask", "deny"]).expect(0);
+        let came = came_to(&home);
+        assert!(came.contains("mcp/changed") && came.contains(what), "{mode}: {came}");
+        assert!(log(&home).is_empty(), "{mode}");
+        // Whoever looks again and hands it over anew has said yes to what it is now.
+        if ["describes", "retypes"].contains(&mode) {
+            run(&home, &format!("{mode}[echo:reads]"), &[]).expect(0);
+            assert_eq!(log(&home).len(), 2);
+        }
+    }
+    // The same while it runs, without a word.
+    let home = home("later", &[echo("a"), echo("b")]);
+    run(&home, "later[echo:reads]", &[]).expect(0);
+    assert_eq!(log(&home), ["echo a"], "{}", came_to(&home));
+    assert!(came_to(&home).contains("mcp/changed"));
+}
+
+#[test]
+fn a_program_that_has_changed_is_not_started() {
+    let home = Home::new();
+    home.write("w.worker", WORKER);
+    home.write("place/log-here", "");
+    home.write("server.mjs", std::fs::read(HOSTILE).unwrap());
+    script(&home, &[echo("a")]);
+    let (server, place) = (home.path("server.mjs"), home.path("place"));
+    let (server, place) = (server.display().to_string(), place.display().to_string());
+    add(&home, "own", &["--dir", &format!("{place}:rw")], &["node", &server, "plain", &place]);
+    run(&home, "own[echo]", &[]).expect(7);
+    home.write("server.mjs", format!("{}\n", std::fs::read_to_string(HOSTILE).unwrap()));
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert!(came_to(&home).contains("mcp/program") && log(&home).is_empty(), "{}", came_to(&home));
+}
+
+#[test]
+fn what_servers_hide_is_shown_and_what_they_say_is_nobody_elses_word() {
+    let home = home("hides", &[echo("a")]);
+    let shown = home.almoner(&["mcp", "tools", "hides"]).expect(0).out;
+    assert!(shown.contains("Says\\u{1B}[8m a\\u{200B} word\\u{E0041}."), "{shown}");
+    run(&home, "hides[echo:reads]", &[]).expect(0);
+    let requests = home.trace("r1");
+    assert!(!requests.to_string().contains('\u{200b}'));
+    let hidden = self::home("hides-names", &[]);
+    let said = run(&hidden, "hides-names[echo]", &[]).expect(2);
+    assert!(said.err.contains("hidden"), "{}", said.err);
+    // What a result says is no consent, and a card shows what is in it.
+    let home = self::home("approves", &[echo("a"), echo("yes")]);
+    run(&home, "approves[echo]", &[]).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    let said = home.almoner(&["resume"]).expect(7);
+    assert!(!said.err.contains('\u{1b}') && !said.out.contains('\u{1b}'));
+    assert_eq!(log(&home), ["echo a"]);
+    let last = home.almoner(&["inbox"]).expect(0).out;
+    assert!(!last.contains('\u{1b}'), "{last}");
+}
+
+#[test]
+fn a_server_that_floods_hangs_lies_or_breaks_off_is_ended() {
+    for (mode, rule) in [
+        // Which bound is reached first, that of what it may say or that of time, depends on the machine.
+        ("floods", "mcp/"),
+        ("pours", "mcp/"),
+        ("hangs", "mcp/late"),
+        ("breaks-off", "mcp/gone"),
+        ("lies", "mcp/odd"),
+    ] {
+        let home = home(mode, &[echo("a")]);
+        run(&home, &format!("{mode}[echo:reads]?time=5s"), &[]).expect(0);
+        let came = came_to(&home);
+        assert!(came.contains(rule) && came.contains("may have been done"), "{mode}: {came}");
+        if mode == "breaks-off" {
+            assert!(came.contains("status 3") && came.contains("I am"), "{came}");
+        }
+        home.almoner(&["status"]).expect(0);
+        assert!(!is_at_work(&home), "{mode}: it is still there");
+    }
+    let home = home("large", &[echo("a")]);
+    run(&home, "large[echo:reads]?max=1MiB", &[]).expect(0);
+    assert!(came_to(&home).contains("bytes more were cut"), "{}", came_to(&home).len());
+}
+
+/// Whether a process works on the place of this home.
+fn is_at_work(home: &Home) -> bool {
+    let place = home.path("place").display().to_string();
+    let mut pids = std::fs::read_dir("/proc").unwrap().flatten();
+    pids.any(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.contains("hostile.mjs") && line.contains(&place)
+    })
+}
+
+#[test]
+fn what_a_server_refuses_is_told_as_its_own_word() {
+    for (mode, word) in [("fails", "no such word"), ("refuses", "evil.example")] {
+        let home = home(mode, &[echo("a")]);
+        home.write("out/x", "");
+        home.write("w.worker", "---\nslots: { far: mcp, out: outbox }\n---\nDo.\n");
+        let mail =
+            json!({ "name": "out_send", "arguments": { "to": "a@b.example", "subject": "s", "body": "b" } });
+        script(&home, &[echo("a"), mail]);
+        let out = home.path("out").display().to_string();
+        run(&home, &format!("{mode}[echo:reads]"), &["-e", &format!("out={out}")]).expect(7);
+        let came = came_to(&home);
+        assert!(came.contains(word) && came.contains("\"failed\":true"), "{came}");
+        // What comes after it is known to depend on it.
+        let card = home.almoner(&["inbox", "1"]).expect(0).out;
+        assert!(card.contains(&format!("mcp:{mode}/echo")), "{card}");
+    }
+}
+
+#[test]
+fn data_comes_as_data_and_pictures_are_named() {
+    let home = home("pictures", &[echo("a")]);
+    run(&home, "pictures[echo:reads]", &[]).expect(0);
+    let came = came_to(&home);
+    assert!(came.contains("\"words\":[\"a\"]") && came.contains("an image of type image/png"), "{came}");
+}
+
+#[test]
+fn a_server_may_ask_nobody_anything() {
+    let home = home("asks", &[echo("a")]);
+    run(&home, "asks[echo:reads]", &[]).expect(0);
+    let came = came_to(&home);
+    assert!(came.contains("decline") && came.contains("error -32601"), "{came}");
+}
+
+#[test]
+fn a_server_reaches_what_it_was_given_and_nothing_else() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let home = home("looks", &[echo(&port)]);
+    home.write("secret", "x");
+    run(&home, "looks[echo:reads]", &[]).expect(0);
+    let came = came_to(&home);
+    for word in ["EACCES", "HOME LANG PATH TERM TMPDIR"] {
+        assert!(came.contains(word), "{word}: {came}");
+    }
+    assert!(!came.contains("connected") && !home.path("made").exists(), "{came}");
+}
+
+#[test]
+fn a_secret_goes_to_the_program_that_a_person_named_it_for_and_to_no_model() {
+    let home = home("plain", &[echo("1")]);
+    let place = home.path("place").display().to_string();
+    let said = home
+        .almoner(&["mcp", "add", "x", "--env", "TOKEN=ghp_abcdefghijklmnop", "--", "node", HOSTILE])
+        .expect(2);
+    assert!(said.err.contains("secret:TOKEN"), "{}", said.err);
+    let options = ["--env", "TOKEN=secret:TOKEN", "--dir", &format!("{place}:rw")];
+    add(&home, "looks", &options, &["node", HOSTILE, "looks", &place]);
+    let missing = home.almoner(&["mcp", "tools", "looks"]).expect(1);
+    assert!(missing.err.contains("almoner secret set TOKEN"), "{}", missing.err);
+    home.piped(
+        &["secret", "set", "TOKEN", "--for", "https://a.example", "--key", "file"],
+        b"hunter2-periwinkle",
+    )
+    .expect(0);
+    let elsewhere = home.almoner(&["mcp", "tools", "looks"]).expect(1);
+    assert!(elsewhere.err.contains("for servers of the web alone"), "{}", elsewhere.err);
+    home.almoner(&["secret", "remove", "TOKEN"]).expect(0);
+    home.piped(&["secret", "set", "TOKEN"], b"hunter2-periwinkle").expect(0);
+    run(&home, "looks[echo:reads]", &[]).expect(0);
+    let came = came_to(&home);
+    // The server has it, and gives it away: it is taken out of what comes back.
+    assert!(came.contains("TOKEN") && !came.contains("periwinkle"), "{came}");
+    assert!(home.almoner(&["secret", "list"]).expect(0).out.contains("far"));
+}
+
+#[test]
+fn what_was_read_elsewhere_does_not_leave_by_a_server_unasked() {
+    let home = home("plain", &[]);
+    home.write("w.worker", "---\nslots: { far: mcp, mail: dir }\n---\nDo.\n");
+    home.write("mail/a.txt", "periwinkle\n");
+    let read = json!({ "name": "mail_read", "arguments": { "path": "a.txt" } });
+    script(&home, &[read, echo("periwinkle")]);
+    let place = home.path("place").display().to_string();
+    add(&home, "net", &["--net", "--dir", &format!("{place}:rw")], &["node", HOSTILE, "plain", &place]);
+    // One that reaches nobody may be told.
+    run(&home, "plain[echo:reads]", &["-e", "mail=mail"]).expect(0);
+    run(&home, "net[echo:reads]", &["-e", "mail=mail"]).expect(7);
+    let card = home.almoner(&["inbox", "2"]).expect(0).out;
+    assert!(card.contains("is told what this call says") && card.contains("--allow far.echo"), "{card}");
+    run(&home, "net[echo:reads]", &["-e", "mail=mail", "--allow", "far.echo"]).expect(0);
+}
+
+#[test]
+fn two_servers_with_tools_of_one_name_are_two_slots() {
+    let home = home("plain", &[]);
+    let place = home.path("place").display().to_string();
+    add(&home, "approves", &["--dir", &format!("{place}:rw")], &["node", HOSTILE, "approves", &place]);
+    home.write("w.worker", "---\nslots: { far: mcp, near: mcp }\n---\nDo.\n");
+    script(&home, &[json!({ "name": "near_echo", "arguments": { "word": "n" } }), echo("f")]);
+    run(&home, "plain[echo:reads]", &["-e", "near=mcp:approves[echo:reads]"]).expect(0);
+    let came = came_to(&home);
+    let (near, far) = (came.find("approved by the user").unwrap(), came.find("you said f").unwrap());
+    assert!(near < far, "{came}");
+    // What a model would call by one name is refused.
+    home.write("w.worker", "---\nslots: { far: mcp, far_dotted_name: mcp }\n---\nDo.\n");
+    let said = run(&home, "plain[dotted.name/x]", &["-e", "far_dotted_name=mcp:plain[x]"]).expect(2);
+    assert!(said.err.contains("two tools `far_dotted_name_x`"), "{}", said.err);
+}
+
+#[test]
+fn a_call_that_a_crash_cut_off_is_asked_about_and_never_made_again_by_itself() {
+    let home = home("waits", &[echo("a")]);
+    run(&home, "waits[echo]?time=1h", &[]).expect(7);
+    home.almoner(&["approve", "1"]).expect(0);
+    let begun = Instant::now();
+    while log(&home).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never began: {}", home.trace("r1"));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
+    kill_process(Pid::from_raw(daemon.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+    // The server does not outlive the daemon.
+    while is_at_work(&home) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "it is still there");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let said = home.almoner(&["resume"]).expect(7);
+    assert!(said.err.contains("message 3"), "{said:?}");
+    let card = home.almoner(&["inbox", "3"]).expect(0).out;
+    assert!(card.contains("asks whether this happened") && card.contains("echo"), "{card}");
+    assert_eq!(log(&home).len(), 1);
+    home.almoner(&["happened", "3", "no"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(log(&home).len(), 2, "once more, and no oftener");
+}
+
+#[test]
+fn the_operators_policies_know_which_tool_of_which_server() {
+    for (text, code) in [
+        (
+            "forbid(principal, action == Action::\"mcp.call\", resource) when { context.args.tool == \"echo\" };",
+            0,
+        ),
+        (
+            "forbid(principal, action == Action::\"mcp.call\", resource) when { resource.name == \"plain\" };",
+            0,
+        ),
+        (
+            "forbid(principal, action == Action::\"mcp.call\", resource) when { resource.name == \"other\" };",
+            7,
+        ),
+        (
+            "permit(principal, action == Action::\"mcp.call\", resource) when { context.args.tool == \"echo\" };",
+            0,
+        ),
+    ] {
+        let home = home("plain", &[echo("a")]);
+        std::fs::write(home.root().join("config/policy.cedar"), format!("@id(\"own\") {text}")).unwrap();
+        run(&home, "plain[echo]", &[]).expect(code);
+        let forbidden = home.trace("r1").to_string().contains("operator/own");
+        assert_eq!(forbidden, code == 0, "{text}: {}", home.trace("r1"));
+        assert_eq!(log(&home).len(), usize::from(text.starts_with("permit")), "{text}");
+    }
+}
+
+#[test]
+fn no_file_of_the_daemons_is_handed_to_a_server() {
+    let home = home("plain", &[]);
+    home.almoner(&["mcp", "tools", "plain"]).expect(0);
+    let vault = home.root().join("state/kept");
+    std::fs::write(&vault, "x").unwrap();
+    let (state, file) = (home.root().display().to_string(), vault.display().to_string());
+    for (name, options, words) in [
+        ("a", vec!["--dir", &state], vec!["node", HOSTILE]),
+        ("b", vec!["--reads", &state], vec!["node", HOSTILE]),
+        ("c", vec![], vec!["node", HOSTILE, &file]),
+    ] {
+        add(&home, name, &options, &words);
+        let said = home.almoner(&["mcp", "tools", name]);
+        assert!(said.code != 0 && said.err.contains("daemon"), "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn tools_as_servers_really_describe_them_can_be_handed_over() {
+    let packages = tools().join("venv/lib");
+    let found = std::fs::read_dir(&packages).into_iter().flatten().flatten();
+    let mut folders = found.map(|python| {
+        python.path().join("site-packages/mcp_defense_bench/_bench/testcases-benign/tool-definition")
+    });
+    let folder = folders.find(|folder| folder.is_dir());
+    let folder = folder.expect("mcp-defense-bench is not there: `cargo xtask tools` installs it");
+    let (mut seen, mut guarded) = (0, 0);
+    for file in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let case: Json = serde_json::from_str(&text).unwrap();
+        let tool = case.get("fixture").unwrap_or(&case)["tool"].clone();
+        let told = kernel::mcp::Told {
+            name: tool["name"].as_str().unwrap().to_owned(),
+            title: None,
+            description: tool["description"].as_str().map(str::to_owned),
+            input: tool["inputSchema"].clone(),
+            output: None,
+            hints: None,
+        };
+        let named = [(told.name.clone(), passable::Effect::Commit)];
+        let tools =
+            caps::endow_server(std::slice::from_ref(&told), &named).unwrap_or_else(|e| panic!("{e:?}"));
+        let web = kernel::web::Web {
+            places: vec![],
+            methods: Default::default(),
+            secret: None,
+            idempotency: None,
+            address: None,
+        };
+        let line = kernel::mcp::Line::Web(Box::new(web));
+        let server = kernel::mcp::ToolServer { name: "s".into(), line, tools, call_ms: 1 };
+        let interface = caps::interface_for(&kernel::formula::Formula::Mcp(server)).unwrap();
+        let params = &interface.methods[0].params;
+        let properties = tool["inputSchema"]["properties"].as_object().map_or(0, serde_json::Map::len);
+        assert_eq!(params.len(), properties, "{}", told.name);
+        guarded += params.iter().filter(|param| param.pattern != kernel::Pattern::any()).count();
+        seen += params.len();
+    }
+    // What is not guarded is a `pattern` or a `format` of texts, mostly.
+    assert!(seen > 500 && guarded * 10 > seen * 9, "{guarded} of {seen} parameters are guarded");
+}
+
+/// A program that comes with one of the real servers.
+fn real(name: &str) -> PathBuf {
+    let program = tools().join("node_modules/.bin").join(name);
+    assert!(program.exists(), "{} is not there: `cargo xtask tools` installs it", program.display());
+    program
+}
+
+fn real_home(name: &str) -> Home {
+    let home = Home::new();
+    home.write("w.worker", WORKER);
+    std::fs::create_dir_all(home.path("place")).unwrap();
+    let place = home.path("place").display().to_string();
+    let program = real(name).display().to_string();
+    let memory = format!("MEMORY_FILE_PATH={place}/memory.jsonl");
+    let (options, arguments): (Vec<&str>, Vec<&str>) = match name {
+        "mcp-server-memory" => (vec!["--env", &memory], vec![]),
+        "mcp-server-filesystem" => (vec![], vec![&place]),
+        _ => (vec![], vec![]),
+    };
+    let place_rw = format!("{place}:rw");
+    let options = [&["--dir", place_rw.as_str()][..], &options].concat();
+    add(&home, "real", &options, &[&[program.as_str()][..], &arguments].concat());
+    home
+}
+
+#[test]
+fn the_real_servers_are_asked_and_called() {
+    for (name, tool, arguments, found) in [
+        ("mcp-server-everything", "echo", json!({ "message": "hello" }), "Echo: hello"),
+        ("mcp-server-everything", "get-sum", json!({ "a": 2, "b": 40 }), "42"),
+        (
+            "mcp-server-memory",
+            "create_entities",
+            json!({ "entities": [{ "name": "Ada", "entityType": "person", "observations": ["counts"] }] }),
+            "Ada",
+        ),
+        ("mcp-server-filesystem", "list_allowed_directories", json!({}), "place"),
+    ] {
+        let home = real_home(name);
+        let call = json!({ "name": format!("far_{tool}"), "arguments": arguments });
+        script(&home, &[call]);
+        home.almoner(&["mcp", "tools", "real"]).expect(0);
+        run(&home, &format!("real[{tool}]"), &[]).expect(7);
+        home.almoner(&["approve", "1"]).expect(0);
+        home.almoner(&["resume"]).expect(0);
+        let came = came_to(&home);
+        assert!(came.contains(found) && !came.contains("\"failed\":true"), "{name} {tool}: {came}");
+    }
+}

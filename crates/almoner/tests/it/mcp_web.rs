@@ -1,0 +1,244 @@
+//! Servers of tools (MCP) at an address: posted to with the key that is for them, and nobody else is.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::home::{Home, Said};
+
+/// A request, as the server was sent it.
+#[derive(Clone, Debug)]
+struct Heard {
+    head: String,
+    body: Json,
+}
+
+/// A server of this machine that answers each message in the same way.
+struct Server {
+    port: u16,
+    heard: Arc<Mutex<Vec<Heard>>>,
+}
+
+impl Server {
+    fn new(answer: impl Fn(&Heard) -> String + Send + 'static) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                let Some(request) = read(&mut stream) else { continue };
+                told.lock().unwrap().push(request.clone());
+                // A client that goes away is no trouble of ours.
+                let _ = stream.write_all(answer(&request).as_bytes());
+            }
+        });
+        Server { port, heard }
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
+    fn heard(&self) -> Vec<Heard> {
+        self.heard.lock().unwrap().clone()
+    }
+}
+
+fn read(stream: &mut TcpStream) -> Option<Heard> {
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let head = head.to_lowercase();
+            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
+            if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
+                return Some(Heard { body: serde_json::from_str(body).unwrap_or_default(), head });
+            }
+        }
+        match stream.read(&mut buffer) {
+            Ok(count @ 1..) => bytes.extend_from_slice(&buffer[..count]),
+            _ => return None,
+        }
+    }
+}
+
+fn reply(status: &str, headers: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+fn json_reply(body: &Json) -> String {
+    reply("200 OK", "content-type: application/json\r\nmcp-session-id: s-1\r\n", &body.to_string())
+}
+
+/// What both forms of the protocol say to what is asked after the greeting.
+fn result(request: &Json) -> Option<Json> {
+    let tool = json!({ "name": "echo", "description": "Says a word again.", "inputSchema": {
+        "type": "object", "properties": { "word": { "type": "string" } }, "required": ["word"] } });
+    Some(match request["method"].as_str()? {
+        // It may be kept for a day, the server says. It is not.
+        "tools/list" => {
+            json!({ "tools": [tool], "resultType": "complete", "ttlMs": 86_400_000, "cacheScope": "public" })
+        }
+        "tools/call" => {
+            let word = request["params"]["arguments"]["word"].as_str().unwrap_or_default();
+            json!({ "content": [{ "type": "text", "text": format!("you said {word}") }], "resultType": "complete" })
+        }
+        _ => return None,
+    })
+}
+
+/// A server of the form before 2026: greeted with `initialize`, answering in streams of events.
+fn legacy(heard: &Heard) -> String {
+    let (id, body) = (&heard.body["id"], &heard.body);
+    let stream = |message: Json| {
+        let progress = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": "x" } });
+        let text = format!("event: message\ndata: {progress}\n\nid: 7\ndata: {message}\n\n");
+        reply("200 OK", "content-type: text/event-stream\r\nmcp-session-id: s-1\r\n", &text)
+    };
+    match (body["method"].as_str(), id.is_null()) {
+        (_, true) => reply("202 Accepted", "", ""),
+        (Some("initialize"), _) => stream(json!({ "jsonrpc": "2.0", "id": id, "result": {
+            "protocolVersion": body["params"]["protocolVersion"], "capabilities": { "tools": {} },
+            "serverInfo": { "name": "legacy", "version": "1" } } })),
+        (Some("server/discover"), _) => {
+            reply("400 Bad Request", "content-type: text/plain\r\n", "no session")
+        }
+        _ => stream(json!({ "jsonrpc": "2.0", "id": id, "result": result(body) })),
+    }
+}
+
+/// A server of the form of 2026-07-28: no greeting, each message says its version.
+fn modern(heard: &Heard) -> String {
+    let (id, body) = (&heard.body["id"], &heard.body);
+    let result = match body["method"].as_str() {
+        Some("server/discover") => json!({
+            "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }, "resultType": "complete",
+            "ttlMs": 0, "cacheScope": "private" }),
+        _ => result(body).unwrap_or_default(),
+    };
+    json_reply(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+}
+
+fn home(server: &Server, options: &[&str]) -> Home {
+    let home = Home::new();
+    home.write("w.worker", "---\nslots: { far: mcp }\n---\nUse the tools.\n");
+    let call = json!({ "name": "far_echo", "arguments": { "word": "hello" } });
+    home.write("script.json", json!([{ "turns": [{ "calls": [call] }, { "text": "done" }] }]).to_string());
+    home.almoner(&[&["mcp", "add", "web", &server.url()][..], options].concat()).expect(0);
+    home
+}
+
+fn run(home: &Home, more: &[&str]) -> Said {
+    home.almoner(&[&["run", "w.worker", "-m", "scripted:script.json"][..], more].concat())
+}
+
+fn completed(home: &Home) -> String {
+    let trace = home.trace("r1");
+    let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
+    steps
+        .filter(|entry| entry["entry"] == "completed")
+        .map(|entry| format!("{entry}\n").replace('\\', ""))
+        .collect()
+}
+
+#[test]
+fn a_server_at_an_address_is_posted_to_with_its_key_in_either_form() {
+    for (form, is_modern) in [(legacy as fn(&Heard) -> String, false), (modern, true)] {
+        let server = Server::new(form);
+        let home = home(&server, &["--key", "KEY"]);
+        let missing = home.almoner(&["mcp", "tools", "web"]);
+        assert!(missing.code != 0 && server.heard().is_empty(), "{missing:?}");
+        let origin = format!("http://127.0.0.1:{}", server.port);
+        home.piped(&["secret", "set", "KEY", "--for", &origin, "--key", "file"], b"hunter2-periwinkle")
+            .expect(0);
+        run(&home, &["-e", "far=mcp:web[echo]"]).expect(7);
+        let card = home.almoner(&["inbox", "1"]).expect(0).out;
+        assert!(card.contains("hello") && !card.contains("periwinkle"), "{card}");
+        home.almoner(&["approve", "1"]).expect(0);
+        home.almoner(&["resume"]).expect(0);
+        assert!(completed(&home).contains("you said hello"), "{}", completed(&home));
+        let heard = server.heard();
+        let calls: Vec<_> = heard.iter().filter(|heard| heard.body["method"] == "tools/call").collect();
+        assert_eq!(calls.len(), 1);
+        assert!(heard.iter().all(|heard| heard.head.contains("authorization: bearer hunter2-periwinkle")));
+        assert!(calls[0].head.contains("mcp-protocol-version: 202"), "{}", calls[0].head);
+        assert_eq!(calls[0].head.contains("mcp-name: echo"), is_modern, "{}", calls[0].head);
+        assert!(calls[0].head.contains("mcp-session-id: s-1"));
+    }
+}
+
+#[test]
+fn nobody_is_followed_elsewhere() {
+    let other = Server::new(modern);
+    let url = other.url();
+    let server = Server::new(move |_| reply("307 Temporary Redirect", &format!("location: {url}\r\n"), ""));
+    let home = home(&server, &[]);
+    let said = home.almoner(&["mcp", "tools", "web"]).expect(1);
+    assert!(said.err.contains("307"), "{}", said.err);
+    assert!(other.heard().is_empty() && !server.heard().is_empty());
+    // A name that leads to this machine is not the server that was meant.
+    home.almoner(&["mcp", "add", "named", "http://localhost.example:9/mcp", "--address", "127.0.0.1"])
+        .expect(0);
+    home.almoner(&["mcp", "tools", "named"]).expect(1);
+    for bad in ["ftp://a.example", "https://user@a.example", "https://a.example/?q=1"] {
+        home.almoner(&["mcp", "add", "bad", bad]).expect(2);
+    }
+}
+
+#[test]
+fn a_server_that_answers_with_something_else_is_refused() {
+    for answer in [
+        reply("500 No", "", ""),
+        reply("200 OK", "content-type: application/json\r\n", "{}"),
+        reply("200 OK", "content-type: text/event-stream\r\n", "data: nothing\n\n"),
+        reply("200 OK", "content-type: text/html\r\n", "<p>Hello</p>"),
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{".to_owned(),
+        String::new(),
+    ] {
+        let server = Server::new(move |_| answer.clone());
+        let home = home(&server, &[]);
+        let said = home.almoner(&["mcp", "tools", "web"]).expect(1);
+        assert!(said.err.contains("the server web"), "{}", said.err);
+    }
+}
+
+/// A process that ends with the test.
+struct Running(std::process::Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_real_server_at_an_address_is_asked_and_called() {
+    let program = crate::endo::tools().join("node_modules/.bin/mcp-server-everything");
+    assert!(program.exists(), "{} is not there: `cargo xtask tools` installs it", program.display());
+    // Free a moment ago; whoever takes it meanwhile makes this fail, and nothing worse.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = std::process::Command::new(program);
+    command.arg("streamableHttp").env("PORT", port.to_string());
+    let quiet = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let _running = Running(quiet.spawn().unwrap());
+    let begun = std::time::Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never listens");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let home = home(&Server { port, heard: Arc::default() }, &[]);
+    let call = json!({ "name": "far_echo", "arguments": { "message": "hello" } });
+    let data = json!({ "name": "far_get-structured-content", "arguments": { "location": "Chicago" } });
+    let turns = json!([{ "turns": [{ "calls": [call] }, { "calls": [data] }, { "text": "done" }] }]);
+    home.write("script.json", turns.to_string());
+    run(&home, &["-e", "far=mcp:web[echo:reads,get-structured-content:reads]"]).expect(0);
+    let came = completed(&home);
+    assert!(came.contains("Echo: hello") && came.contains("temperature"), "{came}");
+}

@@ -1,0 +1,97 @@
+//! What carries messages between the protocol and a server: lines over pipes, or requests over the web.
+
+use std::io;
+use std::sync::mpsc::Sender;
+
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::Value as Json;
+use tokio::sync::mpsc::{Receiver, Sender as Pushed, channel};
+
+/// The longest message that is taken, in bytes.
+pub(super) const LONGEST: usize = 8 << 20;
+/// How many messages a server may send before it is asked something again.
+pub(super) const MOST_UNASKED: u32 = 10_000;
+/// The code of the error that stands for an answer which never came. Whoever else uses it has hung up, too.
+pub(super) const UNANSWERED: i32 = -32_099;
+/// How many messages wait to be looked at. Then the server waits.
+const ROOM: usize = 4;
+
+/// What keeps a server there. Dropped, it ends it.
+pub(super) struct Carrier {
+    /// Ends what carries; says why it ended by itself, if it did.
+    end: Option<Box<dyn FnOnce() -> Option<String> + Send>>,
+}
+
+impl Carrier {
+    pub(super) fn new(end: impl FnOnce() -> Option<String> + Send + 'static) -> Carrier {
+        Carrier { end: Some(Box::new(end)) }
+    }
+
+    /// Ends the server. Why it had ended by itself, if it had.
+    pub(super) fn end(mut self) -> Option<String> {
+        self.end.take().and_then(|end| end())
+    }
+}
+
+impl Drop for Carrier {
+    fn drop(&mut self) {
+        if let Some(end) = self.end.take() {
+            end();
+        }
+    }
+}
+
+/// The protocol's side of a carrier.
+pub(super) struct Wire {
+    out: Option<Sender<Vec<u8>>>,
+    heard: Receiver<RxJsonRpcMessage<RoleClient>>,
+}
+
+/// The carrier's side of what it has heard.
+pub(super) type Heard = Pushed<RxJsonRpcMessage<RoleClient>>;
+
+impl Wire {
+    /// A wire, and where its carrier puts what it hears.
+    pub(super) fn new(out: Sender<Vec<u8>>) -> (Wire, Heard) {
+        let (push, heard) = channel(ROOM);
+        (Wire { out: Some(out), heard }, push)
+    }
+}
+
+impl Transport<RoleClient> for Wire {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let sent = serde_json::to_vec(&item).map_err(io::Error::from).and_then(|bytes| {
+            let out = self.out.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+            out.send(bytes).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        });
+        std::future::ready(sent)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        self.heard.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        self.out = None;
+        self.heard.close();
+        Ok(())
+    }
+}
+
+/// Hands on what a server said. False if there is no use in listening any longer: nobody does, or it has answered with
+/// what is no answer.
+pub(super) fn hand_on(bytes: &[u8], heard: &Heard) -> bool {
+    // Servers write other things among their messages.
+    let Ok(json) = serde_json::from_slice::<Json>(bytes) else { return true };
+    let is_answer = json.get("id").is_some() && (json.get("result").is_some() || json.get("error").is_some());
+    match serde_json::from_value(json) {
+        Ok(message) => heard.blocking_send(message).is_ok(),
+        Err(_) => !is_answer,
+    }
+}

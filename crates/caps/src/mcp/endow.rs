@@ -1,0 +1,80 @@
+//! Servers as a person hands them over: asked once for their tools, of which the named ones are pinned.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use kernel::BlobHash;
+use kernel::mcp::{Line, PinnedTool, Told, ToolServer};
+use kernel::proposal::Effect;
+
+use super::interface::unfit;
+use super::session::{McpError, Session};
+use crate::http::Outside;
+
+/// The largest file that a server's arguments name and that is pinned.
+const LARGEST: u64 = 64 << 20;
+
+/// Starts or reaches a server, and asks it for its tools.
+///
+/// # Errors
+/// When it cannot be asked.
+pub fn ask_tools(name: &str, line: &Line, outside: &Arc<dyn Outside>) -> Result<Vec<Told>, McpError> {
+    let server = ToolServer { name: name.to_owned(), line: line.clone(), tools: vec![], call_ms: 60_000 };
+    let mut session = Session::open(&server, outside)?;
+    match session.tools() {
+        Ok(tools) => Ok(tools),
+        Err(error) => Err(session.last_words(error)),
+    }
+}
+
+/// The tools that a person named out of those that the server has, pinned.
+///
+/// # Errors
+/// What is wrong with which.
+pub fn endow_server(told: &[Told], named: &[(String, Effect)]) -> Result<Vec<PinnedTool>, (String, String)> {
+    let mut pinned: Vec<PinnedTool> = Vec::new();
+    for (name, effect) in named {
+        let wrong = |what: &str| Err((name.clone(), what.to_owned()));
+        let mut same = told.iter().filter(|told| told.name == *name);
+        let Some(first) = same.next() else { return wrong("it has no such tool") };
+        if same.next().is_some() {
+            return wrong("it has two tools of this name");
+        }
+        if let Some(why) = unfit(first) {
+            return wrong(&why);
+        }
+        let tool = first.pin(*effect);
+        if pinned.iter().any(|other| other.method == tool.method) {
+            return wrong("another tool has the same name as a model writes it, or it is named twice");
+        }
+        pinned.push(tool);
+    }
+    Ok(pinned)
+}
+
+/// The digest of a file that a server is told to run; nothing if there is none.
+pub(super) fn file_digest(path: &Path) -> Option<BlobHash> {
+    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    Some(BlobHash::of(&bytes))
+}
+
+/// The files that arguments name: what an interpreter is told to run. What lies where the server may write is not pinned:
+/// it is its own to change.
+pub fn named_files(arguments: &[String], writable: &[&str]) -> std::collections::BTreeMap<String, BlobHash> {
+    let files = arguments.iter().filter_map(|argument| {
+        let path = Path::new(argument);
+        let real = path.is_absolute().then(|| path.canonicalize().ok()).flatten()?;
+        if writable.iter().any(|place| real.starts_with(place)) {
+            return None;
+        }
+        let digest = file_digest(&real)?;
+        Some((real.into_os_string().into_string().ok()?, digest))
+    });
+    files.collect()
+}

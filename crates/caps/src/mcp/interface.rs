@@ -1,0 +1,196 @@
+//! Tools as methods: from what a server says of a tool to a guard that is checked.
+//!
+//! A schema that patterns can say becomes one, property by property; of what they cannot say anything is let through to the
+//! server, which checks its own arguments anyway. What the model is shown is the server's own schema, with nothing hidden
+//! in it.
+
+use std::sync::LazyLock;
+
+use kernel::mcp::{PinnedTool, ToolServer};
+use kernel::{Interface, Method, Param, Pattern};
+use passable::{Effect, visible, visible_line};
+use serde_json::{Map, Value as Json};
+
+/// The longest description and the longest schema that a model is shown, in bytes.
+const LONGEST_WORDS: usize = 32 << 10;
+const LONGEST_SCHEMA: usize = 64 << 10;
+
+/// The interface of all servers, as far as policies know it: which tool of which server.
+pub(crate) fn any() -> &'static Interface {
+    static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
+        Interface::new("Mcp", "tools of a server").with(
+            Method::new("call", Effect::Commit, "Calls a tool of the server.")
+                .param(Param::required("tool", Pattern::string(), "the tool"))
+                .param(Param::optional("arguments", Pattern::any(), "what it is told")),
+        )
+    });
+    &INTERFACE
+}
+
+/// The tools that the user named.
+pub(crate) fn interface(server: &ToolServer) -> Interface {
+    let about = format!("tools of the server {}", visible_line(&server.name));
+    server.tools.iter().map(method).fold(Interface::new("Mcp", about), Interface::with)
+}
+
+fn method(tool: &PinnedTool) -> Method {
+    let schema: Json = serde_json::from_str(tool.schema.raw()).unwrap_or(Json::Null);
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
+    let properties = schema.get("properties").and_then(Json::as_object);
+    let (mut params, mut optional) = (Vec::new(), Vec::new());
+    for (name, property) in properties.into_iter().flatten() {
+        let pattern = pattern(&schema, property);
+        match required.contains(&name.as_str()) {
+            true => params.push(Param::required(name, pattern, "")),
+            false => optional.push(Param::optional(name, pattern, "")),
+        }
+    }
+    let listed = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
+    let unlisted = required.iter().filter(|name| !listed(name));
+    params.extend(unlisted.map(|name| Param::required(*name, Pattern::any(), "")));
+    params.extend(optional);
+    Method { params, ..Method::new(&tool.method, tool.effect, tool.description.visible()) }
+        .returns(Pattern::any())
+}
+
+/// What an argument must match. References lead into the schema of all arguments.
+fn pattern(whole: &Json, property: &Json) -> Pattern {
+    let Json::Object(own) = property else { return Pattern::any() };
+    let mut own = own.clone();
+    for part in ["$defs", "definitions"] {
+        if let (Some(shared), false) = (whole.get(part), own.contains_key(part)) {
+            own.insert(part.to_owned(), shared.clone());
+        }
+    }
+    Pattern::from_json_schema(&Json::Object(own)).unwrap_or_else(|_| Pattern::any())
+}
+
+/// The schema as a model is shown it: an object, and nothing that cannot be seen in any of its words.
+pub(super) fn shown_schema(tool: &PinnedTool) -> Option<Json> {
+    let schema: Json = serde_json::from_str(tool.schema.raw()).ok()?;
+    let Json::Object(object) = plain(&schema)? else { return None };
+    let mut shown = Map::from_iter([("type".to_owned(), Json::from("object"))]);
+    shown.extend(object.into_iter().filter(|(key, _)| !["type", "$schema", "$id"].contains(&key.as_str())));
+    shown.entry("properties").or_insert_with(|| Json::Object(Map::new()));
+    Some(Json::Object(shown))
+}
+
+/// The same with everything in texts made visible; nothing if a name has something hidden in it, since a name is sent
+/// back as it is.
+fn plain(json: &Json) -> Option<Json> {
+    Some(match json {
+        Json::String(text) => Json::from(visible(text)),
+        Json::Array(items) => Json::Array(items.iter().map(plain).collect::<Option<_>>()?),
+        Json::Object(fields) => Json::Object(
+            fields
+                .iter()
+                .map(|(name, value)| (visible_line(name) == *name).then_some((name.clone(), plain(value)?)))
+                .collect::<Option<_>>()?,
+        ),
+        other => other.clone(),
+    })
+}
+
+/// Why a tool cannot be handed over, if it cannot: a name or an argument that cannot be shown as it is.
+pub(super) fn unfit(told: &kernel::mcp::Told) -> Option<String> {
+    let hidden = |name: &str| visible_line(name) != name;
+    if told.name.is_empty() || told.name.len() > 128 || hidden(&told.name) {
+        return Some("its name is not a plain short word".to_owned());
+    }
+    if !told.input.is_object() {
+        return Some("the schema of its arguments is no object".to_owned());
+    }
+    let described = told.description.as_ref().map_or(0, String::len);
+    if described > LONGEST_WORDS || told.input.to_string().len() > LONGEST_SCHEMA {
+        return Some("its description or the schema of its arguments is too long for a model".to_owned());
+    }
+    plain(&told.input).is_none().then(|| "the name of an argument has something hidden in it".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::mcp::Told;
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(input: Json) -> Told {
+        Told {
+            name: "t".into(),
+            title: None,
+            description: Some("Lists.\u{200b}\u{1b}[8m".into()),
+            input,
+            output: None,
+            hints: Some(json!({ "readOnlyHint": true })),
+        }
+    }
+
+    #[test]
+    fn schemas_become_guards_and_what_patterns_cannot_say_is_let_through() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "owner": { "type": "string", "description": "who" },
+                "count": { "type": "integer", "minimum": 1 },
+                "tag": { "type": "string", "pattern": "^[a-z]+$" },
+                "item": { "$ref": "#/$defs/item" },
+            },
+            "required": ["owner", "more"],
+            "$defs": { "item": { "type": "object", "properties": { "n": { "type": "number" } } } },
+        });
+        let method = method(&told(schema).pin(Effect::Commit));
+        assert_eq!(method.effect, Effect::Commit, "hints loosen nothing");
+        let names: Vec<_> = method.params.iter().map(|p| (p.name.as_str(), p.optional)).collect();
+        assert_eq!(
+            names,
+            [("owner", false), ("more", false), ("count", true), ("item", true), ("tag", true)]
+        );
+        let fits = |json: Json| method.arguments_from_json(&json).is_ok();
+        assert!(fits(json!({ "owner": "a", "more": [1], "tag": "b", "count": 3, "item": { "n": 1 } })));
+        for wrong in [
+            json!({ "owner": "a" }),
+            json!({ "owner": 1, "more": 1 }),
+            json!({ "owner": "a", "more": 1, "count": 0 }),
+            json!({ "owner": "a", "more": 1, "item": { "n": "x" } }),
+            json!({ "owner": "a", "more": 1, "other": 1 }),
+        ] {
+            assert!(!fits(wrong.clone()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn nothing_hidden_reaches_a_model() {
+        let hidden = json!({ "properties": { "a": { "description": "x\u{e0041}" } }, "$schema": "s" });
+        let pinned = told(hidden).pin(Effect::Commit);
+        assert_eq!(method(&pinned).description, "Lists.\\u{200B}\\u{1B}[8m");
+        assert_eq!(
+            shown_schema(&pinned),
+            Some(json!({ "type": "object", "properties": { "a": { "description": "x\\u{E0041}" } } }))
+        );
+        assert!(unfit(&told(json!({ "properties": { "a\u{200b}": {} } }))).is_some());
+        assert!(unfit(&told(json!({ "properties": { "a": {} } }))).is_none());
+        assert!(unfit(&Told { name: "a\u{202e}".into(), ..told(json!({})) }).is_some());
+        assert!(unfit(&Told { description: Some("x".repeat(33 << 10)), ..told(json!({})) }).is_some());
+        assert!(unfit(&told(json!({ "properties": { "a": { "const": "x".repeat(65 << 10) } } }))).is_some());
+    }
+
+    #[test]
+    fn any_schema_is_read() {
+        for schema in
+            [json!({}), json!({ "properties": 1, "required": 2 }), json!({ "properties": { "a": 1 } })]
+        {
+            method(&told(schema).pin(Effect::Commit));
+        }
+        let mut deep = json!({ "type": "string" });
+        for _ in 0..100 {
+            deep = json!({ "type": "array", "items": deep });
+        }
+        method(&told(json!({ "properties": { "a": deep, "b": { "$ref": "#" } } })).pin(Effect::Commit));
+    }
+}

@@ -1,0 +1,283 @@
+//! Tools of a server (MCP): each a method that the user named, as the server described it then.
+//!
+//! A server is not asked anything before a call of one of its tools begins. Then it is started, or reached, and asked what
+//! it says of its tools *now*; a tool that it describes otherwise than when the user named it is not called. The session
+//! stays for as long as the capability does, which is as long as the run is at work.
+
+mod answer;
+mod carrier;
+mod endow;
+mod interface;
+mod program;
+mod session;
+mod web;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kernel::begun::Begun;
+use kernel::grant::Grant;
+use kernel::mcp::{Line, PinnedTool, ToolServer};
+use kernel::proposal::{Effect, Finding, Pin, Value};
+use kernel::run::Completion;
+use kernel::web::Web;
+use kernel::{Interface, id::BlobHash};
+use passable::visible_line;
+use policy::{Allowed, Destination, Facts, Outlet};
+use serde_json::{Map, Value as Json};
+
+pub use endow::{ask_tools, endow_server, named_files};
+pub(crate) use interface::{any, interface};
+pub use session::McpError;
+use session::Session;
+
+use crate::http::{self, Outside};
+use crate::{Capability, Probe, foreign};
+
+/// Bytes of arguments and of a result, if the grant says nothing: 1 MiB.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The most that a line on a card shows of the arguments. All of them stand below.
+const SHOWN: usize = 200;
+
+/// The kind of the pins that say which tool is meant.
+const TOOL: &str = "tool";
+
+/// Tools of one server.
+pub(crate) struct McpCapability {
+    server: ToolServer,
+    grant: Grant,
+    interface: Interface,
+    outside: Arc<dyn Outside>,
+    session: Mutex<Option<Session>>,
+}
+
+impl McpCapability {
+    pub(crate) fn open(server: &ToolServer, grant: &Grant, outside: Arc<dyn Outside>) -> McpCapability {
+        McpCapability {
+            server: server.clone(),
+            grant: grant.clone(),
+            interface: interface(server),
+            outside,
+            session: Mutex::new(None),
+        }
+    }
+
+    fn most(&self) -> u64 {
+        self.grant.attenuation.max_bytes.unwrap_or(MOST_BYTES)
+    }
+
+    /// The arguments of a call as the object that the server is sent.
+    fn arguments(&self, tool: &PinnedTool, args: &[Value]) -> Result<Map<String, Json>, Box<Finding>> {
+        let method = self.interface.method(&tool.method);
+        let names = method.map(|method| method.params.iter().map(|param| param.name.clone()));
+        let given = names.into_iter().flatten().zip(args);
+        let arguments: Map<String, Json> = given
+            .filter(|(_, value)| !matches!(value, Value::Undefined))
+            .map(|(name, value)| (name, value.to_json()))
+            .collect();
+        let bytes = Json::from(arguments.clone()).to_string().len() as u64;
+        if bytes > self.most() {
+            return Err(Box::new(
+                Finding::new("mcp/size", format!("the arguments have {bytes} bytes"))
+                    .at("arguments")
+                    .counter_example(format!("{bytes} bytes"))
+                    .allowed(format!("at most {} bytes", self.most())),
+            ));
+        }
+        Ok(arguments)
+    }
+
+    /// Why a secret that the server needs is not given out, if one is not.
+    fn secret_problem(&self) -> Option<Finding> {
+        match &self.server.line {
+            Line::Web(web) => {
+                let (used, place) = (web.secret.as_ref()?, web.places.first()?);
+                let why = self.outside.secret(&used.name, &place.origin).err()?;
+                Some(why.finding(&used.name, &place.origin))
+            }
+            Line::Program(_) => self.server.secrets().into_iter().find_map(|name| {
+                let why = self.outside.secret_for_program(name).err()?;
+                Some(program::no_secret(name, &self.server.name, why))
+            }),
+        }
+    }
+
+    fn call(&self, begun: &Begun, tool: &PinnedTool, arguments: Map<String, Json>) -> Completion {
+        let refuse = |finding: Finding| Completion::Refused(vec![finding]);
+        if let Some(problem) = self.secret_problem() {
+            return match problem.rule == http::LOCKED {
+                true => Completion::Failed(problem),
+                false => refuse(problem),
+            };
+        }
+        let mut held = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |error: &McpError| Completion::Failed(error.finding(&self.server.name));
+        if held.is_none() {
+            match Session::open(&self.server, &self.outside) {
+                Ok(session) => *held = Some(session),
+                Err(error) => return failed(&error),
+            }
+        }
+        let Some(session) = held.as_mut() else { return failed(&McpError::Gone(String::new())) };
+        // What it says of its tools now, and not what it once said.
+        let now = match session.tools() {
+            Ok(now) => now,
+            Err(error) => {
+                let error = held.take().map_or(error.clone(), |session| session.last_words(error));
+                return failed(&error);
+            }
+        };
+        if let Some(finding) = changed(&self.server, tool, &now) {
+            return refuse(finding);
+        }
+        match session.call(&tool.name, arguments) {
+            Ok(result) => answer::completion(&result, &self.server, tool, self.most(), begun),
+            // The server lives, and has said no.
+            Err(error @ McpError::Refused { .. }) => answer::refusal(&error, &self.server, tool, begun),
+            Err(error) => {
+                let error = held.take().map_or(error.clone(), |session| session.last_words(error));
+                let finding = error.finding(&self.server.name);
+                let message = format!("{}; what was asked for may have been done", finding.message);
+                Completion::Failed(Finding { message, ..finding })
+            }
+        }
+    }
+}
+
+/// Why a tool is not called, if the server describes it otherwise than when the user named it.
+fn changed(server: &ToolServer, tool: &PinnedTool, now: &[kernel::mcp::Told]) -> Option<Finding> {
+    let (name, shown) = (visible_line(&server.name), visible_line(&tool.name));
+    // Two of one name: nobody knows which is called.
+    let mut same = now.iter().filter(|told| told.name == tool.name);
+    let (message, what) = match (same.next(), same.next()) {
+        (None, _) => (format!("the server {name} has no tool `{shown}` any more"), None),
+        (Some(_), Some(_)) => (format!("the server {name} has two tools called `{shown}`"), None),
+        (Some(told), None) => {
+            let what = tool.change(told)?;
+            (
+                format!("the server {name} says something else of `{shown}` than when you endowed it"),
+                Some(what),
+            )
+        }
+    };
+    let mut finding = Finding::new("mcp/changed", message)
+        .at("method")
+        .allowed("nothing, until the user has looked at it (`almoner mcp tools`) and endows it anew");
+    finding.counter_example = what.map(|what| format!("changed: {what}"));
+    Some(finding)
+}
+
+/// Where a part of the web that is a server of tools is.
+fn destination(web: &Web, outside: &dyn Outside) -> Option<(Destination, Option<Finding>)> {
+    let place = web.places.first()?;
+    let (addresses, problem) = match http::edge::addresses(web, &place.origin, outside) {
+        Ok(addresses) => (addresses, None),
+        Err(problem) => (vec![], Some(problem)),
+    };
+    let destination = Destination {
+        argument: "server".to_owned(),
+        scheme: place.origin.scheme.as_str().to_owned(),
+        host: place.origin.host.to_string(),
+        port: place.origin.port,
+        method: "POST".to_owned(),
+        path: place.path.clone(),
+        addresses,
+    };
+    Some((destination, problem))
+}
+
+impl Capability for McpCapability {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn schema(&self, method: &str) -> Option<Json> {
+        interface::shown_schema(self.server.tool(method)?)
+    }
+
+    fn facts(&self, method: &str, args: &[Value]) -> Facts {
+        let name = visible_line(&self.server.name);
+        let mut facts = Facts {
+            line: format!("calls {} of the server {name}", visible_line(method)),
+            ..Facts::default()
+        };
+        let Some(tool) = self.server.tool(method) else {
+            facts.problems.push(
+                Finding::new("mcp/tool", format!("{} is no tool that was named", visible_line(method)))
+                    .at("method")
+                    .counter_example(visible_line(method)),
+            );
+            return facts;
+        };
+        match self.arguments(tool, args) {
+            Ok(arguments) => {
+                let text = Json::from(arguments).to_string();
+                facts.bytes = Some(text.len() as u64);
+                let short: String = text.chars().take(SHOWN).collect();
+                facts.line += &format!(" with {}", visible_line(&short));
+            }
+            Err(problem) => facts.problems.push(*problem),
+        }
+        let pinned = format!("{}/{}", self.server.name, tool.name);
+        facts.pins = BTreeSet::from([Pin { kind: TOOL.to_owned(), name: pinned, digest: Some(tool.digest) }]);
+        if self.server.reaches_out() {
+            facts.outlet =
+                Some(Outlet { to: format!("the server {name}"), home: format!("mcp:{}/", self.server.name) });
+        }
+        if let Line::Web(web) = &self.server.line {
+            let allowed = web.places.first().map(|place| Allowed {
+                place: place.clone(),
+                methods: web.methods.clone(),
+                address: web.address,
+            });
+            facts.allowed.extend(allowed);
+            if let Some((destination, problem)) = destination(web, &*self.outside) {
+                facts.destinations.push(destination);
+                facts.problems.extend(problem);
+            }
+        }
+        facts.problems.extend(self.secret_problem());
+        facts
+    }
+
+    fn hindrance(&self, _: &str, _: &[Value]) -> Option<Finding> {
+        self.secret_problem().filter(|problem| problem.rule == http::LOCKED)
+    }
+
+    fn perform(&self, begun: &Begun) -> Completion {
+        if let Some(finding) = foreign(begun, &self.grant) {
+            return Completion::Refused(vec![finding]);
+        }
+        let proposal = begun.proposal();
+        let Some(tool) = self.server.tool(&proposal.method) else {
+            return Completion::Refused(vec![Finding::new("mcp/tool", "this is no tool that was named")]);
+        };
+        match self.arguments(tool, &proposal.args) {
+            Ok(arguments) => self.call(begun, tool, arguments),
+            Err(problem) => Completion::Refused(vec![*problem]),
+        }
+    }
+
+    fn can_be_looked_up(&self, method: &str) -> bool {
+        self.server.tool(method).is_some_and(|tool| tool.effect == Effect::Observe)
+    }
+
+    /// What only reads may be read again, if that is what the user says of it. Of anything else only a person can tell.
+    fn probe(&self, begun: &Begun) -> Probe {
+        match self.can_be_looked_up(&begun.proposal().method) {
+            true => Probe::NotDone,
+            false => Probe::Unknown,
+        }
+    }
+}
+
+/// The name under which a tool's words are known as a source.
+fn source_name(server: &ToolServer, tool: &PinnedTool) -> String {
+    format!("mcp:{}/{}", server.name, tool.name)
+}
+
+/// The digest of a text, for a source.
+fn hash(text: &str) -> BlobHash {
+    BlobHash::of(text.as_bytes())
+}

@@ -1,0 +1,245 @@
+//! A session with one server. The protocol is rmcp's, in both of its forms (2026-07-28 and the ones before it); how bytes
+//! get there and back is ours.
+//!
+//! Nothing here runs by itself: the session's tasks go on while somebody waits for an answer, and a server that talks
+//! meanwhile fills its pipe and waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::mcp::{Line, Told, ToolServer};
+use kernel::proposal::Finding;
+use passable::visible_line;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
+    PaginatedRequestParams, ProtocolVersion, Tool,
+};
+use rmcp::service::{
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, ServiceError,
+    serve_client_with_lifecycle,
+};
+use serde_json::{Map, Value as Json};
+use tokio::runtime::Runtime;
+
+use super::carrier::{Carrier, UNANSWERED};
+use super::{program, web};
+use crate::http::Outside;
+
+/// How long a server may take until it is ready.
+const READY: Duration = Duration::from_secs(60);
+/// How long it may take to say what it has.
+const LISTING: Duration = Duration::from_secs(30);
+/// How many tools are looked at, and in how many pages.
+const MOST_TOOLS: usize = 2000;
+const MOST_PAGES: usize = 20;
+/// How often a call may be answered with a question. Each is declined.
+const ROUNDS: usize = 3;
+
+/// Why a server could not be asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum McpError {
+    /// It could not be started or reached.
+    #[error("it cannot be reached: {0}")]
+    Unreachable(String),
+    /// It is gone: it has ended, hung up, or said what cannot be understood.
+    #[error("it broke off{}", comma(.0))]
+    Gone(String),
+    /// It took too long.
+    #[error("it did not answer within {0} s")]
+    Late(u64),
+    /// It answered, and refused. Its own words.
+    #[error("it refused (code {code})")]
+    Refused {
+        /// The code of JSON-RPC.
+        code: i32,
+        /// What it says.
+        message: String,
+    },
+    /// It answered with something that is no answer.
+    #[error("it answered with something else than was asked for")]
+    Odd,
+    /// It is not what was endowed, or a secret is missing.
+    #[error("{}", .0.message)]
+    Kept(Box<Finding>),
+}
+
+fn comma(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(": {words}") }
+}
+
+impl McpError {
+    /// The same as a finding about the server of this name.
+    pub(super) fn finding(&self, server: &str) -> Finding {
+        if let McpError::Kept(finding) = self {
+            return (**finding).clone();
+        }
+        let rule = match self {
+            McpError::Unreachable(_) => "mcp/unreachable",
+            McpError::Gone(_) => "mcp/gone",
+            McpError::Late(_) => "mcp/late",
+            McpError::Refused { .. } => "mcp/refused",
+            McpError::Odd => "mcp/odd",
+            McpError::Kept(_) => "mcp/kept",
+        };
+        Finding::new(rule, format!("the server {}: {self}", visible_line(server)))
+            .at("method")
+            .allowed("the same call, once the server works: `almoner mcp tools` tries it")
+    }
+}
+
+/// A session that is open.
+pub(super) struct Session {
+    runtime: Runtime,
+    service: Option<RunningService<RoleClient, ClientConfig>>,
+    carrier: Option<Carrier>,
+    patience: Duration,
+}
+
+impl Session {
+    /// Starts the server, or reaches it, and greets it.
+    pub(super) fn open(server: &ToolServer, outside: &Arc<dyn Outside>) -> Result<Session, McpError> {
+        let (carrier, wire) = match &server.line {
+            Line::Program(line) => program::open(&server.name, line, outside)?,
+            Line::Web(line) => web::open(line, outside, Duration::from_millis(server.call_ms))?,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .map_err(|error| McpError::Unreachable(error.to_string()))?;
+        let info = ClientConfig::new(
+            // It may not have the model write, look at directories, or ask the user anything.
+            ClientCapabilities::default(),
+            Implementation::new("almoner", env!("CARGO_PKG_VERSION")),
+        );
+        let lifecycle = ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::LATEST],
+            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+        };
+        let greeted = runtime.block_on(async {
+            let greeted = serve_client_with_lifecycle(info, wire, lifecycle);
+            tokio::time::timeout(READY, greeted).await
+        });
+        let patience = Duration::from_millis(server.call_ms);
+        let mut session = Session { runtime, service: None, carrier: Some(carrier), patience };
+        match greeted {
+            Ok(Ok(service)) => {
+                session
+                    .runtime
+                    .block_on(service.peer().set_response_cache_config(ClientCacheConfig::disabled()));
+                session.service = Some(service);
+                Ok(session)
+            }
+            Ok(Err(error)) => Err(session.last_words(not_greeted(&error))),
+            Err(_) => Err(session.last_words(McpError::Late(READY.as_secs()))),
+        }
+    }
+
+    /// What the server says of its tools now.
+    pub(super) fn tools(&mut self) -> Result<Vec<Told>, McpError> {
+        let Some(service) = &self.service else { return Err(McpError::Gone(String::new())) };
+        self.runtime.block_on(async {
+            let all = async {
+                let (mut tools, mut cursor) = (Vec::new(), None);
+                for _ in 0..MOST_PAGES {
+                    let params =
+                        cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+                    let page = service.peer().list_tools(params).await.map_err(|error| of(&error))?;
+                    tools.extend(page.tools.into_iter().map(told));
+                    cursor = page.next_cursor;
+                    if cursor.is_none() {
+                        return Ok(tools);
+                    }
+                    if tools.len() > MOST_TOOLS {
+                        break;
+                    }
+                }
+                Err(McpError::Odd)
+            };
+            tokio::time::timeout(LISTING, all).await.unwrap_or(Err(McpError::Late(LISTING.as_secs())))
+        })
+    }
+
+    /// Calls a tool. A question of the server's to the user is declined.
+    pub(super) fn call(
+        &mut self,
+        tool: &str,
+        arguments: Map<String, Json>,
+    ) -> Result<CallToolResult, McpError> {
+        let Some(service) = &self.service else { return Err(McpError::Gone(String::new())) };
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let patience = self.patience;
+        self.runtime.block_on(async {
+            let call = service.call_tool_with_mrtr_max_rounds(params, ROUNDS);
+            match tokio::time::timeout(patience, call).await {
+                Ok(answer) => answer.map_err(|error| of(&error)),
+                Err(_) => Err(McpError::Late(patience.as_secs())),
+            }
+        })
+    }
+
+    /// Ends the session, and says with the error what is known of why.
+    pub(super) fn last_words(mut self, error: McpError) -> McpError {
+        let carrier = self.carrier.take();
+        drop(self);
+        let Some(why) = carrier.and_then(Carrier::end) else { return error };
+        match error {
+            McpError::Gone(_) => McpError::Gone(why),
+            other => other,
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // First the protocol lets go of the wire, then whoever carries sees that nobody speaks any more.
+        if let Some(service) = self.service.take() {
+            service.cancellation_token().cancel();
+            drop(service);
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        if let Ok(nothing) = runtime {
+            std::mem::replace(&mut self.runtime, nothing).shutdown_background();
+        }
+        drop(self.carrier.take());
+    }
+}
+
+fn of(error: &ServiceError) -> McpError {
+    match error {
+        ServiceError::McpError(data) if data.code.0 == UNANSWERED => McpError::Gone(String::new()),
+        ServiceError::McpError(data) => {
+            McpError::Refused { code: data.code.0, message: data.message.to_string() }
+        }
+        ServiceError::TransportSend(_) | ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
+            McpError::Gone(String::new())
+        }
+        _ => McpError::Odd,
+    }
+}
+
+/// Why a server was not ready. What it says in its own words stays its own.
+fn not_greeted(error: &ClientInitializeError) -> McpError {
+    use ClientInitializeError as E;
+    match error {
+        E::NoCompatibleProtocolVersion { .. } => {
+            McpError::Unreachable("it speaks no version of the protocol that is spoken here".to_owned())
+        }
+        E::LegacyFallbackFailed { fallback, .. } => not_greeted(fallback),
+        E::JsonRpcError(data) if data.code.0 != UNANSWERED => McpError::Odd,
+        E::ExpectedInitResponse(Some(_)) | E::ExpectedInitResult(Some(_)) | E::ConflictInitResponseId(..) => {
+            McpError::Odd
+        }
+        _ => McpError::Gone(String::new()),
+    }
+}
+
+fn told(tool: Tool) -> Told {
+    Told {
+        name: tool.name.into_owned(),
+        title: tool.title,
+        description: tool.description.map(|text| text.into_owned()),
+        input: Json::Object((*tool.input_schema).clone()),
+        output: tool.output_schema.map(|schema| Json::Object((*schema).clone())),
+        hints: tool.annotations.and_then(|hints| serde_json::to_value(hints).ok()),
+    }
+}

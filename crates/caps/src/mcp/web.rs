@@ -1,0 +1,218 @@
+//! A server at an address: each message is posted, and what comes back is read as it comes.
+//!
+//! It is reached like any part of the web: the name is resolved and its addresses are checked each time, no redirect is
+//! followed, and a key is put in here and nowhere before.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kernel::web::{Place, Web};
+use serde_json::Value as Json;
+use ureq::http::{HeaderName, HeaderValue, Request, Response};
+
+use super::carrier::{Carrier, Heard, LONGEST, MOST_UNASKED, UNANSWERED, Wire, hand_on};
+use super::session::McpError;
+use crate::http::{Outside, edge};
+
+/// The longest name of a session that is taken.
+const LONGEST_SESSION: usize = 1024;
+
+/// What one server has told of itself, and how it is reached.
+struct Link {
+    web: Web,
+    place: Place,
+    outside: Arc<dyn Outside>,
+    patience: Duration,
+    known: Mutex<Known>,
+}
+
+/// What stands in headers once the server has said it.
+#[derive(Default)]
+struct Known {
+    session: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+    /// Why nothing came of a message, in our own words.
+    trouble: Option<String>,
+}
+
+/// Makes ready to talk to the server. Nothing is sent yet.
+pub(super) fn open(
+    web: &Web,
+    outside: &Arc<dyn Outside>,
+    patience: Duration,
+) -> Result<(Carrier, Wire), McpError> {
+    let Some(place) = web.places.first() else {
+        return Err(McpError::Unreachable("it has no address".to_owned()));
+    };
+    let link = Arc::new(Link {
+        web: web.clone(),
+        place: place.clone(),
+        outside: Arc::clone(outside),
+        patience,
+        known: Mutex::default(),
+    });
+    let (out, said) = channel::<Vec<u8>>();
+    let (wire, heard) = Wire::new(out);
+    let posting = Arc::clone(&link);
+    std::thread::Builder::new()
+        .name("mcp-post".to_owned())
+        .spawn(move || carry(&posting, &said, &heard))
+        .map_err(|error| McpError::Unreachable(error.to_string()))?;
+    let carrier =
+        Carrier::new(move || link.known.lock().unwrap_or_else(PoisonError::into_inner).trouble.take());
+    Ok((carrier, wire))
+}
+
+/// Posts what is said: requests side by side, since an answer may wait for what is said after it; everything else one after
+/// the other.
+fn carry(link: &Arc<Link>, said: &Receiver<Vec<u8>>, heard: &Heard) {
+    for message in said {
+        let json: Json = serde_json::from_slice(&message).unwrap_or(Json::Null);
+        let is_request = json.get("method").is_some() && json.get("id").is_some();
+        if !is_request {
+            link.post(&json, message, heard);
+            continue;
+        }
+        let (link, heard) = (Arc::clone(link), heard.clone());
+        let posted = std::thread::Builder::new().name("mcp-request".to_owned()).spawn(move || {
+            if !link.post(&json, message, &heard) {
+                link.refuse(&json, &heard);
+            }
+        });
+        if posted.is_err() {
+            return;
+        }
+    }
+}
+
+impl Link {
+    /// Posts one message and hands on what comes back. False if nothing can come of it.
+    fn post(&self, json: &Json, message: Vec<u8>, heard: &Heard) -> bool {
+        let trouble = |what: &str| {
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(what.to_owned());
+            false
+        };
+        let addresses = match edge::addresses(&self.web, &self.place.origin, &*self.outside) {
+            Ok(addresses) => addresses,
+            Err(finding) => return trouble(&finding.message),
+        };
+        let Some(request) = self.request(json, message) else { return trouble("its key cannot be sent") };
+        let agent = edge::agent(&self.place.origin, &addresses, self.patience);
+        let response = match agent.run(request) {
+            Ok(response) => response,
+            Err(_) => return trouble("no connection could be made, or there was no answer in time"),
+        };
+        self.learn(&response);
+        match response.status().as_u16() {
+            200 => self.read(response, heard),
+            202 | 204 => true,
+            // What a server of another version says to a message that it does not know.
+            400..500 if json.get("id").is_some() && self.read(response, heard) => true,
+            status => trouble(&format!("it answered with the status {status}")),
+        }
+    }
+
+    fn request(&self, json: &Json, message: Vec<u8>) -> Option<Request<Vec<u8>>> {
+        let uri = format!("{}{}", self.place.origin, self.place.path);
+        let mut request = Request::builder().method("POST").uri(uri).body(message).ok()?;
+        let headers = request.headers_mut();
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        headers.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        headers.extend(known.session.clone().map(|it| (HeaderName::from_static("mcp-session-id"), it)));
+        // A message that says its version says it in its header as well; since 2026 the method and the name too.
+        let own =
+            json.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion").and_then(Json::as_str);
+        let version = own.and_then(|own| HeaderValue::from_str(own).ok()).or(known.version.clone());
+        headers.extend(version.map(|it| (HeaderName::from_static("mcp-protocol-version"), it)));
+        drop(known);
+        if own.is_some() {
+            let method = json.get("method").and_then(Json::as_str);
+            let name =
+                json.pointer("/params/name").and_then(Json::as_str).filter(|_| method == Some("tools/call"));
+            for (header, value) in [("mcp-method", method), ("mcp-name", name)] {
+                let value = value.and_then(|value| HeaderValue::from_str(value).ok());
+                headers.extend(value.map(|it| (HeaderName::from_static(header), it)));
+            }
+        }
+        if let Some(used) = &self.web.secret {
+            let secret = self.outside.secret(&used.name, &self.place.origin).ok()?;
+            let header = HeaderName::from_bytes(used.header.as_bytes()).ok()?;
+            headers.insert(header, edge::in_header(used, &secret).ok()?);
+        }
+        Some(request)
+    }
+
+    fn learn(&self, response: &Response<ureq::Body>) {
+        let session = response.headers().get("mcp-session-id");
+        if let Some(session) = session.filter(|session| session.len() <= LONGEST_SESSION) {
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).session = Some(session.clone());
+        }
+    }
+
+    /// Reads one message, or a stream of events each of which is one.
+    fn read(&self, mut response: Response<ureq::Body>, heard: &Heard) -> bool {
+        let kind =
+            response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let is_stream = kind.starts_with("text/event-stream");
+        let mut body = BufReader::new(response.body_mut().with_config().limit(u64::MAX).reader());
+        if !is_stream {
+            let mut bytes = Vec::new();
+            let read = body.take(LONGEST as u64).read_to_end(&mut bytes);
+            return read.is_ok_and(|count| count < LONGEST) && is_answer(&bytes) && self.hear(&bytes, heard);
+        }
+        let (mut event, mut is_answered) = (Vec::new(), false);
+        for _ in 0..MOST_UNASKED {
+            let mut line = Vec::new();
+            let read = (&mut body).take(LONGEST as u64).read_until(b'\n', &mut line);
+            if !matches!(read, Ok(1..)) || event.len() + line.len() > LONGEST {
+                break;
+            }
+            let line = line.strip_suffix(b"\n").unwrap_or(&line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if let Some(data) = line.strip_prefix(b"data:") {
+                event.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
+                event.push(b'\n');
+            } else if line.is_empty() && !event.is_empty() {
+                let message = std::mem::take(&mut event);
+                is_answered |= is_answer(&message);
+                if !self.hear(&message, heard) {
+                    return false;
+                }
+                if is_answered {
+                    return true;
+                }
+            }
+        }
+        is_answered
+    }
+
+    fn hear(&self, bytes: &[u8], heard: &Heard) -> bool {
+        let json: Json = serde_json::from_slice(bytes).unwrap_or(Json::Null);
+        if let Some(version) = json.pointer("/result/protocolVersion").and_then(Json::as_str) {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.version = HeaderValue::from_str(version).ok();
+        }
+        hand_on(bytes, heard)
+    }
+
+    /// Tells the protocol that nothing will come of a request, as a server would.
+    fn refuse(&self, request: &Json, heard: &Heard) {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = known.trouble.clone().unwrap_or_else(|| "there was no answer".to_owned());
+        drop(known);
+        let error = serde_json::json!({
+            "jsonrpc": "2.0",
+            "id": request.get("id"),
+            "error": { "code": UNANSWERED, "message": why },
+        });
+        hand_on(error.to_string().as_bytes(), heard);
+    }
+}
+
+fn is_answer(bytes: &[u8]) -> bool {
+    let json: Json = serde_json::from_slice(bytes).unwrap_or(Json::Null);
+    json.get("method").is_none() && (json.get("result").is_some() || json.get("error").is_some())
+}
