@@ -14,6 +14,7 @@ mod commands;
 mod control;
 mod daemon;
 mod exit;
+mod git_host;
 mod mcp_file;
 mod model_host;
 mod place;
@@ -66,7 +67,7 @@ fn run(cli: &Cli) -> Ended {
     match &cli.verb {
         Verb::ModelHost { weights } => return model_host::live(weights),
         Verb::VatHost => return vat_host::live(),
-        Verb::GitHost => return git_host(),
+        Verb::GitHost => return git_host::serve(),
         Verb::Sandbox { words } => return confine(words),
         _ => {}
     }
@@ -143,13 +144,6 @@ fn run(cli: &Cli) -> Ended {
         Verb::Secret(args) => commands::secret::secret(&place, args),
         Verb::Unlock => commands::secret::unlock(&place),
     }
-}
-
-/// One order in one repository. Whoever starts it has confined it.
-fn git_host() -> Ended {
-    git::serve(std::io::stdin().lock(), std::io::stdout().lock())
-        .map_err(|error| Failure::new(Exit::Failure, error.to_string()).help("the daemon starts it"))?;
-    Ok(Exit::Ok)
 }
 
 /// The warden of one program; or, as a program or confined like the host of a local model, one of the things that neither

@@ -1,0 +1,13 @@
+//! The process in which a repository is read and changed, once for each order. Whoever starts it has confined it.
+
+use crate::exit::{Ended, Exit, Failure};
+
+/// Its whole life: one order.
+///
+/// # Errors
+/// When its streams break.
+pub fn serve() -> Ended {
+    git::serve(std::io::stdin().lock(), std::io::stdout().lock())
+        .map_err(|error| Failure::new(Exit::Failure, error.to_string()).help("the daemon starts it"))?;
+    Ok(Exit::Ok)
+}
