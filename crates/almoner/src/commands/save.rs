@@ -123,7 +123,7 @@ fn question(found: &Run) -> Option<&str> {
 
 fn of_question(source: &str, question: &str) -> String {
     const INPUT: &str = "input: { question: string }\n";
-    let front = source.splitn(3, "---\n").nth(1).unwrap_or_default().replace(INPUT, "");
+    let front = source.split("---\n").nth(1).unwrap_or_default().replace(INPUT, "");
     let about = question.lines().next().unwrap_or_default().replace('"', "'");
     let front = front.replace("Answers one question.", &format!("{:?}", about.trim()));
     format!("---\n{front}---\n{}\n", literal(question))
