@@ -136,33 +136,23 @@ fn more(world: &World, run: &Run, owner: &Owner) -> Law {
 fn raised(world: &World, snapshot: &Snapshot, run: &Run, journal: &[Step], owner: &Owner) -> Law {
     let mut by_message = BTreeSet::new();
     for step in journal {
-        match &step.entry {
-            Entry::Raised { message, .. } => {
-                let mail = world.letters.get(owner).and_then(|all| all.get(&message.0));
-                let said = mail.and_then(|mail| mail.answers.get(&0));
-                let yes = matches!(said, Some(kernel::message::Answer::Approved { .. }));
-                expect(yes, "a-run-gets-more-on-a-word-alone", || format!("{} in {message}", run.number))?;
-                expect(by_message.insert(*message), "a-word-counts-once", || format!("{}", run.number))?;
-                let asker =
-                    mail.and_then(|mail| mail.message).and_then(|id| snapshot.formulas.get(&id.number));
-                let Some(Formula::Message { message }) = asker else { continue };
-                let Body::Budget { run: asker, .. } = message.body else {
-                    return Err(super::Broken::of(
-                        "a-run-gets-more-that-it-asked-for",
-                        format!("{}", run.number),
-                    ));
-                };
-                // Its own question, or that of a run below it.
-                let mut at = Some(asker);
-                while at.is_some_and(|number| number != run.number) {
-                    at = at.and_then(|number| world.runs.get(&(*owner, number.0))?.parent.map(|up| up.run));
-                }
-                expect(at.is_some(), "a-run-gets-more-that-it-asked-for", || {
-                    format!("{} by {asker}", run.number)
-                })?;
-            }
-            _ => {}
+        let Entry::Raised { message, .. } = &step.entry else { continue };
+        let mail = world.letters.get(owner).and_then(|all| all.get(&message.0));
+        let said = mail.and_then(|mail| mail.answers.get(&0));
+        let yes = matches!(said, Some(kernel::message::Answer::Approved { .. }));
+        expect(yes, "a-run-gets-more-on-a-word-alone", || format!("{} in {message}", run.number))?;
+        expect(by_message.insert(*message), "a-word-counts-once", || format!("{}", run.number))?;
+        let asker = mail.and_then(|mail| mail.message).and_then(|id| snapshot.formulas.get(&id.number));
+        let Some(Formula::Message { message }) = asker else { continue };
+        let Body::Budget { run: asker, .. } = message.body else {
+            return Err(super::Broken::of("a-run-gets-more-that-it-asked-for", format!("{}", run.number)));
+        };
+        // Its own question, or that of a run below it.
+        let mut at = Some(asker);
+        while at.is_some_and(|number| number != run.number) {
+            at = at.and_then(|number| world.runs.get(&(*owner, number.0))?.parent.map(|up| up.run));
         }
+        expect(at.is_some(), "a-run-gets-more-that-it-asked-for", || format!("{} by {asker}", run.number))?;
     }
     Ok(())
 }
