@@ -3,6 +3,8 @@
 use kernel::budget::LimitKind;
 use kernel::run::{Run, Trouble};
 
+use crate::asks::model_worker;
+use crate::definition::Bundle;
 use crate::fold::Fold;
 use crate::trouble::trouble;
 use crate::world::World;
@@ -60,6 +62,32 @@ pub(crate) fn short(world: &dyn World, run: &Run, fold: &Fold, next: Next) -> Op
         }
     }
     (fold.ran_ms >= limits.wall_ms).then(|| too_long(run))
+}
+
+/// Why a model in a slot is not asked: what it would read alone is more than is left of what was handed over. Calls that
+/// are made side by side have a part each, and none of them is to go beyond it.
+pub(crate) fn too_large(world: &dyn World, run: &Run, bundle: &Bundle, bytes: usize) -> Option<Trouble> {
+    if bundle.source != model_worker().source {
+        return None;
+    }
+    // A token has some three or four bytes.
+    let tokens = (bytes / 4) as u64;
+    let left = run.limits.tokens.saturating_sub(run.used.tokens());
+    let help = "ask for less at once, or hand over more: `-e SLOT=model:NAME?tokens=…`";
+    if tokens > left {
+        let message =
+            format!("about {tokens} tokens would be read, and {left} are left of what was handed over");
+        return Some(trouble("budget/tokens", message, help));
+    }
+    let (price, limit) = (world.price(&run.model)?, run.limits.usd_micros?);
+    let cost = price.cost(&model::Usage { input_tokens: tokens, ..model::Usage::default() });
+    let left = limit.saturating_sub(run.used.usd_micros);
+    (cost > left).then(|| {
+        let dollars = |micros: u64| micros as f64 / 1e6;
+        let message =
+            format!("reading it alone would cost ${:.4}, and ${:.4} are left", dollars(cost), dollars(left));
+        trouble("budget/usd", message, help)
+    })
 }
 
 /// The run has been at work as long as it may.

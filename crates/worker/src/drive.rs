@@ -393,6 +393,9 @@ impl Driver<'_> {
         let mut request = conversation::request(self.world, &self.run, &self.program, &self.fold, tools)?;
         redaction::request(&self.world.secrets(), &mut request);
         let bytes = serde_json::to_vec(&request).map_err(|e| internal(e.to_string()))?;
+        if let Some(trouble) = budget::too_large(self.world, &self.run, &self.program.bundle, bytes.len()) {
+            return self.fail(trouble);
+        }
         let request = self.world.put_blob(&bytes)?;
         self.advance(vec![Move::Prompt { request, model: self.run.model.clone() }])?;
         Ok(Flow::Continue)

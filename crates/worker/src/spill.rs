@@ -72,7 +72,9 @@ pub(crate) fn page(
     let kept = String::from_utf8(world.blob(&whole.hash)?).map_err(|_| internal("a result is no text"))?;
     let at = |wanted: u64| floor(&kept, usize::try_from(wanted).unwrap_or(usize::MAX));
     let start = at(from);
-    let end = at(from.saturating_add(bytes)).max(start);
+    // At least one character, or reading on would never come further.
+    let next = kept[start..].chars().next().map_or(0, char::len_utf8);
+    let end = at(from.saturating_add(bytes)).max(start + next);
     Ok(part(of, &kept[start..end], start as u64, whole.bytes))
 }
 

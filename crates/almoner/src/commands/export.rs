@@ -142,6 +142,7 @@ impl Blobs {
         match &step.entry {
             // They hold the documents too.
             Entry::Prompted { request, .. } if documents => self.add(*request, "request".to_owned()),
+            Entry::Spilled { whole, .. } if documents => self.add(*whole, "result".to_owned()),
             Entry::Replied { reply, .. } => self.add(*reply, "reply".to_owned()),
             Entry::Proposed { proposal, .. } if documents => {
                 for pin in &proposal.pins {

@@ -171,7 +171,10 @@ fn server(entry: &Json, notes: &mut Vec<String>) -> Result<Server, String> {
         field("env").or_else(|| field("envs")).and_then(Json::as_object).into_iter().flatten()
     {
         let value = value.as_str().ok_or_else(|| format!("its variable {name} is no text"))?;
-        if is_secret(name, value) || value.contains("${") {
+        if value.starts_with(SECRET) {
+            // Which of your secrets a program gets is for you to say, not for a file of others.
+            notes.push(format!("{name} was not taken: it names a secret of yours"));
+        } else if is_secret(name, value) || value.contains("${") {
             notes.push(format!("{name} was not copied: `almoner secret set {name}`"));
             env.insert(name.clone(), format!("{SECRET}{name}"));
         } else {

@@ -54,7 +54,9 @@ pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
     let is_question = question(&found).is_some();
     let mut inputs = if is_question { vec![] } else { inputs(&found) };
     for document in &found.input.attachments {
-        let to = root.join(Path::new(&document.name).file_name().unwrap_or_else(|| document.name.as_ref()));
+        let to = root
+            .join("documents")
+            .join(Path::new(&document.name).file_name().unwrap_or_else(|| document.name.as_ref()));
         match text(acting, document.hash, &document.name) {
             Ok(text) => {
                 inputs.push(word(&to.display().to_string()));
@@ -87,7 +89,8 @@ fn which(words: &[String]) -> Result<(&str, &str), Failure> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (which, name) = match words.as_slice() {
         [which, "as", name] | [which, name] => (*which, *name),
-        [name] => (LAST, *name),
+        // A run alone has no name yet.
+        [name] if *name != LAST && name.parse::<kernel::RunNumber>().is_err() => (LAST, *name),
         _ => ("", ""),
     };
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -324,7 +327,7 @@ mod tests {
         assert_eq!(of("last as sum").as_deref(), Some("last sum"));
         assert_eq!(of("r3 sum").as_deref(), Some("r3 sum"));
         assert_eq!(of("sum").as_deref(), Some("last sum"));
-        for wrong in ["last as", "a b c", "last as ../x", "last as a.b", ""] {
+        for wrong in ["last", "r3", "last as", "a b c", "last as ../x", "last as a.b", ""] {
             assert_eq!(of(wrong), None, "{wrong}");
         }
     }

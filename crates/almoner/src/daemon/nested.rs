@@ -1,5 +1,6 @@
 //! What fills the slots of a worker that fills a slot: `-e evaluator=./evaluator.worker -e evaluator.out=./reports:rw`.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use kernel::command::{Binding, Target};
@@ -13,6 +14,27 @@ use crate::exit::{Exit, Failure};
 
 /// How deep workers lie in the slots of workers.
 const DEEPEST: usize = 8;
+
+/// How many workers one command binds, however deep they lie.
+const MOST: usize = 64;
+
+/// Refuses workers that lie too deep, or are too many, whoever named them: a worker file finds others by itself.
+///
+/// # Errors
+/// When there is no room for one more.
+pub fn expect_room(under: &str, bound: &Cell<usize>) -> Result<(), Failure> {
+    bound.set(bound.get() + 1);
+    let help = "a worker that calls itself is bound with `-e SLOT=self`";
+    if under.matches('.').count() >= DEEPEST {
+        let message = format!("`{}`: workers lie at most {DEEPEST} deep", visible_line(under));
+        return Err(Failure::new(Exit::Invalid, message).help(help));
+    }
+    if bound.get() > MOST {
+        let message = format!("more than {MOST} workers would be bound");
+        return Err(Failure::new(Exit::Invalid, message).help(help));
+    }
+    Ok(())
+}
 
 /// The first slot of a path of slots, and what follows.
 fn split(path: &str) -> Option<(&str, &str)> {

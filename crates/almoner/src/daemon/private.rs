@@ -1,7 +1,7 @@
 //! What is private, and which models may read it.
 
 use kernel::command::{Binding, Target};
-use kernel::run::{Run, Trouble};
+use kernel::run::{Input, Run, Trouble};
 use model::ModelRef;
 use passable::{Untrusted, visible_line};
 
@@ -38,12 +38,22 @@ fn is_any_private(bindings: &[Binding]) -> bool {
     })
 }
 
+/// Whether what is done again was private the first time.
+pub fn is_of_private(again: &Input) -> bool {
+    again.earlier.as_ref().is_some_and(|earlier| earlier.provenance.is_private())
+}
+
 /// Refuses a run whose model may not read what it would be given. Whoever it calls has the same model.
 ///
 /// # Errors
 /// When there is something private in it, and the model is not one that may read that.
-pub fn check(daemon: &Daemon, request: &RunRequest, bindings: &[Binding]) -> Result<(), Failure> {
-    if !request.private && !is_any_private(bindings) {
+pub fn check(
+    daemon: &Daemon,
+    request: &RunRequest,
+    bindings: &[Binding],
+    was_private: bool,
+) -> Result<(), Failure> {
+    if !request.private && !was_private && !is_any_private(bindings) {
         return Ok(());
     }
     let Some(model) = kept_out(daemon, &request.model) else { return Ok(()) };

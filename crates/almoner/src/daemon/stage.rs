@@ -77,6 +77,7 @@ pub fn check_apart<'a>(given: impl Iterator<Item = &'a Endowment>) -> Result<(),
                 let directories = program.directories.iter();
                 places.extend(directories.map(|(path, _)| (slot.as_str(), false, canonical(path))));
             }
+            Fill::Git(git) => places.push((slot, false, canonical(&git.path))),
             _ => {}
         }
     }

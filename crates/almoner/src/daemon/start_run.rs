@@ -1,5 +1,6 @@
 //! Starting a run: everything that a person said is checked before anything is recorded.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -81,11 +82,12 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
     let values = check_inputs(&definition, &request)?;
     check_money(desk, &definition, &request)?;
     check_chat(&definition, &request)?;
-    let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default() };
+    let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default(), bound: Cell::default() };
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
     let bindings = bind(&shelf, &definition, &request, names, "")?;
-    private::check(&desk.daemon, &request, &bindings)?;
+    let was_private = again.as_ref().is_some_and(private::is_of_private);
+    private::check(&desk.daemon, &request, &bindings, was_private)?;
     let mut documents = Vec::new();
     let bytes = definition.attachments.bytes.min(LARGEST_DOCUMENT);
     let limits = document::Limits { bytes, ..document::Limits::default() };
@@ -190,7 +192,7 @@ fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, 
 /// # Errors
 /// When a slot is left empty, or what is to fill one does not fit.
 pub fn bindings(desk: &Desk, definition: &Definition, request: &RunRequest) -> Result<Vec<Binding>, Failure> {
-    let shelf = Shelf { desk, dry: false, stages: Stages::default() };
+    let shelf = Shelf { desk, dry: false, stages: Stages::default(), bound: Cell::default() };
     bind(&shelf, definition, request, &BTreeMap::new(), "")
 }
 
@@ -203,6 +205,7 @@ fn bind(
     under: &str,
 ) -> Result<Vec<Binding>, Failure> {
     nested::check(definition, request, under)?;
+    nested::expect_room(under, &shelf.bound)?;
     let known: Vec<&str> = definition.slots.iter().map(|s| s.name.as_str()).collect();
     let list = if known.is_empty() {
         "it has no slots".to_owned()
@@ -455,6 +458,8 @@ struct Shelf<'a> {
     dry: bool,
     /// The staged copies that were made: they go again if nothing is started.
     stages: Stages,
+    /// How many workers were bound.
+    bound: Cell<usize>,
 }
 
 impl Shelf<'_> {
@@ -545,7 +550,8 @@ pub fn upload(desk: &Desk, bytes: &[u8]) -> Result<BlobHash, Failure> {
 /// # Errors
 /// When the disk does not take it.
 pub fn keep(desk: &Desk, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
-    keep_on(&Shelf { desk, dry: false, stages: Stages::default() }, bundle, limits)
+    let shelf = Shelf { desk, dry: false, stages: Stages::default(), bound: Cell::default() };
+    keep_on(&shelf, bundle, limits)
 }
 
 fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {

@@ -13,10 +13,13 @@ use crate::control::frame;
 use crate::control::protocol::Response;
 
 /// What can be shown of a text that goes on: no value of the vault, nor a part of one. Where there are any, whole lines
-/// are shown, since what comes next could complete one.
+/// are shown, since what comes next could complete one; where one has several lines, nothing is before the end.
 pub fn settled(secrets: &Secrets, text: &str) -> String {
     if secrets.is_empty() {
         return text.to_owned();
+    }
+    if secrets.spans_lines() {
+        return String::new();
     }
     let lines = text.rfind('\n').map_or("", |end| &text[..=end]);
     secrets.redact(lines).into_owned()
@@ -67,5 +70,7 @@ mod tests {
             assert_eq!(shown.lines().count(), expected.lines().count(), "{shown:?}");
         }
         assert_eq!(settled(&Secrets::default(), "as it comes"), "as it comes");
+        let key = Secrets::new([("key", "first line of it\nsecond line of it\n")]);
+        assert_eq!(settled(&key, "here:\nfirst line of it\n"), "", "nothing, before all of it is there");
     }
 }

@@ -117,12 +117,18 @@ impl Endowed {
     /// file, and neither is what is asked about it.
     #[must_use]
     pub fn beside(mut self, model: Option<&str>, endow: &[Endowment]) -> Endowed {
-        let is_given = |slot: &str| endow.iter().any(|given| given.slot == slot);
+        // What fills a slot is no more the file's than what lies in it.
+        let is_given = |slot: &str| {
+            endow.iter().any(|given| {
+                let below = slot.strip_prefix(given.slot.as_str());
+                below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
+            })
+        };
         if model.is_some() {
             self.handed.model = None;
         }
         self.handed.endow.retain(|own| !is_given(&own.slot));
-        self.handed.allow.retain(|rule| rule.split_once('.').is_none_or(|(slot, _)| !is_given(slot)));
+        self.handed.allow.retain(|rule| rule.rsplit_once('.').is_none_or(|(slot, _)| !is_given(slot)));
         self
     }
 

@@ -130,3 +130,34 @@ fn documents_are_handed_on_within_what_both_sides_say() {
         assert_eq!(trace.contains("call/attachments"), !fits, "{binding} {names:?}: {trace}");
     }
 }
+
+#[test]
+fn workers_that_find_each_other_without_end_are_refused_and_the_daemon_lives() {
+    let home = home(&[]);
+    home.write("loop.worker", "---\nslots: { loop: worker }\n---\nx\n");
+    home.write("a.worker", "---\nslots: { b: worker }\n---\nx\n");
+    home.write("b.worker", "---\nslots: { a: worker }\n---\nx\n");
+    // Each finds two of the next: a hundred in all, eight deep.
+    for n in 0..8 {
+        let next = n + 1;
+        home.write(
+            &format!("w{n}.worker"),
+            format!("---\nslots: {{ w{next}: worker, v{next}: worker }}\n---\nx\n"),
+        );
+        home.write(
+            &format!("v{n}.worker"),
+            format!("---\nslots: {{ w{next}: worker, v{next}: worker }}\n---\nx\n"),
+        );
+    }
+    home.write("w8.worker", "---\n---\nx\n");
+    home.write("v8.worker", "---\n---\nx\n");
+    let pid = || home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_u64();
+    let before = pid();
+    for (worker, says) in [("loop", "8 deep"), ("a", "8 deep"), ("w0", "more than 64")] {
+        let said = home
+            .almoner(&["run", &format!("{worker}.worker"), "-mscripted:script.json", "--dry-run"])
+            .expect(6);
+        assert!(said.err.contains(says), "{worker}: {}", said.err);
+    }
+    assert_eq!(pid(), before);
+}

@@ -95,3 +95,31 @@ fn a_model_that_may_not_any_more_is_sent_nothing_that_depends_on_it() {
     may_read(&home, &[&script]);
     home.almoner(&["resume", "r1"]).expect(0);
 }
+
+#[test]
+fn what_is_private_stays_so_in_each_item_and_when_it_is_done_again() {
+    let home = home();
+    home.write("v.worker", "---\nslots: { m: model }\n---\nAsk it.\n");
+    let ask = json!({ "name": "m", "arguments": { "input": { "prompt": "what is it?" } } });
+    let turns = json!([{ "calls": [ask] }, { "text": "done" }]);
+    home.write(
+        "v.json",
+        json!([{ "worker": "v", "turns": turns }, { "turns": [{ "text": "told" }] }]).to_string(),
+    );
+    home.write("remote.json", json!([{ "turns": [{ "text": "told" }] }]).to_string());
+    home.write("in/a.txt", "secret plans\n");
+    let script = format!("scripted:{}", home.path("v.json").display());
+    may_read(&home, &[&script]);
+    let each = [
+        "run",
+        "v.worker",
+        "in/a.txt",
+        "--each",
+        "--private",
+        "-mscripted:v.json",
+        "-em=model:scripted:remote.json",
+    ];
+    home.almoner(&each).expect(0);
+    let item = home.trace("r2").to_string();
+    assert!(item.contains("model/private") && !item.contains("told"), "{item}");
+}

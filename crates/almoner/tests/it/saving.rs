@@ -19,13 +19,13 @@ fn a_question_that_did_well_becomes_a_worker_with_its_slots_and_a_case() {
         ["ask", "Which {{ colour }}?", "a letter.txt", "-e", "docs=./notes", "-m", "scripted:script.json"];
     assert_eq!(home.almoner(&ask).expect(0).out, "blue it is\n");
     let said = home.almoner(&["save", "last", "as", "colour"]).expect(0);
-    assert_eq!(said.out, "almoner run colour.worker 'colour.case/a letter.txt' -e docs=./notes\n");
+    assert_eq!(said.out, "almoner run colour.worker 'colour.case/documents/a letter.txt' -e docs=./notes\n");
     let file = home.read("colour.worker");
     assert!(file.contains("docs: dir") && !file.contains("question"), "{file}");
     let run = [
         "run",
         "colour.worker",
-        "colour.case/a letter.txt",
+        "colour.case/documents/a letter.txt",
         "-e",
         "docs=./notes",
         "-m",

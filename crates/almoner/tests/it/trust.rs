@@ -139,3 +139,27 @@ fn at_a_terminal_a_person_is_asked() {
         assert_eq!(run(&home, &["--dry-run"]).code == 0, code == 0);
     }
 }
+
+#[test]
+fn what_is_bound_on_the_command_line_is_no_matter_of_the_file_however_deep_it_lies() {
+    let home = project();
+    home.write("boss.worker", "---\nslots: { note: worker }\n---\nHave it said.\n");
+    home.write("other.worker", WORKER);
+    let file = "[workers.boss]\nmodel = \"scripted:script.json\"\nendow = { \"note.out\" = \"./out:rw\" }\n\
+        allow = [\"note.out.write\"]\n";
+    home.write("almoner.toml", file);
+    let (_, digest) = shown(&home);
+    home.almoner(&["trust", "--yes", &digest]).expect(0);
+    let script = r#"[{ "worker": "boss", "turns": [{ "calls": [{ "name": "note", "arguments": {} }] }, { "text": "Done." }] },
+        { "worker": "note", "turns": [
+            { "calls": [{ "name": "out_write", "arguments": { "path": "a.txt", "content": "hello" } }] },
+            { "text": "Done." }] }]"#;
+    home.write("script.json", script);
+    let boss = |more: &[&str]| home.almoner(&[&["run", "boss.worker"], more].concat());
+    boss(&[]).expect(0);
+    assert_eq!(home.read("out/a.txt"), "hello");
+    // The person's own directory is asked about, and another worker gets nothing of the file's.
+    boss(&["-e", "note.out=./mine:rw"]).expect(7);
+    assert!(!home.path("mine/a.txt").exists());
+    boss(&["-e", "note=other.worker"]).expect(2);
+}

@@ -81,7 +81,13 @@ impl McpError {
             McpError::Odd => "mcp/odd",
             McpError::Kept(_) => "mcp/kept",
         };
-        Finding::new(rule, format!("the server {}: {self}", visible_line(server)))
+        // What the server has written besides is its own word, and a finding is nobody's: it is for the person who tries it.
+        let said = match self {
+            McpError::Gone(_) => "it ended".to_owned(),
+            McpError::Unreachable(_) => "it could not be started or reached".to_owned(),
+            other => other.to_string(),
+        };
+        Finding::new(rule, format!("the server {}: {said}", visible_line(server)))
             .at("method")
             .allowed("the same call, once the server works: `almoner mcp tools` tries it")
     }

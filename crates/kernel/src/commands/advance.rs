@@ -178,6 +178,8 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
         return Err(Fault::OutOfOrder { at, what: "the run has no such item" });
     };
     let limits = run.limits.within(state.left(run)?.part(seats(run, index)));
+    // What the run began with, without what its other items have read since.
+    let provenance = state.provenance_of(&run.id)?;
     let child = RunNumber(state.count("next_run")?);
     run.children.insert(index, child);
     state.journal(run, Entry::Spawned { index, child }, Provenance::default())?;
@@ -204,7 +206,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
         },
         grants: run.grants.clone(),
         source: run.source,
-        provenance: Provenance::host(),
+        provenance,
         delivery: None,
     };
     create(state, seed).map(drop)

@@ -55,9 +55,15 @@ pub(super) fn take_back(state: &mut State<'_>, child: &Run) -> Result<(), Fault>
     };
     let mut left = left(state, &child.worker, limits)?;
     let unused = child.limits.tokens.saturating_sub(child.used.tokens());
-    left.tokens = left.tokens.saturating_add(unused).min(limits.tokens);
+    // What a call has used beyond its part is missing for the others.
+    let over = child.used.tokens().saturating_sub(child.limits.tokens);
+    left.tokens = left.tokens.saturating_add(unused).saturating_sub(over).min(limits.tokens);
     let unspent = child.limits.usd_micros.unwrap_or_default().saturating_sub(child.used.usd_micros);
-    left.usd_micros =
-        left.usd_micros.zip(limits.usd_micros).map(|(left, whole)| left.saturating_add(unspent).min(whole));
+    let lent = child.limits.usd_micros.unwrap_or(u64::MAX);
+    let overspent = child.used.usd_micros.saturating_sub(lent);
+    left.usd_micros = left
+        .usd_micros
+        .zip(limits.usd_micros)
+        .map(|(left, whole)| left.saturating_add(unspent).saturating_sub(overspent).min(whole));
     keep(state, &child.worker, &left)
 }

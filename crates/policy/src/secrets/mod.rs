@@ -42,6 +42,8 @@ pub struct Secrets {
     /// The longest spelling.
     longest: usize,
     is_locked: bool,
+    /// Whether a value has several lines.
+    spans_lines: bool,
 }
 
 impl fmt::Debug for Secrets {
@@ -85,14 +87,15 @@ pub enum What {
 impl Secrets {
     /// Makes values ready to be looked for, by name.
     pub fn new<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) -> Secrets {
-        let (mut names, mut forms) = (Vec::new(), Vec::new());
+        let (mut names, mut forms, mut spans_lines) = (Vec::new(), Vec::new(), false);
         for (name, value) in values {
+            spans_lines |= value.trim_end().contains('\n');
             forms.extend(forms::of(names.len(), value.as_bytes()));
             names.push(name.to_owned());
         }
         let longest = forms.iter().map(|form| form.text.len()).max().unwrap_or(0).max(shapes::LONGEST);
         let net = Net::new(&forms);
-        Secrets { names, forms, net, longest, is_locked: false }
+        Secrets { names, forms, net, longest, is_locked: false, spans_lines }
     }
 
     /// What is known while the vault is locked: that there are values, and none of them.
@@ -103,6 +106,11 @@ impl Secrets {
     /// Whether there are values that nobody can look for.
     pub fn is_locked(&self) -> bool {
         self.is_locked
+    }
+
+    /// Whether a value has several lines: then no line of a text is known to be none of it before the next has come.
+    pub fn spans_lines(&self) -> bool {
+        self.spans_lines
     }
 
     /// Whether there are no values at all.
