@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use kernel::RunNumber;
 use kernel::command::Reply;
-use kernel::run::{Run, Shape};
+use kernel::run::{Entry, Run, Shape};
 use passable::{Untrusted, visible_line};
 
 use super::acting::Acting;
@@ -113,7 +113,10 @@ fn go_on(
             .help("`almoner chat` begins another one"));
     }
     output::note(&format!("{} `{}` goes on", found.number, visible_line(&found.name)));
-    Ok((found.number, None, found.next_step.saturating_sub(1)))
+    // What was answered since the person last said something may not have been seen.
+    let steps = look::journal(acting, found.number)?;
+    let said = steps.iter().rev().find(|step| matches!(step.entry, Entry::Said { .. }));
+    Ok((found.number, None, said.map_or(0, |step| step.number)))
 }
 
 /// The latest conversation that is open.

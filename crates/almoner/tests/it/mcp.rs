@@ -211,7 +211,8 @@ fn a_server_that_floods_hangs_lies_or_breaks_off_is_ended() {
         let came = came_to(&home);
         assert!(came.contains(rule) && came.contains("may have been done"), "{mode}: {came}");
         if mode == "breaks-off" {
-            assert!(came.contains("status 3") && came.contains("I am"), "{came}");
+            // What it wrote besides has no source that the gates could know, and is not told to the model.
+            assert!(came.contains("it ended") && !came.contains("I am"), "{came}");
         }
         home.almoner(&["status"]).expect(0);
         assert!(!is_at_work(&home), "{mode}: it is still there");
