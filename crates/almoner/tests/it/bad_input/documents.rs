@@ -44,7 +44,12 @@ fn a_document_that_cannot_be_read_is_refused_before_the_model_is_asked() {
         ("scan.pdf", &scan, &["1 page(s) and no text", "a scan"], "ocrmypdf"),
         ("half.pdf", &scan[..60], &["half.pdf", "damaged"], "fetch it again"),
         ("empty.pdf", b"", &["empty.pdf", "empty"], "fetch it again"),
-        ("page.pdf", b"<html>Not found</html>", &["ends in .pdf", "not a PDF"], "the suffix of what it is"),
+        (
+            "page.pdf",
+            b"<html>Not found</html>",
+            &["ends in .pdf", "an HTML page"],
+            "the suffix of what it is",
+        ),
         ("no.eml", b"no header here\n", &["not a mail"], "name the file .txt"),
     ];
     for (name, bytes, says, help) in cases {

@@ -164,8 +164,9 @@ fn children_side_by_side_keep_to_the_limit_of_the_run() {
     }
     // It never ends by itself, and each answer costs 100 tokens.
     let server = Server::start(|_, _| costs("docs_list", "{}", 100));
-    let run =
-        ["run", "spender.worker", "letters", "--each", "-j4", "-e", "docs=letters", "-m", &server.model()];
+    let model = server.model();
+    let run = ["run", "spender.worker", "letters", "--each", "-j4", "-e", "docs=letters", "-m", &model];
+    let run = [&run[..], &["--on-ask", "deny"]].concat();
     super::check(&desk.home.almoner(&run), &["run"], 5, &["tokens are used"], "limits:");
     assert_eq!(server.requests().len() as u64 * 100, LIMIT);
     assert_eq!(desk.home.trace("r3")["run"]["used"]["input_tokens"], LIMIT);
