@@ -132,7 +132,6 @@ mod tests {
         for wrong in [
             "{}",
             r#"{"a": "strin g("}"#,
-            r#"{"a": 7}"#,
             r#"{"key": {"pattern": "string", "secret": true}}"#,
             r#"{"d": "dir"}"#,
         ] {

@@ -88,7 +88,8 @@ pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
 fn which(words: &[String]) -> Result<(&str, &str), Failure> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (which, name) = match words.as_slice() {
-        [which, "as", name] | [which, name] => (*which, *name),
+        [which, "as", name] => (*which, *name),
+        [which, name] if *name != "as" => (*which, *name),
         // A run alone has no name yet.
         [name] if *name != LAST && name.parse::<kernel::RunNumber>().is_err() => (LAST, *name),
         _ => ("", ""),

@@ -65,7 +65,7 @@ mod tests {
     fn a_card_that_asks_for_more() {
         let offer = Raise { turns: 20, ..Raise::default() };
         let used = Usage { input_tokens: 900, output_tokens: 70, model_ms: 5, usd_micros: 1234 };
-        let why = Untrusted::new("the limit of 20 turns\nis reached");
+        let why = Untrusted::new("the limit of 20 turns is reached");
         let mut more = More { why, used, offer, answer: None };
         let shown = |more: &More| {
             let mut out = String::new();
@@ -73,7 +73,7 @@ mod tests {
             out
         };
         insta::assert_snapshot!(shown(&more), @r"
-          ! the limit of 20 turns\nis reached
+          ! the limit of 20 turns is reached
           So far: 900 tokens in, 70 out, $0.0013.
           A yes adds 20 turns; a no ends the run.
         ");

@@ -179,7 +179,12 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
     };
     let limits = run.limits.within(state.left(run)?.part(seats(run, index)));
     // What the run began with, without what its other items have read since.
-    let provenance = state.provenance_of(&run.id)?;
+    let begun = state.provenance_of(&run.id)?;
+    let provenance = match &run.input.earlier {
+        None => begun,
+        // What items came to the first time is for the writes at the end; who may read it holds for all of them.
+        Some(_) => Provenance { readers: begun.readers, ..Provenance::host() },
+    };
     let child = RunNumber(state.count("next_run")?);
     run.children.insert(index, child);
     state.journal(run, Entry::Spawned { index, child }, Provenance::default())?;
