@@ -218,7 +218,7 @@ fn a_server_that_floods_hangs_lies_or_breaks_off_is_ended() {
         assert!(!is_at_work(&home), "{mode}: it is still there");
     }
     let home = home("large", &[echo("a")]);
-    run(&home, "large[echo:reads]?max=1MiB", &[]).expect(0);
+    run(&home, "large[echo:reads]?max=32KiB", &[]).expect(0);
     assert!(came_to(&home).contains("bytes more were cut"), "{}", came_to(&home).len());
 }
 
