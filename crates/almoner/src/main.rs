@@ -133,7 +133,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Mcp(args) => commands::mcp::mcp(&acting, args),
         Verb::Pattern(args) => commands::check::pattern(&args.verb),
         Verb::Demo(args) => commands::demo::demo(&place, args),
-        Verb::Doctor(args) => commands::doctor::doctor(&place, *args),
+        Verb::Doctor(args) => commands::doctor::doctor(&place, args),
         Verb::Status(args) => commands::daemon::status(&acting, *args),
         Verb::Daemon(args) => commands::daemon::daemon(&place, args),
         Verb::Audit(args) => commands::audit::audit(&acting, args),

@@ -122,7 +122,7 @@ pub enum Verb {
     /// See it work: a hijacked worker, then a live one
     Demo(DemoArgs),
     /// Examine this installation
-    Doctor(JsonArg),
+    Doctor(surfaces::DoctorArgs),
     /// How the daemon is
     Status(JsonArg),
     /// What has happened, in order; with `verify`, whether any of it was changed since

@@ -1,6 +1,6 @@
 //! The command line of what is looked at and looked after: types only.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::JsonArg;
 
@@ -22,6 +22,42 @@ pub struct TrustArgs {
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
+}
+
+/// `almoner doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// What to examine [default: all of it]
+    #[arg(value_enum, value_name = "PART")]
+    pub parts: Vec<Part>,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// A part of the installation that can be examined by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// Where state and cache lie
+    Place,
+    /// `config.toml`
+    Settings,
+    /// The daemon, its store, its log of what has happened, its vault
+    Daemon,
+    /// Room for the store
+    Disk,
+    /// Which model is found
+    Model,
+    /// What holds programs, guest code and the local model: each restriction is tried
+    Sandbox,
+    /// Your own rules
+    Policy,
+}
+
+impl Part {
+    /// All of them, in the order of the report.
+    pub const ALL: [Part; 7] =
+        [Part::Place, Part::Settings, Part::Daemon, Part::Disk, Part::Model, Part::Sandbox, Part::Policy];
 }
 
 /// `almoner export`.

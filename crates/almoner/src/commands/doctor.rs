@@ -5,7 +5,7 @@ use sandbox::Standing;
 use serde_json::json;
 
 use super::{models, output};
-use crate::cli::JsonArg;
+use crate::cli::surfaces::{DoctorArgs, Part};
 use crate::control::client::{Client, unexpected};
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
@@ -20,20 +20,16 @@ struct Check {
     remedy: String,
 }
 
-/// `almoner doctor`.
+/// `almoner doctor`: all of it, or the parts that were named.
 ///
 /// # Errors
 /// Only when the report cannot be printed: what is wrong is the report.
-pub fn doctor(place: &Place, args: JsonArg) -> Ended {
-    let mut checks = vec![directory("state", &place.state), directory("cache", &place.cache)];
-    checks.push(settings(place));
-    checks.extend(daemon(place));
-    checks.push(space(place));
-    checks.push(model(place));
-    checks.extend(confinement());
-    checks.push(policy(place));
+pub fn doctor(place: &Place, args: &DoctorArgs) -> Ended {
+    let wanted: Vec<Part> =
+        Part::ALL.into_iter().filter(|part| args.parts.is_empty() || args.parts.contains(part)).collect();
+    let checks: Vec<Check> = wanted.into_iter().flat_map(|part| examine(part, place)).collect();
     let ok = checks.iter().all(|check| check.ok);
-    if args.json {
+    if args.json.json {
         let list: Vec<_> = checks
             .iter()
             .map(|c| json!({ "id": c.id, "ok": c.ok, "evidence": c.evidence, "remedy": c.remedy }))
@@ -51,6 +47,18 @@ pub fn doctor(place: &Place, args: JsonArg) -> Ended {
         output::listing(&text)?;
     }
     Ok(if ok { Exit::Ok } else { Exit::Failure })
+}
+
+fn examine(part: Part, place: &Place) -> Vec<Check> {
+    match part {
+        Part::Place => vec![directory("state", &place.state), directory("cache", &place.cache)],
+        Part::Settings => vec![settings(place)],
+        Part::Daemon => daemon(place),
+        Part::Disk => vec![space(place)],
+        Part::Model => vec![model(place)],
+        Part::Sandbox => confinement(),
+        Part::Policy => vec![policy(place)],
+    }
 }
 
 fn directory(id: &str, dir: &std::path::Path) -> Check {

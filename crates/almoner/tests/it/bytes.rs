@@ -84,6 +84,6 @@ fn what_nothing_refers_to_goes_and_what_is_referred_to_stays() {
     let after: Vec<u64> = before.into_iter().filter(|size| *size != 22_222).collect();
     assert_eq!(sizes(&home), after, "something else has gone");
     home.almoner(&["show", "kept"]).expect(0);
-    let said = home.almoner(&["doctor"]);
+    let said = home.almoner(&["doctor", "daemon"]);
     assert!(said.out.contains("all readable"), "{said:?}");
 }

@@ -79,7 +79,7 @@ fn times(entries: &[String], kind: &str) -> usize {
 }
 
 fn whole(home: &Home, when: &str) {
-    let report = home.almoner(&["doctor", "--json"]).json();
+    let report = home.almoner(&["doctor", "daemon", "--json"]).json();
     for id in ["store", "audit chain"] {
         let row = report["checks"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
         assert_eq!(row["ok"], true, "{when}: {report}");

@@ -120,7 +120,7 @@ fn check(home: &Home, told: &[Acknowledged], when: &str) {
     spooled.sort();
     assert_eq!(spooled, mails, "{when}");
     assert_eq!(usize::from(home.path("out/a.md").exists()), files, "{when}");
-    let report = home.almoner(&["doctor", "--json"]).json();
+    let report = home.almoner(&["doctor", "daemon", "--json"]).json();
     for id in ["store", "audit chain"] {
         let row = report["checks"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
         assert_eq!(row["ok"], true, "{when}: {report}");

@@ -83,7 +83,7 @@ fn a_host_that_was_made_endows_is_asked_and_answers_as_the_first_one_does() {
     assert!(why.contains("was written by an effect") && why.contains("--as bob endow"), "{why}");
     home.almoner(&["why", "notes/a.md"]).expect(4);
     bob(&home, &["why", "r1"]).expect(0);
-    let doctor = home.almoner(&["doctor", "--json"]).json().to_string();
+    let doctor = home.almoner(&["doctor", "daemon", "--json"]).json().to_string();
     assert!(doctor.contains("events of 2 hosts, each follows the one before"), "{doctor}");
 }
 

@@ -77,7 +77,7 @@ fn what_is_forgotten_is_gone_and_what_others_have_stays() {
     assert_eq!(steps(&after)[..count], steps(&before)[..]);
     assert!(home.almoner(&["trace", "r1"]).expect(0).out.contains("forgotten  you had forgotten"));
     home.almoner(&["audit", "verify"]).expect(0);
-    home.almoner(&["doctor", "--json"]);
+    home.almoner(&["doctor", "daemon", "--json"]);
     // To forget it again changes nothing, and it is said what cannot be done any more.
     home.almoner(&["forget", "r1", "--yes"]).expect(0);
     let again =

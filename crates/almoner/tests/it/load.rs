@@ -259,7 +259,7 @@ fn killed_in_the_middle_of_a_mixed_load_nothing_acknowledged_is_lost() {
     }
     // A load that does nothing proves nothing.
     assert!(done.len() as u64 > KILLS * 5, "only {} acknowledged", done.len());
-    let report = home.almoner(&["doctor", "--json"]).json();
+    let report = home.almoner(&["doctor", "daemon", "--json"]).json();
     for id in ["store", "audit chain"] {
         let row = report["checks"].as_array().unwrap().iter().find(|row| row["id"] == id);
         assert_eq!(row.map(|row| &row["ok"]), Some(&json!(true)), "{report}");

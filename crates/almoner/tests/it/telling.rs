@@ -73,7 +73,7 @@ fn a_command_of_the_users_tells_that_something_waits() {
     // The command has written before it has ended, and only then is it known how it went.
     let begun = Instant::now();
     loop {
-        let well = home.almoner(&["doctor"]).out;
+        let well = home.almoner(&["doctor", "daemon", "settings"]).out;
         if well.contains("✓ notify") && well.contains("✓ settings") {
             break;
         }
@@ -128,7 +128,7 @@ fn a_command_that_fails_is_told_of_and_stops_nothing() {
         asks(&home);
         let begun = Instant::now();
         loop {
-            let doctor = home.almoner(&["doctor"]).out;
+            let doctor = home.almoner(&["doctor", "daemon", "settings"]).out;
             if doctor.contains("✗ notify") {
                 assert!(doctor.contains(says) && !doctor.contains('\u{1b}'), "{doctor}");
                 break;
@@ -166,7 +166,7 @@ fn settings_that_make_no_sense_are_told_of_and_stop_nothing() {
     let home = with_fae();
     std::fs::create_dir_all(home.root().join("config")).unwrap();
     std::fs::write(home.root().join("config/config.toml"), "[notify]\n\ncomand = []\n").unwrap();
-    let doctor = home.almoner(&["doctor"]).out;
+    let doctor = home.almoner(&["doctor", "daemon", "settings"]).out;
     for part in ["✗ settings", "config.toml:3: unknown key `comand`", "did you mean `command`?"] {
         assert!(doctor.contains(part), "{part} in\n{doctor}");
     }

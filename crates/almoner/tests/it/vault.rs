@@ -70,7 +70,7 @@ fn a_secret_is_kept_listed_changed_and_forgotten_and_never_shown() {
     home.piped(&["secret", "set", "a b"], b"x").expect(2);
     home.piped(&["secret", "set", "A", "--for", "https://me@a.example"], b"x").expect(2);
     home.piped(&["secret", "set", "A"], b"").expect(6);
-    let checks = home.almoner(&["doctor", "--json"]).json().to_string();
+    let checks = home.almoner(&["doctor", "daemon", "--json"]).json().to_string();
     assert!(checks.contains("key in a file beside the vault") && checks.contains("no core dump"), "{checks}");
 }
 

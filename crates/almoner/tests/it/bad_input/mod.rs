@@ -129,7 +129,7 @@ fn runs(home: &Home) -> Vec<Value> {
 /// The daemon finds its store sound.
 #[track_caller]
 fn assert_healthy(home: &Home) {
-    let report = home.almoner(&["doctor", "--json"]).json();
+    let report = home.almoner(&["doctor", "daemon", "--json"]).json();
     let checks = report["checks"].as_array().unwrap();
     for id in ["daemon", "store", "audit chain"] {
         let found: Vec<_> = checks.iter().filter(|check| check["id"] == id).collect();

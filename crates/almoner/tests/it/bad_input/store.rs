@@ -102,7 +102,7 @@ fn a_damaged_store_is_left_as_it_is_and_the_way_back_is_shown() {
         desk.refused(&["runs"], 1, says, help);
         desk.refused(&super::RUN_HELLO, 1, says, help);
         check(&desk.home.almoner(&["daemon"]), &["daemon"], 1, says, help);
-        let report = desk.home.almoner(&["doctor"]).expect(1).out;
+        let report = desk.home.almoner(&["doctor", "daemon"]).expect(1).out;
         assert!(says.iter().all(|part| report.contains(part)), "{name}: {report}");
         assert_eq!(kept(&desk.home), damaged, "{name}: a byte was changed");
         // The way back: what a backup would put there.
@@ -126,7 +126,7 @@ fn a_damaged_document_stalls_only_the_run_that_needs_it() {
     let said = desk.home.almoner(&["resume", "r2"]);
     check(&said, &["resume"], 1, &["damaged"], "almoner doctor");
     desk.home.almoner(&super::RUN_HELLO).expect(0);
-    let report = desk.home.almoner(&["doctor"]).expect(1).out;
+    let report = desk.home.almoner(&["doctor", "daemon"]).expect(1).out;
     assert!(report.contains(path.file_name().unwrap().to_str().unwrap()), "{report}");
     std::fs::write(path, bytes).unwrap();
     assert_eq!(desk.home.almoner(&["resume", "r2"]).expect(0).out, "written\n");
