@@ -14,6 +14,7 @@
 mod bench;
 mod demo;
 mod deny;
+mod examples;
 mod fuzz;
 mod mutants;
 mod process;
@@ -38,6 +39,8 @@ Usage: cargo xtask COMMAND
   demo [ARGS…]         build almoner for release and run `almoner demo ARGS…`
   tidy                 the rules that the compiler does not know (also part of `cargo test -p xtask`)
   bench WHAT [N]       one table of measurements; WHAT is run, kernel, captp, or the name of a crate that has benches
+  examples MODEL [FOLDER…]
+                       the facts of the examples with a real model, as one table; `local` takes some minutes each
   mutants [CRATE]      change the code that decides in one place at a time, and see whether a test notices: takes an
                        hour or two, needs cargo-mutants
   test262 [PART]       the language part of the standard's own tests in vats, or those whose paths have PART
@@ -82,6 +85,7 @@ fn dispatch(arguments: &[String]) -> Result<End> {
         "fuzz" => fuzz::main(rest),
         "tidy" => tidy::main(rest),
         "bench" => bench::main(rest),
+        "examples" => examples::main(rest),
         "mutants" => mutants::main(rest),
         "deny" => deny::main(rest),
         "test262" => test262::main(rest),

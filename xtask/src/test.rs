@@ -185,7 +185,7 @@ fn demo(workspace: &Workspace) -> Result<Outcome> {
 
 /// Features change crates that everything else is built on: one set for lints, tests and doc tests, so that each
 /// crate is built once.
-fn with_test_features(command: &mut Command, workspace: &Workspace) {
+pub(crate) fn with_test_features(command: &mut Command, workspace: &Workspace) {
     let features: Vec<String> = TEST_FEATURES.iter().flat_map(|each| workspace.with_feature(each)).collect();
     if !features.is_empty() {
         command.args(["--features", &features.join(",")]);
@@ -193,7 +193,7 @@ fn with_test_features(command: &mut Command, workspace: &Workspace) {
 }
 
 /// Gives the command the test tools, and a home of its own: no test may touch that of the person who runs it.
-fn prepared(mut command: Command, workspace: &Workspace) -> Result<Command> {
+pub(crate) fn prepared(mut command: Command, workspace: &Workspace) -> Result<Command> {
     let home = workspace.target.join("test-home");
     if home.exists() {
         fs::remove_dir_all(&home).with_context(|| format!("cannot empty {}", home.display()))?;

@@ -199,3 +199,88 @@ fn a_refusal_leaves_every_example_as_it_was() {
         assert_eq!(before, after, "{}", folder.display());
     }
 }
+
+/// How often a person answers before the rest is taken for an endless story.
+const MOST_ANSWERS: usize = 12;
+
+/// The commands of a README with a model that may do otherwise than its script: whatever it asks is answered as the README
+/// answers in its turn, and with a yes from then on. How the last command ended is told too.
+fn run_with(home: &Home, lines: &[&str], model: &str) -> (Ran, i32) {
+    let mut ran = Ran { said: String::new(), result: Json::Null, asked: 0 };
+    let mut code = 0;
+    let mut answers: Vec<Vec<String>> = lines
+        .iter()
+        .map(|line| words(line))
+        .filter(|words| ["approve", "deny"].contains(&words[1].as_str()))
+        .collect();
+    answers.reverse();
+    for line in lines {
+        let args = words(line);
+        let verb = args[1].as_str();
+        if ["approve", "deny", "inbox", "resume"].contains(&verb) || (verb != "run" && code != 0) {
+            continue;
+        }
+        let mut args: Vec<&str> = args[1..].iter().map(String::as_str).collect();
+        if verb != "run" {
+            ran.said.push_str(&almoner(home, &args).out);
+            continue;
+        }
+        args.extend(["-m", model]);
+        let mut said = almoner(home, &args);
+        while said.code == 7 && ran.asked < MOST_ANSWERS as u64 {
+            ran.asked += 1;
+            for letter in home.almoner(&["inbox", "--json"]).json().as_array().unwrap() {
+                let number = letter["number"].to_string();
+                ran.said.push_str(&home.almoner(&["inbox", &number]).out);
+                let answer = answers.pop().unwrap_or_else(|| vec![String::new(), "approve".to_owned()]);
+                let more = answer.iter().skip(3).map(String::as_str);
+                let args: Vec<&str> = [answer[1].as_str(), &number].into_iter().chain(more).collect();
+                almoner(home, &args);
+            }
+            said = almoner(home, &["resume", "r1"]);
+        }
+        code = said.code;
+        let text = said.out.trim();
+        ran.result = serde_json::from_str(text).unwrap_or_else(|_| Json::from(text));
+        ran.said.push_str(&said.out);
+        if code != 0 {
+            println!("{}", said.err);
+        }
+    }
+    (ran, code)
+}
+
+#[test]
+#[ignore = "takes a model and many minutes: cargo xtask examples MODEL"]
+fn the_facts_with_a_real_model() {
+    let model = std::env::var("ALMONER_EXAMPLES_MODEL").expect("which model: cargo xtask examples MODEL");
+    let only = std::env::var("ALMONER_EXAMPLES_ONLY").unwrap_or_default();
+    let mut table =
+        String::from("| example | facts | asked | exit | seconds |\n| --- | ---: | ---: | ---: | ---: |\n");
+    for folder in folders() {
+        let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        if !only.is_empty() && !only.split(',').any(|each| each == name) {
+            continue;
+        }
+        let (home, lines, facts) = example(&folder);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let began = std::time::Instant::now();
+        let (ran, code) = run_with(&home, &lines, &model);
+        let missed = wrong(&home, &facts, &ran);
+        println!("== {name}: {}\n{}\n", ran.result, missed.join("\n"));
+        let (asked, seconds) = (ran.asked, began.elapsed().as_secs());
+        let of = facts_of(&facts);
+        table += &format!(
+            "| {name} | {} of {of} | {asked} | {code} | {seconds} |\n",
+            of.saturating_sub(missed.len())
+        );
+    }
+    println!("{table}");
+}
+
+/// How many facts there are: how often a person is asked is one.
+fn facts_of(facts: &Json) -> usize {
+    let lists = ["value", "card", "said", "gone"].iter().map(|key| list(facts, key).len());
+    let files = ["files", "once"].iter().flat_map(|key| facts[key].as_object().into_iter().flatten());
+    1 + lists.sum::<usize>() + files.map(|(_, parts)| parts.as_array().unwrap().len()).sum::<usize>()
+}

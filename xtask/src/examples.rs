@@ -1,0 +1,35 @@
+//! `cargo xtask examples`: the facts of the examples, with a real model.
+//!
+//! Each folder's commands are run with the model that is named, what it asks is answered as the README answers, and what came
+//! out is held against the facts that were committed before any model was run on the folder. One table, no verdict: a model
+//! that gets a fact wrong is no fault of this code.
+
+use anyhow::Result;
+
+use crate::End;
+use crate::process::{cargo, run};
+use crate::test::{prepared, with_test_features};
+use crate::workspace::Workspace;
+
+/// Where the test that does it stands.
+const TEST: &str = "examples::the_facts_with_a_real_model";
+
+pub(crate) fn main(arguments: &[String]) -> Result<End> {
+    let (model, only) = match arguments {
+        [model] => (model, String::new()),
+        [model, folders @ ..] => (model, folders.join(",")),
+        [] => return Ok(End::Usage("which model? `cargo xtask examples local`, for instance".to_owned())),
+    };
+    if model.starts_with("local") && std::env::var_os("ALMONER_MODELS").is_none() {
+        let why =
+            "each example has a home of its own: ALMONER_MODELS must say in which directory the weights lie";
+        return Ok(End::Usage(why.to_owned()));
+    }
+    let workspace = Workspace::read()?;
+    let mut command = cargo(&workspace.root, &["test", "--workspace", "--test", "it"]);
+    with_test_features(&mut command, &workspace);
+    command.args(["--", "--ignored", "--exact", TEST, "--nocapture"]);
+    let mut command = prepared(command, &workspace)?;
+    command.env("ALMONER_EXAMPLES_MODEL", model).env("ALMONER_EXAMPLES_ONLY", only);
+    Ok(if run(&mut command)? { End::Good } else { End::Bad })
+}
