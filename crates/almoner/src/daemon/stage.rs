@@ -127,6 +127,15 @@ pub fn copies(desk: &Desk, run: &Run) -> Vec<PathBuf> {
     run.grants.values().filter_map(staged).collect()
 }
 
+fn is_discarded(desk: &Desk, run: RunNumber) -> Result<bool, Failure> {
+    let mut is_discarded = false;
+    listing::for_each_step(&desk.daemon, run, 1, |step| {
+        is_discarded |= step.entry == Entry::Discarded;
+        !is_discarded
+    })?;
+    Ok(is_discarded)
+}
+
 /// Looks for what a run changed in staged copies.
 fn staged(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Staged, Failure> {
     let found = listing::one(&desk.daemon, run)?;
@@ -135,12 +144,7 @@ fn staged(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Staged, Failur
         return Err(Failure::new(Exit::NotFound, format!("{run} has no staged copy"))
             .help("changes are staged for slots that are endowed with `-e SLOT=PATH:stage`"));
     }
-    let mut is_discarded = false;
-    listing::for_each_step(&desk.daemon, run, 1, |step| {
-        is_discarded |= step.entry == Entry::Discarded;
-        true
-    })?;
-    if is_discarded {
+    if is_discarded(desk, run)? {
         return Err(Failure::new(Exit::Conflict, format!("the staged copy of {run} was thrown away"))
             .help(format!("see `almoner trace {run}`")));
     }
@@ -218,14 +222,19 @@ pub fn apply(desk: &Desk, text: Untrusted, run: RunNumber, only: &[String]) -> R
     Ok(Undone { run, dry_run: false, entries, beyond })
 }
 
-/// Throws the staged copies of a run away.
+/// Throws the staged copies of a run away. Where it was recorded before, a copy that a crash has left goes, and that is all.
 ///
 /// # Errors
 /// When the run has none, or is not over.
 pub fn discard(desk: &Desk, text: Untrusted, run: RunNumber) -> Result<(), Failure> {
-    let Staged { copies, .. } = staged(desk, run, &[])?;
-    let said = Said { verb: "discard".to_owned(), text };
-    desk.apply_as(desk.daemon.host, Some(said), Act::Discard { run })?;
+    let copies = if is_discarded(desk, run)? {
+        copies(desk, &listing::one(&desk.daemon, run)?).into_iter().collect()
+    } else {
+        let Staged { copies, .. } = staged(desk, run, &[])?;
+        let said = Said { verb: "discard".to_owned(), text };
+        desk.apply_as(desk.daemon.host, Some(said), Act::Discard { run })?;
+        copies
+    };
     copies.iter().for_each(|copy| caps::stage::remove(copy));
     Ok(())
 }

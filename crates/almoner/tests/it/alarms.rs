@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::home::Home;
-use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, goes_on};
+use crate::kill_sweep::goes_on;
 
 /// A home with a worker that waits so long.
 fn home(how_long: &str) -> Home {
@@ -53,34 +53,4 @@ fn what_cannot_be_waited_for_is_told_and_a_cancelled_run_is_not_woken() {
     while !home.almoner(&["runs"]).expect(0).out.contains("waits until") {}
     home.almoner(&["cancel", "r1"]).expect(0);
     assert!(home.almoner(&["runs"]).expect(0).out.contains("cancelled"));
-}
-
-/// Whenever the daemon died: it slept once, and was woken once.
-fn play(point: &str, nth: u64) -> bool {
-    let home = home("1s");
-    let daemon = Doomed::start(&home, point, nth);
-    let mut said = home.almoner(&RUN);
-    if home.almoner(&["runs"]).out.is_empty() {
-        return daemon.end();
-    }
-    if said.code != 0 {
-        said = goes_on(&home, "r1");
-    }
-    assert_eq!(said.expect(0).out, "woken\n", "{nth}");
-    for entry in ["slept", "completed"] {
-        let count = steps(&home).iter().filter(|step| step["entry"]["entry"] == entry).count();
-        assert_eq!(count, 1, "{nth}: {entry}");
-    }
-    daemon.end()
-}
-
-#[test]
-fn it_is_woken_once_wherever_the_daemon_is_killed() {
-    let whole = home("1s");
-    whole.almoner(&RUN).expect(0);
-    let last = commits(&whole);
-    for point in [BEFORE, AFTER] {
-        let died = at_each(last, |nth| play(point, nth));
-        assert!(died + 2 >= last, "{died} of {last}");
-    }
 }

@@ -4,7 +4,6 @@ use serde_json::{Value as Json, json};
 
 use crate::bad_input::server::{Server, says};
 use crate::home::Home;
-use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, goes_on};
 
 fn call(name: &str, arguments: &Json) -> Json {
     json!({ "calls": [{ "name": name, "arguments": arguments }] })
@@ -118,41 +117,4 @@ fn a_model_that_takes_too_long_is_asked_again_once_there_is_more_time() {
     assert!(card.contains("the limit of 1 s of work is reached"), "{card}");
     home.almoner(&["approve", "1", "--wall", "10m"]).expect(0);
     assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "hello\n");
-}
-
-/// What came of it, whenever the daemon died: three lines, and as many turns as a run has that nobody killed.
-fn play(point: &str, nth: u64) -> bool {
-    let home = home("{ turns: 2 }");
-    let daemon = Doomed::start(&home, point, nth);
-    let begun = home.almoner(&RUN);
-    if begun.code != 7 {
-        // It died before anything was begun.
-        assert_eq!(begun.code, 3, "{nth}: {}", begun.err);
-        return daemon.end();
-    }
-    home.almoner(&["approve", "1"]);
-    let mut said = goes_on(&home, "r1");
-    if said.code == 7 {
-        // The yes was lost with the daemon.
-        home.almoner(&["approve", "1"]).expect(0);
-        said = goes_on(&home, "r1");
-    }
-    assert_eq!(said.expect(0).out, "done\n", "{nth}");
-    assert_eq!(home.read("out/log.txt"), THREE, "{nth}");
-    let trace = home.trace("r1").to_string();
-    assert_eq!(trace.matches(r#""entry":"raised""#).count(), 1, "{nth}: {trace}");
-    daemon.end()
-}
-
-#[test]
-fn nothing_is_lost_or_done_twice_when_the_daemon_dies_at_any_commit() {
-    let whole = home("{ turns: 2 }");
-    whole.almoner(&RUN).expect(7);
-    whole.almoner(&["approve", "1"]).expect(0);
-    whole.almoner(&["resume", "r1"]).expect(0);
-    let last = commits(&whole);
-    for point in [BEFORE, AFTER] {
-        let died = at_each(last, |nth| play(point, nth));
-        assert!(died + 2 >= last, "{died} of {last}");
-    }
 }

@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use crate::home::Home;
-use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
 use crate::terminal::{CTRL_D, Terminal};
 
 /// A home with a model that answers in its turn: which answer comes says how much of the conversation it was shown.
@@ -79,40 +78,4 @@ fn at_a_terminal_each_answer_comes_before_the_next_question() {
     // What was streamed is not said again.
     assert_eq!(terminal.screen().matches("it is noted").count(), 1, "{}", terminal.screen());
     terminal.end();
-}
-
-/// Whenever the daemon died: each thing was said once, and each has its answer.
-fn play(point: &str, nth: u64) -> bool {
-    let home = home();
-    let daemon = Doomed::start(&home, point, nth);
-    let first = home.piped(&CHAT, b"it is blue\n");
-    if home.almoner(&["runs"]).out.is_empty() {
-        assert_ne!(first.code, 0, "{nth}: {}", first.err);
-        return daemon.end();
-    }
-    let trace = home.trace("r1").to_string();
-    if !trace.contains(r#""entry":"said""#) {
-        home.piped(&["chat", "--continue", "r1"], b"it is blue\n").expect(0);
-    }
-    home.piped(&["chat", "--continue", "r1"], b"what is it?\n");
-    if !home.trace("r1").to_string().contains("what is it?") {
-        home.piped(&["chat", "--continue", "r1"], b"what is it?\n").expect(0);
-    }
-    let died = daemon.end();
-    let trace = home.trace("r1").to_string();
-    assert_eq!(trace.matches(r#""entry":"said""#).count(), 2, "{nth}: {trace}");
-    assert_eq!(trace.matches(r#""entry":"replied""#).count(), 2, "{nth}: {trace}");
-    died
-}
-
-#[test]
-fn nothing_that_was_said_is_lost_or_said_twice_when_the_daemon_dies_at_any_commit() {
-    let whole = home();
-    whole.piped(&CHAT, b"it is blue\n").expect(0);
-    whole.piped(&["chat", "--continue", "r1"], b"what is it?\n").expect(0);
-    let last = commits(&whole);
-    for point in [BEFORE, AFTER] {
-        let died = at_each(last, |nth| play(point, nth));
-        assert!(died + 2 >= last, "{died} of {last}");
-    }
 }

@@ -31,6 +31,7 @@ mod directories;
 mod doubt;
 mod endo;
 mod eval;
+mod every_step;
 mod examples;
 mod findings;
 mod gateway;

@@ -3,7 +3,6 @@
 use serde_json::{Value as Json, json};
 
 use crate::home::Home;
-use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, goes_on};
 use crate::terminal::Terminal;
 
 /// A home with a worker that makes these calls, one a turn, and says `done`.
@@ -118,38 +117,4 @@ fn at_a_terminal_it_is_answered_on_the_spot() {
     terminal.press("submit 1 blue\n");
     terminal.shows("\ndone", 1);
     assert_eq!(terminal.end().0, 0);
-}
-
-/// Whenever the daemon died: one question, one answer, one outcome.
-fn play(point: &str, nth: u64) -> bool {
-    let home = home(&[which()]);
-    let daemon = Doomed::start(&home, point, nth);
-    if home.almoner(&RUN).code != 7 {
-        return daemon.end();
-    }
-    home.almoner(&["submit", "1", "answer=blue"]);
-    let mut said = goes_on(&home, "r1");
-    if said.code == 7 {
-        // The answer was lost with the daemon.
-        home.almoner(&["submit", "1", "answer=blue"]).expect(0);
-        said = goes_on(&home, "r1");
-    }
-    assert_eq!(said.expect(0).out, "done\n", "{nth}");
-    let trace = home.trace("r1").to_string();
-    assert_eq!(trace.matches(r#""entry":"questioned""#).count(), 1, "{nth}: {trace}");
-    assert_eq!(outcomes(&home).matches("blue").count(), 1, "{nth}: {trace}");
-    daemon.end()
-}
-
-#[test]
-fn an_answer_is_neither_lost_nor_given_twice_when_the_daemon_dies_at_any_commit() {
-    let whole = home(&[which()]);
-    whole.almoner(&RUN).expect(7);
-    whole.almoner(&["submit", "1", "answer=blue"]).expect(0);
-    whole.almoner(&["resume", "r1"]).expect(0);
-    let last = commits(&whole);
-    for point in [BEFORE, AFTER] {
-        let died = at_each(last, |nth| play(point, nth));
-        assert!(died + 2 >= last, "{died} of {last}");
-    }
 }

@@ -1,0 +1,307 @@
+//! `kill -9` at every step that a journal can hold: the run comes to the same end, and nothing is done twice.
+//!
+//! A few plays together have every kind of step in their journals, which the list of kinds checks: a kind that is new to the
+//! kernel does not compile here before it is in the list, and the test fails before a play has it. Each play is made once
+//! undisturbed, and then again with a daemon that dies just before, and just after, each of its commits.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use crate::home::{Home, Said};
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+
+macro_rules! kinds {
+    ($($kind:ident)*) => {
+        /// The kinds of steps, all of them.
+        const KINDS: &[&str] = &[$(stringify!($kind)),*];
+
+        fn name(entry: &kernel::run::Entry) -> &'static str {
+            match entry { $(kernel::run::Entry::$kind { .. } => stringify!($kind),)* }
+        }
+    };
+}
+
+kinds! {
+    Prompted Replied Rejected Proposed Judged Answered Begun Slept Questioned Doubted Vouched Completed Spilled Paged
+    Spawned Collected Said Exhausted Raised Suspended Stalled Resumed Finished Undone Applied Discarded Forgotten
+}
+
+/// Something that is done from its beginning to its end.
+struct Play {
+    name: &'static str,
+    home: fn() -> Home,
+    /// All of it, by somebody who says again whatever was not acknowledged, until it is over. May begin anywhere.
+    persist: fn(&Home),
+    /// What the world must look like, and what the journal of the first run may hold only so often.
+    check: fn(&Home, &str),
+}
+
+/// A command, said again until a daemon has lived long enough to answer it.
+fn insist(home: &Home, args: &[&str]) -> Said {
+    let begun = Instant::now();
+    loop {
+        let said = home.almoner(args);
+        if said.code != 3 {
+            return said;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{args:?}: {}", said.err);
+    }
+}
+
+/// Begins the run, if it has not begun, and brings it to its end.
+fn go(home: &Home, run: &[&str]) {
+    let begun = Instant::now();
+    while insist(home, &["runs", "--json"]).json().as_array().unwrap().is_empty() {
+        home.almoner(run);
+    }
+    loop {
+        assert!(begun.elapsed() < Duration::from_secs(120), "it does not end: {}", home.trace("r1"));
+        match insist(home, &["resume", "r1"]).code {
+            0 => return,
+            // It has stalled: what failed is mended.
+            1 => home.write("script.json", MENDED),
+            7 => answer(home),
+            code => panic!("resume ended with {code}: {}", home.trace("r1")),
+        }
+    }
+}
+
+/// Answers whatever waits.
+fn answer(home: &Home) {
+    for letter in insist(home, &["inbox", "--json"]).json().as_array().unwrap() {
+        let number = letter["number"].to_string();
+        let args = match letter["message"]["body"]["type"].as_str().unwrap() {
+            "form" => vec!["submit", &number, "answer=blue"],
+            // Whoever sits there looks whether it happened.
+            "doubt" => vec!["happened", &number, if home.path("in/log").exists() { "yes" } else { "no" }],
+            _ => vec!["approve", &number],
+        };
+        home.almoner(&args);
+    }
+}
+
+fn steps(home: &Home, run: &str) -> Vec<Json> {
+    home.trace(run)["steps"].as_array().unwrap().iter().map(|step| step["entry"].clone()).collect()
+}
+
+/// The kinds in the journals of all runs.
+fn kinds(home: &Home) -> BTreeSet<String> {
+    let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json();
+    let runs = runs.as_array().unwrap().iter().map(|run| format!("r{}", run["number"]));
+    let entries = runs.flat_map(|run| steps(home, &run));
+    entries
+        .map(|entry| {
+            let entry: kernel::run::Entry = serde_json::from_value(entry).unwrap();
+            name(&entry).to_owned()
+        })
+        .collect()
+}
+
+fn count(home: &Home, kind: &str) -> usize {
+    steps(home, "r1").iter().filter(|entry| entry["entry"] == kind).count()
+}
+
+fn call(name: &str, arguments: &Json) -> Json {
+    json!({ "calls": [{ "name": name, "arguments": arguments }] })
+}
+
+fn read_on(result: &str) -> Json {
+    json!({ "name": "read_result", "arguments": { "result": result, "from": 50_000, "bytes": 100 } })
+}
+
+fn script(home: &Home, script: &Json) {
+    home.write("script.json", script.to_string());
+}
+
+const MENDED: &str = r#"[{ "turns": [{ "text": "done" }] }]"#;
+
+/// Asks, waits, is refused, reads what is long, calls a program, a worker and a directory, and runs out of turns.
+const WORK: Play = Play {
+    name: "work",
+    home: || {
+        let home = Home::new();
+        home.write(
+            "w.worker",
+            "---\nslots: { out: dir rw, docs: dir, me: ask, clock: timer, tools: program, child: worker }\nlimits: { turns: 6 }\n---\nWork.\n",
+        );
+        home.write("child.worker", "---\n---\nSay it.\n");
+        home.write("docs/long.txt", "0123456789\n".repeat(8_000));
+        for dir in ["out", "in"] {
+            std::fs::create_dir_all(home.path(dir)).unwrap();
+        }
+        script(
+            &home,
+            &json!([
+                { "worker": "w", "turns": [
+                    call("docs_read", &json!({ "path": "long.txt" })),
+                    // Which it is depends on whether the run has been taken up again before.
+                    { "calls": [read_on("#3"), read_on("#4")] },
+                    { "calls": [{ "name": "none" }] },
+                    call("out_append", &json!({ "path": "log.txt", "content": "one\n" })),
+                    call("me_ask", &json!({ "question": "Which?", "choices": ["red", "blue"] })),
+                    call("clock_wait", &json!({ "how_long": "200ms" })),
+                    call("tools_run", &json!({ "argv": ["sh", "-c", "echo line >> log"] })),
+                    call("child", &json!({})),
+                    { "text": "done" } ] },
+                { "worker": "child", "turns": [{ "text": "said" }] },
+            ]),
+        );
+        home
+    },
+    persist: |home| {
+        go(
+            home,
+            &[
+                "run",
+                "w.worker",
+                "-e",
+                "out=out:rw",
+                "-e",
+                "docs=docs",
+                "-e",
+                "tools=program:sh?dir=in:rw&exec=yes",
+                "-e",
+                "child=child.worker",
+                "-mscripted:script.json",
+            ],
+        );
+    },
+    check: |home, when| {
+        assert_eq!(home.read("out/log.txt"), "one\n", "{when}");
+        assert_eq!(home.read("in/log"), "line\n", "{when}");
+        for (kind, times) in [("questioned", 1), ("slept", 1), ("raised", 1), ("rejected", 2), ("paged", 1)] {
+            assert_eq!(count(home, kind), times, "{when}: {kind}: {}", home.trace("r1"));
+        }
+        let trace = home.trace("r1").to_string();
+        assert!(trace.contains(r#"\"answer\":\"blue\""#), "{when}: {trace}");
+        assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "done\n", "{when}");
+    },
+};
+
+/// One child for each document, each of which writes in a staged copy, which is applied, put back, and forgotten.
+const STAGED: Play = Play {
+    name: "staged",
+    home: || {
+        let home = Home::new();
+        home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite it down.\n");
+        home.write("out/a.txt", "as it was\n");
+        let write = call("out_write", &json!({ "path": "a.txt", "content": "new\n" }));
+        script(&home, &json!([{ "turns": [write, { "text": "done" }] }]));
+        home
+    },
+    persist: |home| {
+        go(home, &["run", "w.worker", "-e", "out=out:stage", "-mscripted:script.json"]);
+        insist(home, &["apply", "r1"]).expect(0);
+        insist(home, &["undo", "r1"]).expect(0);
+        insist(home, &["forget", "r1", "--yes"]).expect(0);
+    },
+    check: |home, when| {
+        assert_eq!(home.read("out/a.txt"), "as it was\n", "{when}");
+        for kind in ["applied", "undone", "forgotten", "begun"] {
+            assert!(count(home, kind) >= 1, "{when}: {kind}");
+        }
+        assert_eq!(count(home, "begun"), 1, "{when}");
+    },
+};
+
+/// A staged copy that is thrown away.
+const THROWN_AWAY: Play = Play {
+    name: "thrown away",
+    home: STAGED.home,
+    persist: |home| {
+        go(home, &["run", "w.worker", "-e", "out=out:stage", "-mscripted:script.json"]);
+        insist(home, &["discard", "r1"]).expect(0);
+    },
+    check: |home, when| {
+        assert_eq!(home.read("out/a.txt"), "as it was\n", "{when}");
+        assert_eq!((count(home, "discarded"), count(home, "begun")), (1, 1), "{when}");
+    },
+};
+
+/// One child for each of two documents; the model fails at first.
+const EACH: Play = Play {
+    name: "each",
+    home: || {
+        let home = Home::new();
+        home.write("w.worker", "---\n---\nSay what it is.\n");
+        home.write("in/a.md", "a");
+        home.write("in/b.md", "b");
+        script(&home, &json!([{ "turns": [{ "error": "server_error" }] }]));
+        home
+    },
+    persist: |home| go(home, &["run", "w.worker", "in", "--each", "-j1", "-mscripted:script.json"]),
+    check: |home, when| {
+        assert_eq!((count(home, "spawned"), count(home, "collected")), (2, 2), "{when}");
+        let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json();
+        assert_eq!(runs.as_array().unwrap().len(), 3, "{when}: {runs}");
+        for run in ["r2", "r3"] {
+            let replies = steps(home, run).iter().filter(|entry| entry["entry"] == "replied").count();
+            assert_eq!(replies, 1, "{when}: {run}");
+        }
+    },
+};
+
+/// What is said is said once, and answered once.
+const TALK: Play = Play {
+    name: "talk",
+    home: || {
+        let home = Home::new();
+        script(&home, &json!([{ "turns": [{ "text": "it is noted" }, { "text": "blue, as you said" }] }]));
+        home
+    },
+    persist: |home| {
+        const WORDS: [&str; 2] = ["it is blue", "what is it?"];
+        while insist(home, &["runs", "--json"]).json().as_array().unwrap().is_empty() {
+            home.piped(&["chat", "-mscripted:script.json"], format!("{}\n", WORDS[0]).as_bytes());
+        }
+        for words in WORDS {
+            // Whoever was not told that it was heard looks before saying it again.
+            while !insist(home, &["trace", "r1", "--json"]).out.contains(words) {
+                home.piped(&["chat", "--continue", "r1"], format!("{words}\n").as_bytes());
+            }
+            while home.piped(&["chat", "--continue", "r1"], b"").code != 0 {}
+        }
+    },
+    check: |home, when| {
+        assert_eq!((count(home, "said"), count(home, "replied")), (2, 2), "{when}");
+    },
+};
+
+const PLAYS: [Play; 5] = [WORK, STAGED, THROWN_AWAY, EACH, TALK];
+
+/// The play with a daemon that dies at `point` for the `nth` time. Whether it got there, and which kinds came of it.
+fn disturbed(play: &Play, point: &str, nth: u64) -> (bool, BTreeSet<String>) {
+    let home = (play.home)();
+    let daemon = Doomed::start(&home, point, nth);
+    (play.persist)(&home);
+    let died = daemon.end();
+    (play.check)(&home, &format!("{}: killed at {point} {nth}", play.name));
+    (died, kinds(&home))
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_step_comes_to_the_same_end() {
+    let found = std::sync::Mutex::new(BTreeSet::new());
+    for play in &PLAYS {
+        let home = (play.home)();
+        (play.persist)(&home);
+        (play.check)(&home, &format!("{}: undisturbed", play.name));
+        let last = commits(&home);
+        found.lock().unwrap().extend(kinds(&home));
+        drop(home);
+        for point in [BEFORE, AFTER] {
+            let died = at_each(last, |nth| {
+                let (died, kinds) = disturbed(play, point, nth);
+                found.lock().unwrap().extend(kinds);
+                died
+            });
+            // Some commits hold what several have asked for, so there may be fewer of them.
+            assert!(died + 6 >= last, "{}: only {died} of {last} commits were reached", play.name);
+        }
+    }
+    let found = found.into_inner().unwrap();
+    let missing: Vec<&&str> = KINDS.iter().filter(|kind| !found.contains(**kind)).collect();
+    assert!(missing.is_empty(), "no play has these steps: {missing:?}");
+}
