@@ -25,9 +25,63 @@ pub struct Attenuation {
     /// What is read through it may only be read by those who may read what is private.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
+    /// No more calls than these in any such time, of whoever holds what was made of it, all together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+}
+
+/// So many calls in so much time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    /// How many calls: from 1 to [`Rate::MOST`].
+    pub calls: u32,
+    /// In any so many milliseconds.
+    pub per_ms: u64,
+}
+
+impl Rate {
+    /// The most calls that can be counted: when each of them was is kept.
+    pub const MOST: u32 = 1_000;
+
+    /// Which of two lets fewer calls through in the long run.
+    fn least(self, other: Rate) -> Rate {
+        let times = |a: Rate, b: Rate| u64::from(a.calls).saturating_mul(b.per_ms);
+        if times(other, self) < times(self, other) { other } else { self }
+    }
+}
+
+impl std::fmt::Display for Rate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} calls in ", self.calls)?;
+        match self.per_ms {
+            3_600_000 => write!(f, "1 h"),
+            60_000 => write!(f, "1 min"),
+            86_400_000 => write!(f, "1 day"),
+            ms => write!(f, "{} s", ms.div_ceil(1_000)),
+        }
+    }
 }
 
 impl Attenuation {
+    /// What is left, in words: nothing if nothing is taken away. Not made visible.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if !self.suffixes.is_empty() {
+            let suffixes: Vec<_> = self.suffixes.iter().map(String::as_str).collect();
+            words.push(format!("only {}", suffixes.join(" ")));
+        }
+        words.extend(self.max_bytes.map(|bytes| format!("at most {bytes} bytes each")));
+        if self.private {
+            words.push("private".to_owned());
+        }
+        if self.staged_from.is_some() {
+            words.push("changes are staged".to_owned());
+        }
+        words.extend(self.total_bytes.map(|bytes| format!("at most {bytes} bytes in all")));
+        words.extend(self.rate.map(|rate| rate.to_string()));
+        words
+    }
+
     /// What is taken away by both together.
     pub fn join(&self, other: &Attenuation) -> Attenuation {
         let suffixes = match (self.suffixes.is_empty(), other.suffixes.is_empty()) {
@@ -57,6 +111,10 @@ impl Attenuation {
             total_bytes: least(self.total_bytes, other.total_bytes),
             staged_from: self.staged_from.clone().or_else(|| other.staged_from.clone()),
             private: self.private || other.private,
+            rate: match (self.rate, other.rate) {
+                (Some(a), Some(b)) => Some(a.least(b)),
+                (a, b) => a.or(b),
+            },
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `-e SLOT=PATH[:rw|:stage][?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read]`.
+//! `-e SLOT=PATH[:rw|:stage][?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read&rate=10/min]`.
 
 use std::path::Path;
 
@@ -91,6 +91,7 @@ pub fn parse_endowment_in(base: &Path, text: &str) -> Result<Endowment, Failure>
                 }
             }
             None if part == "private" => given.private = true,
+            Some(("rate", rate)) => given.rate = Some(super::rate::parse(rate).map_err(|what| wrong(&what))?),
             Some(("methods", methods)) => {
                 let methods = methods.split(',').map(str::trim).filter(|method| !method.is_empty());
                 given.methods.extend(methods.map(str::to_owned));
@@ -100,7 +101,7 @@ pub fn parse_endowment_in(base: &Path, text: &str) -> Result<Endowment, Failure>
             }
             _ => {
                 return Err(wrong(
-                    "after `?` only `suffix=`, `max=`, `total=`, `methods=` and `private` are known",
+                    "after `?` only `suffix=`, `max=`, `total=`, `methods=`, `rate=` and `private` are known",
                 ));
             }
         }

@@ -29,7 +29,8 @@ pub(super) fn parse(text: &str) -> Result<McpFill, Failure> {
     let Some((tools, query)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
         return Err(wrong("it names no tools, and all of them are never handed over".to_owned()));
     };
-    let mut fill = McpFill { server: server.to_owned(), tools: vec![], max_bytes: None, call_ms: None };
+    let mut fill =
+        McpFill { server: server.to_owned(), tools: vec![], max_bytes: None, call_ms: None, rate: None };
     for tool in tools.split(',').map(str::trim).filter(|tool| !tool.is_empty()) {
         let (name, effect) = match tool.rsplit_once(':') {
             Some((name, "reads")) => (name, Effect::Observe),
@@ -68,7 +69,8 @@ pub(super) fn parse(text: &str) -> Result<McpFill, Failure> {
                     ms.ok_or_else(|| wrong("`time` is written like `90s`, at most an hour".to_owned()))?,
                 );
             }
-            _ => return Err(wrong("after `?` only `max=` and `time=` are known".to_owned())),
+            Some(("rate", rate)) => fill.rate = Some(super::rate::parse(rate).map_err(wrong)?),
+            _ => return Err(wrong("after `?` only `max=`, `time=` and `rate=` are known".to_owned())),
         }
     }
     Ok(fill)

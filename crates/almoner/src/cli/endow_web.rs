@@ -1,4 +1,4 @@
-//! `-e SLOT=https://HOST[/PATH][?methods=GET,POST&key=SECRET&header=Authorization&max=1MiB]`.
+//! `-e SLOT=https://HOST[/PATH][?methods=GET,POST&key=SECRET&header=Authorization&max=1MiB&rate=10/min]`.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> Result<WebFill, String> {
         idempotency: None,
         address: None,
     };
-    let (mut max_bytes, mut header, mut before) = (None, None, None);
+    let (mut max_bytes, mut header, mut before, mut rate) = (None, None, None, None);
     for option in options.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').ok_or_else(|| format!("`{option}` is no option"))?;
         match name {
@@ -39,6 +39,7 @@ pub fn parse(text: &str) -> Result<WebFill, String> {
             }
             "header" => header = Some(header_name(value)?),
             "before" => before = Some(plain(value)?),
+            "rate" => rate = Some(super::rate::parse(value)?),
             "idempotency" => web.idempotency = Some(header_name(value)?),
             "address" => web.address = Some(address(value)?),
             "max" => {
@@ -49,7 +50,7 @@ pub fn parse(text: &str) -> Result<WebFill, String> {
             }
             _ => {
                 return Err(
-                    "after `?` only methods=, also=, key=, header=, before=, idempotency=, address= and max= are known"
+                    "after `?` only methods=, also=, key=, header=, before=, idempotency=, address=, max= and rate= are known"
                         .to_owned(),
                 );
             }
@@ -66,7 +67,7 @@ pub fn parse(text: &str) -> Result<WebFill, String> {
             used.before = if is_bearer { "Bearer ".to_owned() } else { before.unwrap_or_default() };
         }
     }
-    Ok(WebFill { web, max_bytes })
+    Ok(WebFill { web, max_bytes, rate })
 }
 
 fn methods(value: &str) -> Result<BTreeSet<String>, String> {

@@ -14,6 +14,7 @@ pub mod modules;
 mod more;
 pub mod policy;
 mod programs;
+pub mod rate;
 pub mod secret;
 pub mod surfaces;
 mod text;

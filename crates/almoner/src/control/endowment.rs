@@ -1,5 +1,6 @@
 //! What a client hands to the slots of a run.
 
+use kernel::grant::Rate;
 use kernel::repository::Author;
 use kernel::web::Web;
 use passable::Effect;
@@ -18,7 +19,7 @@ pub struct Endowment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fill", rename_all = "snake_case")]
 pub enum Fill {
-    /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB&total=1GiB&methods=read]`.
+    /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB&total=1GiB&methods=read&rate=10/min]`.
     Path(PathFill),
     /// Programs of this machine: `program:NAME,PATH[?dir=PATH[:rw]&net=yes&…]`.
     Program(ProgramFill),
@@ -121,6 +122,9 @@ pub struct WebFill {
     pub web: Web,
     /// No body larger than this many bytes, either way.
     pub max_bytes: Option<u64>,
+    /// No more requests than these.
+    #[serde(default)]
+    pub rate: Option<Rate>,
 }
 
 /// Tools of a server that the user has configured, by its name.
@@ -134,6 +138,9 @@ pub struct McpFill {
     pub max_bytes: Option<u64>,
     /// How long one call may take, in milliseconds.
     pub call_ms: Option<u64>,
+    /// No more calls than these.
+    #[serde(default)]
+    pub rate: Option<Rate>,
 }
 
 impl McpFill {
@@ -167,4 +174,7 @@ pub struct PathFill {
     /// Whether what is read there may only be read by models that may read what is private.
     #[serde(default)]
     pub private: bool,
+    /// No more calls than these.
+    #[serde(default)]
+    pub rate: Option<Rate>,
 }

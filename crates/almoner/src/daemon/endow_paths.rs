@@ -58,25 +58,8 @@ pub fn methods(
 
 /// What a binding lets somebody do, in words: its methods and its limits.
 pub fn words(binding: &Binding) -> String {
-    let limits = &binding.attenuation;
-    let mut words = binding.methods.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    if !limits.suffixes.is_empty() {
-        let suffixes: Vec<_> = limits.suffixes.iter().map(String::as_str).collect();
-        words += &format!("; only {}", suffixes.join(" "));
-    }
-    if let Some(bytes) = limits.max_bytes {
-        words += &format!("; at most {bytes} bytes each");
-    }
-    if limits.private {
-        words += "; private";
-    }
-    if limits.staged_from.is_some() {
-        words += "; changes are staged";
-    }
-    if let Some(bytes) = limits.total_bytes {
-        words += &format!("; at most {bytes} bytes in all");
-    }
-    words
+    let methods = binding.methods.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    std::iter::once(methods).chain(binding.attenuation.words()).collect::<Vec<_>>().join("; ")
 }
 
 /// The tools by which a model calls the granted methods of a slot.

@@ -330,18 +330,19 @@ fn bind(
                     total_bytes: given.total_bytes,
                     staged_from: given.stage.then(|| given.path.clone()),
                     private: given.private,
+                    rate: given.rate,
                 },
                 Some(Endowment { fill: Fill::Program(given), .. }) => {
                     Attenuation { max_bytes: given.output, ..Attenuation::default() }
                 }
                 Some(Endowment { fill: Fill::Web(given), .. }) => {
-                    Attenuation { max_bytes: given.max_bytes, ..Attenuation::default() }
+                    Attenuation { max_bytes: given.max_bytes, rate: given.rate, ..Attenuation::default() }
                 }
                 Some(Endowment { fill: Fill::Git(given), .. }) => {
                     Attenuation { private: given.private, ..Attenuation::default() }
                 }
                 Some(Endowment { fill: Fill::Mcp(given), .. }) => {
-                    Attenuation { max_bytes: given.max_bytes, ..Attenuation::default() }
+                    Attenuation { max_bytes: given.max_bytes, rate: given.rate, ..Attenuation::default() }
                 }
                 _ => Attenuation::default(),
             };

@@ -190,13 +190,22 @@ pub fn words(given: &Endowment) -> String {
         Fill::Program(fill) => fill.words(),
         Fill::Git(fill) => fill.words(),
         Fill::Model(fill) => fill.words(),
-        Fill::Mcp(fill) => fill.words(),
+        Fill::Mcp(fill) => match fill.rate {
+            Some(rate) => format!("{}; {rate}", fill.words()),
+            None => fill.words(),
+        },
         Fill::Clock => "the clock".to_owned(),
         Fill::Myself => "this worker again".to_owned(),
-        Fill::Web(fill) => match fill.max_bytes {
-            Some(bytes) => format!("{}; bodies of at most {bytes} bytes", fill.web.words()),
-            None => fill.web.words(),
-        },
+        Fill::Web(fill) => {
+            let mut text = fill.web.words();
+            if let Some(bytes) = fill.max_bytes {
+                text += &format!("; bodies of at most {bytes} bytes");
+            }
+            if let Some(rate) = fill.rate {
+                text += &format!("; {rate}");
+            }
+            text
+        }
         Fill::Path(fill) => {
             let mut text = format!("{} (may be read", fill.path);
             text += match (fill.stage, fill.write) {
@@ -218,6 +227,9 @@ pub fn words(given: &Endowment) -> String {
             }
             if fill.private {
                 text += "; private";
+            }
+            if let Some(rate) = fill.rate {
+                text += &format!("; {rate}");
             }
             text + ")"
         }

@@ -89,9 +89,11 @@ pub fn grants(rows: &[GrantRow]) -> String {
         } else {
             grant.methods.iter().map(|m| visible_line(m).into_owned()).collect::<Vec<_>>().join(", ")
         };
+        let limits: String =
+            grant.attenuation.words().iter().map(|words| format!("; {}", visible_line(words))).collect();
         let _ = write!(
             out,
-            "{:<5} {:<16} {}: {methods}; held by {}",
+            "{:<5} {:<16} {}: {methods}{limits}; held by {}",
             grant.number.to_string(),
             visible_line(&grant.slot),
             visible_line(&grant.words),

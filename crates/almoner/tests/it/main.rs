@@ -59,6 +59,7 @@ mod programs;
 mod providers;
 mod questions;
 mod races;
+mod rates;
 mod saving;
 mod sends;
 mod spilling;

@@ -16,7 +16,7 @@ use crate::table::{self, PermissionRow, Task};
 use crate::txn::{ReadTxn, Table};
 
 use super::start::{Seed, create};
-use super::{evidence, make, pool};
+use super::{evidence, make, pool, rate};
 
 /// The permission for a proposal, or, with `None`, the one that lasts as long as `run`.
 pub(super) fn permission(
@@ -91,6 +91,7 @@ pub(super) fn begin(
 ) -> Result<(), Fault> {
     let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
     let grant = reached.grant().ok_or(Fault::Dangling(proposal.grant))?;
+    rate::count(state, &reached)?;
     match reached.formula {
         Formula::Worker { name, definition, includes, limits, grants, made_by, lends, model, pooled } => {
             let program = Program { name, definition, includes, limits };

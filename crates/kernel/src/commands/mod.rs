@@ -18,6 +18,7 @@ mod propose;
 mod provide;
 mod provided;
 mod question;
+mod rate;
 mod recover;
 mod resume;
 mod say;

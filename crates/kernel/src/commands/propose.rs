@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::table;
 use crate::txn::Table;
 
-use super::begin;
+use super::{begin, rate};
 
 pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgement>) -> Result<(), Fault> {
     propose_after(state, run, judged, None)
@@ -182,7 +182,10 @@ pub(super) fn refusal(
         let nearest = reached.grants.first();
         return Ok(nearest.and_then(|grant| grant.refusal(&proposal.method, state.env.now_ms())));
     }
-    Ok(reached.refusal(&proposal.method, state.env.now_ms()))
+    if let Some(finding) = reached.refusal(&proposal.method, state.env.now_ms()) {
+        return Ok(Some(finding));
+    }
+    rate::refusal(state, &reached)
 }
 
 /// Forgets the permissions that lasted only as long as the run.

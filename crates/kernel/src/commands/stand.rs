@@ -264,6 +264,9 @@ pub(super) fn refusal(state: &mut State<'_>, proposal: &Proposal) -> Result<Opti
     if let Formula::Worker { .. } = reached.formula {
         return Ok(Some(Finding::new("grant/kind", "a worker is called by a run").at(&proposal.slot)));
     }
+    if let Some(finding) = super::rate::refusal(state, &reached)? {
+        return Ok(Some(finding));
+    }
     let words = standing::words(&proposal.method);
     if words.is_empty() {
         return Ok(reached.refusal(&proposal.method, now_ms));

@@ -53,7 +53,7 @@ fn what_is_handed_over_must_fit_the_worker() {
         (
             with(&[(1, "mail=mail?colour=red")], &[]),
             2,
-            &["only `suffix=`, `max=`, `total=`, `methods=` and `private`"],
+            &["only `suffix=`, `max=`, `total=`, `methods=`, `rate=` and `private`"],
             "SLOT=PATH",
         ),
         // What need not be asked about.

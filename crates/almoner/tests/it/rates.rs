@@ -1,0 +1,108 @@
+//! How often something may be used: whoever uses it, and whatever daemon counts.
+
+use serde_json::{Value as Json, json};
+
+use crate::home::Home;
+
+fn write(name: &str) -> Json {
+    json!({ "name": "out_write", "arguments": { "path": name, "content": "x" } })
+}
+
+/// The files that were written.
+fn written(home: &Home) -> Vec<String> {
+    let found = std::fs::read_dir(home.path("out")).unwrap();
+    let mut names: Vec<String> =
+        found.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// A home with a worker that writes in one turn the files that stand together, and one that has another one do so as well.
+fn home(turns: &[&[&str]]) -> Home {
+    let home = Home::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
+    home.write("boss.worker", "---\nslots: { helper: worker }\n---\nHave it written.\n");
+    let turn = |words: &&[&str]| json!({ "calls": words.iter().map(|word| write(word)).collect::<Vec<_>>() });
+    let turns: Vec<Json> = turns.iter().map(turn).chain([json!({ "text": "done" })]).collect();
+    let helper = json!({ "calls": [{ "name": "helper", "arguments": {} }] });
+    let script = json!([
+        { "worker": "w", "turns": turns },
+        { "worker": "boss", "turns": [helper, helper, { "text": "done" }] },
+    ]);
+    home.write("script.json", script.to_string());
+    home
+}
+
+fn run(home: &Home, endow: &str) {
+    let args = ["run", "w.worker", "-e", endow, "--allow", "out.write", "-mscripted:script.json"];
+    home.almoner(&args).expect(0);
+}
+
+/// What the calls of a run that were not made were told.
+fn refused(home: &Home, run: &str) -> Vec<String> {
+    let trace = home.trace(run);
+    let steps = trace["steps"].as_array().unwrap().iter().map(|step| step["entry"].to_string());
+    steps.filter(|entry| entry.contains(r#""completed""#) && entry.contains("rate/limit")).collect()
+}
+
+#[test]
+fn no_more_calls_than_these_in_any_such_time() {
+    let home = home(&[&["one", "two"], &["three", "four"]]);
+    run(&home, "out=out:rw?rate=3/h");
+    assert_eq!(written(&home), ["one", "three", "two"]);
+    let refused = refused(&home, "r1");
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert!(
+        refused[0].contains("3 calls in 1 h") && refused[0].contains("the next call in 3"),
+        "{refused:?}"
+    );
+    let grants = home.almoner(&["grants"]).expect(0).out;
+    assert!(grants.contains("3 calls in 1 h"), "{grants}");
+    // What was handed to another run has not been used yet.
+    std::fs::remove_file(home.path("out/two")).unwrap();
+    run(&home, "out=out:rw?rate=3/h");
+    assert_eq!(written(&home), ["one", "three", "two"]);
+}
+
+#[test]
+fn time_gives_calls_back_and_a_restart_gives_none() {
+    let home = home(&[&["one"], &["two"]]);
+    home.write("w.worker", "---\nslots: { out: dir rw, clock: timer }\n---\nWrite.\n");
+    let wait = json!({ "calls": [{ "name": "clock_wait", "arguments": { "how_long": "3s" } }] });
+    let one = |word: &str| json!({ "calls": [write(word)] });
+    let turns = json!([one("one"), one("refused"), wait, one("two"), { "text": "done" }]);
+    home.write("script.json", json!([{ "turns": turns }]).to_string());
+    run(&home, "out=out:rw?rate=1/3s");
+    assert_eq!(written(&home), ["one", "two"]);
+    assert_eq!(refused(&home, "r1").len(), 1);
+
+    // One that asks is counted when it begins, by whichever daemon.
+    let asks = self::home(&[&["one"], &["two"]]);
+    let args = ["run", "w.worker", "-e", "out=out:rw?rate=1/h", "-mscripted:script.json"];
+    asks.almoner(&args).expect(7);
+    asks.almoner(&["approve", "1"]).expect(0);
+    asks.almoner(&["stop"]).expect(0);
+    asks.almoner(&["resume", "r1"]).expect(0);
+    assert_eq!(written(&asks), ["one"]);
+    assert_eq!(refused(&asks, "r1").len(), 1, "nobody is asked about what cannot be done");
+}
+
+#[test]
+fn whoever_is_called_uses_up_the_same() {
+    let home = home(&[&["one", "two"]]);
+    let args = [
+        "run",
+        "boss.worker",
+        "-e",
+        "helper=w.worker",
+        "-e",
+        "helper.out=out:rw?rate=3/h",
+        "--allow",
+        "helper.out.write",
+        "-mscripted:script.json",
+    ];
+    home.almoner(&args).expect(0);
+    assert_eq!(written(&home), ["one", "two"]);
+    assert_eq!(refused(&home, "r2").len() + refused(&home, "r3").len(), 1);
+}

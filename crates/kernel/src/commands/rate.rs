@@ -1,0 +1,55 @@
+//! Rates: how often a grant may be used, whoever holds what was made of it.
+//!
+//! When each of the last calls began is kept beside the grant, so a crash or a restart forgets none of them.
+
+use crate::command::Fault;
+use crate::grant::Rate;
+use crate::id::FormulaId;
+use crate::proposal::Finding;
+use crate::state::State;
+use crate::table::{self, Reached};
+use crate::txn::{NOBODY, Table};
+
+fn key(grant: &FormulaId) -> Vec<u8> {
+    [b"rate ", &grant.number[..]].concat()
+}
+
+/// When the calls that still count began, oldest first.
+fn counted(state: &mut State<'_>, grant: &FormulaId, rate: Rate) -> Result<Vec<i64>, Fault> {
+    let began: Option<Vec<i64>> = table::load(state.txn, Table::Meta, &NOBODY, &key(grant))?;
+    let since = state.env.now_ms().saturating_sub_unsigned(rate.per_ms);
+    Ok(began.unwrap_or_default().into_iter().filter(|at| *at > since).collect())
+}
+
+/// Why nothing can be called through these grants now, if they are used up for the time being.
+pub(super) fn refusal(state: &mut State<'_>, reached: &Reached) -> Result<Option<Finding>, Fault> {
+    for grant in &reached.grants {
+        let Some(rate) = grant.attenuation.rate else { continue };
+        let counted = counted(state, &grant.id, rate)?;
+        let Some(first) = counted.len().checked_sub(rate.calls as usize).and_then(|at| counted.get(at))
+        else {
+            continue;
+        };
+        let free = first.saturating_add_unsigned(rate.per_ms).saturating_sub(state.env.now_ms());
+        let seconds = free.max(0).unsigned_abs().div_ceil(1_000);
+        let message = format!("`{}` may be used for {rate}, and was", grant.slot);
+        return Ok(Some(
+            Finding::new("rate/limit", message).allowed(format!("the next call in {seconds} s")),
+        ));
+    }
+    Ok(None)
+}
+
+/// A call through these grants begins.
+pub(super) fn count(state: &mut State<'_>, reached: &Reached) -> Result<(), Fault> {
+    for grant in &reached.grants {
+        let Some(rate) = grant.attenuation.rate else { continue };
+        let mut counted = counted(state, &grant.id, rate)?;
+        counted.push(state.env.now_ms());
+        // Only as many as can decide.
+        let spare = counted.len().saturating_sub(rate.calls.min(Rate::MOST) as usize);
+        counted.drain(..spare);
+        table::save(state.txn, Table::Meta, &NOBODY, &key(&grant.id), &counted, None)?;
+    }
+    Ok(())
+}
