@@ -102,6 +102,13 @@ pub enum ReferenceError {
 }
 
 impl ModelRef {
+    /// Whether what it is told stays on this machine: nobody answers for it but this program. What a server does with
+    /// what it hears, also one on this machine, nobody here knows.
+    #[must_use]
+    pub fn stays_here(&self) -> bool {
+        matches!(self, Self::Local { .. } | Self::Scripted { .. } | Self::Replay { .. })
+    }
+
     /// The same with its server's address in it, where a variable names one. What a run stores must be this: the
     /// documents of a run go to one server, whatever variables are set when it goes on.
     ///

@@ -1,6 +1,10 @@
 //! What a client hands to the slots of a run.
 
+use std::collections::BTreeMap;
+
+use kernel::programs::Setting;
 use kernel::repository::Author;
+use kernel::secret::HandedSecret;
 use kernel::web::Web;
 use passable::Effect;
 use serde::{Deserialize, Serialize};
@@ -20,7 +24,7 @@ pub struct Endowment {
 pub enum Fill {
     /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB&total=1GiB&methods=read]`.
     Path(PathFill),
-    /// Programs of this machine: `program:NAME,PATH[?dir=PATH[:rw]&net=yes&…]`.
+    /// Programs of this machine: `program:NAME,PATH[?dir=PATH[:rw]&net=yes&env.NAME=secret:SECRET&…]`.
     Program(ProgramFill),
     /// A part of the web: `https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&…]`.
     Web(WebFill),
@@ -28,6 +32,8 @@ pub enum Fill {
     Git(GitFill),
     /// Another model: `model:REFERENCE[?tokens=200k&usd=0.50]`.
     Model(ModelFill),
+    /// A secret of the vault, to be handed on unseen: `secret:NAME[?env=VARIABLE&for=PROGRAM]`.
+    Secret(HandedSecret),
     /// The clock of this machine: `clock`.
     Clock,
     /// For a slot that wants a worker: the one that has the slot, once more: `self`.
@@ -106,6 +112,9 @@ pub struct ProgramFill {
     pub network: bool,
     /// Whether each may start other programs.
     pub starts_others: bool,
+    /// What they find in their environment beside the usual.
+    #[serde(default)]
+    pub environment: BTreeMap<String, Setting>,
     /// How long one call may take, in milliseconds.
     pub wall_ms: Option<u64>,
     /// How much memory a call may use, in bytes.

@@ -13,6 +13,7 @@ mod endow_git;
 mod endow_mcp;
 mod endow_paths;
 mod endow_programs;
+mod endow_secrets;
 pub mod engine;
 mod export;
 pub mod forget;

@@ -15,7 +15,7 @@ use super::as_it_is;
 use super::desk::Desk;
 use super::documents::{check_chat, check_count, check_names, check_total};
 use super::stage::{self, Stages};
-use super::{endow_git, endow_mcp, endow_paths, endow_programs, nested, private};
+use super::{endow_git, endow_mcp, endow_paths, endow_programs, endow_secrets, nested, private};
 use crate::control::endowment::{Endowment, Fill, ModelFill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
@@ -257,6 +257,12 @@ fn bind(
         .map(|slot| {
             let full = format!("{under}{}", slot.name);
             let target = match (slot.kind, given.get(slot.name.as_str())) {
+                // What a form sealed is looked for nowhere, so no program gets it.
+                (SlotKind::Secret, None) if names.contains_key(&slot.name) => {
+                    let message = format!("slot `{full}` wants a secret of the vault, and no name");
+                    return Err(Failure::new(Exit::Usage, message)
+                        .help(format!("bind it with `-e {full}=secret:NAME`")));
+                }
                 (_, None) if names.contains_key(&slot.name) => {
                     Target::Named { path: names[&slot.name].clone() }
                 }
@@ -278,6 +284,7 @@ fn bind(
                         SlotKind::Git { write: false } => format!("-e {full}=git:PATH"),
                         SlotKind::Git { write: true } => format!("-e {full}=git:PATH:rw"),
                         SlotKind::Clock => format!("-e {full}=clock"),
+                        SlotKind::Secret => format!("-e {full}=secret:NAME"),
                         SlotKind::Model => format!("-e {full}=model:NAME?tokens=200k"),
                         SlotKind::Mcp => format!("-e {full}=mcp:SERVER[TOOL]"),
                         _ => format!("-e {full}=PATH"),
@@ -302,6 +309,9 @@ fn bind(
                 (SlotKind::Git { write }, Some(Endowment { fill: Fill::Git(given), .. })) => {
                     endow_git::target(shelf.desk, &full, write, given)?
                 }
+                (SlotKind::Secret, Some(Endowment { fill: Fill::Secret(given), .. })) => {
+                    endow_secrets::target(shelf.desk, &full, given)?
+                }
                 (SlotKind::Clock, Some(Endowment { fill: Fill::Clock, .. })) => Target::Clock,
                 (SlotKind::Model, Some(Endowment { fill: Fill::Model(given), .. })) => {
                     model_target(shelf, &full, given)?
@@ -314,6 +324,7 @@ fn bind(
                         SlotKind::Mcp => "tools of a server: `-e SLOT=mcp:SERVER[TOOL]`",
                         SlotKind::Git { .. } => "a repository: `-e SLOT=git:PATH`",
                         SlotKind::Clock => "the clock: `-e SLOT=clock`",
+                        SlotKind::Secret => "a secret of the vault: `-e SLOT=secret:NAME`",
                         SlotKind::Model => "a model: `-e SLOT=model:NAME`",
                         SlotKind::Http => "a server: `-e SLOT=https://HOST`",
                         SlotKind::Program => "programs: `-e SLOT=program:NAME`",

@@ -280,6 +280,8 @@ fn rows(daemon: &Daemon, vault: &Vault) -> Result<Vec<SecretRow>, Failure> {
                 let used: Vec<&str> = match &reached.formula {
                     Formula::Web(web) => web.secret.iter().map(|used| used.name.as_str()).collect(),
                     Formula::Mcp(server) => server.secrets(),
+                    Formula::Program(programs) => programs.secrets().collect(),
+                    Formula::HandedSecret(secret) => vec![secret.name.as_str()],
                     _ => vec![],
                 };
                 let by = format!("{} ({})", grant.number, grant.slot);

@@ -140,7 +140,7 @@ fn endowment(text: &Text<'_>, base: &Path, at: usize, slot: &str, said: &str) ->
             programs.chain(fill.directories.iter_mut().map(|(path, _)| path)).collect()
         }
         Fill::Git(fill) => vec![&mut fill.path],
-        Fill::Web(_) | Fill::Model(_) | Fill::Clock | Fill::Myself | Fill::Mcp(_) => vec![],
+        Fill::Web(_) | Fill::Model(_) | Fill::Secret(_) | Fill::Clock | Fill::Myself | Fill::Mcp(_) => vec![],
     };
     for path in paths {
         let help = "name a directory by its own path";
@@ -191,6 +191,7 @@ pub fn words(given: &Endowment) -> String {
         Fill::Git(fill) => fill.words(),
         Fill::Model(fill) => fill.words(),
         Fill::Mcp(fill) => fill.words(),
+        Fill::Secret(secret) => secret.words(),
         Fill::Clock => "the clock".to_owned(),
         Fill::Myself => "this worker again".to_owned(),
         Fill::Web(fill) => match fill.max_bytes {

@@ -59,6 +59,7 @@ mod providers;
 mod questions;
 mod races;
 mod saving;
+mod secrets_of_programs;
 mod sends;
 mod spilling;
 mod staging;
