@@ -30,7 +30,7 @@ pub enum Fill {
     Web(WebFill),
     /// A repository: `git:PATH[:rw][?author=NAME <ADDRESS>&methods=…]`.
     Git(GitFill),
-    /// Another model: `model:REFERENCE[?tokens=200k&usd=0.50]`.
+    /// Another model: `model:REFERENCE[?tokens=200k&usd=0.50&key=SECRET]`.
     Model(ModelFill),
     /// A secret of the vault, to be handed on unseen: `secret:NAME[?env=VARIABLE&for=PROGRAM]`.
     Secret(HandedSecret),
@@ -45,18 +45,24 @@ pub enum Fill {
 /// A model, and how much of it is handed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFill {
-    /// The model, or several that are asked in turn.
+    /// The model, or several that are asked in turn, or the user's own name for one.
     pub model: String,
     /// How many tokens all calls together may read and write.
     pub tokens: Option<u64>,
     /// What all calls together may cost, in millionths of a dollar.
     pub usd_micros: Option<u64>,
+    /// The secret of the vault that is its key.
+    #[serde(default)]
+    pub key: Option<String>,
 }
 
 impl ModelFill {
     /// What is handed over, as the person reads it.
     pub fn words(&self) -> String {
         let mut words = format!("model {}", self.model);
+        if let Some(key) = &self.key {
+            words += &format!(", with the secret {key}");
+        }
         if let Some(tokens) = self.tokens {
             words += &format!(", at most {tokens} tokens");
         }

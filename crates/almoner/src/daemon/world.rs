@@ -26,6 +26,7 @@ use worker::World;
 use super::forget::Errands;
 use super::handed::{Orphans, Unwritten};
 use super::keys::Keys;
+use super::model_keys;
 use super::news::News;
 use super::notify::Notices;
 use super::passes::Passes;
@@ -264,7 +265,7 @@ impl Daemon {
     pub fn takes_of(&self, model: &str) -> Takes {
         let own = self.models();
         let takes = |reference: &ModelRef| {
-            let (name, usual) = (reference.to_string(), Takes::of(reference));
+            let (name, usual) = (reference.plain().to_string(), Takes::of(reference));
             Takes {
                 images: usual.images || own.images.contains(&name),
                 pdfs: usual.pdfs || own.pdfs.contains(&name),
@@ -288,7 +289,7 @@ impl Daemon {
         let references = model::list(model).ok()?;
         let own = self.models();
         let price = |reference: &ModelRef| {
-            own.prices.get(&reference.to_string()).copied().or_else(|| Price::of(reference))
+            own.prices.get(&reference.plain().to_string()).copied().or_else(|| Price::of(reference))
         };
         let first = price(references.first()?)?;
         references.iter().skip(1).try_fold(first, |sum, reference| Some(sum.or(price(reference)?)))
@@ -516,6 +517,7 @@ impl World for Daemon {
         };
         let references =
             model::list(model).map_err(|e| failed(e.to_string(), "see `almoner models list`".to_owned()))?;
+        model_keys::expect(&self.vault, &references)?;
         let key = |reference: &ModelRef, name: &str| {
             self.keys.get(name, reference).or_else(|| self.vault.model_key(name, reference))
         };
@@ -644,7 +646,8 @@ impl caps::Outside for Edge {
         let found = shared.read(|txn| {
             let mut handed = BTreeMap::new();
             for (slot, id) in &self.grants {
-                let Some(reached) = table::reach(txn, id)?.filter(|reached| reached.ended(now).is_none()) else {
+                let Some(reached) = table::reach(txn, id)?.filter(|reached| reached.ended(now).is_none())
+                else {
                     continue;
                 };
                 if let Formula::HandedSecret(secret) = reached.formula {

@@ -111,6 +111,13 @@ fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, 
     let wrong = |what: String| {
         text.trouble(at, visible_line(&what).into_owned(), "write the model as after `-m`, in quotes")
     };
+    // A word of the user's own is looked up when it is used.
+    if said != "local"
+        && said.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+        && !said.is_empty()
+    {
+        return Ok(said.to_owned());
+    }
     let all = model::list(said).map_err(|error| wrong(error.to_string()))?;
     let placed = all.into_iter().map(|reference| {
         let at_home = |path: PathBuf| {
@@ -279,7 +286,7 @@ mod tests {
             ("[worker.a]", 1, "unknown section `worker`"),
             ("[workers.a]\nlimits = {}", 2, "nothing for this file"),
             ("[workers.a]\nmodle = 'local'", 2, "unknown key `modle`"),
-            ("[workers.a]\nmodel = 'nonsense'", 2, "nonsense"),
+            ("[workers.a]\nmodel = 'nobody:x'", 2, "nobody"),
             ("[workers.a]\nmodel = 1", 2, "is a text"),
             ("[workers.a]\nallow = 'x'", 2, "is a list"),
             ("[workers.a]\nendow = { a = '/x?colour=red' }", 2, "are known"),

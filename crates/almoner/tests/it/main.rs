@@ -48,6 +48,7 @@ mod mcp;
 mod mcp_web;
 #[cfg(feature = "local")]
 mod model_host;
+mod model_keys;
 mod model_slots;
 mod modules;
 mod nested;
