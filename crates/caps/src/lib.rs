@@ -18,6 +18,7 @@ mod outbox;
 mod path;
 mod place;
 mod program;
+mod secret;
 pub mod stage;
 pub mod undo;
 mod walk;
@@ -176,7 +177,10 @@ pub fn open_with(
         Formula::Spool { path } => Ok(Box::new(outbox::Outbox::open(path, grant)?)),
         Formula::Repository(repository) => Ok(Box::new(git::GitCapability::open(repository, grant))),
         Formula::Clock => Ok(Box::new(clock::Clock::open(grant))),
-        Formula::Program(programs) => Ok(Box::new(program::ProgramCapability::open(programs, grant))),
+        Formula::Program(programs) => {
+            Ok(Box::new(program::ProgramCapability::open(programs, grant, Arc::clone(outside))))
+        }
+        Formula::HandedSecret(secret) => Ok(Box::new(secret::SecretCapability::open(secret, grant))),
         Formula::Mcp(server) => Ok(Box::new(mcp::McpCapability::open(server, grant, Arc::clone(outside)))),
         other => Err(OpenError::Kind(other.kind())),
     }
@@ -185,7 +189,7 @@ pub fn open_with(
 /// The interfaces of all built-in capabilities by the name that worker files use for them.
 pub fn interfaces() -> &'static [(&'static str, &'static Interface)] {
     use std::sync::LazyLock;
-    static ALL: LazyLock<[(&'static str, &'static Interface); 7]> = LazyLock::new(|| {
+    static ALL: LazyLock<[(&'static str, &'static Interface); 8]> = LazyLock::new(|| {
         [
             ("dir", dir::interface()),
             ("outbox", outbox::interface()),
@@ -194,6 +198,7 @@ pub fn interfaces() -> &'static [(&'static str, &'static Interface)] {
             ("git", git::interface()),
             ("clock", clock::interface()),
             ("mcp", mcp::any()),
+            ("secret", secret::interface()),
         ]
     });
     &*ALL
@@ -204,10 +209,17 @@ pub fn interface_of(kind: &str) -> Option<&'static Interface> {
     interfaces().iter().find(|(name, _)| *name == kind).map(|(_, interface)| *interface)
 }
 
+/// The interface of programs, for who holds secrets to hand on to them and for who holds none.
+pub fn programs(holds_secrets: bool) -> &'static Interface {
+    if holds_secrets { program::interface() } else { program::without_secrets() }
+}
+
 /// The interface of what a formula makes, if it makes a capability of this machine.
 pub fn interface_for(target: &Formula) -> Option<Cow<'static, Interface>> {
     let kind = match target {
         Formula::Mcp(server) => return Some(Cow::Owned(mcp::interface(server))),
+        // Who holds secrets has a run, and is told by it.
+        Formula::Program(_) => return Some(Cow::Borrowed(program::without_secrets())),
         other => kind(other)?,
     };
     interface_of(kind).map(Cow::Borrowed)
@@ -223,6 +235,7 @@ fn kind(target: &Formula) -> Option<&'static str> {
         Formula::Mcp(_) => Some("mcp"),
         Formula::Repository(_) => Some("git"),
         Formula::Clock => Some("clock"),
+        Formula::HandedSecret(_) => Some("secret"),
         _ => None,
     }
 }

@@ -14,6 +14,7 @@ use crate::programs::Programs;
 use crate::proposal::Value;
 use crate::repository::Repository;
 use crate::run::{Limits, Program};
+use crate::secret::HandedSecret;
 use crate::slot::Slot;
 use crate::web::Web;
 
@@ -275,6 +276,8 @@ pub enum Formula {
     Web(Web),
     /// A repository of git.
     Repository(Repository),
+    /// A secret of the vault that somebody may hand on by a slot's name.
+    HandedSecret(HandedSecret),
     /// What tells the time.
     Clock,
     /// Tools of a server.
@@ -356,6 +359,7 @@ impl Formula {
             Formula::Web(_) => "web",
             Formula::Repository(_) => "repository",
             Formula::Clock => "clock",
+            Formula::HandedSecret(_) => "handed-secret",
             Formula::Mcp(_) => "mcp",
         }
     }
@@ -427,6 +431,7 @@ impl Formula {
             | Formula::Web(_)
             | Formula::Repository(_)
             | Formula::Clock
+            | Formula::HandedSecret(_)
             | Formula::Mcp(_) => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],

@@ -39,6 +39,7 @@ pub mod provenance;
 pub mod query;
 pub mod repository;
 pub mod run;
+pub mod secret;
 pub mod slot;
 pub mod standing;
 mod state;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::id::BlobHash;
-use crate::programs::{EndowedProgram, ProgramDirectory};
+use crate::programs::{EndowedProgram, ProgramDirectory, Setting};
 use crate::web::Web;
 
 /// Tools of one server that may be called.
@@ -59,26 +59,6 @@ pub struct ServerProgram {
     pub network: bool,
     /// How much memory all its processes may use together, in bytes.
     pub memory: u64,
-}
-
-/// What a variable of the environment is set to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Setting {
-    /// These words.
-    Text(String),
-    /// The secret of this name, put in when the program starts.
-    Secret(String),
-}
-
-impl Setting {
-    /// The name of the secret, if it is one.
-    fn secret(&self) -> Option<&str> {
-        match self {
-            Setting::Secret(name) => Some(name),
-            Setting::Text(_) => None,
-        }
-    }
 }
 
 /// A tool as its server described it when the user named it.

@@ -1,5 +1,7 @@
 //! Programs of this machine, as a person hands them over.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::BlobHash;
@@ -12,6 +14,9 @@ pub struct Programs {
     /// The directories that they reach; the first is where they begin.
     #[serde(default)]
     pub directories: Vec<ProgramDirectory>,
+    /// What they find in their environment beside the usual.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, Setting>,
     /// Whether they may open connections over the network.
     #[serde(default)]
     pub network: bool,
@@ -57,7 +62,48 @@ pub struct ProgramDirectory {
     pub write: bool,
 }
 
+/// What a variable of the environment is set to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Setting {
+    /// These words.
+    Text(String),
+    /// The secret of this name, put in when the program starts.
+    Secret(String),
+}
+
+impl Setting {
+    /// The name of the secret, if it is one.
+    pub fn secret(&self) -> Option<&str> {
+        match self {
+            Setting::Secret(name) => Some(name),
+            Setting::Text(_) => None,
+        }
+    }
+}
+
+/// Variables that say how a program is confined, or what else is loaded into it: nobody sets these by name.
+const KEPT: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LANG", "TERM", "IFS", "BASH_ENV"];
+/// The same by how they begin.
+const KEPT_BEGINNINGS: [&str; 2] = ["LD_", "GIT_CONFIG"];
+
+/// Why a variable of a program's environment cannot be set by this name, if it cannot.
+pub fn variable_problem(name: &str) -> Option<&'static str> {
+    let is_begun = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && name.len() <= 64;
+    if !is_begun || !is_plain {
+        return Some("a variable has a name of letters, digits and `_`, at most 64");
+    }
+    let is_kept = KEPT.contains(&name) || KEPT_BEGINNINGS.iter().any(|begin| name.starts_with(begin));
+    is_kept.then_some("this variable says how the program is confined, and what is loaded into it")
+}
+
 impl Programs {
+    /// The secrets that each call gets, by name.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.environment.values().filter_map(Setting::secret)
+    }
+
     /// What it is in a few words that a person reads: "programs rg, git in /work (rw), with network".
     pub fn words(&self) -> String {
         let names: Vec<&str> = self.programs.iter().map(|program| program.name.as_str()).collect();
@@ -73,6 +119,12 @@ impl Programs {
         }
         if self.starts_others {
             words += ", starting others";
+        }
+        for (variable, setting) in &self.environment {
+            words += &match setting {
+                Setting::Text(text) => format!(", with {variable}={text}"),
+                Setting::Secret(name) => format!(", with {variable} from the secret {name}"),
+            };
         }
         words
     }
@@ -94,6 +146,7 @@ mod tests {
         let mut programs = Programs {
             programs: vec![program("rg")],
             directories: vec![],
+            environment: BTreeMap::new(),
             network: false,
             starts_others: false,
             wall_ms: 1,
@@ -105,5 +158,29 @@ mod tests {
         programs.network = true;
         programs.starts_others = true;
         assert_eq!(programs.words(), "programs rg, git in /w (rw), /r, with network, starting others");
+        programs.environment = BTreeMap::from([
+            ("HOST".to_owned(), Setting::Text("a.example".to_owned())),
+            ("TOKEN".to_owned(), Setting::Secret("github".to_owned())),
+        ]);
+        assert!(programs.words().ends_with(", with HOST=a.example, with TOKEN from the secret github"));
+        assert_eq!(programs.secrets().collect::<Vec<_>>(), ["github"]);
+    }
+
+    #[test]
+    fn what_confines_a_program_is_not_set_by_name() {
+        for (name, good) in [
+            ("GITHUB_TOKEN", true),
+            ("_x1", true),
+            ("PATH", false),
+            ("LD_PRELOAD", false),
+            ("GIT_CONFIG_KEY_9", false),
+            ("1X", false),
+            ("", false),
+            ("A B", false),
+            ("A=B", false),
+        ] {
+            assert_eq!(variable_problem(name).is_none(), good, "{name}");
+        }
+        assert!(variable_problem(&"X".repeat(65)).is_some());
     }
 }

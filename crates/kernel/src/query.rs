@@ -178,6 +178,7 @@ pub fn words(formula: &Formula) -> String {
         Formula::Tree(_) => "a tree of files".to_owned(),
         Formula::Spool { path } => format!("mail spool {path}"),
         Formula::Program(programs) => programs.words(),
+        Formula::HandedSecret(secret) => secret.words(),
         Formula::Web(web) => web.words(),
         Formula::Repository(repository) => repository.words(),
         Formula::Worker { model: Some(model), .. } => format!("model {model}"),

@@ -101,7 +101,7 @@ impl Want {
             Want::Worker => matches!(formula, Formula::Worker { .. } | Formula::Myself),
             Want::Model => matches!(formula, Formula::Worker { model: Some(_), .. }),
             Want::Mcp => matches!(formula, Formula::Mcp(_)),
-            Want::Secret => matches!(formula, Formula::Secret { .. }),
+            Want::Secret => matches!(formula, Formula::Secret { .. } | Formula::HandedSecret(_)),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
             Want::Pattern => false,
         }
@@ -150,6 +150,7 @@ mod tests {
         check("M.remotable('mcp')", Want::Mcp);
         check("M.remotable('worker')", Want::Worker);
         check("M.remotable('program')", Want::Program);
+        check("M.remotable('secret')", Want::Secret);
         check("M.string()", Want::Pattern);
         check("M.or(M.remotable(), M.string())", Want::Pattern);
     }

@@ -72,7 +72,10 @@ pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> Found {
     for vendor in Vendor::ALL {
         if let Some(variable) = vendor.keys().iter().copied().find(|name| set(name).is_some()) {
             let model = set(vendor.model_variable()).unwrap_or_else(|| vendor.default_model().to_owned());
-            return Found::Key { reference: ModelRef::Vendor { vendor, base_url: None, model }, variable };
+            return Found::Key {
+                reference: ModelRef::Vendor { vendor, base_url: None, model, key: None },
+                variable,
+            };
         }
     }
     let url = ollama_url(lookup);
@@ -99,7 +102,10 @@ pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<Found> {
     for vendor in Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses) {
         if let Some(variable) = vendor.keys().iter().copied().find(|name| set(name).is_some()) {
             let model = set(vendor.model_variable()).unwrap_or_else(|| vendor.default_model().to_owned());
-            all.push(Found::Key { reference: ModelRef::Vendor { vendor, base_url: None, model }, variable });
+            all.push(Found::Key {
+                reference: ModelRef::Vendor { vendor, base_url: None, model, key: None },
+                variable,
+            });
         }
     }
     let url = ollama_url(lookup);

@@ -106,10 +106,10 @@ impl Price {
             | ModelRef::Ollama { .. }
             | ModelRef::Scripted { .. }
             | ModelRef::Replay { .. } => return Some(Price::default()),
-            ModelRef::Vendor { vendor: Vendor::OpenAiResponses, base_url: None, model } => {
+            ModelRef::Vendor { vendor: Vendor::OpenAiResponses, base_url: None, model, .. } => {
                 (Vendor::OpenAi, model)
             }
-            ModelRef::Vendor { vendor, base_url: None, model } => (*vendor, model),
+            ModelRef::Vendor { vendor, base_url: None, model, .. } => (*vendor, model),
             ModelRef::Vendor { .. } | ModelRef::Compat { .. } => return None,
         };
         let model = model.strip_prefix("models/").unwrap_or(model);

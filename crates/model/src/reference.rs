@@ -23,6 +23,7 @@ use crate::vendor::Vendor;
 /// | `ollama:MODEL` | an Ollama server at `OLLAMA_HOST`, else on this machine |
 /// | `ollama:URL#MODEL` | the same, whatever the variable says |
 /// | `compat:BASE_URL#MODEL` | any OpenAI-compatible server; key, if any, in `ALMONER_COMPAT_KEY` |
+/// | `…?key=NAME` | one of these five with a key of the user's vault, by its name, and no other key |
 /// | `scripted:PATH` | answers from a script |
 /// | `replay:PATH` | answers from a recording |
 ///
@@ -43,6 +44,8 @@ pub enum ModelRef {
         base_url: Option<String>,
         /// The model's name there.
         model: String,
+        /// The name of the secret that is its key, if the user chose one.
+        key: Option<String>,
     },
     /// Ollama.
     Ollama {
@@ -57,6 +60,8 @@ pub enum ModelRef {
         base_url: String,
         /// The model's name there.
         model: String,
+        /// The name of the secret that is its key, if the user chose one.
+        key: Option<String>,
     },
     /// A script of answers.
     Scripted {
@@ -79,6 +84,11 @@ pub enum ReferenceError {
          gemini:MODEL, ollama:MODEL, compat:BASE_URL#MODEL, scripted:PATH or replay:PATH"
     )]
     UnknownKind(String),
+    /// A key of the vault for a model that takes none, or by a name that is none.
+    #[error(
+        "`{0}`: `?key=` stands behind a model of a server that takes a key, and names a secret of the vault"
+    )]
+    Key(String),
     /// The part after the colon is missing.
     #[error("`{0}` names no model after the colon")]
     Empty(String),
@@ -101,7 +111,54 @@ pub enum ReferenceError {
     SecretInUrl,
 }
 
+/// What stands before the name of a key.
+const KEY: &str = "?key=";
+
 impl ModelRef {
+    /// Whether what it is told stays on this machine: nobody answers for it but this program. What a server does with
+    /// what it hears, also one on this machine, nobody here knows.
+    #[must_use]
+    pub fn stays_here(&self) -> bool {
+        matches!(self, Self::Local { .. } | Self::Scripted { .. } | Self::Replay { .. })
+    }
+
+    /// The name of the secret that is its key, if the user chose one.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Vendor { key, .. } | Self::Compat { key, .. } => key.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The same with this key of the vault.
+    ///
+    /// # Errors
+    /// When it takes none, or has one already.
+    pub fn with_key(&self, name: &str) -> Result<ModelRef, ReferenceError> {
+        format!("{self}{KEY}{name}").parse()
+    }
+
+    /// The same without a key: what is known of a model does not depend on who pays.
+    #[must_use]
+    pub fn plain(&self) -> ModelRef {
+        let mut plain = self.clone();
+        if let Self::Vendor { key, .. } | Self::Compat { key, .. } = &mut plain {
+            *key = None;
+        }
+        plain
+    }
+
+    /// Where its server is, if that takes a key: an address without a slash at its end.
+    #[must_use]
+    pub fn keyed_server(&self) -> Option<&str> {
+        match self {
+            Self::Vendor { vendor, base_url, .. } => Some(base_url.as_deref().unwrap_or(vendor.url())),
+            Self::Compat { base_url, .. } => Some(base_url),
+            _ => None,
+        }
+    }
+
     /// The same with its server's address in it, where a variable names one. What a run stores must be this: the
     /// documents of a run go to one server, whatever variables are set when it goes on.
     ///
@@ -112,11 +169,11 @@ impl ModelRef {
             checked_url(url).map_err(|error| ReferenceError::Variable { variable, error: Box::new(error) })
         };
         Ok(match self {
-            Self::Vendor { vendor, base_url: None, model } => {
+            Self::Vendor { vendor, base_url: None, model, key } => {
                 let variable = vendor.url_variable();
                 let named = lookup(variable).map(|url| url.reveal().trim().to_owned());
                 let base_url = named.filter(|url| !url.is_empty()).map(|url| checked(variable, &url));
-                Self::Vendor { vendor, base_url: own_is_none(vendor, base_url.transpose()?), model }
+                Self::Vendor { vendor, base_url: own_is_none(vendor, base_url.transpose()?), model, key }
             }
             Self::Ollama { url: None, model } => {
                 let url = checked(OLLAMA_HOST, &ollama_url(lookup))?;
@@ -148,7 +205,18 @@ impl FromStr for ModelRef {
 
     fn from_str(text: &str) -> Result<Self, ReferenceError> {
         let text = text.trim();
-        let (kind, rest) = text.split_once(':').map_or((text, None), |(kind, rest)| (kind, Some(rest)));
+        let (whole, key) = match text.rsplit_once(KEY) {
+            Some((whole, key)) => (whole, Some(key.to_owned())),
+            None => (text, None),
+        };
+        let wrong_key = || ReferenceError::Key(whole.to_owned());
+        if key.as_deref().is_some_and(|key| !is_secret_name(key)) || whole.contains(KEY) {
+            return Err(wrong_key());
+        }
+        let (kind, rest) = whole.split_once(':').map_or((whole, None), |(kind, rest)| (kind, Some(rest)));
+        if key.is_some() && kind != "compat" && Vendor::of_kind(kind).is_none() {
+            return Err(wrong_key());
+        }
         let named = || match rest {
             None | Some("") => Err(ReferenceError::Empty(text.to_owned())),
             Some(rest) => Ok(rest.to_owned()),
@@ -168,16 +236,22 @@ impl FromStr for ModelRef {
                     .filter(|(_, model)| !model.is_empty())
                     .ok_or_else(|| ReferenceError::NoModel(text.to_owned()))?;
                 let base_url = checked_url(base_url)?;
-                Self::Compat { base_url, model: model.to_owned() }
+                Self::Compat { base_url, model: model.to_owned(), key }
             }
             kind => {
                 let unknown = || ReferenceError::UnknownKind(text.to_owned());
                 let vendor = Vendor::of_kind(kind).ok_or_else(unknown)?;
                 let (base_url, model) = at_server(named()?)?;
-                Self::Vendor { vendor, base_url: own_is_none(vendor, base_url), model }
+                Self::Vendor { vendor, base_url: own_is_none(vendor, base_url), model, key }
             }
         })
     }
+}
+
+/// Whether the vault can have a secret of this name.
+fn is_secret_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
 }
 
 /// The URL without a trailing slash, if it is one that may be stored.
@@ -199,14 +273,15 @@ impl fmt::Display for ModelRef {
         match self {
             Self::Local { name: None } => f.write_str("local"),
             Self::Local { name: Some(name) } => write!(f, "local:{name}"),
-            Self::Vendor { vendor, base_url: None, model } => write!(f, "{vendor}:{model}"),
-            Self::Vendor { vendor, base_url: Some(url), model } => write!(f, "{vendor}:{url}#{model}"),
+            Self::Vendor { vendor, base_url: None, model, .. } => write!(f, "{vendor}:{model}"),
+            Self::Vendor { vendor, base_url: Some(url), model, .. } => write!(f, "{vendor}:{url}#{model}"),
             Self::Ollama { url: None, model } => write!(f, "ollama:{model}"),
             Self::Ollama { url: Some(url), model } => write!(f, "ollama:{url}#{model}"),
-            Self::Compat { base_url, model } => write!(f, "compat:{base_url}#{model}"),
+            Self::Compat { base_url, model, .. } => write!(f, "compat:{base_url}#{model}"),
             Self::Scripted { path } => write!(f, "scripted:{}", path.display()),
             Self::Replay { path } => write!(f, "replay:{}", path.display()),
-        }
+        }?;
+        self.key().map_or(Ok(()), |key| write!(f, "{KEY}{key}"))
     }
 }
 
@@ -243,6 +318,9 @@ mod tests {
             "ollama:qwen3:4b",
             "ollama:http://box:11434#qwen3:4b",
             "compat:http://127.0.0.1:8080/v1#a/model#x",
+            "openai:gpt-4.1-mini?key=work",
+            "gemini:https://h/v1beta#m?key=a.b-c_1",
+            "compat:http://127.0.0.1:8080/v1#a/model#x?key=work",
             "scripted:/a b/c.json",
             "replay:run.ndjson",
         ] {
@@ -265,11 +343,30 @@ mod tests {
         check("gemini:https://me:pw@h#m", "no user name or password");
         check("ollama:http://#m", "not an http");
         check("local:", "no model after the colon");
+        for wrong in
+            ["ollama:m?key=k", "local?key=k", "openai:m?key=", "openai:m?key=a b", "openai:m?key=a?key=b"]
+        {
+            check(wrong, "names a secret of the vault");
+        }
+        check("openai:?key=k", "no model after the colon");
         check("compat:http://h/v1", "compat:BASE_URL#MODEL");
         check("compat:http://h/v1#", "compat:BASE_URL#MODEL");
         check("compat:ftp://h#m", "not an http");
         check("compat:http://#m", "not an http");
         check("compat:https://me:pw@h/v1#m", "no user name or password");
+    }
+
+    #[test]
+    fn a_key_is_named_and_belongs_to_no_other_model() {
+        let model: ModelRef = "openai:m".parse().unwrap();
+        let keyed = model.with_key("work").unwrap();
+        assert_eq!((keyed.to_string().as_str(), keyed.key()), ("openai:m?key=work", Some("work")));
+        assert_ne!(keyed, model);
+        assert_eq!(keyed.plain(), model);
+        assert_eq!(keyed.keyed_server(), Some("https://api.openai.com/v1"));
+        assert!(keyed.with_key("other").is_err() && ModelRef::Local { name: None }.with_key("work").is_err());
+        let pinned = keyed.pinned(&|_| Some(crate::Secret::new("https://h/v1"))).unwrap();
+        assert_eq!(pinned.to_string(), "openai:https://h/v1#m?key=work");
     }
 
     #[test]

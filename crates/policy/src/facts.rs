@@ -7,7 +7,7 @@ use kernel::Interface;
 use kernel::grant::Grant;
 use kernel::id::{BlobHash, FormulaId};
 use kernel::programs::Interpreter;
-use kernel::proposal::{Effect, Finding, Pin, Proposal};
+use kernel::proposal::{Effect, Finding, Pin, Proposal, Value};
 use kernel::run::{Limits, Usage};
 
 use crate::arguments::Names;
@@ -34,6 +34,11 @@ pub struct Facts {
     pub allowed: Vec<Allowed>,
     /// Where what the call says goes, if that is out of this machine and to nobody who is named above.
     pub outlet: Option<Outlet>,
+    /// Who outside this machine reads what the call says, because the user handed him over to be told things: a model that
+    /// a server answers for. He may read what the run has read, and no secrets.
+    pub reader: Option<String>,
+    /// What the reader is handed beside the arguments: the texts of documents, by the parameter that names them.
+    pub handed: Vec<(String, Value)>,
     /// The program that the call would start.
     pub program: Option<ProgramFact>,
     /// What this very call does to the world, where that is more than its method declares: `git status` reads and
@@ -109,6 +114,19 @@ pub struct ProgramFact {
     pub network: bool,
     /// Whether it could start any program of this machine.
     pub starts_others: bool,
+    /// The secrets that it would get.
+    pub secrets: Vec<SecretFact>,
+}
+
+/// A secret that a program would get as a variable of its environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretFact {
+    /// The variable.
+    pub variable: String,
+    /// The secret's name in the vault.
+    pub secret: String,
+    /// The slot that the call names for it; `None` if the user said so when the program was handed over.
+    pub slot: Option<String>,
 }
 
 impl ProgramFact {

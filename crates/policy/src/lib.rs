@@ -23,7 +23,8 @@ pub mod trace;
 
 pub use egress::Allowed;
 pub use facts::{
-    Context, Destination, Facts, Outlet, Overwrite, PathFact, ProgramFact, Spent, Subject, Written,
+    Context, Destination, Facts, Outlet, Overwrite, PathFact, ProgramFact, SecretFact, Spent, Subject,
+    Written,
 };
 pub use judge::{Panel, judge};
 pub use rules::{Operator, Opinion, Rules, Stance};

@@ -181,6 +181,7 @@ fn tools(out: &mut String, definition: &Definition, callee: &dyn Fn(&str) -> Opt
         return;
     }
     out.push_str("\n# The tools that the model is offered, each with the JSON Schema of what it takes:\n");
+    let holds_secrets = definition.slots.iter().any(|slot| slot.kind == SlotKind::Secret);
     let mut all: Vec<(String, Json)> = Vec::new();
     for slot in offered {
         match slot.kind {
@@ -199,7 +200,7 @@ fn tools(out: &mut String, definition: &Definition, callee: &dyn Fn(&str) -> Opt
                     slot.name
                 );
             }
-            _ => all.extend(of_capability(slot)),
+            _ => all.extend(of_capability(slot, holds_secrets)),
         }
     }
     if definition.creates {
@@ -211,11 +212,12 @@ fn tools(out: &mut String, definition: &Definition, callee: &dyn Fn(&str) -> Opt
     }
 }
 
-fn of_capability(slot: &Slot) -> Vec<(String, Json)> {
+fn of_capability(slot: &Slot, holds_secrets: bool) -> Vec<(String, Json)> {
     let found = match slot.kind {
         SlotKind::Dir { .. } => caps::interface_of("dir").cloned(),
         SlotKind::Outbox => caps::interface_of("outbox").cloned(),
-        SlotKind::Program => caps::interface_of("program").cloned(),
+        SlotKind::Program => Some(caps::programs(holds_secrets).clone()),
+        SlotKind::Secret => caps::interface_of("secret").cloned(),
         SlotKind::Http => caps::interface_of("http").cloned(),
         SlotKind::Git { .. } => caps::interface_of("git").cloned(),
         SlotKind::Clock => caps::interface_of("clock").cloned(),

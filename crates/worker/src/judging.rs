@@ -8,6 +8,7 @@ use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::{CallSite, Completion, Run, Trouble};
 use kernel::{BlobHash, Method, Value};
+use passable::visible_line;
 use policy::{Context, Document, Facts, Spent, Written};
 
 use crate::alarm;
@@ -64,7 +65,17 @@ impl<'a> Bench<'a> {
             Reach::Worker(takes) => {
                 let mut problems = self.unfit_attachments(takes, &bound.grant, args.get(1));
                 problems.extend(self.kept_out(bound));
-                Facts { line: format!("calls the worker `{slot}`"), problems, ..Facts::default() }
+                let reader = bound.model.as_deref().filter(|model| leaves(model));
+                Facts {
+                    line: format!("calls the worker `{slot}`"),
+                    problems,
+                    handed: match reader {
+                        Some(_) => self.handed_on(args.get(1)),
+                        None => vec![],
+                    },
+                    reader: reader.map(|model| format!("the model {}", visible_line(model))),
+                    ..Facts::default()
+                }
             }
         };
         // A call can do more than its method declares, and never less.
@@ -146,7 +157,20 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// Whether what a model is told leaves this machine, as far as anybody can tell.
+fn leaves(model: &str) -> bool {
+    model::list(model).map_or(true, |all| !all.iter().all(model::ModelRef::stays_here))
+}
+
 impl Bench<'_> {
+    /// The texts of the documents that a call hands on.
+    fn handed_on(&self, names: Option<&Value>) -> Vec<(String, Value)> {
+        let names: Vec<&str> =
+            names.and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect();
+        let handed = self.documents.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        handed.map(|(_, text)| ("attachments".to_owned(), Value::from(text.as_str()))).collect()
+    }
+
     /// Why another model may not be told what this run could tell it.
     fn kept_out(&self, bound: &Bound) -> Option<Finding> {
         let model = bound.model.as_deref().filter(|_| self.run.provenance.is_private())?;

@@ -281,6 +281,7 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
                 SlotKind::Http => "http",
                 SlotKind::Git { .. } => "git",
                 SlotKind::Clock => "clock",
+                SlotKind::Secret => "secret",
                 SlotKind::Worker | SlotKind::Model | SlotKind::Ask | SlotKind::Timer => return false,
                 SlotKind::Mcp => return own.subject.kind == "mcp",
             };

@@ -43,6 +43,10 @@ pub fn parse_endowment_in(base: &Path, text: &str) -> Result<Endowment, Failure>
     if let Some(fill) = word {
         return Ok(Endowment { slot: slot.to_owned(), fill });
     }
+    if let Some(secret) = rest.strip_prefix(super::endow_secret::PREFIX) {
+        let fill = Fill::Secret(super::endow_secret::parse(secret)?);
+        return Ok(Endowment { slot: slot.to_owned(), fill });
+    }
     if let Some(model) = rest.strip_prefix(super::endow_model::PREFIX) {
         let fill = Fill::Model(super::endow_model::parse(model)?);
         return Ok(Endowment { slot: slot.to_owned(), fill });

@@ -5,6 +5,7 @@ mod endow;
 mod endow_git;
 mod endow_mcp;
 mod endow_model;
+mod endow_secret;
 mod endow_web;
 mod globs;
 mod hole;

@@ -1,6 +1,9 @@
-//! `-e SLOT=program:NAME,PATH[?dir=PATH[:rw]&net=yes&exec=yes&time=60s&memory=1GiB&max=64KiB]`.
+//! `-e SLOT=program:NAME,PATH[?dir=PATH[:rw]&net=yes&exec=yes&env.NAME=secret:SECRET&time=60s&memory=1GiB&max=64KiB]`.
 
 use std::path::Path;
+
+use kernel::programs::Setting;
+use passable::visible_line;
 
 use super::absolute;
 use super::endow::absolute_in;
@@ -10,6 +13,9 @@ use crate::exit::{Exit, Failure};
 /// What stands before the names of programs.
 pub(super) const PREFIX: &str = "program:";
 
+/// What stands before the name of a variable.
+const VARIABLE: &str = "env.";
+
 /// Reads what follows `program:`. A bare name is looked for where the shell would look, a relative path from `base`.
 ///
 /// # Errors
@@ -17,7 +23,7 @@ pub(super) const PREFIX: &str = "program:";
 pub(super) fn parse(base: &Path, text: &str) -> Result<ProgramFill, Failure> {
     let wrong = |what: String| {
         Failure::new(Exit::Usage, format!("{PREFIX}{text}: {what}"))
-            .help("write SLOT=program:NAME,PATH?dir=PATH:rw&net=no&exec=no&time=60s&memory=1GiB&max=64KiB")
+            .help("write SLOT=program:NAME,PATH?dir=PATH:rw&net=no&exec=no&env.NAME=secret:SECRET&time=60s&memory=1GiB&max=64KiB")
     };
     let (names, query) = match text.split_once('?') {
         Some((names, query)) => (names, query),
@@ -60,6 +66,15 @@ pub(super) fn parse(base: &Path, text: &str) -> Result<ProgramFill, Failure> {
             }
             "net" => fill.network = yes()?,
             "exec" => fill.starts_others = yes()?,
+            variable if variable.starts_with(VARIABLE) => {
+                let variable = variable.strip_prefix(VARIABLE).unwrap_or_default();
+                let setting = super::endow_secret::setting(variable, value).map_err(|(what, help)| {
+                    Failure::new(Exit::Usage, format!("{PREFIX}{}: {what}", visible_line(names))).help(help)
+                })?;
+                if fill.environment.insert(variable.to_owned(), setting).is_some() {
+                    return Err(wrong(format!("`{key}` stands there twice")));
+                }
+            }
             "time" => {
                 let ms =
                     worker::definition::parse_duration_ms(value).filter(|ms| (1..=86_400_000).contains(ms));
@@ -70,7 +85,7 @@ pub(super) fn parse(base: &Path, text: &str) -> Result<ProgramFill, Failure> {
             "max" => fill.output = Some(bytes()?.min(MOST_OUTPUT)),
             _ => {
                 return Err(wrong(
-                    "after `?` only `dir=`, `net=`, `exec=`, `time=`, `memory=` and `max=` are known"
+                    "after `?` only `dir=`, `net=`, `exec=`, `env.NAME=`, `time=`, `memory=` and `max=` are known"
                         .to_owned(),
                 ));
             }
@@ -116,6 +131,12 @@ impl ProgramFill {
         if self.starts_others {
             text += "; may start others";
         }
+        for (variable, setting) in &self.environment {
+            text += &match setting {
+                Setting::Text(value) => format!("; {variable}={value}"),
+                Setting::Secret(name) => format!("; {variable} from the secret {name}"),
+            };
+        }
         text
     }
 
@@ -128,6 +149,12 @@ impl ProgramFill {
         }
         for (key, on) in [("net", self.network), ("exec", self.starts_others)] {
             parts.extend(on.then(|| format!("{key}=yes")));
+        }
+        for (variable, setting) in &self.environment {
+            parts.push(match setting {
+                Setting::Text(value) => format!("{VARIABLE}{variable}={value}"),
+                Setting::Secret(name) => format!("{VARIABLE}{variable}=secret:{name}"),
+            });
         }
         let query = if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) };
         format!("{PREFIX}{}{query}", names.join(","))
@@ -156,6 +183,17 @@ mod tests {
             fill.words()
                 .ends_with("; /w (may be read and written); /r (may be read); no network; may start others")
         );
+    }
+
+    #[test]
+    fn what_programs_find_in_their_environment_is_read_and_said() {
+        let fill = parse("sh?env.TOKEN=secret:github&env.REGION=eu&net=yes").unwrap();
+        assert!(fill.words().ends_with("; with network; REGION=eu; TOKEN from the secret github"));
+        assert!(fill.typed().ends_with("?net=yes&env.REGION=eu&env.TOKEN=secret:github"), "{}", fill.typed());
+        for bad in ["sh?env.TOKEN=swordfish", "sh?env.PATH=/x", "sh?env.=x", "sh?env.A=b&env.A=c", "sh?env=A"]
+        {
+            assert!(parse(bad).is_err_and(|failure| !failure.help.is_empty()), "{bad}");
+        }
     }
 
     #[test]

@@ -47,6 +47,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
                 Fill::Git(given) if given.write => "git rw",
                 Fill::Git(_) => "git",
                 Fill::Model(_) => "model",
+                Fill::Secret(_) => "secret",
                 Fill::Clock => "clock",
                 Fill::Myself => "worker",
                 Fill::Mcp(_) => "mcp",

@@ -41,6 +41,7 @@ pub(super) fn lookup(name: &str) -> Option<Secret> {
 
 fn list(place: &Place, args: JsonArg) -> Ended {
     let found = model::detect(&lookup, &place.weights());
+    let own = in_settings(place);
     if args.json {
         let local: Vec<_> = weights::KNOWN
             .iter()
@@ -50,7 +51,7 @@ fn list(place: &Place, args: JsonArg) -> Ended {
             }))
             .collect();
         output::json(&json!({
-            "version": 1, "local": local, "used": found.reference().to_string(), "dir": place.weights(),
+            "version": 1, "names": own.names, "local": local, "used": found.reference().to_string(), "dir": place.weights(),
             "vendors": vendors().map(|(vendor, key)| json!({"name": vendor.kind(), "key": key})).collect::<Vec<_>>(),
             "prices": { "dated": Price::dated(), "models": Price::all().map(|(name, _)| name).collect::<Vec<_>>() },
         }))?;
@@ -74,6 +75,10 @@ fn list(place: &Place, args: JsonArg) -> Ended {
         );
         let name = format!("{vendor}:NAME");
         text += &format!("{} {name:<26} {said}\n", if key.is_some() { "✓" } else { " " });
+    }
+    for (name, reference) in &own.names {
+        let may = if own.private.contains(reference) { ", may read what is private" } else { "" };
+        text += &format!("  {name:<26} {}{may}\n", visible_line(reference));
     }
     text += &format!(
         "prices of {}, for {} models; docs/models.md says how to write your own\n",
@@ -134,13 +139,13 @@ pub fn in_environment() -> Option<String> {
     std::env::var("ALMONER_MODEL").ok().filter(|model| !model.is_empty())
 }
 
-/// The model that the user's settings name. What is wrong with them is told, and ends nothing.
-fn in_settings(place: &Place) -> Option<String> {
+/// What the user's settings say of models. What is wrong with them is told, and ends nothing.
+fn in_settings(place: &Place) -> settings::Models {
     match settings::read(&settings::path(place)) {
-        Ok(settings) => settings.models.default,
+        Ok(settings) => settings.models,
         Err(failure) => {
             output::report(&failure.message.visible());
-            None
+            settings::Models::default()
         }
     }
 }
@@ -160,7 +165,7 @@ pub fn choose(
     by_file: Option<&str>,
     dry: bool,
 ) -> Result<String, Failure> {
-    let chosen = named.map(str::to_owned).or_else(in_environment).or_else(|| in_settings(place));
+    let chosen = named.map(str::to_owned).or_else(in_environment).or_else(|| in_settings(place).default);
     let Some(text) = chosen else {
         let found = model::detect(&lookup, &place.weights());
         if let (Found::Pull { weights, .. }, false) = (&found, dry) {
@@ -184,10 +189,11 @@ pub fn choose(
         }
         return Ok(wanted.unwrap_or(found).to_string());
     };
+    let text = resolved(place, &text)?;
     let references = model::list(&text).map_err(|e| {
         Failure::new(Exit::Usage, format!("{e}")).help(
-            "write local, anthropic:NAME, openai:NAME, gemini:NAME, ollama:NAME, compat:URL#NAME or scripted:FILE; \
-             several, which are tried in turn, with commas between them",
+            "write local, anthropic:NAME, openai:NAME, gemini:NAME, ollama:NAME, compat:URL#NAME, scripted:FILE, or a name \
+             of yours (`[models.names]` in `config.toml`); several, which are tried in turn, with commas between them",
         )
     })?;
     let ready: Vec<String> = references
@@ -195,6 +201,15 @@ pub fn choose(
         .map(|reference| made_ready(place, reference, dry))
         .collect::<Result<_, _>>()?;
     Ok(ready.join(","))
+}
+
+/// The models that a text names, with what the user's own names stand for.
+fn resolved(place: &Place, text: &str) -> Result<String, Failure> {
+    if model::list(text).is_ok() {
+        return Ok(text.to_owned());
+    }
+    let settings = settings::read(&settings::path(place))?;
+    settings.models.resolve(text).map_err(|(what, help)| Failure::new(Exit::Usage, what).help(help))
 }
 
 /// A model that the person named, as a run stores it; the weights of a local one are fetched first.
@@ -244,9 +259,9 @@ fn same_provider(asked: &str, found: &ModelRef) -> Option<ModelRef> {
         (ModelRef::Local { name }, ModelRef::Local { .. }) => ModelRef::Local { name },
         // One server and one key, whichever of its protocols.
         (
-            ModelRef::Vendor { vendor, base_url: None, model },
-            ModelRef::Vendor { vendor: of, base_url, .. },
-        ) if vendor.keys() == of.keys() => ModelRef::Vendor { vendor, base_url, model },
+            ModelRef::Vendor { vendor, base_url: None, model, .. },
+            ModelRef::Vendor { vendor: of, base_url, key, .. },
+        ) if vendor.keys() == of.keys() => ModelRef::Vendor { vendor, base_url, model, key },
         (ModelRef::Ollama { url: None, model }, ModelRef::Ollama { url, .. }) => {
             ModelRef::Ollama { url, model }
         }
@@ -391,6 +406,8 @@ mod tests {
         check("openai-responses:big", "openai:small", Some("openai-responses:big"));
         check("anthropic:big", "anthropic:https://own#small", Some("anthropic:https://own#big"));
         check("anthropic:https://evil#big", "anthropic:small", None);
+        check("openai:big?key=theirs", "openai:small", Some("openai:big"));
+        check("openai:big?key=theirs", "openai:small?key=own", Some("openai:big?key=own"));
         check("anthropic:big", "openai:small", None);
         check("gemini:big", "anthropic:small", None);
         check("compat:https://evil/v1#m", "openai:small", None);

@@ -96,7 +96,7 @@ fn set(client: &mut Client, args: &SetArgs) -> Ended {
     if let Some(row) = view.secrets.iter().find(|row| row.name == args.name) {
         let places: Vec<String> = row.origins.iter().map(ToString::to_string).collect();
         let goes = if places.is_empty() {
-            "it goes nowhere yet (`--for https://…` says where)".to_owned()
+            "it goes to no server (`--for https://…` says to which), and to the programs for which you name it".to_owned()
         } else {
             format!("it goes to {} and nowhere else", places.join(" and "))
         };
@@ -154,7 +154,7 @@ fn list(client: &mut Client, args: JsonArg) -> Ended {
     let mut text = String::new();
     for row in &view.secrets {
         let places: Vec<String> = row.origins.iter().map(ToString::to_string).collect();
-        let goes = if places.is_empty() { "nowhere".to_owned() } else { places.join(" ") };
+        let goes = if places.is_empty() { "programs alone".to_owned() } else { places.join(" ") };
         let used = if row.used_by.is_empty() { "nobody".to_owned() } else { row.used_by.join(", ") };
         let since: String = kernel::time::iso(row.changed_ms).chars().take(10).collect();
         text += &format!("{}  since {since}  goes to {goes}  used by {used}\n", row.name);

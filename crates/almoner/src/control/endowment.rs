@@ -1,7 +1,11 @@
 //! What a client hands to the slots of a run.
 
+use std::collections::BTreeMap;
+
 use kernel::grant::Rate;
+use kernel::programs::Setting;
 use kernel::repository::Author;
+use kernel::secret::HandedSecret;
 use kernel::web::Web;
 use passable::Effect;
 use serde::{Deserialize, Serialize};
@@ -21,14 +25,16 @@ pub struct Endowment {
 pub enum Fill {
     /// A directory, or, for a slot that wants a worker, a file: `PATH[:rw][?suffix=.pdf&max=10MiB&total=1GiB&methods=read&rate=10/min]`.
     Path(PathFill),
-    /// Programs of this machine: `program:NAME,PATH[?dir=PATH[:rw]&net=yes&…]`.
+    /// Programs of this machine: `program:NAME,PATH[?dir=PATH[:rw]&net=yes&env.NAME=secret:SECRET&…]`.
     Program(ProgramFill),
     /// A part of the web: `https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&…]`.
     Web(WebFill),
     /// A repository: `git:PATH[:rw][?author=NAME <ADDRESS>&methods=…]`.
     Git(GitFill),
-    /// Another model: `model:REFERENCE[?tokens=200k&usd=0.50]`.
+    /// Another model: `model:REFERENCE[?tokens=200k&usd=0.50&key=SECRET]`.
     Model(ModelFill),
+    /// A secret of the vault, to be handed on unseen: `secret:NAME[?env=VARIABLE&for=PROGRAM]`.
+    Secret(HandedSecret),
     /// The clock of this machine: `clock`.
     Clock,
     /// For a slot that wants a worker: the one that has the slot, once more: `self`.
@@ -40,18 +46,24 @@ pub enum Fill {
 /// A model, and how much of it is handed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFill {
-    /// The model, or several that are asked in turn.
+    /// The model, or several that are asked in turn, or the user's own name for one.
     pub model: String,
     /// How many tokens all calls together may read and write.
     pub tokens: Option<u64>,
     /// What all calls together may cost, in millionths of a dollar.
     pub usd_micros: Option<u64>,
+    /// The secret of the vault that is its key.
+    #[serde(default)]
+    pub key: Option<String>,
 }
 
 impl ModelFill {
     /// What is handed over, as the person reads it.
     pub fn words(&self) -> String {
         let mut words = format!("model {}", self.model);
+        if let Some(key) = &self.key {
+            words += &format!(", with the secret {key}");
+        }
         if let Some(tokens) = self.tokens {
             words += &format!(", at most {tokens} tokens");
         }
@@ -107,6 +119,9 @@ pub struct ProgramFill {
     pub network: bool,
     /// Whether each may start other programs.
     pub starts_others: bool,
+    /// What they find in their environment beside the usual.
+    #[serde(default)]
+    pub environment: BTreeMap<String, Setting>,
     /// How long one call may take, in milliseconds.
     pub wall_ms: Option<u64>,
     /// How much memory a call may use, in bytes.

@@ -172,7 +172,11 @@ fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Propos
     method
         .or_else(|| workshop.method(&proposal.method).filter(|_| makes))
         .map(names)
-        .or_else(|| caps::interface_for(formula?)?.method(&proposal.method).map(names))
+        .or_else(|| match formula? {
+            // Also what only those can say who hold secrets.
+            kernel::formula::Formula::Program(_) => caps::programs(true).method(&proposal.method).map(names),
+            formula => caps::interface_for(formula)?.method(&proposal.method).map(names),
+        })
         .unwrap_or_default()
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kernel::command::{Binding, Target};
-use kernel::mcp::{Line, ServerProgram, Setting, Told, ToolServer};
-use kernel::programs::ProgramDirectory;
+use kernel::mcp::{Line, ServerProgram, Told, ToolServer};
+use kernel::programs::{ProgramDirectory, Setting};
 use kernel::web::{Place, SecretUse, Web};
 use passable::{Untrusted, visible_line};
 

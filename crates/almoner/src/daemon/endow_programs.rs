@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use kernel::command::Target;
-use kernel::programs::{ProgramDirectory, Programs};
+use kernel::programs::{ProgramDirectory, Programs, Setting};
 use passable::visible_line;
 
 use super::desk::Desk;
+use super::endow_secrets;
 use super::mounts;
 use crate::control::endowment::ProgramFill;
 use crate::exit::{Exit, Failure};
@@ -32,6 +33,9 @@ pub fn target(desk: &Desk, slot: &str, given: &ProgramFill) -> Result<Target, Fa
             )
         })?;
         directories.push(ProgramDirectory { path: real, write: *write });
+    }
+    for name in given.environment.values().filter_map(Setting::secret) {
+        endow_secrets::for_program(desk, slot, name)?;
     }
     let mut programs = Vec::new();
     for (name, path) in &given.programs {
@@ -60,6 +64,7 @@ pub fn target(desk: &Desk, slot: &str, given: &ProgramFill) -> Result<Target, Fa
     Ok(Target::Program(Programs {
         programs,
         directories,
+        environment: given.environment.clone(),
         network: given.network,
         starts_others: given.starts_others,
         wall_ms: given.wall_ms.unwrap_or(WALL_MS),

@@ -20,7 +20,7 @@ impl Keys {
     pub fn greet(&self, brought: &Brought) {
         let beside = |name: &str| brought.get(name).map(|value| Secret::new(value.as_str()));
         for vendor in Vendor::ALL {
-            let unnamed = ModelRef::Vendor { vendor, base_url: None, model: String::new() };
+            let unnamed = ModelRef::Vendor { vendor, base_url: None, model: String::new(), key: None };
             // An address that is none has no key.
             if let Ok(ModelRef::Vendor { base_url, .. }) = unnamed.pinned(&beside) {
                 for variable in vendor.keys() {
@@ -37,7 +37,8 @@ impl Keys {
             .iter()
             .flat_map(|model| model::list(model).unwrap_or_default())
             .filter_map(|model| match model {
-                ModelRef::Compat { base_url, .. } => Some(base_url),
+                // One with a key of its own gets no other.
+                ModelRef::Compat { base_url, key: None, .. } => Some(base_url),
                 _ => None,
             })
             .collect();
@@ -63,6 +64,10 @@ impl Keys {
 
     /// The key for a model's server under the name of its variable. Addresses are in the reference, never here.
     pub fn get(&self, variable: &str, reference: &ModelRef) -> Option<Secret> {
+        // Who names a key of the vault means that one.
+        if reference.key().is_some() {
+            return None;
+        }
         let place = match reference {
             ModelRef::Vendor { vendor, base_url, .. } => {
                 let own = vendor.keys().iter().find(|own| **own == variable)?;

@@ -126,6 +126,7 @@ fn words(target: &Target) -> String {
         Target::Program(programs) => programs.words(),
         Target::Web(web) => web.words(),
         Target::Repository(repository) => repository.words(),
+        Target::Secret(secret) => secret.words(),
         Target::Clock => "the clock".to_owned(),
         Target::Mcp(server) => server.words(),
         Target::Alarm => "waiting for a time".to_owned(),

@@ -14,7 +14,9 @@ use crate::exit::{Exit, Failure};
 pub fn kept_out(daemon: &Daemon, model: &str) -> Option<String> {
     let named = daemon.models();
     let may = |reference: &ModelRef| {
-        matches!(reference, ModelRef::Local { .. }) || named.private.contains(&reference.to_string())
+        // Who may read does so whoever pays; who may because of the key it is asked with may with that alone.
+        let is_named = |reference: &ModelRef| named.private.contains(&reference.to_string());
+        matches!(reference, ModelRef::Local { .. }) || is_named(reference) || is_named(&reference.plain())
     };
     let Ok(references) = model::list(model) else { return Some(model.to_owned()) };
     references.iter().find(|reference| !may(reference)).map(ToString::to_string)

@@ -15,8 +15,11 @@ use super::as_it_is;
 use super::desk::Desk;
 use super::documents::{check_chat, check_count, check_names, check_total};
 use super::stage::{self, Stages};
-use super::{endow_git, endow_mcp, endow_paths, endow_programs, nested, private};
-use crate::control::endowment::{Endowment, Fill, ModelFill, PathFill};
+use super::{
+    endow_git, endow_mcp, endow_models, endow_paths, endow_programs, endow_secrets, model_keys, nested,
+    private,
+};
+use crate::control::endowment::{Endowment, Fill, PathFill};
 use crate::control::protocol::{Document, Plan, Response, RunRequest};
 use crate::exit::{Exit, Failure};
 use crate::policy_file::{self, NAME};
@@ -81,6 +84,7 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
     }
     let values = check_inputs(&definition, &request)?;
     check_money(desk, &definition, &request)?;
+    model_keys::check(desk, &request.model)?;
     check_chat(&definition, &request)?;
     let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default(), bound: Cell::default() };
     let none = BTreeMap::new();
@@ -257,6 +261,12 @@ fn bind(
         .map(|slot| {
             let full = format!("{under}{}", slot.name);
             let target = match (slot.kind, given.get(slot.name.as_str())) {
+                // What a form sealed is looked for nowhere, so no program gets it.
+                (SlotKind::Secret, None) if names.contains_key(&slot.name) => {
+                    let message = format!("slot `{full}` wants a secret of the vault, and no name");
+                    return Err(Failure::new(Exit::Usage, message)
+                        .help(format!("bind it with `-e {full}=secret:NAME`")));
+                }
                 (_, None) if names.contains_key(&slot.name) => {
                     Target::Named { path: names[&slot.name].clone() }
                 }
@@ -278,6 +288,7 @@ fn bind(
                         SlotKind::Git { write: false } => format!("-e {full}=git:PATH"),
                         SlotKind::Git { write: true } => format!("-e {full}=git:PATH:rw"),
                         SlotKind::Clock => format!("-e {full}=clock"),
+                        SlotKind::Secret => format!("-e {full}=secret:NAME"),
                         SlotKind::Model => format!("-e {full}=model:NAME?tokens=200k"),
                         SlotKind::Mcp => format!("-e {full}=mcp:SERVER[TOOL]"),
                         _ => format!("-e {full}=PATH"),
@@ -302,9 +313,14 @@ fn bind(
                 (SlotKind::Git { write }, Some(Endowment { fill: Fill::Git(given), .. })) => {
                     endow_git::target(shelf.desk, &full, write, given)?
                 }
+                (SlotKind::Secret, Some(Endowment { fill: Fill::Secret(given), .. })) => {
+                    endow_secrets::target(shelf.desk, &full, given)?
+                }
                 (SlotKind::Clock, Some(Endowment { fill: Fill::Clock, .. })) => Target::Clock,
                 (SlotKind::Model, Some(Endowment { fill: Fill::Model(given), .. })) => {
-                    model_target(shelf, &full, given)?
+                    let (model, limits) = endow_models::model(shelf.desk, &full, given)?;
+                    let program = keep_on(shelf, &worker::model_worker(), limits)?;
+                    Target::Model { program, model }
                 }
                 (SlotKind::Mcp, Some(Endowment { fill: Fill::Mcp(given), .. })) => {
                     endow_mcp::target(shelf.desk, &full, given)?
@@ -314,6 +330,7 @@ fn bind(
                         SlotKind::Mcp => "tools of a server: `-e SLOT=mcp:SERVER[TOOL]`",
                         SlotKind::Git { .. } => "a repository: `-e SLOT=git:PATH`",
                         SlotKind::Clock => "the clock: `-e SLOT=clock`",
+                        SlotKind::Secret => "a secret of the vault: `-e SLOT=secret:NAME`",
                         SlotKind::Model => "a model: `-e SLOT=model:NAME`",
                         SlotKind::Http => "a server: `-e SLOT=https://HOST`",
                         SlotKind::Program => "programs: `-e SLOT=program:NAME`",
@@ -516,21 +533,6 @@ fn worker_target(
         return Ok(Target::Endowed { program, bindings });
     }
     keep_on(shelf, &bundle, definition.limits).map(Target::Worker)
-}
-
-/// A model is bound as a worker that hands on what it is told.
-fn model_target(shelf: &Shelf<'_>, slot: &str, given: &ModelFill) -> Result<Target, Failure> {
-    let bundle = worker::model_worker();
-    let mut limits = parse(&bundle)?.limits;
-    limits.tokens = given.tokens.unwrap_or(limits.tokens);
-    limits.usd_micros = given.usd_micros;
-    if given.usd_micros.is_some() && shelf.desk.daemon.price_of(&given.model).is_none() {
-        let message = format!("slot `{slot}`: the price of {} is not known", visible_line(&given.model));
-        return Err(Failure::new(Exit::Invalid, message).help(
-            "say `tokens=` instead of `usd=`, or write the price into `config.toml` under `[models.prices]`",
-        ));
-    }
-    Ok(Target::Model { program: keep_on(shelf, &bundle, limits)?, model: given.model.clone() })
 }
 
 /// Keeps what a client brings, as long as there is room for what clients bring. Whoever puts more than one thing holds

@@ -131,17 +131,18 @@ impl Keeper {
         open.as_mut().ok_or_else(|| failure(&VaultError::Locked))
     }
 
-    /// The key for a model's server under the name of its variable, if the vault has it and it is for that server.
+    /// The key for a model's server under the name of its variable, if the vault has it and it is for that server; of a
+    /// model with a key of its own that one.
     pub fn model_key(&self, variable: &str, reference: &ModelRef) -> Option<model::Secret> {
-        let server = match reference {
-            ModelRef::Vendor { vendor, base_url, .. } if vendor.keys().contains(&variable) => {
-                base_url.as_deref().unwrap_or(vendor.url())
-            }
-            ModelRef::Compat { base_url, .. } if variable == COMPAT_KEY => base_url,
-            _ => return None,
+        let takes = match reference {
+            ModelRef::Vendor { vendor, .. } => vendor.keys().contains(&variable),
+            ModelRef::Compat { .. } => variable == COMPAT_KEY,
+            _ => false,
         };
+        let server = reference.keyed_server().filter(|_| takes)?;
         let (origin, _) = Origin::split(server).ok()?;
-        let value = self.value_for(variable, &origin).ok()?;
+        // Who names a key means that one.
+        let value = self.value_for(reference.key().unwrap_or(variable), &origin).ok()?;
         Some(model::Secret::new(value.reveal()))
     }
 
@@ -280,6 +281,8 @@ fn rows(daemon: &Daemon, vault: &Vault) -> Result<Vec<SecretRow>, Failure> {
                 let used: Vec<&str> = match &reached.formula {
                     Formula::Web(web) => web.secret.iter().map(|used| used.name.as_str()).collect(),
                     Formula::Mcp(server) => server.secrets(),
+                    Formula::Program(programs) => programs.secrets().collect(),
+                    Formula::HandedSecret(secret) => vec![secret.name.as_str()],
                     _ => vec![],
                 };
                 let by = format!("{} ({})", grant.number, grant.slot);

@@ -25,6 +25,7 @@ pub fn target_words(formula: &Formula) -> String {
         Formula::Mount { path, .. } => path.clone(),
         Formula::Spool { path } => format!("mail spool {path}"),
         Formula::Program(programs) => programs.words(),
+        Formula::HandedSecret(secret) => secret.words(),
         Formula::Web(web) => web.words(),
         Formula::Repository(repository) => repository.words(),
         Formula::Worker { model: Some(model), .. } => format!("model {model}"),

@@ -14,6 +14,7 @@ use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::hub::View;
 use kernel::run::{Run, Step, Trouble};
+use kernel::secret::HandedSecret;
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{BlobHash, FormulaId, HostRun, RunNumber, StepRef, query, table};
 use model::{Cancel, ModelError, ModelRef, Opener, Price, Progress, Provider, Takes};
@@ -25,6 +26,7 @@ use worker::World;
 use super::forget::Errands;
 use super::handed::{Orphans, Unwritten};
 use super::keys::Keys;
+use super::model_keys;
 use super::news::News;
 use super::notify::Notices;
 use super::passes::Passes;
@@ -263,7 +265,7 @@ impl Daemon {
     pub fn takes_of(&self, model: &str) -> Takes {
         let own = self.models();
         let takes = |reference: &ModelRef| {
-            let (name, usual) = (reference.to_string(), Takes::of(reference));
+            let (name, usual) = (reference.plain().to_string(), Takes::of(reference));
             Takes {
                 images: usual.images || own.images.contains(&name),
                 pdfs: usual.pdfs || own.pdfs.contains(&name),
@@ -287,7 +289,7 @@ impl Daemon {
         let references = model::list(model).ok()?;
         let own = self.models();
         let price = |reference: &ModelRef| {
-            own.prices.get(&reference.to_string()).copied().or_else(|| Price::of(reference))
+            own.prices.get(&reference.plain().to_string()).copied().or_else(|| Price::of(reference))
         };
         let first = price(references.first()?)?;
         references.iter().skip(1).try_fold(first, |sum, reference| Some(sum.or(price(reference)?)))
@@ -342,7 +344,7 @@ impl Daemon {
 
     /// What calls of agents need of this daemon: bytes that are kept beside the store.
     pub fn kept_beside(&self) -> Arc<dyn caps::Outside> {
-        Arc::new(Edge { shared: self.shared(), has_project: true })
+        Arc::new(Edge { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
     }
 
     /// The directory of what belongs to this daemon.
@@ -515,6 +517,7 @@ impl World for Daemon {
         };
         let references =
             model::list(model).map_err(|e| failed(e.to_string(), "see `almoner models list`".to_owned()))?;
+        model_keys::expect(&self.vault, &references)?;
         let key = |reference: &ModelRef, name: &str| {
             self.keys.get(name, reference).or_else(|| self.vault.model_key(name, reference))
         };
@@ -558,7 +561,7 @@ impl World for Daemon {
 
     fn outside(&self, run: &Run) -> Arc<dyn caps::Outside> {
         let has_project = run.includes.contains_key(crate::policy_file::NAME);
-        Arc::new(Edge { shared: self.shared(), has_project })
+        Arc::new(Edge { shared: self.shared(), has_project, grants: run.grants.clone() })
     }
 
     fn cancel(&self) -> Cancel {
@@ -605,7 +608,7 @@ fn given_out(value: Result<vault::Secret, Withheld>) -> Result<zeroize::Zeroizin
 impl Daemon {
     /// What a server of tools needs of the machine when a person looks at it.
     pub fn edge(&self) -> Arc<dyn caps::Outside> {
-        Arc::new(Edge { shared: self.shared(), has_project: true })
+        Arc::new(Edge { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
     }
 }
 
@@ -614,6 +617,8 @@ struct Edge {
     shared: Weak<Shared>,
     /// Whether the run is judged by a project's policies.
     has_project: bool,
+    /// The run's grants by slot.
+    grants: BTreeMap<String, FormulaId>,
 }
 
 impl caps::Outside for Edge {
@@ -633,6 +638,26 @@ impl caps::Outside for Edge {
     fn secret_for_program(&self, name: &str) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
         let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
         given_out(shared.vault.value_for_program(name))
+    }
+
+    fn handed(&self) -> BTreeMap<String, HandedSecret> {
+        let Some(shared) = self.shared.upgrade() else { return BTreeMap::new() };
+        let now = clock();
+        let found = shared.read(|txn| {
+            let mut handed = BTreeMap::new();
+            for (slot, id) in &self.grants {
+                let Some(reached) = table::reach(txn, id)?.filter(|reached| reached.ended(now).is_none())
+                else {
+                    continue;
+                };
+                if let Formula::HandedSecret(secret) = reached.formula {
+                    handed.insert(slot.clone(), secret);
+                }
+            }
+            Ok(handed)
+        });
+        // What cannot be read is handed to nobody.
+        found.unwrap_or_default()
     }
 
     fn kept(&self, digest: &BlobHash) -> Option<Vec<u8>> {

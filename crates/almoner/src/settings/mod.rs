@@ -39,6 +39,8 @@ pub struct Settings {
 pub struct Models {
     /// The model for runs that name none.
     pub default: Option<String>,
+    /// The user's own names for models, each with the reference that it stands for.
+    pub names: BTreeMap<String, String>,
     /// What they cost: before the table of prices.
     pub prices: BTreeMap<String, Price>,
     /// Those that take pictures as they are.

@@ -1,4 +1,4 @@
-//! What the user says of models: prices, and which documents they take.
+//! What the user says of models: names for them, prices, and which documents they take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,47 +6,166 @@ use model::{ModelRef, Price};
 use passable::visible_line;
 use toml::Spanned;
 use toml::de::DeValue;
+use worker::definition::nearest;
 
 use super::Models;
 use super::read::{Text, Trouble, table};
 
+/// The keys of the section.
+const KEYS: [&str; 6] = ["default", "names", "prices", "images", "pdfs", "private"];
+
+/// The longest name of a model.
+const LONGEST_NAME: usize = 40;
+
+const LIKE: &str = "write fast = \"openai:gpt-4.1-mini\", or fast = { model = \"openai:gpt-4.1-mini\", key = \"SECRET\", private = true }";
+
 pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Models, Trouble> {
     let mut models = Models::default();
+    let mut chosen = None;
     for (key, value) in table(text, value, "models")? {
         match key.get_ref().as_ref() {
             "prices" => {
                 for (model, value) in table(text, value, "models.prices")? {
                     let (at, name) = (model.span().start, model.get_ref());
                     let reference = reference(text, at, name)?;
-                    models.prices.insert(reference, price(text, at, value)?);
+                    // What a model costs does not depend on the key that it is asked with.
+                    costs(text, &mut models, at, &reference, price(text, at, value)?)?;
                 }
             }
-            "default" => models.default = Some(default(text, value)?),
-            "images" => models.images = names(text, "images", value)?,
-            "pdfs" => models.pdfs = names(text, "pdfs", value)?,
-            "private" => models.private = names(text, "private", value)?,
-            other => {
-                return Err(text.unknown(
-                    key.span().start,
-                    "key",
-                    other,
-                    &["default", "prices", "images", "pdfs", "private"],
-                ));
+            "default" => chosen = Some(value),
+            "names" => named(text, value, &mut models)?,
+            "images" => models.images.extend(names(text, "images", value)?),
+            "pdfs" => models.pdfs.extend(names(text, "pdfs", value)?),
+            "private" => {
+                let all = names(text, "private", value)?;
+                models.private.extend(all);
             }
+            other => return Err(text.unknown(key.span().start, "key", other, &KEYS)),
         }
     }
+    models.default = chosen.map(|value| default(text, value, &models)).transpose()?;
     Ok(models)
 }
 
+/// The user's own names for models.
+fn named(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &mut Models) -> Result<(), Trouble> {
+    for (key, value) in table(text, value, "models.names")? {
+        let (at, name) = (key.span().start, key.get_ref().as_ref());
+        let fits = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.len() <= LONGEST_NAME
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+        if !fits || name == "local" {
+            let what = format!("`{}` cannot be the name of a model", visible_line(name));
+            let help = format!("letters, digits, `-` and `_`, at most {LONGEST_NAME}, and not `local`");
+            return Err(text.trouble(at, what, help));
+        }
+        let reference = match value.get_ref() {
+            DeValue::String(said) => reference(text, value.span().start, said)?,
+            DeValue::Table(_) => with_more(text, name, value, models)?,
+            _ => {
+                let what = format!("`{name}` is a model, or a section with one");
+                return Err(text.trouble(value.span().start, what, LIKE));
+            }
+        };
+        models.names.insert(name.to_owned(), reference.to_string());
+    }
+    Ok(())
+}
+
+/// A model with the key that it is asked with, and what else is known of it.
+fn with_more(
+    text: &Text<'_>,
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+    models: &mut Models,
+) -> Result<ModelRef, Trouble> {
+    let fields = table(text, value, &format!("models.names.{name}"))?;
+    let said = |key: &str, field: &'_ Spanned<DeValue<'_>>| match field.get_ref() {
+        DeValue::String(word) => Ok(word.to_string()),
+        _ => Err(text.trouble(field.span().start, format!("`{key}` is a text"), LIKE)),
+    };
+    let (mut model, mut key, mut is_private, mut cost) = (None, None, false, None);
+    for (field, value) in fields {
+        let at = value.span().start;
+        match field.get_ref().as_ref() {
+            "model" => model = Some(reference(text, at, &said("model", value)?)?),
+            "key" => key = Some((at, said("key", value)?)),
+            "price" => cost = Some((at, price(text, at, value)?)),
+            "private" => match value.get_ref() {
+                DeValue::Boolean(flag) => is_private = *flag,
+                _ => return Err(text.trouble(at, "`private` is `true` or `false`", LIKE)),
+            },
+            other => {
+                let known = ["model", "key", "private", "price"];
+                return Err(text.unknown(field.span().start, "key", other, &known));
+            }
+        }
+    }
+    let Some(mut model) = model else {
+        let what = format!("`{name}` says not which model it is");
+        return Err(text.trouble(value.span().start, what, LIKE));
+    };
+    if let Some((at, key)) = key {
+        model =
+            model.with_key(&key).map_err(|error| text.trouble(at, visible_line(&error.to_string()), LIKE))?;
+    }
+    if is_private {
+        models.private.insert(model.to_string());
+    }
+    if let Some((at, price)) = cost {
+        costs(text, models, at, &model, price)?;
+    }
+    Ok(model)
+}
+
+/// Keeps what a model costs, unless something else is said of it already.
+fn costs(
+    text: &Text<'_>,
+    models: &mut Models,
+    at: usize,
+    reference: &ModelRef,
+    price: Price,
+) -> Result<(), Trouble> {
+    let plain = reference.plain().to_string();
+    match models.prices.insert(plain.clone(), price) {
+        Some(other) if other != price => {
+            let what = format!("there are two prices for {}", visible_line(&plain));
+            Err(text.trouble(at, what, "a model has one price, whatever it is called"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Models {
+    /// The models that a text names, as after `-m`, with what the user's own names stand for.
+    ///
+    /// # Errors
+    /// What is wrong and what to do, where a word is nearly a name.
+    pub fn resolve(&self, said: &str) -> Result<String, (String, String)> {
+        let word = said.trim();
+        let is_word = word != "local" && !word.contains([':', ',', '/']);
+        if let (true, false, Some(near)) =
+            (is_word, self.names.contains_key(word), nearest(word, self.names.keys().map(String::as_str)))
+        {
+            let what = format!("there is no model `{}`", visible_line(word));
+            return Err((what, format!("did you mean `{near}`?")));
+        }
+        // A part of a path can have a comma before it; only what is a name is one.
+        let parts = said.split(',').map(|part| self.names.get(part.trim()).map_or(part, String::as_str));
+        Ok(parts.collect::<Vec<_>>().join(","))
+    }
+}
+
 /// A model, or several that are tried in turn, as after `-m`.
-fn default(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<String, Trouble> {
+fn default(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &Models) -> Result<String, Trouble> {
     let at = value.span().start;
     let help = "write the model as after `-m`, in quotes";
     let DeValue::String(name) = value.get_ref() else {
         return Err(text.trouble(at, "`default` is a text", help));
     };
-    match model::list(name) {
-        Ok(_) => Ok(name.to_string()),
+    let resolved = models.resolve(name).map_err(|(what, help)| text.trouble(at, what, help))?;
+    match model::list(&resolved) {
+        Ok(_) => Ok(resolved),
         Err(error) => Err(text.trouble(at, visible_line(&error.to_string()), help)),
     }
 }
@@ -82,9 +201,8 @@ fn price(text: &Text<'_>, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Pri
 }
 
 /// A model as runs store it.
-fn reference(text: &Text<'_>, at: usize, name: &str) -> Result<String, Trouble> {
-    let reference: Result<ModelRef, _> = name.parse();
-    reference.map(|reference| reference.to_string()).map_err(|error| {
+fn reference(text: &Text<'_>, at: usize, name: &str) -> Result<ModelRef, Trouble> {
+    name.parse().map_err(|error: model::ReferenceError| {
         let what = visible_line(&format!("{error}")).into_owned();
         text.trouble(at, what, "write the model as after `-m`, in quotes")
     })
@@ -101,7 +219,7 @@ fn names(text: &Text<'_>, key: &str, value: &Spanned<DeValue<'_>>) -> Result<BTr
     let mut all = BTreeSet::new();
     for part in parts.iter() {
         let DeValue::String(name) = part.get_ref() else { return Err(wrong()) };
-        all.insert(reference(text, part.span().start, name)?);
+        all.insert(reference(text, part.span().start, name)?.to_string());
     }
     Ok(all)
 }
@@ -120,5 +238,56 @@ mod tests {
         assert_eq!(models.prices, BTreeMap::from([("compat:https://h/v1#m".to_owned(), price)]));
         assert_eq!(models.images, BTreeSet::from(["ollama:llava".to_owned()]));
         assert!(models.pdfs.is_empty());
+    }
+
+    const NAMED: &str = "[models]\ndefault = \"fast, judge\"\nprivate = [\"ollama:m\"]\n[models.names]\nfast = \"openai:gpt-x\"\n\
+        judge = { model = \"compat:https://h/v1#m\", key = \"work\", private = true, price = { input = 1, output = 2 } }\n";
+
+    #[test]
+    fn names_stand_for_models_with_their_keys() {
+        let models = parse(NAMED).unwrap().models;
+        let judge = "compat:https://h/v1#m?key=work";
+        assert_eq!(models.default.as_deref(), Some(format!("openai:gpt-x,{judge}").as_str()));
+        assert!(models.private.contains(judge) && !models.private.contains("compat:https://h/v1#m"));
+        assert_eq!(models.prices.keys().collect::<Vec<_>>(), ["compat:https://h/v1#m"]);
+        for (said, expected) in [
+            ("fast", Ok("openai:gpt-x")),
+            ("judge", Ok(judge)),
+            ("local,fast", Ok("local,openai:gpt-x")),
+            ("scripted:/a/fast,b.json", Ok("scripted:/a/fast,b.json")),
+            ("openai:other", Ok("openai:other")),
+            ("nonsense", Ok("nonsense")),
+            ("fsat", Err("did you mean `fast`?")),
+        ] {
+            let got = models.resolve(said);
+            assert_eq!(got.as_deref().map_err(|(_, help)| help.as_str()), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_name_is_told_with_its_place() {
+        for (line, what, help) in [
+            ("local = \"openai:m\"", "cannot be the name", "not `local`"),
+            ("\"a b\" = \"openai:m\"", "cannot be the name", "letters"),
+            ("a = 1", "is a model, or a section", "write fast ="),
+            ("a = \"gpt\"", "unknown kind of model", "as after `-m`"),
+            ("a = { key = \"work\" }", "says not which model", "write fast ="),
+            ("a = { model = \"openai:m\", kee = \"work\" }", "unknown key `kee`", "did you mean `key`?"),
+            ("a = { model = \"ollama:m\", key = \"work\" }", "takes a key", "write fast ="),
+            ("a = { model = \"openai:m\", key = \"a b\" }", "names a secret", "write fast ="),
+            ("a = { model = \"openai:m\", private = 1 }", "`true` or `false`", "write fast ="),
+            (
+                "a = { model = \"openai:m\", price = { input = 1, output = 1 } }\n\
+                 b = { model = \"openai:m?key=k\", price = { input = 2, output = 1 } }",
+                "two prices",
+                "one price",
+            ),
+        ] {
+            let trouble = parse(&format!("[models.names]\n{line}\n")).unwrap_err();
+            assert_eq!(trouble.line, Some(1 + line.lines().count()), "{line}: {trouble:?}");
+            assert!(trouble.what.contains(what) && trouble.help.contains(help), "{line}: {trouble:?}");
+        }
+        let trouble = parse("[models]\ndefault = \"fsat\"\nnames.fast = \"local\"\n").unwrap_err();
+        assert!(trouble.line == Some(2) && trouble.help.contains("`fast`"), "{trouble:?}");
     }
 }

@@ -111,6 +111,13 @@ fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, 
     let wrong = |what: String| {
         text.trouble(at, visible_line(&what).into_owned(), "write the model as after `-m`, in quotes")
     };
+    // A word of the user's own is looked up when it is used.
+    if said != "local"
+        && said.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+        && !said.is_empty()
+    {
+        return Ok(said.to_owned());
+    }
     let all = model::list(said).map_err(|error| wrong(error.to_string()))?;
     let placed = all.into_iter().map(|reference| {
         let at_home = |path: PathBuf| {
@@ -140,7 +147,7 @@ fn endowment(text: &Text<'_>, base: &Path, at: usize, slot: &str, said: &str) ->
             programs.chain(fill.directories.iter_mut().map(|(path, _)| path)).collect()
         }
         Fill::Git(fill) => vec![&mut fill.path],
-        Fill::Web(_) | Fill::Model(_) | Fill::Clock | Fill::Myself | Fill::Mcp(_) => vec![],
+        Fill::Web(_) | Fill::Model(_) | Fill::Secret(_) | Fill::Clock | Fill::Myself | Fill::Mcp(_) => vec![],
     };
     for path in paths {
         let help = "name a directory by its own path";
@@ -194,6 +201,7 @@ pub fn words(given: &Endowment) -> String {
             Some(rate) => format!("{}; {rate}", fill.words()),
             None => fill.words(),
         },
+        Fill::Secret(secret) => secret.words(),
         Fill::Clock => "the clock".to_owned(),
         Fill::Myself => "this worker again".to_owned(),
         Fill::Web(fill) => {
@@ -290,7 +298,7 @@ mod tests {
             ("[worker.a]", 1, "unknown section `worker`"),
             ("[workers.a]\nlimits = {}", 2, "nothing for this file"),
             ("[workers.a]\nmodle = 'local'", 2, "unknown key `modle`"),
-            ("[workers.a]\nmodel = 'nonsense'", 2, "nonsense"),
+            ("[workers.a]\nmodel = 'nobody:x'", 2, "nobody"),
             ("[workers.a]\nmodel = 1", 2, "is a text"),
             ("[workers.a]\nallow = 'x'", 2, "is a list"),
             ("[workers.a]\nendow = { a = '/x?colour=red' }", 2, "are known"),

@@ -49,6 +49,7 @@ mod mcp;
 mod mcp_web;
 #[cfg(feature = "local")]
 mod model_host;
+mod model_keys;
 mod model_slots;
 mod modules;
 mod nested;
@@ -61,6 +62,7 @@ mod questions;
 mod races;
 mod rates;
 mod saving;
+mod secrets_of_programs;
 mod sends;
 mod spilling;
 mod staging;

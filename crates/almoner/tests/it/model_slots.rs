@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::bad_input::server::{Server, says};
 use crate::home::Home;
 
 const WRITER: &str = "---\nslots: { editor: model, docs: dir }\nlimits: { depth: 2 }\n---\nWrite.\n";
@@ -135,4 +136,43 @@ fn what_is_wrong_with_a_model_in_a_slot_is_said() {
     }
     let told = home.almoner(&["run", "writer.worker", "-mscripted:own.json", "-edocs=docs"]).expect(2).err;
     assert!(told.contains("-e editor=model:NAME"), "{told}");
+}
+
+#[test]
+fn a_model_of_a_server_is_told_no_secret_and_nothing_that_looks_like_one_unasked() {
+    let shape = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let words = |home: &Home, model: &str, more: &[&str]| {
+        let editor = format!("editor=model:{model}");
+        home.almoner(
+            &[&["run", "writer.worker", "-mscripted:own.json", "-edocs=docs", "-e", &editor], more].concat(),
+        )
+    };
+    let pieces = json!({ "name": "editor", "arguments": { "input": { "prompt": "tok-9f3k-sword", "system": "fish-and-chips" } } });
+    let with_document = json!({ "name": "editor", "arguments": { "input": { "prompt": "Sum up." }, "attachments": ["keys.txt"] } });
+    for (calls, documents, asks, rule) in [
+        (vec![pieces], &[][..], false, "secrets/value"),
+        (vec![ask("It is tok-9f3k-swordfish-and-chips.")], &[], false, "secrets/stand-in"),
+        (vec![ask(&format!("It is {shape}."))], &[], true, "secrets/shape"),
+        (vec![with_document], &["keys.txt"], true, "secrets/shape"),
+        (vec![ask("Shorten this.")], &[], false, "Shorten this."),
+    ] {
+        let server = Server::saying(vec![says("short")]);
+        let home = home(&calls);
+        home.write("keys.txt", format!("key: {shape}\n"));
+        home.piped(&["secret", "set", "TOKEN"], b"tok-9f3k-swordfish-and-chips").expect(0);
+        words(&home, &server.model(), documents).expect(if asks { 7 } else { 0 });
+        let trace = home.trace("r1").to_string();
+        assert!(trace.contains(rule), "{rule}: {trace}");
+        let is_harmless = !rule.starts_with("secrets/");
+        assert_eq!(server.requests().len(), usize::from(is_harmless), "{rule}");
+        if asks {
+            // A person may know better.
+            home.almoner(&["approve", "1"]).expect(0);
+            home.almoner(&["resume"]);
+            assert_eq!(server.requests().len(), 1, "{rule}");
+            // What nobody but this machine hears is not asked about.
+            words(&home, "scripted:other.json", documents);
+            assert!(!home.trace("r3").to_string().contains("secrets/shape"), "{rule}");
+        }
+    }
 }

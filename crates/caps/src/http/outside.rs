@@ -1,5 +1,6 @@
 //! What a part of the web needs of the machine: addresses for names, and values of secrets.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -8,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use kernel::id::BlobHash;
 use kernel::proposal::Finding;
+use kernel::secret::HandedSecret;
 use kernel::web::Origin;
+use passable::visible_line;
 use zeroize::Zeroizing;
 
 /// The rule of what is found while the vault is locked.
@@ -49,6 +52,31 @@ impl NoSecret {
         };
         Finding::new(rule, what).at("path").counter_example(origin.to_string()).allowed(allowed)
     }
+
+    /// The same where a program was to have it.
+    pub(crate) fn of_program(self, rule: &str, name: &str, program: &str) -> Finding {
+        let (rule, what, allowed) = match self {
+            NoSecret::Missing => (
+                rule,
+                format!("there is no secret `{name}`"),
+                format!("the same call once the user has set it: `almoner secret set {name}`"),
+            ),
+            NoSecret::Locked => (
+                LOCKED,
+                "the vault is locked".to_owned(),
+                "the same call once the user has unlocked it: `almoner unlock`".to_owned(),
+            ),
+            NoSecret::Elsewhere => (
+                rule,
+                format!(
+                    "the secret `{name}` is for servers of the web alone, and {} is a program",
+                    visible_line(program)
+                ),
+                "a secret of its own, set without `--for`".to_owned(),
+            ),
+        };
+        Finding::new(rule, what).at("method").counter_example(name).allowed(allowed)
+    }
 }
 
 /// How many names are looked up at the same time. Each is a thread that nobody can stop.
@@ -84,6 +112,11 @@ pub trait Outside: Send + Sync {
     fn secret_for_program(&self, name: &str) -> Result<Zeroizing<String>, NoSecret> {
         let _ = name;
         Err(NoSecret::Missing)
+    }
+
+    /// The secrets that a person bound to slots of the run, by slot, as far as they may still be used.
+    fn handed(&self) -> BTreeMap<String, HandedSecret> {
+        BTreeMap::new()
     }
 
     /// Bytes that are kept beside the store, if they are there.

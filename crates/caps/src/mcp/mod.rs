@@ -43,6 +43,9 @@ const SHOWN: usize = 200;
 /// The kind of the pins that say which tool is meant.
 const TOOL: &str = "tool";
 
+/// The rule of what is wrong with the secret of a server.
+const SECRET: &str = "mcp/secret";
+
 /// Tools of one server.
 pub(crate) struct McpCapability {
     server: ToolServer,
@@ -98,7 +101,7 @@ impl McpCapability {
             }
             Line::Program(_) => self.server.secrets().into_iter().find_map(|name| {
                 let why = self.outside.secret_for_program(name).err()?;
-                Some(program::no_secret(name, &self.server.name, why))
+                Some(why.of_program(SECRET, name, &self.server.name))
             }),
         }
     }

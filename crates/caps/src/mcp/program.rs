@@ -8,14 +8,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use kernel::mcp::{ServerProgram, Setting};
+use kernel::mcp::ServerProgram;
+use kernel::programs::Setting;
 use kernel::proposal::Finding;
 use passable::visible_line;
 use sandbox::{Confinement, End, Helper, Limits, Spec};
 
+use super::SECRET;
 use super::carrier::{Carrier, LONGEST, MOST_UNASKED, Wire, hand_on};
 use super::session::McpError;
-use crate::http::{LOCKED, NoSecret, Outside};
+use crate::http::Outside;
 use crate::program::scratch::Scratch;
 use crate::program::{digest, interpreters};
 
@@ -143,7 +145,7 @@ fn spec(name: &str, line: &ServerProgram, scratch: &Path, outside: &dyn Outside)
             Setting::Text(text) => text.clone(),
             Setting::Secret(secret) => outside
                 .secret_for_program(secret)
-                .map_err(|why| McpError::Kept(Box::new(no_secret(secret, name, why))))?
+                .map_err(|why| McpError::Kept(Box::new(why.of_program(SECRET, secret, name))))?
                 .as_str()
                 .to_owned(),
         };
@@ -180,29 +182,4 @@ fn spec(name: &str, line: &ServerProgram, scratch: &Path, outside: &dyn Outside)
             },
         },
     })
-}
-
-/// Why a server does not get a secret.
-pub(super) fn no_secret(secret: &str, server: &str, why: NoSecret) -> Finding {
-    let (rule, what, allowed) = match why {
-        NoSecret::Missing => (
-            "mcp/secret",
-            format!("there is no secret `{secret}`"),
-            format!("the same call once the user has set it: `almoner secret set {secret}`"),
-        ),
-        NoSecret::Locked => (
-            LOCKED,
-            "the vault is locked".to_owned(),
-            "the same call once the user has unlocked it: `almoner unlock`".to_owned(),
-        ),
-        NoSecret::Elsewhere => (
-            "mcp/secret",
-            format!(
-                "the secret `{secret}` is for servers of the web alone, and {} is a program",
-                visible_line(server)
-            ),
-            "a secret of its own, set without `--for`".to_owned(),
-        ),
-    };
-    Finding::new(rule, what).at("method").counter_example(secret).allowed(allowed)
 }

@@ -1,5 +1,8 @@
 //! A call with its arguments taken apart.
 
+use std::collections::BTreeMap;
+
+use kernel::programs::variable_problem;
 use kernel::proposal::{Finding, Value};
 use passable::visible_line;
 
@@ -7,6 +10,8 @@ use passable::visible_line;
 pub(super) const MOST_WORDS: usize = 1000;
 /// The longest word, in bytes: what Linux takes.
 pub(super) const LONGEST_WORD: usize = (128 << 10) - 1;
+/// The most variables that a call can set.
+const MOST_VARIABLES: usize = 16;
 /// The most bytes of all words.
 const MOST_ALL: usize = 512 << 10;
 /// The most bytes of standard input.
@@ -19,17 +24,25 @@ pub(super) struct Call {
     pub(super) argv: Vec<String>,
     /// Its standard input.
     pub(super) stdin: String,
+    /// Variables of its environment, each with the slot that holds the secret to which it is to be set.
+    pub(super) environment: BTreeMap<String, String>,
 }
 
 impl Call {
     /// # Errors
     /// What does not fit.
     pub(super) fn parse(method: &str, args: &[Value]) -> Result<Call, Box<Finding>> {
-        let (words, stdin) = match (method, args) {
-            ("run", [words] | [words, Value::Undefined]) => (words, ""),
-            ("run", [words, stdin]) => (words, stdin.as_str().ok_or_else(|| mismatch(method))?),
+        let (words, stdin, environment) = match (method, args) {
+            ("run", [words]) => (words, &Value::Undefined, &Value::Undefined),
+            ("run", [words, stdin]) => (words, stdin, &Value::Undefined),
+            ("run", [words, stdin, environment]) => (words, stdin, environment),
             _ => return Err(mismatch(method)),
         };
+        let stdin = match stdin {
+            Value::Undefined => "",
+            stdin => stdin.as_str().ok_or_else(|| mismatch(method))?,
+        };
+        let environment = variables(method, environment)?;
         let words = words.as_array().ok_or_else(|| mismatch(method))?;
         let argv: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
         let argv = argv.filter(|argv| !argv.is_empty()).ok_or_else(|| mismatch(method))?;
@@ -51,8 +64,34 @@ impl Call {
             let allowed = format!("at most {MOST_INPUT} bytes");
             return Err(wrong("program/size", "there is too much for standard input", "stdin", &allowed));
         }
-        Ok(Call { argv, stdin: stdin.to_owned() })
+        Ok(Call { argv, stdin: stdin.to_owned(), environment })
     }
+}
+
+/// The variables that a call wants to be set, each with the slot that it names.
+fn variables(method: &str, environment: &Value) -> Result<BTreeMap<String, String>, Box<Finding>> {
+    if matches!(environment, Value::Undefined) {
+        return Ok(BTreeMap::new());
+    }
+    let mut all = BTreeMap::new();
+    for (name, slot) in environment.as_record().ok_or_else(|| mismatch(method))? {
+        let (Some(name), Some(slot)) = (name.as_str(), slot.as_str()) else { return Err(mismatch(method)) };
+        if let Some(what) = variable_problem(name) {
+            let shown = visible_line(name);
+            return Err(wrong(
+                "program/variable",
+                &format!("`{shown}` cannot be set: {what}"),
+                "env",
+                "another variable",
+            ));
+        }
+        all.insert(name.to_owned(), slot.to_owned());
+    }
+    if all.len() > MOST_VARIABLES {
+        let allowed = format!("at most {MOST_VARIABLES}");
+        return Err(wrong("program/size", "there are too many variables", "env", &allowed));
+    }
+    Ok(all)
 }
 
 fn wrong(rule: &str, message: &str, at: &str, allowed: &str) -> Box<Finding> {
@@ -65,7 +104,10 @@ fn mismatch(method: &str) -> Box<Finding> {
         Finding::new("program/arguments", message)
             .at("method")
             .counter_example(visible_line(method))
-            .allowed("run(argv, stdin?): `argv` a list of texts, the program's name first; `stdin` text"),
+            .allowed(
+                "run(argv, stdin?, env?): `argv` a list of texts, the program's name first; `stdin` text; `env` variables, \
+                 each with the name of a slot that holds a secret",
+            ),
     )
 }
 
@@ -82,6 +124,9 @@ mod tests {
         let call = Call::parse("run", &[words(&["rg", "-n", "a b"]), Value::from("in")]).unwrap();
         assert_eq!((call.argv.join("|").as_str(), call.stdin.as_str()), ("rg|-n|a b", "in"));
         assert!(Call::parse("run", &[words(&["rg"]), Value::Undefined]).is_ok());
+        let env = |name: &str| Value::record_from_map([(name.to_owned(), Value::from("token"))].into());
+        let call = Call::parse("run", &[words(&["gh"]), Value::Undefined, env("GH_TOKEN")]).unwrap();
+        assert_eq!((call.stdin.as_str(), call.environment["GH_TOKEN"].as_str()), ("", "token"));
         for (method, args, rule) in [
             ("run", vec![], "program/arguments"),
             ("run", vec![Value::from("rm -rf ~")], "program/arguments"),
@@ -90,6 +135,9 @@ mod tests {
             ("run", vec![words(&["a"]), Value::Null], "program/arguments"),
             ("start", vec![words(&["a"])], "program/arguments"),
             ("run", vec![words(&["a", "b\0c"])], "program/zero"),
+            ("run", vec![words(&["a"]), Value::Undefined, env("LD_PRELOAD")], "program/variable"),
+            ("run", vec![words(&["a"]), Value::Undefined, env("A B")], "program/variable"),
+            ("run", vec![words(&["a"]), Value::Undefined, Value::from("secret:x")], "program/arguments"),
             ("run", vec![words(&["a"; 1001])], "program/size"),
             ("run", vec![words(&["a", &"x".repeat(200 << 10)])], "program/size"),
             ("run", vec![words(&["a"]), Value::from("x".repeat(5 << 20))], "program/size"),

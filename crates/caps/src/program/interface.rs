@@ -8,27 +8,43 @@ use passable::{Effect, Limit, Limits};
 use super::call::{LONGEST_WORD, MOST_INPUT, MOST_WORDS};
 use crate::text;
 
-/// The interface of all programs.
+/// The interface of all programs, with all that a call can say.
 pub(crate) fn interface() -> &'static Interface {
-    static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
-        let words = Pattern::array_of_within(
-            text(LONGEST_WORD as u64),
-            Limits::of([(Limit::ArrayLength, MOST_WORDS as f64)]),
-        );
-        let ended = [
-            ("ended", Pattern::string()),
-            ("status", Pattern::any()),
-            ("stdout", Pattern::string()),
-            ("stderr", Pattern::string()),
-        ];
-        let about = "Runs one of the programs, confined, and gives back what it printed. There is no shell: each \
-                     argument is passed on as it is.";
-        Interface::new("Programs", "runs programs").with(
-            Method::new("run", Effect::Modify, about)
-                .param(Param::required("argv", words, "the program's name, then its arguments"))
-                .param(Param::optional("stdin", text(MOST_INPUT as u64), "what it reads from standard input"))
-                .returns(Pattern::record(ended).unwrap_or_else(|_| Pattern::any())),
-        )
-    });
+    static INTERFACE: LazyLock<Interface> = LazyLock::new(|| made(true));
     &INTERFACE
+}
+
+/// The same for who holds no secret: there is nothing to say about the environment.
+pub(crate) fn without_secrets() -> &'static Interface {
+    static INTERFACE: LazyLock<Interface> = LazyLock::new(|| made(false));
+    &INTERFACE
+}
+
+fn made(has_secrets: bool) -> Interface {
+    let words = Pattern::array_of_within(
+        text(LONGEST_WORD as u64),
+        Limits::of([(Limit::ArrayLength, MOST_WORDS as f64)]),
+    );
+    let ended = [
+        ("ended", Pattern::string()),
+        ("status", Pattern::any()),
+        ("stdout", Pattern::string()),
+        ("stderr", Pattern::string()),
+    ];
+    let about = "Runs one of the programs, confined, and gives back what it printed. There is no shell: each argument \
+                 is passed on as it is.";
+    let mut run = Method::new("run", Effect::Modify, about)
+        .param(Param::required("argv", words, "the program's name, then its arguments"))
+        .param(Param::optional("stdin", text(MOST_INPUT as u64), "what it reads from standard input"));
+    if has_secrets {
+        let about = "secrets that the program gets as variables: for each variable the name of one of your slots that \
+                     holds a secret, as {\"GITHUB_TOKEN\": \"token\"}. You never see the value";
+        run = run.param(Param::optional(
+            "env",
+            Pattern::record_of(Pattern::string(), Pattern::string()),
+            about,
+        ));
+    }
+    let run = run.returns(Pattern::record(ended).unwrap_or_else(|_| Pattern::any()));
+    Interface::new("Programs", "runs programs").with(run)
 }

@@ -4,9 +4,11 @@ mod call;
 mod endow;
 mod interface;
 pub(crate) mod scratch;
+mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kernel::begun::Begun;
 use kernel::grant::Grant;
@@ -16,17 +18,19 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
 use kernel::{BlobHash, Interface};
 use passable::visible_line;
-use policy::{Facts, ProgramFact};
+use policy::{Facts, ProgramFact, SecretFact};
 use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
 
 pub use endow::{ProgramError, endow_program};
 pub(crate) use endow::{digest, interpreters};
-pub(crate) use interface::interface;
+pub(crate) use interface::{interface, without_secrets};
 pub use scratch::sweep;
 
+use crate::http::{LOCKED, Outside};
 use crate::{Capability, Probe, foreign};
 use call::Call;
 use scratch::Scratch;
+use secrets::Given;
 
 /// The kind of the pins that say which program is meant.
 const PROGRAM: &str = "program";
@@ -39,11 +43,17 @@ const LONGEST_LINE: usize = 200;
 pub(crate) struct ProgramCapability {
     programs: Programs,
     grant: Grant,
+    outside: Arc<dyn Outside>,
+    interface: &'static Interface,
 }
 
 impl ProgramCapability {
-    pub(crate) fn open(programs: &Programs, grant: &Grant) -> ProgramCapability {
-        ProgramCapability { programs: programs.clone(), grant: grant.clone() }
+    pub(crate) fn open(programs: &Programs, grant: &Grant, outside: Arc<dyn Outside>) -> ProgramCapability {
+        let interface = match outside.handed().is_empty() {
+            true => without_secrets(),
+            false => interface(),
+        };
+        ProgramCapability { programs: programs.clone(), grant: grant.clone(), outside, interface }
     }
 
     /// The endowed program that a call names, by its name or by its path.
@@ -51,7 +61,7 @@ impl ProgramCapability {
         self.programs.programs.iter().find(|program| program.name == called || program.path == called)
     }
 
-    fn fact(&self, call: &Call) -> ProgramFact {
+    fn fact(&self, call: &Call, secrets: Vec<SecretFact>) -> ProgramFact {
         let called = call.argv.first().map_or("", String::as_str);
         let program = self.find(called);
         let nothing = || BlobHash::of(b"");
@@ -75,6 +85,7 @@ impl ProgramCapability {
             allowed: self.programs.programs.iter().map(|program| program.name.clone()).collect(),
             network: self.programs.network,
             starts_others: self.programs.starts_others,
+            secrets,
         }
     }
 
@@ -91,7 +102,7 @@ impl ProgramCapability {
         .collect()
     }
 
-    fn spec(&self, call: &Call, program: &EndowedProgram, scratch: &Path) -> Spec {
+    fn spec(&self, call: &Call, program: &EndowedProgram, scratch: &Path, given: &Given) -> Spec {
         let directories = |write: bool| {
             let chosen = self.programs.directories.iter().filter(move |directory| directory.write == write);
             chosen.map(|directory| PathBuf::from(&directory.path))
@@ -124,7 +135,9 @@ impl ProgramCapability {
             ("GIT_CONFIG_KEY_1", "core.hooksPath"),
             ("GIT_CONFIG_VALUE_1", "/dev/null"),
         ];
-        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        // What holds of each call is never said by whoever handed the program over.
+        let mut variables = given.variables.clone();
+        variables.extend(environment.map(|(name, value)| (name.to_owned(), value.to_owned())));
         Spec {
             program: PathBuf::from(&program.path),
             digest: Some(program.digest.to_string()),
@@ -139,7 +152,7 @@ impl ProgramCapability {
                 .directories
                 .first()
                 .map_or_else(|| scratch.to_owned(), |directory| PathBuf::from(&directory.path)),
-            environment: environment.into(),
+            environment: variables,
             within: Confinement {
                 readable,
                 writable,
@@ -158,7 +171,7 @@ impl ProgramCapability {
     }
 
     fn run(&self, begun: &Begun, call: &Call) -> Completion {
-        let fact = self.fact(call);
+        let fact = self.fact(call, vec![]);
         let called = visible_line(&fact.path).into_owned();
         let refused = |rule: &str, message: String, allowed: String| {
             let finding =
@@ -181,6 +194,14 @@ impl ProgramCapability {
         if !problems.is_empty() {
             return Completion::Refused(problems);
         }
+        let given = match self.given(call, &begun.proposal().pins) {
+            Ok(given) => given,
+            // What was approved is not spent on a vault that is locked just now.
+            Err(mut problems) => match problems.iter().position(|problem| problem.rule == LOCKED) {
+                Some(at) => return Completion::Failed(problems.swap_remove(at)),
+                None => return Completion::Refused(problems),
+            },
+        };
         let failed = |message: String| {
             let allowed = "the same call, once the user has looked at `almoner doctor`";
             Completion::Failed(Finding::new("program/sandbox", message).at("argv[0]").allowed(allowed))
@@ -189,19 +210,19 @@ impl ProgramCapability {
             Ok(scratch) => scratch,
             Err(error) => return failed(format!("there is no place for `{called}` to work in: {error}")),
         };
-        let spec = self.spec(call, program, scratch.path());
+        let spec = self.spec(call, program, scratch.path(), &given);
         match sandbox::run(&Helper::own(), &spec, call.stdin.as_bytes()) {
-            Ok(report) => self.done(begun, program, &report),
+            Ok(report) => self.done(begun, program, &report, &given),
             Err(error) => failed(format!("`{called}` was not run: {}", visible_line(&error.to_string()))),
         }
     }
 
-    fn done(&self, begun: &Begun, program: &EndowedProgram, report: &Report) -> Completion {
+    fn done(&self, begun: &Begun, program: &EndowedProgram, report: &Report, given: &Given) -> Completion {
         let status = match report.end {
             End::Exited { status } => Value::number(f64::from(status)),
             _ => Value::Null,
         };
-        let (stdout, stderr) = (text(&report.stdout), text(&report.stderr));
+        let (stdout, stderr) = (text(&report.stdout, given), text(&report.stderr, given));
         let hash = BlobHash::of(format!("{stdout}\n{stderr}").as_bytes());
         let value = Value::record_from_map(BTreeMap::from([
             ("ended".to_owned(), Value::from(report.end.words())),
@@ -225,8 +246,8 @@ fn pins(program: &ProgramFact) -> BTreeSet<Pin> {
 }
 
 /// A stream as text, with a word on what was cut.
-fn text(output: &Output) -> String {
-    let mut text = String::from_utf8_lossy(&output.bytes).into_owned();
+fn text(output: &Output, given: &Given) -> String {
+    let mut text = given.taken_out(output);
     if output.cut > 0 {
         text += &format!("\n[{} bytes more were cut]\n", output.cut);
     }
@@ -235,7 +256,7 @@ fn text(output: &Output) -> String {
 
 impl Capability for ProgramCapability {
     fn interface(&self) -> &Interface {
-        interface()
+        self.interface
     }
 
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
@@ -250,17 +271,30 @@ impl Capability for ProgramCapability {
                 };
             }
         };
-        let program = self.fact(&call);
+        let (secrets, secret_problems) = self.secrets(&call);
+        let own = secrets::pins(&secrets);
+        let with: Vec<String> = secrets
+            .iter()
+            .map(|fact| format!(", with {} from the secret {}", fact.variable, fact.secret))
+            .collect();
+        let program = self.fact(&call, secrets);
         let line: String = call.argv.join(" ").chars().take(LONGEST_LINE).collect();
+        let mut problems = self.problems();
+        problems.extend(secret_problems);
         Facts {
-            pins: pins(&program),
+            pins: pins(&program).into_iter().chain(own).collect(),
             bytes: Some(call.stdin.len() as u64),
-            line: format!("runs {} in `{slot}`", visible_line(&line)),
+            line: format!("runs {} in `{slot}`{}", visible_line(&line), with.concat()),
             raises: program.commits().then_some(Effect::Commit),
             program: Some(program),
-            problems: self.problems(),
+            problems,
             ..Facts::default()
         }
+    }
+
+    fn hindrance(&self, method: &str, args: &[Value]) -> Option<Finding> {
+        let (_, problems) = self.secrets(&Call::parse(method, args).ok()?);
+        problems.into_iter().find(|problem| problem.rule == LOCKED)
     }
 
     fn perform(&self, begun: &Begun) -> Completion {

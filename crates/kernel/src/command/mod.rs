@@ -22,6 +22,7 @@ use crate::proposal::{Finding, Proposal, Verdict};
 use crate::repository::Repository;
 pub use crate::run::Program;
 use crate::run::{CallSite, Completion, Input, PutBack, RunOutcome, Shape, Trouble, Usage};
+use crate::secret::HandedSecret;
 use crate::web::Web;
 
 pub use code::{CodeAct, Exported};
@@ -222,6 +223,8 @@ pub enum Target {
     Web(Web),
     /// A repository of git.
     Repository(Repository),
+    /// A secret of the vault, to be handed on by the slot's name.
+    Secret(HandedSecret),
     /// What tells the time.
     Clock,
     /// Tools of a server.

@@ -92,6 +92,7 @@ pub(super) fn endow(
         Target::Program(programs) => made(state, Formula::Program(programs))?,
         Target::Web(web) => made(state, Formula::Web(web))?,
         Target::Repository(repository) => made(state, Formula::Repository(repository))?,
+        Target::Secret(secret) => made(state, Formula::HandedSecret(secret))?,
         Target::Clock => made(state, Formula::Clock)?,
         Target::Mcp(server) => made(state, Formula::Mcp(*server))?,
         Target::Worker(Program { name, definition, includes, limits }) => made(

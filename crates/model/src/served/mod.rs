@@ -66,7 +66,7 @@ impl Served {
             reason: error.to_string(),
         })?;
         let (format, base_url, model, key) = match &pinned {
-            ModelRef::Vendor { vendor, base_url, model } => {
+            ModelRef::Vendor { vendor, base_url, model, .. } => {
                 let key = vendor.keys().iter().find_map(|name| setting(name));
                 if base_url.is_none() && key.is_none() {
                     return Err(ModelError::KeyMissing { variable: vendor.keys().join(" or ") });
@@ -77,7 +77,7 @@ impl Served {
             ModelRef::Ollama { url, model } => {
                 (Format::Ollama, url.clone().unwrap_or_else(|| address::OLLAMA.to_owned()), model, None)
             }
-            ModelRef::Compat { base_url, model } => {
+            ModelRef::Compat { base_url, model, .. } => {
                 (Format::Chat, base_url.clone(), model, setting(COMPAT_KEY))
             }
             other => {

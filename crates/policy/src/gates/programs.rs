@@ -5,13 +5,13 @@ use kernel::proposal::Finding;
 use passable::visible_line;
 
 use super::Gate;
-use crate::facts::{Context, ProgramFact};
+use crate::facts::{Context, ProgramFact, SecretFact};
 use crate::launchers::{Launch, launches, obeys_repository};
 use crate::ruling::{Lift, Ruling};
 
 pub(super) const GATE: Gate = Gate {
     name: "programs",
-    version: 2,
+    version: 3,
     about: "only endowed programs run, and none that starts others without being seen in full",
     judge,
 };
@@ -89,11 +89,38 @@ fn judge(context: &Context<'_>) -> Ruling {
         let message = format!("{} can reach the network, and send what it reads anywhere", called(program));
         findings.push(ask("programs/network", "argv[0]".to_owned(), message));
     }
-    let mut findings = findings.into_iter();
-    match findings.next() {
-        None => Ruling::allow(),
-        Some(first) => findings.fold(Ruling::ask(Lift::Permission, first), Ruling::with),
-    }
+    let mut rulings: Vec<Ruling> =
+        findings.into_iter().map(|finding| Ruling::ask(Lift::Permission, finding)).collect();
+    rulings.extend(program.secrets.iter().map(|secret| given(context, program, secret)));
+    Ruling::strictest(rulings)
+}
+
+/// A program that gets a secret does with it what it likes. Whoever handed both over together can have said that nobody
+/// need be asked; that a call may choose which secret goes where, nobody has said.
+fn given(context: &Context<'_>, program: &ProgramFact, given: &SecretFact) -> Ruling {
+    let (name, variable) = (called(program), &given.variable);
+    let (lift, what, allowed) = match &given.slot {
+        None => (
+            Lift::Endowment,
+            format!("{name} gets {variable} from the secret `{}`", given.secret),
+            format!(
+                "a person's approval, or an endowment that allows it (`--allow {}.{}`)",
+                context.proposal.slot, context.proposal.method
+            ),
+        ),
+        Some(slot) => (
+            Lift::Permission,
+            format!(
+                "{name} gets {variable} from the secret `{}`, which the slot `{slot}` holds",
+                given.secret
+            ),
+            "a person's approval of exactly this call; nothing else lifts this".to_owned(),
+        ),
+    };
+    Ruling::ask(
+        lift,
+        Finding::new("programs/secret", what).at("env").counter_example(variable.clone()).allowed(allowed),
+    )
 }
 
 /// Whether a call of this program does more than change what it was given: then it counts as seen outside.
@@ -156,6 +183,7 @@ mod tests {
             writes: false,
             network: false,
             starts_others: false,
+            secrets: vec![],
         }
     }
 
@@ -238,6 +266,25 @@ mod tests {
             let program = ProgramFact { writes, ..program(line) };
             assert_eq!(commits(&program), decision == Ask, "{line}");
             check(&GATE, &call(program), (decision, decision), rules);
+        }
+    }
+
+    #[test]
+    fn a_secret_asks_and_one_that_a_call_chose_asks_whatever_was_endowed() {
+        let secret = |slot: Option<&str>| SecretFact {
+            variable: "TOKEN".into(),
+            secret: "github".into(),
+            slot: slot.map(str::to_owned),
+        };
+        let (bound, chosen) = (secret(None), secret(Some("token")));
+        for (secrets, decisions) in [
+            (vec![], (Allow, Allow)),
+            (vec![bound.clone()], (Ask, Allow)),
+            (vec![chosen.clone()], (Ask, Ask)),
+            (vec![bound, chosen], (Ask, Ask)),
+        ] {
+            let rules = vec!["programs/secret"; secrets.len()];
+            check(&GATE, &call(ProgramFact { secrets, ..program("rg foo") }), decisions, &rules);
         }
     }
 

@@ -10,13 +10,14 @@ use crate::ruling::{Lift, Ruling};
 use crate::secrets::What;
 
 pub(super) const GATE: Gate =
-    Gate { name: "secrets", version: 3, about: "no secret stands in the words of a call", judge };
+    Gate { name: "secrets", version: 4, about: "no secret stands in the words of a call", judge };
 
 fn judge(context: &Context<'_>) -> Ruling {
     let proposal = context.proposal;
     // What only reads, and nothing outside, tells nobody.
     let facts = context.facts;
-    if proposal.effect == Effect::Observe && facts.destinations.is_empty() && facts.outlet.is_none() {
+    let tells = !facts.destinations.is_empty() || facts.outlet.is_some() || facts.reader.is_some();
+    if proposal.effect == Effect::Observe && !tells {
         return Ruling::allow();
     }
     let secrets = &context.rules.secrets;
@@ -24,7 +25,9 @@ fn judge(context: &Context<'_>) -> Ruling {
     let names = |at: usize| -> &str {
         method.and_then(|method| method.params.get(at)).map_or("arguments", |param| param.name.as_str())
     };
-    let sightings = secrets.inspect(proposal.args.iter().enumerate().map(|(at, value)| (names(at), value)));
+    let said = proposal.args.iter().enumerate().map(|(at, value)| (names(at), value));
+    let handed = facts.handed.iter().map(|(name, text)| (name.as_str(), text));
+    let sightings = secrets.inspect(said.chain(handed));
     let mut rulings: Vec<Ruling> = Vec::new();
     // One finding for each thing and argument, however often it stands there.
     let mut told: BTreeMap<(String, &What), ()> = BTreeMap::new();
@@ -140,6 +143,11 @@ mod tests {
                 addresses: vec![],
             });
         };
+        let told = |c: &mut Call| c.facts.reader = Some("the model m".into());
+        let handed = |c: &mut Call| {
+            c.facts.reader = Some("the model m".into());
+            c.facts.handed = vec![("attachments".into(), Value::from(format!("it is {TOKEN}")))];
+        };
         let value = &["secrets/value"][..];
         let shape = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
         for (call, decisions, rules) in [
@@ -154,6 +162,11 @@ mod tests {
             (knowing("change", vault(), &["battery-staple", "correct-horse-"]), (Deny, Deny), value),
             (knowing("look", vault(), &[TOKEN]), (Allow, Allow), &[]),
             (knowing("look", vault(), &[TOKEN]).but(reaching), (Deny, Deny), value),
+            (knowing("look", vault(), &[TOKEN]).but(told), (Deny, Deny), value),
+            (knowing("look", vault(), &["nothing"]).but(told), (Allow, Allow), &[]),
+            (knowing("look", vault(), &["see there"]).but(handed), (Deny, Deny), value),
+            (knowing("look", Secrets::default(), &[shape]).but(told), (Ask, Ask), &["secrets/shape"]),
+            (knowing("look", Secrets::locked(), &["a.md"]).but(told), (Ask, Ask), &["secrets/locked"]),
             (
                 knowing("change", vault(), &["a.md", "x ⟦secret TOKEN⟧ y"]),
                 (Deny, Deny),

@@ -11,6 +11,10 @@ fn a_value_is_replaced_by_its_name_in_each_spelling() {
         ("ü%63orrect-horse-battery-staple%20b", "ü⟦secret TOKEN⟧%20b"),
         (r#"{"k":"correct-horse\u002dbattery-staple"}"#, r#"{"k":"⟦secret TOKEN⟧"}"#),
         ("Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBsZQ==", "⟦secret TOKEN⟧Q=="),
+        (
+            "x 63 6f 72 72 65 63 74 2d 68 6f 72 73 65 2d 62\n 61 74 74 65 72 79 2d 73 74 61 70 6c 65\n",
+            "x ⟦secret TOKEN⟧\n",
+        ),
         ("correct-horse-battery-staplecorrect-horse-battery-staple", "⟦secret TOKEN⟧⟦secret TOKEN⟧"),
     ] {
         assert_eq!(secrets.redact(text), expected, "{text}");

@@ -42,7 +42,7 @@ pub(super) fn windows(text: &[u8], longest: usize) -> Vec<Range<usize>> {
         at = place + 1;
         let counts = match text[place] {
             b'%' => text.get(place + 1).is_some_and(u8::is_ascii_hexdigit),
-            b'\n' => is_broken(text, place),
+            b'\n' => broken(text, place).is_some(),
             _ => true,
         };
         if !counts {
@@ -61,13 +61,23 @@ pub(super) fn windows(text: &[u8], longest: usize) -> Vec<Range<usize>> {
     windows
 }
 
-/// Whether the line that ends here looks as if it had been broken only to fit.
-fn is_broken(text: &[u8], newline: usize) -> bool {
+/// What would stand in the place of this end of a line, if the line looks as if it had been broken only to fit.
+fn broken(text: &[u8], newline: usize) -> Option<Piece> {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_=%".contains(byte);
     let end = if newline > 0 && text[newline - 1] == b'\r' { newline - 1 } else { newline };
-    end >= LINE
-        && text[end - LINE..end].iter().all(is_digit)
-        && text[newline + 1..].iter().find(|byte| !b" \t".contains(byte)).is_some_and(is_digit)
+    let line = &text[end.checked_sub(LINE)?..end];
+    let next = text[newline + 1..].iter().find(|byte| !b" \t".contains(byte))?;
+    if line.iter().all(is_digit) {
+        return is_digit(next).then(|| Piece { bytes: [0; 4], length: 0 });
+    }
+    // The digits of single bytes, as `od` and `openssl` write them.
+    let is_dump = |between: u8| line.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == between);
+    let piece = match line.last() {
+        Some(b':') if is_dump(b':') => Piece { bytes: [0; 4], length: 0 },
+        _ if is_dump(b' ') => Piece::byte(b' '),
+        _ => return None,
+    };
+    next.is_ascii_hexdigit().then_some(piece)
 }
 
 /// Every version of the text that undoing escapes leads to, the text itself left out.
@@ -187,19 +197,15 @@ fn backslashes(variant: &Variant) -> Undone {
 
 fn joined(variant: &Variant) -> Undone {
     let text = &variant.text;
-    let breaks: Vec<usize> = (0..text.len()).filter(|&at| text[at] == b'\n' && is_broken(text, at)).collect();
-    if breaks.is_empty() {
+    if !(0..text.len()).any(|at| text[at] == b'\n' && broken(text, at).is_some()) {
         return None;
     }
-    let nothing = || Piece { bytes: [0; 4], length: 0 };
     undo(variant, |rest| {
         let at = text.len() - rest.len();
         let newline = if rest.starts_with(b"\r\n") { at + 1 } else { at };
-        if text.get(newline) != Some(&b'\n') || breaks.binary_search(&newline).is_err() {
-            return None;
-        }
+        let piece = text.get(newline).filter(|byte| **byte == b'\n').and_then(|_| broken(text, newline))?;
         let indent = text[newline + 1..].iter().take_while(|byte| b" \t".contains(byte)).count();
-        Some((nothing(), newline + 1 + indent - at))
+        Some((piece, newline + 1 + indent - at))
     })
 }
 
@@ -225,6 +231,9 @@ mod tests {
         check(r"\x41\\n", &["A\\n", "A\n"]);
         check("0123456789abcdef\n  0123", &["0123456789abcdef0123"]);
         check("0123456789abcdef\r\n0123", &["0123456789abcdef0123"]);
+        check(" 74 6f 6b 2d 39 66\n 33 6b", &[" 74 6f 6b 2d 39 66 33 6b"]);
+        check("74:6f:6b:2d:39:66:\n  33:6b", &["74:6f:6b:2d:39:66:33:6b"]);
+        check("is the added effect\n of it", &[]);
     }
 
     #[test]

@@ -176,11 +176,13 @@ pub enum SlotKind {
     Timer,
     /// Another model.
     Model,
+    /// A secret of the vault, to be handed on unseen.
+    Secret,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 13] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 14] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
@@ -194,6 +196,7 @@ impl SlotKind {
         ("ask", SlotKind::Ask),
         ("timer", SlotKind::Timer),
         ("model", SlotKind::Model),
+        ("secret", SlotKind::Secret),
     ];
 
     /// Whether what fills the slot may have such a method. Which tools a server has is known when it is handed over.
@@ -234,6 +237,7 @@ impl SlotKind {
             SlotKind::Clock => &["now", "today"],
             SlotKind::Worker | SlotKind::Model => &["call"],
             SlotKind::Mcp => &[],
+            SlotKind::Secret => &["describe"],
         }
     }
 }
@@ -254,6 +258,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Ask => "ask",
             SlotKind::Timer => "timer",
             SlotKind::Model => "model",
+            SlotKind::Secret => "secret",
         })
     }
 }

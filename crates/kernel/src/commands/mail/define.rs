@@ -265,6 +265,9 @@ pub(super) fn endow_worker(
             Target::Repository(repository) => {
                 check_kind(&binding.slot, slot, &Formula::Repository(repository.clone()))?;
             }
+            Target::Secret(secret) => {
+                check_kind(&binding.slot, slot, &Formula::HandedSecret(secret.clone()))?;
+            }
             Target::Clock => check_kind(&binding.slot, slot, &Formula::Clock)?,
             Target::Mcp(server) => {
                 check_kind(&binding.slot, slot, &Formula::Mcp((**server).clone()))?;

@@ -1,0 +1,58 @@
+//! Secrets as a person hands them over: whether there is one of the name, and whether it may go there.
+
+use kernel::command::Target;
+use kernel::secret::HandedSecret;
+use kernel::web::Origin;
+use passable::visible_line;
+
+use super::desk::Desk;
+use super::vault::Withheld;
+use crate::exit::{Exit, Failure};
+
+/// What is bound to the slot.
+///
+/// # Errors
+/// When there is no such secret, or it is for servers alone.
+pub fn target(desk: &Desk, slot: &str, secret: &HandedSecret) -> Result<Target, Failure> {
+    for_program(desk, slot, &secret.name)?;
+    Ok(Target::Secret(secret.clone()))
+}
+
+/// Refuses a secret that no program would get. While the vault is locked that is not known, and a call will say it.
+///
+/// # Errors
+/// When there is no such secret, or it is for servers alone.
+pub fn for_program(desk: &Desk, slot: &str, name: &str) -> Result<(), Failure> {
+    let set = format!("`almoner secret set {name}`");
+    match desk.daemon.vault.value_for_program(name) {
+        Ok(_) | Err(Withheld::Locked) => Ok(()),
+        Err(Withheld::Missing) => Err(missing(&format!("slot `{slot}`"), name, &set)),
+        Err(Withheld::Elsewhere) => Err(Failure::new(
+            Exit::Denied,
+            format!("slot `{slot}`: the secret `{}` is for servers of the web alone", visible_line(name)),
+        )
+        .help("a program gets a secret of its own, set without `--for`")),
+    }
+}
+
+/// Refuses a secret that a server would not get.
+///
+/// # Errors
+/// When there is no such secret, or it is not for this server.
+pub fn for_server(desk: &Desk, whose: &str, name: &str, origin: &Origin) -> Result<(), Failure> {
+    let set = format!("`almoner secret set {name} --for {origin}`");
+    match desk.daemon.vault.value_for(name, origin) {
+        Ok(_) | Err(Withheld::Locked) => Ok(()),
+        Err(Withheld::Missing) => Err(missing(whose, name, &set)),
+        Err(Withheld::Elsewhere) => Err(Failure::new(
+            Exit::Denied,
+            format!("{whose}: the secret `{}` is not for {origin}", visible_line(name)),
+        )
+        .help(format!("say that it is: {set}"))),
+    }
+}
+
+fn missing(whose: &str, name: &str, set: &str) -> Failure {
+    Failure::new(Exit::NotFound, format!("{whose}: there is no secret `{}`", visible_line(name)))
+        .help(format!("{set} keeps one; `almoner secret list` shows which there are"))
+}

@@ -1,0 +1,170 @@
+//! Secrets that a program gets as variables: which, and whether it gets them. A value is asked for when the program is
+//! about to start, and is taken out of what it says before that leaves this crate.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::BlobHash;
+use kernel::programs::Setting;
+use kernel::proposal::{Finding, Pin};
+use passable::visible_line;
+use policy::{SecretFact, Secrets};
+use sandbox::Output;
+
+use super::ProgramCapability;
+use super::call::Call;
+
+/// The kind of the pins that say which secret is meant.
+const PIN: &str = "secret";
+/// The rule of what is wrong with a secret.
+const RULE: &str = "program/secret";
+/// How many bytes the longest spelling of a byte has that is looked for.
+const SPELLED: usize = 3;
+
+/// What a call finds in its environment beside the usual.
+pub(super) struct Given {
+    /// Each variable and its value.
+    pub(super) variables: BTreeMap<String, String>,
+    /// The values of secrets among them, by the secret's name.
+    values: BTreeMap<String, String>,
+}
+
+impl ProgramCapability {
+    /// The secrets that a call would get, and what is wrong with any of them.
+    pub(super) fn secrets(&self, call: &Call) -> (Vec<SecretFact>, Vec<Finding>) {
+        let (mut facts, mut problems) = (Vec::new(), Vec::new());
+        for (variable, setting) in &self.programs.environment {
+            if let Setting::Secret(secret) = setting {
+                facts.push(SecretFact { variable: variable.clone(), secret: secret.clone(), slot: None });
+            }
+        }
+        let handed = match call.environment.is_empty() {
+            true => BTreeMap::new(),
+            false => self.outside.handed(),
+        };
+        let called = call.argv.first().map_or("", String::as_str);
+        // It may be called by its path; what is said of it is said of its name.
+        let program = self.find(called).map_or(called, |program| program.name.as_str());
+        for (variable, slot) in &call.environment {
+            let shown = visible_line(slot);
+            let wrong = |what: String, allowed: String| {
+                Finding::new(RULE, what).at("env").counter_example(shown.clone()).allowed(allowed)
+            };
+            if self.programs.environment.contains_key(variable) {
+                let what = format!("the user has said what {variable} is");
+                problems.push(wrong(what, "the same call without it".to_owned()));
+                continue;
+            }
+            let Some(secret) = handed.get(slot) else {
+                let slots: Vec<String> = handed.keys().map(|slot| format!("`{slot}`")).collect();
+                let allowed = match slots.is_empty() {
+                    true => "a call without `env`: you hold no secrets".to_owned(),
+                    false => format!("the name of a slot that holds a secret: {}", slots.join(", ")),
+                };
+                problems.push(wrong(format!("`{shown}` is no slot of yours that holds a secret"), allowed));
+                continue;
+            };
+            if let Some(refusal) = secret.refusal(program, variable) {
+                problems.push(wrong(format!("the secret in `{shown}` is {refusal}"), refusal));
+                continue;
+            }
+            let (secret, slot) = (secret.name.clone(), Some(slot.clone()));
+            facts.push(SecretFact { variable: variable.clone(), secret, slot });
+        }
+        let withheld = facts.iter().filter_map(|fact: &SecretFact| {
+            let why = self.outside.secret_for_program(&fact.secret).err()?;
+            Some(why.of_program(RULE, &fact.secret, called))
+        });
+        problems.extend(withheld);
+        (facts, problems)
+    }
+
+    /// The environment of a call that begins, if it is still what was judged.
+    pub(super) fn given(&self, call: &Call, judged: &BTreeSet<Pin>) -> Result<Given, Vec<Finding>> {
+        let (facts, problems) = self.secrets(call);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let meant = judged.iter().filter(|pin| pin.kind == PIN);
+        if !pins(&facts).iter().eq(meant) {
+            let what = "a secret that the program would get is not the one that was judged";
+            return Err(vec![
+                Finding::new(RULE, what).at("env").allowed("the same call, which is then judged anew"),
+            ]);
+        }
+        let text = |(variable, setting): (&String, &Setting)| match setting {
+            Setting::Text(text) => Some((variable.clone(), text.clone())),
+            Setting::Secret(_) => None,
+        };
+        let mut given = Given {
+            variables: self.programs.environment.iter().filter_map(text).collect(),
+            values: BTreeMap::new(),
+        };
+        for SecretFact { variable, secret, .. } in facts {
+            let value = self
+                .outside
+                .secret_for_program(&secret)
+                .map_err(|why| vec![why.of_program(RULE, &secret, "it")])?;
+            given.variables.insert(variable, value.as_str().to_owned());
+            given.values.insert(secret, value.as_str().to_owned());
+        }
+        Ok(given)
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        use zeroize::Zeroize as _;
+        self.variables.values_mut().chain(self.values.values_mut()).for_each(|value| value.zeroize());
+    }
+}
+
+impl Given {
+    /// A stream as text without the values, also where the stream was cut within one.
+    pub(super) fn taken_out(&self, output: &Output) -> String {
+        let text = String::from_utf8_lossy(&output.bytes);
+        let Some(longest) = self.values.values().map(String::len).max() else { return text.into_owned() };
+        let all = self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let mut text = Secrets::new(all).redact(&text).into_owned();
+        if output.cut > 0 {
+            // The beginning of a value may stand at the end, and is looked for by nobody.
+            text.truncate(text.floor_char_boundary(text.len().saturating_sub(longest * SPELLED)));
+        }
+        text
+    }
+}
+
+/// What a proposal says of the secrets that its program gets: another secret makes another proposal of it.
+pub(super) fn pins(facts: &[SecretFact]) -> BTreeSet<Pin> {
+    let pin = |fact: &SecretFact| Pin {
+        kind: PIN.to_owned(),
+        name: format!("{} from {}", fact.variable, fact.secret),
+        digest: Some(BlobHash::of(fact.secret.as_bytes())),
+    };
+    facts.iter().map(pin).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_value_is_left_where_a_stream_was_cut() {
+        let value = "hunter2-periwinkle";
+        let given = Given {
+            variables: BTreeMap::new(),
+            values: BTreeMap::from([("T".to_owned(), value.to_owned())]),
+        };
+        let hex: String = value.bytes().map(|byte| format!("{byte:02x} ")).collect();
+        let before = "before ".repeat(20);
+        for spelled in [value, hex.trim_end()] {
+            for kept in 1..=spelled.len() {
+                let bytes = format!("{before}{}", &spelled[..kept]).into_bytes();
+                let text = given.taken_out(&Output { bytes, cut: 9 });
+                assert!(text.starts_with("before before"), "{text}");
+                assert!(!text.contains(&spelled[..2]), "{kept}: {text}");
+            }
+            let whole = Output { bytes: format!("{before}{spelled} after").into_bytes(), cut: 0 };
+            assert_eq!(given.taken_out(&whole), format!("{before}⟦secret T⟧ after"));
+        }
+    }
+}
