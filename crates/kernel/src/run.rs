@@ -319,6 +319,9 @@ pub enum ResultGoesTo {
 pub struct Limits {
     /// How often the model may be asked.
     pub turns: u32,
+    /// How many calls the run may make, whatever becomes of them.
+    #[serde(default = "most_calls")]
+    pub calls: u32,
     /// How deep workers may call workers.
     pub depth: u32,
     /// How many tokens may be read and written, children included. A child is lent a share of what its caller has
@@ -332,9 +335,21 @@ pub struct Limits {
     pub usd_micros: Option<u64>,
 }
 
+/// How many calls a run may make about which nothing is said.
+fn most_calls() -> u32 {
+    500
+}
+
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { turns: 20, depth: 5, tokens: 200_000, wall_ms: 3_600_000, usd_micros: None }
+        Limits {
+            turns: 20,
+            calls: most_calls(),
+            depth: 5,
+            tokens: 200_000,
+            wall_ms: 3_600_000,
+            usd_micros: None,
+        }
     }
 }
 

@@ -54,8 +54,8 @@ pub fn expand(
     let usd = definition.usd.map_or_else(String::new, |usd| format!(", usd: {usd}"));
     let _ = writeln!(
         out,
-        "limits: {{ turns: {}, depth: {}, tokens: {}, wall: {}ms{usd} }}",
-        limits.turns, limits.depth, limits.tokens, limits.wall_ms
+        "limits: {{ turns: {}, calls: {}, depth: {}, tokens: {}, wall: {}ms{usd} }}",
+        limits.turns, limits.calls, limits.depth, limits.tokens, limits.wall_ms
     );
     if let Some(model) = &definition.model {
         let _ = writeln!(out, "model: {}", text(model));

@@ -100,7 +100,8 @@ fn a_worker_calls_itself_as_deep_as_its_budget_says() {
     let worker = "---\nslots: { docs: dir, again: worker }\nlimits: { depth: 2 }\n---\nGo down.\n";
     let home = home(&[("down", &[call("docs_list", json!({})), call("again", json!({}))])]);
     home.write("down.worker", worker);
-    home.almoner(&["run", "down.worker", "-mscripted:script.json", "-edocs=docs", "-eagain=self"]).expect(0);
+    let down = ["run", "down.worker", "-mscripted:script.json", "-edocs=docs", "-eagain=self"];
+    home.almoner(&[&down[..], &["--on-ask", "deny"]].concat()).expect(0);
     let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json();
     assert_eq!(runs.as_array().unwrap().len(), 3, "{runs}");
     let last = home.trace("r3").to_string();

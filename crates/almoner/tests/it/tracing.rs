@@ -161,9 +161,11 @@ fn a_worker_file_is_shown_with_everything_filled_in() {
     let home = Home::with_inbox();
     let shown = home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out;
     assert_eq!(home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out, shown);
-    for part in
-        ["limits: { turns: 4, depth: 1, tokens: 200000, wall: 600000ms }", "# record.md.j2", "# list, read"]
-    {
+    for part in [
+        "limits: { turns: 4, calls: 500, depth: 1, tokens: 200000, wall: 600000ms }",
+        "# record.md.j2",
+        "# list, read",
+    ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
 }

@@ -353,7 +353,7 @@ fn attachments(node: &Node, problems: &mut Problems<'_>) -> Attachments {
 }
 
 /// The keys of `limits`.
-const LIMITS: [&str; 5] = ["turns", "depth", "tokens", "usd", "wall"];
+const LIMITS: [&str; 6] = ["turns", "calls", "depth", "tokens", "usd", "wall"];
 
 fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
     let mut limits = Limits::default();
@@ -363,7 +363,9 @@ fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
         u32::try_from(amount).ok()
     };
     limits.turns = small("turns", 1..=1_000, "20", problems).unwrap_or(limits.turns);
-    limits.depth = small("depth", 0..=32, "5", problems).unwrap_or(limits.depth);
+    limits.calls = small("calls", 1..=100_000, "500", problems).unwrap_or(limits.calls);
+    let depths = 0..=u64::from(Limits::DEEPEST);
+    limits.depth = small("depth", depths, "5", problems).unwrap_or(limits.depth);
     if let Some(node) = fields.get("tokens") {
         let tokens = problems.amount(node, "`tokens`", units::count, 1..=1_000_000_000_000, "200k");
         limits.tokens = tokens.unwrap_or(limits.tokens);

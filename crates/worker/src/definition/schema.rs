@@ -33,6 +33,7 @@ pub fn schema() -> Json {
         "input": { "type": "object", "description": "the named inputs: names and patterns" },
         "limits": { "type": "object", "additionalProperties": false, "properties": {
             "turns": { "type": "integer", "minimum": 1, "maximum": 1000 },
+            "calls": { "type": "integer", "minimum": 1, "maximum": 100_000 },
             "depth": { "type": "integer", "minimum": 0, "maximum": 32 },
             "tokens": amount, "wall": { "type": "string" }, "usd": { "type": "number", "exclusiveMinimum": 0 } } },
         "model": { "type": "string", "maxLength": 200 },
