@@ -371,6 +371,22 @@ impl Share {
 }
 
 impl Limits {
+    /// The least of both: what one says, another can only tighten.
+    #[must_use]
+    pub fn at_most(self, other: Limits) -> Limits {
+        Limits {
+            turns: self.turns.min(other.turns),
+            calls: self.calls.min(other.calls),
+            depth: self.depth.min(other.depth),
+            tokens: self.tokens.min(other.tokens),
+            wall_ms: self.wall_ms.min(other.wall_ms),
+            usd_micros: match (self.usd_micros, other.usd_micros) {
+                (Some(own), Some(most)) => Some(own.min(most)),
+                (own, most) => own.or(most),
+            },
+        }
+    }
+
     /// The same within what is lent.
     pub(crate) fn within(mut self, share: Share) -> Limits {
         self.tokens = self.tokens.min(share.tokens);

@@ -55,6 +55,9 @@ pub enum Verb {
     /// Make a worker file of a run, with a case to try it by: `save last as NAME`
     #[command(hide = true)]
     Save(SaveArgs),
+    /// Try the cases of workers again: with the replies of then, over copies, in a home that is thrown away
+    #[command(hide = true)]
+    Test(surfaces::TestArgs),
     /// What waits for you; with a number, one message in full
     Inbox(InboxArgs),
     /// Let what a card shows be done, once

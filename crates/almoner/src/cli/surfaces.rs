@@ -24,6 +24,17 @@ pub struct TrustArgs {
     pub json: JsonArg,
 }
 
+/// `almoner test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Worker files, cases, or directories of cases [default: this directory]
+    #[arg(value_name = "WORKER or DIR")]
+    pub what: Vec<std::path::PathBuf>,
+    /// Keep what differs as what is expected from now on
+    #[arg(long)]
+    pub accept: bool,
+}
+
 /// `almoner export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {

@@ -168,6 +168,8 @@ fn slots() {
     2:87 "[dir]" [worker/wrong-type] the kind of a slot must be text, not a list
       put it in quotes if it is meant as text
     "#);
+    assert_snapshot!(front("slots: { d: { is: dir, attachments: { max: 1 } }, w: { is: worker, attachments: { max: x, size: 1 } } }"), @r#"
+    "#);
     assert_snapshot!(front("slots: { out: dir rw, out_write: worker, send: worker }"), @r#"
     2:23 "out_write" [worker/slot-name] the slot `out_write` and the slot `out` would give the model two tools called `out_write`
       choose another name
