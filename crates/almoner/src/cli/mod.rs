@@ -451,7 +451,7 @@ fn ago(text: &str) -> Result<std::time::Duration, String> {
 /// `almoner trace`.
 #[derive(Debug, Args)]
 pub struct TraceArgs {
-    /// The run, like r17, or the name of what code came to
+    /// The run, like r17, or `last`, or the name of what code came to
     pub run: Option<String>,
     /// With all that it started, each below the step that began it
     #[arg(long, conflicts_with_all = ["timeline", "raw", "json"])]

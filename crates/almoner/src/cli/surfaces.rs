@@ -38,7 +38,7 @@ pub struct TestArgs {
 /// `almoner export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The run
+    /// The run, like r17, or `last`
     pub run: String,
     /// The file that is made; standard output without it
     #[arg(short, long, value_name = "FILE")]

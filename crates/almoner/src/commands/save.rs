@@ -12,15 +12,13 @@ use worker::definition::Bundle;
 
 use super::acting::Acting;
 use super::cases::{self, Recorded, pretty};
+use super::look::LAST;
 use super::stage::number;
 use super::{look, output, run};
 use crate::cli::SaveArgs;
 use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
-
-/// The word for the newest run.
-const LAST: &str = "last";
 
 /// `almoner save`.
 ///

@@ -45,6 +45,7 @@ impl Tighter {
             };
             tighter.said.push((known, words, amount));
         }
+        tighter.said.sort_by_key(|(name, ..)| KEYS.iter().position(|known| known == name));
         Ok(tighter)
     }
 

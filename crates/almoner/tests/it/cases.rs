@@ -19,7 +19,7 @@ fn saved() -> Home {
         call("out_append", json!({ "path": "log.txt", "content": "blue\n" })),
         call("out_write", json!({ "path": "new.txt", "content": "blue\n" })),
         call("out_write", json!({ "path": "not.txt", "content": "red\n" })),
-        call("post_send", json!({ "to": ["a@b.example"], "subject": "s", "body": "blue" })),
+        call("post_send", json!({ "to": "a@b.example", "subject": "s", "body": "blue" })),
         { "text": "blue" },
     ]);
     home.write("script.json", json!([{ "worker": "w", "turns": turns }]).to_string());

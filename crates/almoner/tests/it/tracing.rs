@@ -14,6 +14,7 @@ fn sorted() -> Home {
 fn a_trace_shows_children_below_the_step_that_began_them() {
     let home = sorted();
     let tree = home.almoner(&["trace", "r1", "--tree"]).expect(0).out;
+    assert_eq!(home.almoner(&["trace", "last", "--tree"]).expect(0).out, tree);
     let lines: Vec<&str> = tree.lines().collect();
     let at = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap();
     assert!(at("item 1 as r2") + 1 == at("    r2 `triage`"), "{tree}");

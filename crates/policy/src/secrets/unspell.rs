@@ -63,11 +63,19 @@ pub(super) fn windows(text: &[u8], longest: usize) -> Vec<Range<usize>> {
 
 /// Whether the line that ends here looks as if it had been broken only to fit.
 fn is_broken(text: &[u8], newline: usize) -> bool {
-    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_=%".contains(byte);
-    let end = if newline > 0 && text[newline - 1] == b'\r' { newline - 1 } else { newline };
-    end >= LINE
-        && text[end - LINE..end].iter().all(is_digit)
+    may_go_on(text, newline)
         && text[newline + 1..].iter().find(|byte| !b" \t".contains(byte)).is_some_and(is_digit)
+}
+
+/// Whether the line that ends here looks as if it were full, and what it says could go on in the next.
+pub(super) fn may_go_on(text: &[u8], newline: usize) -> bool {
+    let end = if newline > 0 && text[newline - 1] == b'\r' { newline - 1 } else { newline };
+    end >= LINE && text[end - LINE..end].iter().all(is_digit)
+}
+
+/// Whether a byte can stand in what was broken to fit.
+fn is_digit(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/-_=%".contains(byte)
 }
 
 /// Every version of the text that undoing escapes leads to, the text itself left out.
