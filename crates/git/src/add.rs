@@ -45,6 +45,22 @@ enum Found {
     There(Vec<u8>, u32),
 }
 
+/// What a person sees of what is staged, or taken out of it.
+const SHOWN: &str = "diff";
+
+/// The most files of one call that a person is shown by name.
+const NAMED: usize = 100;
+
+/// Lines for a person, and how many more there are.
+fn listed(lines: impl ExactSizeIterator<Item = String>) -> String {
+    let more = lines.len().saturating_sub(NAMED);
+    let mut shown: String = lines.take(NAMED).collect();
+    if more > 0 {
+        shown += &format!("… and {more} more\n");
+    }
+    shown
+}
+
 pub(crate) fn add(
     repository: &Repository,
     root: &Path,
@@ -57,7 +73,7 @@ pub(crate) fn add(
         let found = look(root, &path)?;
         files.insert(path, found);
     }
-    let pins: Vec<Pinned> = files
+    let mut pins: Vec<Pinned> = files
         .iter()
         .map(|(path, found)| match found {
             Found::Gone => Pinned::of("gone", path, b""),
@@ -68,7 +84,8 @@ pub(crate) fn add(
         Found::Gone => format!("{path}: is gone\n"),
         Found::There(bytes, _) => format!("{path}: {} bytes\n", bytes.len()),
     };
-    let shown: String = files.iter().map(shown).collect();
+    let shown = listed(files.iter().map(shown));
+    pins.push(Pinned::of(SHOWN, "what is staged", shown.as_bytes()));
     let paths: Vec<String> = files.keys().cloned().collect();
     if let Some(pinned) = pinned {
         expect_same(pinned, &pins)?;
@@ -95,7 +112,7 @@ pub(crate) fn unstage(
     let paths = named(repository, asked, true)?;
     let head = repository.head().ok().map(|head| head.peel(git2::ObjectType::Commit)).transpose()?;
     let index = repository.index()?;
-    let pins: Vec<Pinned> = paths
+    let mut pins: Vec<Pinned> = paths
         .iter()
         .map(|path| {
             let staged =
@@ -103,6 +120,8 @@ pub(crate) fn unstage(
             Pinned::of("staged", path, staged.as_bytes())
         })
         .collect();
+    let shown = listed(paths.iter().map(|path| format!("{path}\n")));
+    pins.push(Pinned::of(SHOWN, "what is not committed next", shown.as_bytes()));
     if let Some(pinned) = pinned {
         expect_same(pinned, &pins)?;
         match &head {
@@ -117,13 +136,14 @@ pub(crate) fn unstage(
         }
     }
     let line = format!("{} {}", paths.len(), if paths.len() == 1 { "file" } else { "files" });
-    Ok(Answer { value: json!({ "unstaged": paths }), paths, pins, line, shown: None })
+    Ok(Answer { value: json!({ "unstaged": paths }), paths, pins, line, shown: Some(shown) })
 }
 
 /// Whether what was to be added is what is committed next by now, or what was to be taken out is not.
 pub(crate) fn settled(repository: &Repository, root: &Path, pinned: &[Pinned]) -> Result<Answer, Refusal> {
     let mut is_done = true;
-    for pin in pinned {
+    let pinned = || pinned.iter().filter(|pin| pin.kind != SHOWN);
+    for pin in pinned() {
         let status = repository.status_file(Path::new(&pin.name)).unwrap_or(Status::CURRENT);
         is_done &= match pin.kind.as_str() {
             "staged" => !status.intersects(IN_INDEX),
@@ -138,8 +158,8 @@ pub(crate) fn settled(repository: &Repository, root: &Path, pinned: &[Pinned]) -
             }
         };
     }
-    let paths: Vec<&str> = pinned.iter().map(|pin| pin.name.as_str()).collect();
-    let verb = if pinned.iter().any(|pin| pin.kind == "staged") { "unstaged" } else { "added" };
+    let paths: Vec<&str> = pinned().map(|pin| pin.name.as_str()).collect();
+    let verb = if pinned().any(|pin| pin.kind == "staged") { "unstaged" } else { "added" };
     let found = if is_done { json!({ verb: paths }) } else { json!(null) };
     Ok(Answer { value: json!({ "found": found, "certain": true }), ..Answer::default() })
 }

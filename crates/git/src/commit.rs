@@ -18,6 +18,13 @@ const LONGEST: usize = 32 << 10;
 /// The most commits that are looked at for one.
 const LOOKED_AT: usize = 10_000;
 
+/// Whether a character acts on the screen of whoever reads the history, or on the order of what stands around it.
+fn acts_on_screens(c: char) -> bool {
+    let changes_order =
+        matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    changes_order || (c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
 /// Commits what was added: the tree that was shown, on the commit that was checked out then.
 pub(crate) fn commit(
     repository: &Repository,
@@ -30,6 +37,10 @@ pub(crate) fn commit(
     if message.trim().is_empty() || message.len() > LONGEST || message.contains('\0') {
         let allowed = format!("a text of at most {LONGEST} bytes");
         return Err(Refusal::new("message", "message", "there is no message, or it is too long", allowed));
+    }
+    if let Some(hidden) = message.chars().find(|c| acts_on_screens(*c)) {
+        let said = format!("the message has a character that nobody sees: {}", hidden.escape_unicode());
+        return Err(Refusal::new("message", "message", said, "letters, spaces, tabs and new lines"));
     }
     let mut index = repository.index()?;
     if index.has_conflicts() {

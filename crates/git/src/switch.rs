@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use git2::build::CheckoutBuilder;
-use git2::{BranchType, Repository, Status};
+use git2::{BranchType, DiffDelta, ObjectType, Oid, Repository, Status};
 use serde_json::json;
 
 use crate::branch::{expect_name, expect_same};
@@ -15,6 +15,42 @@ use crate::status;
 
 /// The most files of one call.
 const MOST: usize = 5000;
+
+/// Whether a path is in the index and in the directory what the branch has there, or still what it was in the index:
+/// nothing that is not committed is lost then.
+fn is_there(repository: &Repository, path: &str, delta: &DiffDelta<'_>) -> bool {
+    let wanted = match delta.status() {
+        git2::Delta::Deleted => None,
+        _ => Some((delta.new_file().id(), u32::from(delta.new_file().mode()))),
+    };
+    let old = match delta.status() {
+        git2::Delta::Added => None,
+        _ => Some((delta.old_file().id(), u32::from(delta.old_file().mode()))),
+    };
+    let Ok(index) = repository.index() else { return false };
+    let staged = index.get_path(Path::new(path), 0).map(|entry| (entry.id, entry.mode));
+    (staged == wanted || staged == old)
+        && in_directory(repository, path).is_ok_and(|found| found == wanted.map(|(id, _)| id))
+}
+
+/// The blob that a path of the directory would be; nothing if nothing is there.
+fn in_directory(repository: &Repository, path: &str) -> std::io::Result<Option<Oid>> {
+    let Some(root) = repository.workdir() else { return Ok(None) };
+    let path = root.join(path);
+    let blob = |bytes: &[u8]| Oid::hash_object(ObjectType::Blob, bytes).map_err(std::io::Error::other);
+    match std::fs::symlink_metadata(&path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+        Ok(meta) if meta.is_symlink() => {
+            use std::os::unix::ffi::OsStrExt as _;
+            blob(std::fs::read_link(&path)?.as_os_str().as_bytes()).map(Some)
+        }
+        Ok(meta) if meta.is_file() => {
+            Oid::hash_file(ObjectType::Blob, &path).map(Some).map_err(std::io::Error::other)
+        }
+        Ok(_) => Err(std::io::ErrorKind::InvalidInput.into()),
+    }
+}
 
 pub(crate) fn switch(
     repository: &Repository,
@@ -44,7 +80,9 @@ pub(crate) fn switch(
         let Ok(path) = std::str::from_utf8(path) else { continue };
         // What is not there, and is to come, has no status.
         let status = repository.status_file(Path::new(path)).unwrap_or(Status::CURRENT);
-        if !status.is_empty() {
+        // What was cut off is done again: what has been checked out by then is what is to be there.
+        let is_done = || pinned.is_some() && is_there(repository, path, &delta);
+        if !status.is_empty() && !is_done() {
             lost.push(path.to_owned());
         }
         let what = match delta.status() {

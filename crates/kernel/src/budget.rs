@@ -11,6 +11,10 @@ use crate::run::{Limits, Trouble};
 pub enum LimitKind {
     /// How often its model may be asked.
     Turns,
+    /// How many calls it may make.
+    Calls,
+    /// How deep workers may call workers.
+    Depth,
     /// Tokens that are read and written.
     Tokens,
     /// Money.
@@ -26,6 +30,12 @@ pub struct Raise {
     /// How often more its model may be asked.
     #[serde(skip_serializing_if = "is_zero")]
     pub turns: u64,
+    /// How many more calls it may make.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub calls: u64,
+    /// How much deeper workers may call workers.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub depth: u64,
     /// How many more tokens may be read and written.
     #[serde(skip_serializing_if = "is_zero")]
     pub tokens: u64,
@@ -53,6 +63,11 @@ impl Raise {
         let none = Raise::default();
         match kind {
             LimitKind::Turns => Raise { turns: u64::from(limits.turns).max(1), ..none },
+            LimitKind::Calls => Raise { calls: u64::from(limits.calls).max(1), ..none },
+            LimitKind::Depth => {
+                let room = Limits::DEEPEST.saturating_sub(limits.depth);
+                Raise { depth: u64::from(limits.depth.max(1).min(room)), ..none }
+            }
             LimitKind::Tokens => Raise { tokens: limits.tokens.max(1), ..none },
             LimitKind::Usd => Raise { usd_micros: limits.usd_micros.unwrap_or_default().max(1), ..none },
             LimitKind::Wall => Raise { wall_ms: limits.wall_ms.max(1), ..none },
@@ -61,16 +76,21 @@ impl Raise {
 
     /// What of it counts for the runs above as well: what a run uses up of these, they use up too.
     pub(crate) fn of_all(self) -> Raise {
-        Raise { turns: 0, wall_ms: 0, ..self }
+        Raise { turns: 0, calls: 0, depth: 0, wall_ms: 0, ..self }
     }
 }
 
 impl Limits {
+    /// How deep workers may call workers, whatever anybody says.
+    pub const DEEPEST: u32 = 32;
+
     /// The same and so much more. What has no limit gets none.
     pub fn raised(self, by: Raise) -> Limits {
+        let more = |limit: u32, by: u64| limit.saturating_add(u32::try_from(by).unwrap_or(u32::MAX));
         Limits {
-            turns: self.turns.saturating_add(u32::try_from(by.turns).unwrap_or(u32::MAX)),
-            depth: self.depth,
+            turns: more(self.turns, by.turns),
+            calls: more(self.calls, by.calls),
+            depth: more(self.depth, by.depth).min(Limits::DEEPEST.max(self.depth)),
             tokens: self.tokens.saturating_add(by.tokens),
             wall_ms: self.wall_ms.saturating_add(by.wall_ms),
             usd_micros: self.usd_micros.map(|micros| micros.saturating_add(by.usd_micros)),
@@ -85,6 +105,16 @@ pub struct Exhausted {
     pub message: MessageNumber,
     /// What the run ends with if the answer is no.
     pub trouble: Trouble,
+    /// Which limit it has come to.
+    #[serde(default)]
+    pub limit: Option<LimitKind>,
+}
+
+impl Exhausted {
+    /// Whether the run goes on when the answer is no, without what it would have needed more for.
+    pub(crate) fn can_do_without(&self) -> bool {
+        self.limit == Some(LimitKind::Depth)
+    }
 }
 
 #[cfg(test)]
@@ -93,26 +123,36 @@ mod tests {
 
     #[test]
     fn a_raise_adds_to_what_is_limited_and_to_nothing_else() {
-        let limits = Limits { turns: 3, depth: 2, tokens: 10, wall_ms: 100, usd_micros: None };
-        let all = Raise { turns: 1, tokens: 5, usd_micros: 7, wall_ms: 50 };
-        assert_eq!(limits.raised(all), Limits { turns: 4, tokens: 15, wall_ms: 150, ..limits });
+        let limits = Limits { turns: 3, calls: 6, depth: 2, tokens: 10, wall_ms: 100, usd_micros: None };
+        let all = Raise { turns: 1, calls: 2, depth: 3, tokens: 5, usd_micros: 7, wall_ms: 50 };
+        let raised = Limits { turns: 4, calls: 8, depth: 5, tokens: 15, wall_ms: 150, ..limits };
+        assert_eq!(limits.raised(all), raised);
         let paid = Limits { usd_micros: Some(1), ..limits };
         assert_eq!(paid.raised(all).usd_micros, Some(8));
         assert_eq!(paid.raised(all.of_all()), Limits { tokens: 15, usd_micros: Some(8), ..paid });
-        let most = Raise { turns: u64::MAX, tokens: u64::MAX, usd_micros: u64::MAX, wall_ms: u64::MAX };
-        assert_eq!(paid.raised(most).turns, u32::MAX);
+        let most = u64::MAX;
+        let most =
+            Raise { turns: most, calls: most, depth: most, tokens: most, usd_micros: most, wall_ms: most };
+        let raised = paid.raised(most);
+        assert_eq!((raised.turns, raised.calls, raised.depth), (u32::MAX, u32::MAX, Limits::DEEPEST));
     }
 
     #[test]
     fn as_much_again_is_never_nothing() {
-        let limits = Limits { turns: 3, depth: 2, tokens: 0, wall_ms: 100, usd_micros: Some(5) };
+        let limits = Limits { turns: 3, calls: 0, depth: 2, tokens: 0, wall_ms: 100, usd_micros: Some(5) };
         for (kind, expected) in [
             (LimitKind::Turns, Raise { turns: 3, ..Raise::default() }),
+            (LimitKind::Calls, Raise { calls: 1, ..Raise::default() }),
+            (LimitKind::Depth, Raise { depth: 2, ..Raise::default() }),
             (LimitKind::Tokens, Raise { tokens: 1, ..Raise::default() }),
             (LimitKind::Usd, Raise { usd_micros: 5, ..Raise::default() }),
             (LimitKind::Wall, Raise { wall_ms: 100, ..Raise::default() }),
         ] {
             assert_eq!(Raise::again(kind, limits), expected);
+        }
+        for (depth, more) in [(0, 1), (20, 12), (31, 1), (32, 0), (40, 0)] {
+            let limits = Limits { depth, ..limits };
+            assert_eq!(Raise::again(LimitKind::Depth, limits).depth, more, "{depth}");
         }
         assert!(Raise::default().is_nothing());
     }

@@ -170,6 +170,13 @@ pub enum Entry {
         /// How much more.
         by: Raise,
     },
+    /// A person has left a limit as it is, and the run goes on without what it would have needed more for.
+    Held {
+        /// The message that asked.
+        message: MessageNumber,
+        /// The limit.
+        limit: LimitKind,
+    },
     /// The run stopped to wait.
     Suspended {
         /// For what, in one line.
@@ -243,6 +250,7 @@ impl Entry {
             Entry::Said { .. } => "said",
             Entry::Exhausted { .. } => "exhausted",
             Entry::Raised { .. } => "raised",
+            Entry::Held { .. } => "held",
             Entry::Suspended { .. } => "suspended",
             Entry::Stalled { .. } => "stalled",
             Entry::Resumed { .. } => "resumed",

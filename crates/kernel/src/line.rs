@@ -57,6 +57,7 @@ pub(crate) fn of(entry: &Entry) -> Untrusted {
             format!("{}: message {message}", trouble.message.raw())
         }
         Entry::Raised { message, .. } => format!("given more in message {message}"),
+        Entry::Held { message, .. } => format!("given no more in message {message}"),
         Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
         Entry::Stalled { trouble } => trouble.message.raw().to_owned(),
         Entry::Finished { outcome: o } => outcome(o),

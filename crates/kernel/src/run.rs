@@ -319,6 +319,9 @@ pub enum ResultGoesTo {
 pub struct Limits {
     /// How often the model may be asked.
     pub turns: u32,
+    /// How many calls the run may make, whatever becomes of them.
+    #[serde(default = "most_calls")]
+    pub calls: u32,
     /// How deep workers may call workers.
     pub depth: u32,
     /// How many tokens may be read and written, children included. A child is lent a share of what its caller has
@@ -332,9 +335,21 @@ pub struct Limits {
     pub usd_micros: Option<u64>,
 }
 
+/// How many calls a run may make about which nothing is said.
+fn most_calls() -> u32 {
+    500
+}
+
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { turns: 20, depth: 5, tokens: 200_000, wall_ms: 3_600_000, usd_micros: None }
+        Limits {
+            turns: 20,
+            calls: most_calls(),
+            depth: 5,
+            tokens: 200_000,
+            wall_ms: 3_600_000,
+            usd_micros: None,
+        }
     }
 }
 
@@ -356,6 +371,22 @@ impl Share {
 }
 
 impl Limits {
+    /// The least of both: what one says, another can only tighten.
+    #[must_use]
+    pub fn at_most(self, other: Limits) -> Limits {
+        Limits {
+            turns: self.turns.min(other.turns),
+            calls: self.calls.min(other.calls),
+            depth: self.depth.min(other.depth),
+            tokens: self.tokens.min(other.tokens),
+            wall_ms: self.wall_ms.min(other.wall_ms),
+            usd_micros: match (self.usd_micros, other.usd_micros) {
+                (Some(own), Some(most)) => Some(own.min(most)),
+                (own, most) => own.or(most),
+            },
+        }
+    }
+
     /// The same within what is lent.
     pub(crate) fn within(mut self, share: Share) -> Limits {
         self.tokens = self.tokens.min(share.tokens);

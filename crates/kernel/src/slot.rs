@@ -82,6 +82,51 @@ impl Want {
         }
     }
 
+    /// Whether a pattern asks for a capability, in itself or anywhere in what it is made of.
+    pub fn is_any_capability(pattern: &Pattern) -> bool {
+        let all = |parts: &[Pattern]| parts.iter().any(Want::is_any_capability);
+        match pattern.matcher() {
+            Matcher::Remotable(_) | Matcher::Promise(_) => true,
+            Matcher::Kind(kind) => *kind == "remotable" || *kind == "promise",
+            Matcher::Array(parts) | Matcher::And(parts) | Matcher::Or(parts) => all(parts),
+            Matcher::Record(fields) => fields.iter().any(|(_, part)| Want::is_any_capability(part)),
+            Matcher::Map(entries) => entries.iter().any(|(_, part)| Want::is_any_capability(part)),
+            Matcher::Tagged(one, other)
+            | Matcher::RecordOf(one, other, _)
+            | Matcher::BagOf(one, other, _)
+            | Matcher::MapOf(one, other, _) => Want::is_any_capability(one) || Want::is_any_capability(other),
+            Matcher::ArrayOf(part, _) | Matcher::SetOf(part, _) | Matcher::ContainerHas(part, _, _) => {
+                Want::is_any_capability(part)
+            }
+            Matcher::SplitArray(split) => {
+                all(&split.required)
+                    || split.optional.as_deref().is_some_and(all)
+                    || split.rest.as_ref().is_some_and(Want::is_any_capability)
+            }
+            Matcher::SplitRecord(split) => {
+                let named =
+                    |fields: &[(_, Pattern)]| fields.iter().any(|(_, part)| Want::is_any_capability(part));
+                named(&split.required)
+                    || split.optional.as_deref().is_some_and(named)
+                    || split.rest.as_ref().is_some_and(Want::is_any_capability)
+            }
+            // What must not be one asks for none.
+            Matcher::Not(_)
+            | Matcher::Literal(_)
+            | Matcher::Any
+            | Matcher::Scalar
+            | Matcher::Key
+            | Matcher::Pattern
+            | Matcher::BigInt(_)
+            | Matcher::Nat(_)
+            | Matcher::String(_)
+            | Matcher::Symbol(_)
+            | Matcher::Bytes(_)
+            | Matcher::Compare(..)
+            | Matcher::Refine(_) => false,
+        }
+    }
+
     /// Whether a capability of this formula is of the wanted kind. `Pattern` wants none by kind.
     pub fn takes(&self, formula: &Formula) -> bool {
         match self {

@@ -50,6 +50,8 @@ pub(crate) enum Reach {
 /// All slots of a run.
 pub(crate) struct Slots {
     by_name: BTreeMap<String, Bound>,
+    /// What the run's own worker file lets be handed on to workers, by slot.
+    handed_on: BTreeMap<String, Attachments>,
     tools: Vec<Offer>,
 }
 
@@ -97,7 +99,9 @@ impl Slots {
                 });
             }
         }
-        Ok(Slots { by_name, tools })
+        let handed_on = definition.slots.iter();
+        let handed_on = handed_on.filter_map(|slot| Some((slot.name.clone(), slot.attachments.clone()?)));
+        Ok(Slots { by_name, handed_on: handed_on.collect(), tools })
     }
 
     /// All slots with what fills them.
@@ -108,6 +112,11 @@ impl Slots {
     /// What fills a slot.
     pub(crate) fn get(&self, slot: &str) -> Option<&Bound> {
         self.by_name.get(slot)
+    }
+
+    /// Which documents the run's own worker file lets be handed on to the worker in a slot, if it says so.
+    pub(crate) fn handed_on(&self, slot: &str) -> Option<&Attachments> {
+        self.handed_on.get(slot)
     }
 
     /// What a grant leads to.

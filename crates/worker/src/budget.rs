@@ -40,6 +40,10 @@ pub(crate) fn short(world: &dyn World, run: &Run, fold: &Fold, next: Next) -> Op
         let message = format!("the limit of {} turns is reached", limits.turns);
         return out(LimitKind::Turns, "budget/turns", message);
     }
+    if next == Next::Call && fold.calls_since_said() >= limits.calls as usize {
+        let message = format!("the limit of {} calls is reached", limits.calls);
+        return out(LimitKind::Calls, "budget/calls", message);
+    }
     if next != Next::Write && used.tokens() >= limits.tokens {
         let message = format!("{} of {} tokens are used", used.tokens(), limits.tokens);
         return out(LimitKind::Tokens, "budget/tokens", message);
@@ -88,6 +92,13 @@ pub(crate) fn too_large(world: &dyn World, run: &Run, bundle: &Bundle, bytes: us
             format!("reading it alone would cost ${:.4}, and ${:.4} are left", dollars(cost), dollars(left));
         trouble("budget/usd", message, help)
     })
+}
+
+/// A call of a worker would go deeper than the run may.
+pub(crate) fn too_deep(run: &Run, slot: &str) -> Short {
+    let (depth, limit) = (run.depth + 1, run.limits.depth);
+    let message = format!("the call of `{slot}` would start a worker {depth} deep; the limit is {limit}");
+    Short::Of(LimitKind::Depth, trouble("depth/limit", message, RAISE))
 }
 
 /// The run has been at work as long as it may.

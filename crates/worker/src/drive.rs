@@ -2,6 +2,7 @@
 //!
 //! It holds nothing that the journal does not: after a crash the same steps follow.
 
+mod deeper;
 mod each;
 
 use std::collections::BTreeMap;
@@ -475,7 +476,12 @@ impl Driver<'_> {
         let mut proposals = Vec::new();
         let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
         let offered: Vec<String> = self.slots.tools().into_iter().map(|tool| tool.name).collect();
+        // What goes beyond the limit waits until a person has given more.
+        let room = (self.run.limits.calls as usize).saturating_sub(self.fold.calls_since_said());
         for (index, call) in reply.calls.iter().enumerate().filter(|(i, _)| !turn.calls.contains_key(i)) {
+            if proposals.len() >= room {
+                break;
+            }
             let site = CallSite::Turn { replied, index, id: call.id.clone() };
             if call.name == spill::TOOL && spill::tool(&self.fold).is_some() {
                 moves.push(spill::turn_page(&self.fold, site, &call.arguments));
@@ -495,7 +501,11 @@ impl Driver<'_> {
                         Reach::Workshop => workshop::in_full(&self.slots, args),
                         _ => args,
                     };
-                    proposals.push(bench.judge(site, slot, bound, method, args)?);
+                    let judgement = bench.judge(site, slot, bound, method, args)?;
+                    if let Some(short) = self.too_deep(&judgement)? {
+                        return self.out_of(short);
+                    }
+                    proposals.push(judgement);
                 }
                 Err(mismatch) => {
                     let finding = Finding::new("tool/arguments", mismatch.to_string())
@@ -573,6 +583,9 @@ impl Driver<'_> {
         let judged = self.judge_step(&bench, site, &slot, CALL, &args)?;
         match judged {
             Ok(judgement) => {
+                if let Some(short) = self.too_deep(&judgement)? {
+                    return self.out_of(short);
+                }
                 self.advance(vec![Move::Propose { proposals: vec![judgement] }])?;
                 Ok(Flow::Continue)
             }

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use crate::asks::model_worker;
 use crate::bound::worker_interface;
 use crate::definition::template::Place;
-use crate::definition::{Bundle, Definition, Piece, Slot, SlotKind, When, parse};
+use crate::definition::{Attachments, Bundle, Definition, Piece, Slot, SlotKind, When, parse};
 use crate::{alarm, question, workshop};
 
 /// How wide patterns are written, in columns.
@@ -30,7 +30,6 @@ pub fn expand(
     callee: &dyn Fn(&str) -> Option<Definition>,
 ) -> String {
     let mut out = String::from("---\n");
-    let text = |text: &str| Json::String(text.to_owned()).to_string();
     let _ = writeln!(out, "# {}, definition {}", definition.name, bundle.digest());
     if let Some(description) = &definition.description {
         let _ = writeln!(out, "description: {}", text(description));
@@ -40,22 +39,14 @@ pub fn expand(
         Some(output) => drop(writeln!(out, "output: {}", output.to_text_wrapped(WIDTH))),
         None => out += "# output: text\n",
     }
-    let documents = &definition.attachments;
-    let suffixes: Vec<String> = documents.suffixes.iter().map(|suffix| text(suffix)).collect();
-    let _ = writeln!(
-        out,
-        "attachments: {{ max: {}, bytes: {}, suffixes: [{}] }}",
-        documents.max,
-        documents.bytes,
-        suffixes.join(", ")
-    );
+    let _ = writeln!(out, "attachments: {}", attachments(&definition.attachments));
     slots(&mut out, definition);
     let limits = definition.limits;
     let usd = definition.usd.map_or_else(String::new, |usd| format!(", usd: {usd}"));
     let _ = writeln!(
         out,
-        "limits: {{ turns: {}, depth: {}, tokens: {}, wall: {}ms{usd} }}",
-        limits.turns, limits.depth, limits.tokens, limits.wall_ms
+        "limits: {{ turns: {}, calls: {}, depth: {}, tokens: {}, wall: {}ms{usd} }}",
+        limits.turns, limits.calls, limits.depth, limits.tokens, limits.wall_ms
     );
     if let Some(model) = &definition.model {
         let _ = writeln!(out, "model: {}", text(model));
@@ -69,6 +60,17 @@ pub fn expand(
     out
 }
 
+/// A text in quotes.
+fn text(text: &str) -> String {
+    Json::String(text.to_owned()).to_string()
+}
+
+fn attachments(documents: &Attachments) -> String {
+    let suffixes: Vec<String> = documents.suffixes.iter().map(|suffix| text(suffix)).collect();
+    let (max, bytes, suffixes) = (documents.max, documents.bytes, suffixes.join(", "));
+    format!("{{ max: {max}, bytes: {bytes}, suffixes: [{suffixes}] }}")
+}
+
 fn slots(out: &mut String, definition: &Definition) {
     if definition.slots.is_empty() {
         out.push_str("slots: {}\n");
@@ -77,15 +79,18 @@ fn slots(out: &mut String, definition: &Definition) {
     out.push_str("slots:\n");
     for slot in &definition.slots {
         let label = slot.label.as_ref().map(|label| format!(", label: {}", Json::String(label.clone())));
+        let handed =
+            slot.attachments.as_ref().map(|handed| format!(", attachments: {}", attachments(handed)));
         let asked = |method: &&str| if definition.asks(&slot.name, method) { " (asks)" } else { "" };
         let methods: Vec<String> =
             slot.kind.methods().iter().map(|method| format!("{method}{}", asked(method))).collect();
         let _ = writeln!(
             out,
-            "  {}: {{ is: {}{} }} # {}",
+            "  {}: {{ is: {}{}{} }} # {}",
             slot.name,
             slot.kind,
             label.unwrap_or_default(),
+            handed.unwrap_or_default(),
             methods.join(", ")
         );
     }
@@ -268,7 +273,7 @@ mod tests {
     #[test]
     fn slots_steps_and_includes_stand_in_full() {
         let source = "---\ninput: { rubric: string }\noutput: { class: a|b }\n\
-            slots: { mail: dir, judge: worker, other: worker, out: { is: dir rw, label: Where it goes } }\n\
+            slots: { mail: dir, judge: worker, other: { is: worker, attachments: { max: 2 } }, out: { is: dir rw, label: Where it goes } }\n\
             approve: { out.write: ask }\nlimits: { tokens: 5k, wall: 1m, usd: 0.5 }\n\
             tools: [mail, judge, other]\n\
             then:\n  - facts: judge\n    with: { n: 3, c: \"{{ output.class }}\" }\n\

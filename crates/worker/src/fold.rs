@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kernel::budget::LimitKind;
 use kernel::proposal::{Finding, Fingerprint, Proposal};
 use kernel::run::{CallSite, Completion, Entry, RunOutcome, Step};
 use kernel::{BlobHash, RunNumber};
@@ -86,6 +87,8 @@ pub struct Fold {
     pub spawned: BTreeSet<usize>,
     /// What came of items.
     pub collected: BTreeMap<usize, RunOutcome>,
+    /// Whether a person has said that it goes no deeper.
+    pub goes_no_deeper: bool,
     /// Whether the run is over.
     pub finished: bool,
     /// How long the run has been at work, waiting left out, in milliseconds.
@@ -163,6 +166,7 @@ impl Fold {
             | Entry::Applied { .. }
             | Entry::Discarded
             | Entry::Forgotten => {}
+            Entry::Held { limit, .. } => self.goes_no_deeper |= *limit == LimitKind::Depth,
             Entry::Said { text, .. } => self.said.push((step.number, text.raw().to_owned())),
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
@@ -269,6 +273,12 @@ impl Fold {
     pub fn turns_since_said(&self) -> usize {
         let last = self.said.last().map_or(0, |(step, _)| *step);
         self.turns.iter().filter(|turn| turn.prompted > last).count()
+    }
+
+    /// How many calls were proposed since a person last said something, whatever became of them.
+    pub fn calls_since_said(&self) -> usize {
+        let last = self.said.last().map_or(0, |(step, _)| *step);
+        self.calls.range(last..).count()
     }
 
     /// Whether a person has said something that the model has not been asked about.

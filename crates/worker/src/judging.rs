@@ -63,7 +63,7 @@ impl<'a> Bench<'a> {
             Reach::Questions => question::facts(&method.name, &args),
             Reach::Alarm => alarm::facts(&args),
             Reach::Worker(takes) => {
-                let mut problems = self.unfit_attachments(takes, &bound.grant, args.get(1));
+                let mut problems = self.unfit_attachments(takes, slot, &bound.grant, args.get(1));
                 problems.extend(self.kept_out(bound));
                 let reader = bound.model.as_deref().filter(|model| leaves(model));
                 Facts {
@@ -180,7 +180,13 @@ impl Bench<'_> {
     }
 
     /// What the callee does not take of what it would be handed, and what may not be handed to it.
-    fn unfit_attachments(&self, takes: &Attachments, grant: &Grant, names: Option<&Value>) -> Vec<Finding> {
+    fn unfit_attachments(
+        &self,
+        takes: &Attachments,
+        slot: &str,
+        grant: &Grant,
+        names: Option<&Value>,
+    ) -> Vec<Finding> {
         let names: Vec<&str> =
             names.and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect();
         let mut findings = Vec::new();
@@ -194,6 +200,21 @@ impl Bench<'_> {
         let bytes: u64 = handed().map(|a| a.bytes).sum();
         if bytes > takes.bytes {
             finding(format!("the documents have {bytes} bytes together"), format!("at most {}", takes.bytes));
+        }
+        // The caller's side: what its own file says of the slot.
+        if let Some(own) = self.slots.handed_on(slot) {
+            if names.len() > own.max as usize {
+                let message =
+                    format!("this worker hands on at most {} documents here, not {}", own.max, names.len());
+                finding(message, format!("at most {}", own.max));
+            }
+            if bytes > own.bytes {
+                let message = format!("this worker hands on at most {} bytes here, not {bytes}", own.bytes);
+                finding(message, format!("at most {} bytes together", own.bytes));
+            }
+            for name in names.iter().filter(|name| !own.takes(name)) {
+                finding(format!("this worker does not hand on `{name}` here"), own.suffixes.join(", "));
+            }
         }
         // The user's side: what was said when the worker was bound to the slot.
         let Attenuation { suffixes, max_bytes, total_bytes, .. } = &grant.attenuation;
@@ -218,11 +239,8 @@ impl Bench<'_> {
                 finding(format!("the user does not let `{name}` be handed on here"), allowed.join(", "));
             }
         }
-        for name in names {
-            let lower = name.to_lowercase();
-            if !takes.suffixes.is_empty() && !takes.suffixes.iter().any(|s| lower.ends_with(s.as_str())) {
-                finding(format!("`{name}` is not of a kind that it takes"), takes.suffixes.join(", "));
-            }
+        for name in names.iter().filter(|name| !takes.takes(name)) {
+            finding(format!("`{name}` is not of a kind that it takes"), takes.suffixes.join(", "));
         }
         findings
     }

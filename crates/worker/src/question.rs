@@ -89,8 +89,10 @@ fn fields(method: &str, args: &[Value]) -> Result<Vec<Field>, Box<Finding>> {
     if parsed.iter().any(|field| field.secret) {
         return Err(wrong("secrets are not asked for".to_owned(), "fields that are no secrets"));
     }
-    if parsed.iter().any(|field| Want::of(&field.pattern) != Want::Pattern) {
-        return Err(wrong("only data can be asked for".to_owned(), "patterns of data"));
+    if let Some(field) = parsed.iter().find(|field| Want::is_any_capability(&field.pattern)) {
+        let message =
+            format!("only data can be asked for, and `{}` asks for more", visible_line(&field.name));
+        return Err(wrong(message, "patterns of data"));
     }
     Ok(parsed
         .into_iter()
@@ -134,6 +136,11 @@ mod tests {
             r#"{"a": "strin g("}"#,
             r#"{"key": {"pattern": "string", "secret": true}}"#,
             r#"{"d": "dir"}"#,
+            r#"{"d": ["dir rw"]}"#,
+            r#"{"d": "string", "e": {"pattern": {"f": {"g": "outbox"}}}}"#,
+            r#"{"d": {"pattern": {"f?": "worker"}}}"#,
+            r#"{"d": "M.or(M.string(), M.arrayOf(M.remotable()))"}"#,
+            r#"{"d": "M.promise()"}"#,
         ] {
             assert!(of(wrong).is_err(), "{wrong}: {:?}", of(wrong));
         }

@@ -57,6 +57,9 @@ pub enum Verb {
     /// Make a worker file of a run, with a case to try it by: `save last as NAME`
     #[command(hide = true)]
     Save(SaveArgs),
+    /// Try the cases of workers again: with the replies of then, over copies, in a home that is thrown away
+    #[command(hide = true)]
+    Test(surfaces::TestArgs),
     /// What waits for you; with a number, one message in full
     Inbox(InboxArgs),
     /// Let what a card shows be done, once
@@ -450,7 +453,7 @@ fn ago(text: &str) -> Result<std::time::Duration, String> {
 /// `almoner trace`.
 #[derive(Debug, Args)]
 pub struct TraceArgs {
-    /// The run, like r17, or the name of what code came to
+    /// The run, like r17, or `last`, or the name of what code came to
     pub run: Option<String>,
     /// With all that it started, each below the step that began it
     #[arg(long, conflicts_with_all = ["timeline", "raw", "json"])]

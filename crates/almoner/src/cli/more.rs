@@ -13,6 +13,12 @@ pub struct MoreArgs {
     /// A run that has used up what it may: how many more turns
     #[arg(long, value_name = "N")]
     pub turns: Option<u32>,
+    /// How many more calls
+    #[arg(long, value_name = "N")]
+    pub calls: Option<u32>,
+    /// How much deeper workers may call workers
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u32>,
     /// How many more tokens, like `50k`
     #[arg(long, value_name = "N")]
     pub tokens: Option<String>,
@@ -27,9 +33,12 @@ pub struct MoreArgs {
 impl MoreArgs {
     /// What was typed, flag by flag.
     pub fn said(&self) -> Vec<(&'static str, String)> {
-        let turns = self.turns.map(|turns| turns.to_string());
+        let count = |count: Option<u32>| count.map(|count| count.to_string());
+        let (turns, calls, depth) = (count(self.turns), count(self.calls), count(self.depth));
         let all = [
             ("turns", turns.as_ref()),
+            ("calls", calls.as_ref()),
+            ("depth", depth.as_ref()),
             ("tokens", self.tokens.as_ref()),
             ("usd", self.usd.as_ref()),
             ("wall", self.wall.as_ref()),
@@ -55,13 +64,13 @@ impl MoreArgs {
             |text: &String| definition::parse_duration_ms(text).ok_or_else(|| bad("wall", text, "10m"));
         let raise = Raise {
             turns: u64::from(self.turns.unwrap_or_default()),
+            calls: u64::from(self.calls.unwrap_or_default()),
+            depth: u64::from(self.depth.unwrap_or_default()),
             tokens: self.tokens.as_ref().map(tokens).transpose()?.unwrap_or_default(),
             usd_micros: self.usd.as_ref().map(usd).transpose()?.unwrap_or_default(),
             wall_ms: self.wall.as_ref().map(wall).transpose()?.unwrap_or_default(),
         };
-        let is_said =
-            self.turns.is_some() || self.tokens.is_some() || self.usd.is_some() || self.wall.is_some();
-        Ok(is_said.then_some(raise))
+        Ok((!self.said().is_empty()).then_some(raise))
     }
 }
 
@@ -73,10 +82,12 @@ mod tests {
     fn amounts_are_read_as_in_worker_files() {
         let args = |turns, tokens: &str, usd: &str, wall: &str| {
             let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-            MoreArgs { turns, tokens: some(tokens), usd: some(usd), wall: some(wall) }.raise()
+            let (tokens, usd, wall) = (some(tokens), some(usd), some(wall));
+            MoreArgs { turns, calls: turns, depth: turns, tokens, usd, wall }.raise()
         };
         assert_eq!(args(None, "", "", "").unwrap(), None);
-        let expected = Raise { turns: 2, tokens: 50_000, usd_micros: 500_000, wall_ms: 600_000 };
+        let expected =
+            Raise { turns: 2, calls: 2, depth: 2, tokens: 50_000, usd_micros: 500_000, wall_ms: 600_000 };
         assert_eq!(args(Some(2), "50k", "0.50", "10m").unwrap(), Some(expected));
         for (tokens, usd, wall) in [("many", "", ""), ("", "-1", ""), ("", "NaN", ""), ("", "", "soon")] {
             assert_eq!(args(None, tokens, usd, wall).unwrap_err().exit, Exit::Usage, "{tokens}{usd}{wall}");

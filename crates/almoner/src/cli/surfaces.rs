@@ -60,10 +60,21 @@ impl Part {
         [Part::Place, Part::Settings, Part::Daemon, Part::Disk, Part::Model, Part::Sandbox, Part::Policy];
 }
 
+/// `almoner test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Worker files, cases, or directories of cases [default: this directory]
+    #[arg(value_name = "WORKER or DIR")]
+    pub what: Vec<std::path::PathBuf>,
+    /// Keep what differs as what is expected from now on
+    #[arg(long)]
+    pub accept: bool,
+}
+
 /// `almoner export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The run
+    /// The run, like r17, or `last`
     pub run: String,
     /// The file that is made; standard output without it
     #[arg(short, long, value_name = "FILE")]

@@ -11,6 +11,7 @@ use super::acting::Acting;
 use super::attend::{self, Followed};
 use super::stage::number;
 use super::talk::Talk;
+use super::together::{self, Together};
 use super::{look, models, output, run};
 use crate::cli::{self, ChatArgs};
 use crate::control::client::unexpected;
@@ -50,20 +51,30 @@ pub fn chat(acting: &Acting<'_>, args: &ChatArgs) -> Ended {
 
 /// Begins one.
 fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>, u64), Failure> {
-    let (name, source, includes, beside, wants) = match &args.worker {
-        None => ("chat".to_owned(), WORKER.to_owned(), Default::default(), None, None),
+    let (name, source, includes, beside, wants, given) = match &args.worker {
+        None => {
+            let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
+            let given = Together {
+                endow,
+                allow: args.allow.clone(),
+                model: args.model.clone(),
+                ..Together::default()
+            };
+            ("chat".to_owned(), WORKER.to_owned(), Default::default(), None, None, given)
+        }
         Some(path) => {
             let bundle = run::load(path)?;
             let definition = run::check(&bundle)?;
             let beside = std::path::absolute(path).ok();
             let beside = beside.and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
-            (bundle.name, bundle.source, bundle.includes, beside, definition.model)
+            let model = args.model.as_deref();
+            let given = together::of(acting, path, &definition, model, &args.endow, &args.allow)?;
+            (bundle.name, bundle.source, bundle.includes, beside, definition.model, given)
         }
     };
     let inputs = cli::gather(&args.inputs)?;
-    let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
     let request = RunRequest {
-        text: Untrusted::new(run::command_line()),
+        text: Untrusted::new(run::command_line() + &given.with),
         name,
         source,
         includes,
@@ -74,9 +85,10 @@ fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>
         chat: true,
         private: args.private,
         each: None,
-        endow,
-        allow: args.allow.clone(),
-        model: models::choose(acting.place, args.model.as_deref(), wants.as_deref(), false)?,
+        limits: given.limits,
+        endow: given.endow,
+        allow: given.allow,
+        model: models::choose(acting.place, given.model.as_deref(), wants.as_deref(), false)?,
         dry_run: false,
         retry: None,
     };

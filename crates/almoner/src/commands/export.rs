@@ -11,7 +11,7 @@ use passable::visible_line;
 use serde_json::{Value, json};
 
 use super::acting::Acting;
-use super::output;
+use super::{look, output};
 use crate::cli::surfaces::ExportArgs;
 use crate::control::client::{Client, unexpected};
 use crate::control::protocol::{Copy, Request, Response};
@@ -23,10 +23,13 @@ use crate::show::journal::child;
 /// # Errors
 /// When there is no such run, or the file cannot be written.
 pub fn export(acting: &Acting<'_>, args: &ExportArgs) -> Ended {
-    let run: RunNumber = args.run.parse().map_err(|_| {
-        Failure::new(Exit::Usage, format!("`{}` is no run", visible_line(&args.run)))
-            .help("write it like r17; `almoner runs` shows which runs there are")
-    })?;
+    let run: RunNumber = match args.run.as_str() {
+        look::LAST => look::latest(acting)?,
+        text => text.parse().map_err(|_| {
+            Failure::new(Exit::Usage, format!("`{}` is no run", visible_line(text)))
+                .help("write it like r17, or `last`; `almoner runs` shows which runs there are")
+        })?,
+    };
     let mut out = Out::open(args.output.as_deref())?;
     let mut client = acting.connect()?;
     let mut blobs = Blobs::default();

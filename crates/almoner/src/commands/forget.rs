@@ -61,7 +61,7 @@ fn asked(run: &kernel::run::Run) -> Result<bool, Failure> {
     let documents = run.input.attachments.len() + run.input.items.len();
     output::note(&format!(
         "{} `{}`: its {documents} documents, its requests and replies, and those of all that it started, go for good. \
-         Its journal stays, and so does what others have too. It cannot be undone, exported or retried afterwards.",
+         Its journal stays, and so does what others have too. It cannot be undone or retried afterwards, and an export says which bytes are gone.",
         run.number,
         visible_line(&run.name)
     ));

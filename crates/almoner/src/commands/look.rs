@@ -21,6 +21,9 @@ pub fn run(acting: &Acting<'_>, run: RunNumber) -> Result<Run, Failure> {
     }
 }
 
+/// The word for the newest run.
+pub const LAST: &str = "last";
+
 /// The newest run that no other run started.
 ///
 /// # Errors

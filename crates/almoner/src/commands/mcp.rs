@@ -31,6 +31,13 @@ pub fn mcp(acting: &Acting<'_>, args: &McpArgs) -> Ended {
             Ok(Exit::Ok)
         }
         McpVerb::Tools { name, json } => {
+            if let Ok(server) = mcp_file::find(config, name) {
+                output::progress(&format!(
+                    "asking {name} what it has, for at most {} s: {}",
+                    crate::control::tools::PATIENCE.as_secs(),
+                    visible_line(&server.words())
+                ));
+            }
             let table = match acting.connect()?.ask(Request::ServerTools { server: name.clone() })? {
                 Response::ServerTools(table) => *table,
                 other => return Err(unexpected(&other)),

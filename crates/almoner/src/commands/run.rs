@@ -8,13 +8,12 @@ use passable::{Untrusted, visible, visible_line};
 use worker::definition::{self, Bundle, Report, Severity};
 
 use super::acting::Acting;
-use super::{attend, models, output};
+use super::{attend, models, output, together};
 use crate::cli::{self, FollowArgs, RunArgs};
 use crate::control::client::unexpected;
-use crate::control::endowment::{Endowment, Fill};
+use crate::control::endowment::Fill;
 use crate::control::protocol::{Plan, Request, Response, RunRequest};
 use crate::exit::{Ended, Exit, Failure};
-use crate::trust;
 
 /// `almoner run`.
 ///
@@ -30,22 +29,14 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
     if let (Some(old), false) = (retry, args.inputs.is_empty()) {
         output::note(&format!("the documents and inputs of {old} are used, as they were then"));
     }
-    let mut endow: Vec<Endowment> =
-        args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
-    let mut allow = args.allow.clone();
-    let said = args.model.clone().or_else(models::in_environment);
-    let project = project(acting, &args.worker)?.map(|given| given.beside(said.as_deref(), &endow));
-    let mut text = command_line();
-    if let Some(given) = &project {
-        endow.extend(given.handed.endow.iter().cloned());
-        allow.extend(given.handed.allow.iter().filter(|rule| !args.allow.contains(rule)).cloned());
-        text += &format!(" (with {} {})", given.file.path.display(), given.file.digest.short());
-    }
-    let named = said.or(project.as_ref().and_then(|given| given.handed.model.clone()));
+    let given =
+        together::of(acting, &args.worker, &definition, args.model.as_deref(), &args.endow, &args.allow)?;
+    let mut text = command_line() + &given.with;
     if let Some(old) = retry {
         text += &format!(" (what failed in {old})");
     }
-    let model = models::choose(acting.place, named.as_deref(), definition.model.as_deref(), args.dry_run)?;
+    let model =
+        models::choose(acting.place, given.model.as_deref(), definition.model.as_deref(), args.dry_run)?;
     let beside =
         std::path::absolute(&args.worker).ok().and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
     let request = RunRequest {
@@ -60,15 +51,15 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
         chat: false,
         private: args.private,
         each: args.each.then(|| args.jobs.unwrap_or_else(|| models::jobs(&model))),
-        endow,
-        allow,
+        limits: given.limits,
+        endow: given.endow,
+        allow: given.allow,
         model,
         dry_run: args.dry_run,
         retry,
     };
     if args.dry_run {
-        let from = project.map(|given| given.lines()).unwrap_or_default();
-        return plan(acting, request, from, &args.follow);
+        return plan(acting, request, given.from, &args.follow);
     }
     start(acting, request, &args.follow)
 }
@@ -91,14 +82,6 @@ fn last_batch(acting: &Acting<'_>, name: &str) -> Result<RunNumber, Failure> {
             return Err(Failure::new(Exit::NotFound, message).help("`--retry-failed=RUN` names one"));
         }
     }
-}
-
-/// What the project's file hands to a worker, if the person trusts it; that there is one that is not used is told.
-fn project(acting: &Acting<'_>, worker: &Path) -> Result<Option<trust::Endowed>, Failure> {
-    Ok(trust::of_worker(acting.place, worker)?.unwrap_or_else(|unused| {
-        output::progress(&unused);
-        None
-    }))
 }
 
 /// Shows what a run would do, with what of it came `from` the project's file.

@@ -11,15 +11,14 @@ use serde_json::{Value as Json, json};
 use worker::definition::Bundle;
 
 use super::acting::Acting;
+use super::cases::{self, Recorded, pretty};
+use super::look::LAST;
 use super::stage::number;
 use super::{look, output, run};
 use crate::cli::SaveArgs;
 use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
-
-/// The word for the newest run.
-const LAST: &str = "last";
 
 /// `almoner save`.
 ///
@@ -40,7 +39,7 @@ pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
     let bundle = bundle(acting, &found, name)?;
     run::check(&bundle)?;
     let case = case(acting, &found)?;
-    let root = PathBuf::from(format!("{name}.case"));
+    let root = PathBuf::from(format!("{name}{}", cases::SUFFIX));
     let mut files = vec![(PathBuf::from(&bundle.file), bundle.source.clone().into_bytes())];
     for (include, text) in &bundle.includes {
         // What lies there already as it was is not in the way.
@@ -59,27 +58,41 @@ pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
             .join(Path::new(&document.name).file_name().unwrap_or_else(|| document.name.as_ref()));
         match text(acting, document.hash, &document.name) {
             Ok(text) => {
-                inputs.push(word(&to.display().to_string()));
+                inputs.push(to.display().to_string());
                 files.push((to, text.into_bytes()));
             }
             Err(failure) if failure.exit == Exit::Invalid => {
-                inputs.push(word(&document.name));
+                inputs.push(document.name.clone());
                 output::note(&format!("{}; hand it over again", failure.message.visible_line()));
             }
             Err(failure) => return Err(failure),
         }
     }
+    let command = [vec![bundle.file.clone()], inputs, endowments(acting, &found)?].concat();
+    let before = cases::before(acting, number)?;
+    for (place, hash) in before.held {
+        match text(acting, hash, &place) {
+            Ok(text) => files.push((root.join(cases::SLOTS).join(place), text.into_bytes())),
+            Err(failure) if failure.exit == Exit::Invalid => {
+                output::note(&format!("{}, as it was before", failure.message.visible_line()));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    let calls = Some(cases::made(acting, number)?);
+    let recorded = Recorded { command: command.clone(), calls, made: before.made };
+    files.push((root.join(cases::FILE), pretty(&recorded)?.into_bytes()));
     put_all(&files)?;
     for (path, _) in &files {
         output::note(&format!("{} is there", output::path(path)));
     }
-    let with = [inputs, endowments(acting, &found)?].concat().join(" ");
-    let command = format!("almoner run {} {with}", word(&bundle.file));
-    output::result(command.trim_end())?;
+    let command: Vec<String> = command.iter().map(|each| word(each)).collect();
+    output::result(&format!("almoner run {}", command.join(" ")))?;
     let replies = word(&root.join("replies.json").display().to_string());
     output::note(&format!(
-        "With `-m scripted:{replies}` it goes as it went then, and comes to {}.",
-        output::path(&root.join("result.json"))
+        "With `-m scripted:{replies}` it goes as it went then, and comes to {}; `almoner test {}` tries that.",
+        output::path(&root.join("result.json")),
+        word(&bundle.file)
     ));
     Ok(Exit::Ok)
 }
@@ -215,8 +228,8 @@ fn inputs(found: &Run) -> Vec<String> {
     values
         .into_iter()
         .map(|(name, value)| match value {
-            Json::String(text) => word(&format!("{name}={text}")),
-            other => word(&format!("{name}:={other}")),
+            Json::String(text) => format!("{name}={text}"),
+            other => format!("{name}:={other}"),
         })
         .collect()
 }
@@ -232,10 +245,10 @@ fn endowments(acting: &Acting<'_>, found: &Run) -> Result<Vec<String>, Failure> 
         match each.as_str() {
             "-e" | "--endow" | "--allow" => {
                 kept.push(each.clone());
-                kept.extend(rest.next().map(|given| word(given)));
+                kept.extend(rest.next().cloned());
             }
             one if one.starts_with("-e") || one.starts_with("--endow=") || one.starts_with("--allow=") => {
-                kept.push(word(one));
+                kept.push(one.to_owned());
             }
             _ => {}
         }
@@ -277,12 +290,6 @@ fn text(acting: &Acting<'_>, hash: BlobHash, what: &str) -> Result<String, Failu
         }
         other => Err(unexpected(&other)),
     }
-}
-
-fn pretty(value: &Json) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value)
-        .map(|text| text + "\n")
-        .map_err(|e| Failure::new(Exit::Failure, e.to_string()))
 }
 
 /// Writes all of it, or nothing.

@@ -17,6 +17,7 @@ use crate::show::{code, journal, timeline};
 /// When there is no such run.
 pub fn trace(acting: &Acting<'_>, args: &TraceArgs) -> Ended {
     let run = match &args.run {
+        Some(text) if text == look::LAST => look::latest(acting)?,
         Some(text) => match text.parse() {
             Ok(run) => run,
             // What is not the number of a run is a name.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kernel::run::Limits;
 use kernel::{BlobHash, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,9 @@ pub struct RunRequest {
     pub private: bool,
     /// One child for each document, so many at a time.
     pub each: Option<u32>,
+    /// What it may use up, where that is less than the worker file says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// What the person binds to slots.
     pub endow: Vec<Endowment>,
     /// Methods, as `slot.method`, about which the person does not want to be asked.

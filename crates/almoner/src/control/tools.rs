@@ -1,8 +1,13 @@
 //! What a server says of its tools, as a person is shown it.
 
+use std::time::Duration;
+
 use kernel::BlobHash;
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
+
+/// How long a server may take until it is ready to say what it has, when a person waits for that alone.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The tools of one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -152,6 +152,7 @@ fn bound(
         model: String::new(),
         dry_run: false,
         retry: None,
+        limits: None,
     };
     start_run::bindings(desk, definition, &request)
 }

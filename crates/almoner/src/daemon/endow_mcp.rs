@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kernel::command::{Binding, Target};
 use kernel::mcp::{Line, ServerProgram, Told, ToolServer};
@@ -13,7 +14,7 @@ use passable::{Untrusted, visible_line};
 use super::desk::Desk;
 use super::mounts;
 use crate::control::endowment::McpFill;
-use crate::control::tools::{ToolRow, ToolTable};
+use crate::control::tools::{PATIENCE, ToolRow, ToolTable};
 use crate::exit::{Exit, Failure};
 use crate::mcp_file::{self, SECRET, Server};
 
@@ -30,7 +31,7 @@ const LONGEST_TOOL: usize = 64;
 /// When there is no such server, it cannot be asked, or has no such tools.
 pub fn target(desk: &Desk, slot: &str, given: &McpFill) -> Result<Target, Failure> {
     let line = line(desk, &given.server)?;
-    let told = ask(desk, &given.server, &line)?;
+    let told = ask(desk, &given.server, &line, None)?;
     let tools = caps::endow_server(&told, &given.tools).map_err(|(tool, why)| {
         let message =
             format!("slot `{slot}`: `{}` of the server {}: {why}", visible_line(&tool), given.server);
@@ -86,7 +87,7 @@ pub fn check_apart(bindings: &[Binding]) -> Result<(), Failure> {
 /// When there is no such server, or it cannot be asked.
 pub fn table(desk: &Desk, name: &str) -> Result<ToolTable, Failure> {
     let line = line(desk, name)?;
-    let told = ask(desk, name, &line)?;
+    let told = ask(desk, name, &line, Some(PATIENCE))?;
     let row = |told: &Told| {
         let pinned =
             caps::endow_server(std::slice::from_ref(told), &[(told.name.clone(), passable::Effect::Commit)]);
@@ -115,9 +116,9 @@ pub fn table(desk: &Desk, name: &str) -> Result<ToolTable, Failure> {
     Ok(ToolTable { server: name.to_owned(), tools: told.iter().map(row).collect() })
 }
 
-fn ask(desk: &Desk, name: &str, line: &Line) -> Result<Vec<Told>, Failure> {
+fn ask(desk: &Desk, name: &str, line: &Line, patience: Option<Duration>) -> Result<Vec<Told>, Failure> {
     let outside: Arc<dyn caps::Outside> = desk.daemon.edge();
-    caps::ask_tools(name, line, &outside).map_err(|error| {
+    caps::ask_tools(name, line, &outside, patience).map_err(|error| {
         let message = format!("the server {name}: {}", visible_line(&error.to_string()));
         let help = match error {
             caps::McpError::Kept(finding) => finding.allowed.unwrap_or_default(),

@@ -23,7 +23,7 @@ struct State {
     /// The last line of progress of each run that waits for a model, with the tick at which it changed.
     progress: BTreeMap<HostRun, (u64, String)>,
     /// What the model of each run has written of its reply so far, with the tick at which it changed.
-    text: BTreeMap<HostRun, (u64, Streamed)>,
+    text: BTreeMap<HostRun, (u64, Written)>,
     /// Runs that got stuck, with the tick.
     stuck: BTreeMap<HostRun, (u64, Trouble)>,
 }
@@ -33,10 +33,18 @@ struct State {
 pub struct Streamed {
     /// The step that asked.
     pub prompted: u64,
-    /// All of it.
-    raw: String,
     /// What of it can be shown.
     pub shown: String,
+}
+
+/// The same, with what is not to be shown yet.
+#[derive(Default)]
+struct Written {
+    streamed: Streamed,
+    /// What has come and is not shown yet.
+    pending: String,
+    /// How many bytes have come.
+    bytes: usize,
 }
 
 /// The most of a reply that is kept to be shown while it is written: 1 MiB.
@@ -98,17 +106,30 @@ impl News {
         self.change(|state| drop(state.progress.insert(of, (state.tick, line))));
     }
 
-    /// Tells what more the model of a run has written. `settled` says what can be shown of the whole.
-    pub fn tell_text(&self, of: HostRun, prompted: u64, more: &str, settled: impl FnOnce(&str) -> String) {
+    /// Tells what more the model of a run has written. `settled` says how much of what has not been shown can be, and as
+    /// what; it is told from where on there is anything new. Each byte is looked at once, however small the parts are in
+    /// which it comes.
+    pub fn tell_text(
+        &self,
+        of: HostRun,
+        prompted: u64,
+        more: &str,
+        settled: impl FnOnce(&str, usize) -> (usize, String),
+    ) {
         self.change(|state| {
             let tick = state.tick;
-            let (at, streamed) = state.text.entry(of).or_default();
-            if streamed.prompted != prompted {
-                *streamed = Streamed { prompted, ..Streamed::default() };
+            let (at, written) = state.text.entry(of).or_default();
+            if written.streamed.prompted != prompted {
+                let streamed = Streamed { prompted, ..Streamed::default() };
+                *written = Written { streamed, ..Written::default() };
             }
-            if streamed.raw.len() < MOST_TEXT {
-                streamed.raw.push_str(more);
-                streamed.shown = settled(&streamed.raw);
+            if written.bytes < MOST_TEXT {
+                let from = written.pending.len();
+                written.bytes += more.len();
+                written.pending.push_str(more);
+                let (end, shown) = settled(&written.pending, from);
+                written.pending.drain(..end);
+                written.streamed.shown.push_str(&shown);
                 *at = tick;
             }
         });
@@ -141,18 +162,23 @@ impl News {
         }
         Unseen {
             tick: state.tick,
-            progress: unseen(&state.progress, host, tick),
-            text: unseen(&state.text, host, tick),
-            stuck: unseen(&state.stuck, host, tick),
+            progress: unseen(&state.progress, host, tick, String::clone),
+            text: unseen(&state.text, host, tick, |written| written.streamed.clone()),
+            stuck: unseen(&state.stuck, host, tick, Trouble::clone),
         }
     }
 }
 
 /// What was said of the runs of `host` after `tick`.
-fn unseen<T: Clone>(said: &BTreeMap<HostRun, (u64, T)>, host: &FormulaId, tick: u64) -> Vec<(RunNumber, T)> {
+fn unseen<T, S>(
+    said: &BTreeMap<HostRun, (u64, T)>,
+    host: &FormulaId,
+    tick: u64,
+    shown: impl Fn(&T) -> S,
+) -> Vec<(RunNumber, S)> {
     said.iter()
         .filter(|(of, (at, _))| of.host == *host && *at > tick)
-        .map(|(of, (_, what))| (of.run, what.clone()))
+        .map(|(of, (_, what))| (of.run, shown(what)))
         .collect()
 }
 
@@ -168,6 +194,22 @@ mod tests {
             news.end();
         });
         news.rest(Duration::from_secs(600));
+    }
+
+    #[test]
+    fn each_byte_of_a_text_is_looked_at_once_in_however_small_parts_it_comes() {
+        let of = HostRun { host: FormulaId { number: [1; 32], node: [0; 32] }, run: RunNumber(1) };
+        let (news, seen) = (News::default(), std::cell::Cell::new(0));
+        for part in ["a", "b", "\nc", "", "d\n", "e"] {
+            news.tell_text(of, 7, part, |pending, from| {
+                seen.set(seen.get() + pending.len() - from);
+                let end = pending[from..].rfind('\n').map_or(0, |at| from + at + 1);
+                (end, pending[..end].to_uppercase())
+            });
+        }
+        assert_eq!(seen.get(), "ab\ncd\ne".len());
+        let unseen = news.wait(&of.host, 0, Duration::ZERO);
+        assert_eq!((unseen.text[0].1.shown.as_str(), unseen.text[0].1.prompted), ("AB\nCD\n", 7));
     }
 
     #[test]

@@ -108,7 +108,7 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
     if request.dry_run {
         return plan(&definition, &bundle, &request, &bindings, &documents).map(Response::Plan);
     }
-    let mut worker = keep_on(&shelf, &bundle, definition.limits)?;
+    let mut worker = keep_on(&shelf, &bundle, limits_of(&definition, &request))?;
     if let Some(text) = project {
         worker.includes.insert(NAME.to_owned(), shelf.put(text.as_bytes())?);
     }
@@ -162,8 +162,13 @@ pub fn parse(bundle: &Bundle) -> Result<Definition, Failure> {
 }
 
 /// A limit in money can only be kept where it is known what the model costs.
+/// What the run may use up: what its file says, and no more than its person does.
+fn limits_of(definition: &Definition, request: &RunRequest) -> Limits {
+    request.limits.map_or(definition.limits, |most| definition.limits.at_most(most))
+}
+
 fn check_money(desk: &Desk, definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
-    if definition.usd.is_none() || desk.daemon.price_of(&request.model).is_some() {
+    if limits_of(definition, request).usd_micros.is_none() || desk.daemon.price_of(&request.model).is_some() {
         return Ok(());
     }
     let message = format!(

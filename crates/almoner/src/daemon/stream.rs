@@ -12,17 +12,15 @@ use super::news::Streamed;
 use crate::control::frame;
 use crate::control::protocol::Response;
 
-/// What can be shown of a text that goes on: no value of the vault, nor a part of one. Where there are any, whole lines
-/// are shown, since what comes next could complete one; where one has several lines, nothing is before the end.
-pub fn settled(secrets: &Secrets, text: &str) -> String {
+/// How much of a text that goes on can be shown, and as what: no value of the vault, nor a part of one. Where there are
+/// any, whole lines are shown, since what comes next could complete one; where one has several lines, nothing is before the
+/// end. What ends before `from` has been looked at before.
+pub fn settled(secrets: &Secrets, text: &str, from: usize) -> (usize, String) {
     if secrets.is_empty() {
-        return text.to_owned();
+        return (text.len(), text.to_owned());
     }
-    if secrets.spans_lines() {
-        return String::new();
-    }
-    let lines = text.rfind('\n').map_or("", |end| &text[..=end]);
-    secrets.redact(lines).into_owned()
+    let Some(end) = secrets.whole(text, from) else { return (0, String::new()) };
+    (end, secrets.redact(&text[..end]).into_owned())
 }
 
 /// How much of each run's text a follower has had.
@@ -65,12 +63,20 @@ mod tests {
             ("a line\nand the key is correct-horse", "a line\n"),
             ("the key is correct-horse-battery-staple\nx", "the key is [secret token]\n"),
         ] {
-            let shown = settled(&secrets, text);
+            let (end, shown) = settled(&secrets, text, 0);
+            assert_eq!(settled(&secrets, text, end), (0, String::new()), "what was shown is over");
             assert!(!shown.contains("horse"), "{shown}");
             assert_eq!(shown.lines().count(), expected.lines().count(), "{shown:?}");
         }
-        assert_eq!(settled(&Secrets::default(), "as it comes"), "as it comes");
+        // A line that was broken to fit goes on in the next.
+        let encoded = "see:\nY29ycmVjdC1ob3JzZS1iYXR0\nZXJ5LXN0YXBsZQ==\n";
+        assert_eq!(settled(&secrets, &encoded[..30], 0).1, "see:\n");
+        assert_eq!(settled(&secrets, &encoded[5..], 0).0, 0);
+        let (end, shown) = settled(&secrets, &format!("{}.\n", encoded), 0);
+        assert_eq!(end, encoded.len() + 2);
+        assert!(shown.contains("secret token"), "{shown}");
+        assert_eq!(settled(&Secrets::default(), "as it comes", 0).1, "as it comes");
         let key = Secrets::new([("key", "first line of it\nsecond line of it\n")]);
-        assert_eq!(settled(&key, "here:\nfirst line of it\n"), "", "nothing, before all of it is there");
+        assert_eq!(settled(&key, "here:\nfirst line of it\n", 0).1, "", "nothing, before all of it is there");
     }
 }

@@ -575,7 +575,9 @@ impl World for Daemon {
             Progress::Prompt { done, total } => format!("reading {done} of {total} tokens"),
             Progress::Text(more) => {
                 let secrets = self.secrets();
-                return self.news.tell_text(run, prompted, &more, |text| stream::settled(&secrets, text));
+                return self
+                    .news
+                    .tell_text(run, prompted, &more, |text, from| stream::settled(&secrets, text, from));
             }
             Progress::Restarted => {
                 self.news.forget_text(&run);

@@ -6,6 +6,7 @@
 mod models;
 pub mod project;
 mod read;
+mod tighter;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

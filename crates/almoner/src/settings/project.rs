@@ -11,6 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::read::{Text, Trouble, table};
+use super::tighter::Tighter;
 use crate::cli;
 use crate::control::endowment::{Endowment, Fill};
 use crate::exit::{Exit, Failure};
@@ -24,6 +25,8 @@ pub struct Handed {
     pub endow: Vec<Endowment>,
     /// Methods about which nobody is asked, as `slot.method`.
     pub allow: Vec<String>,
+    /// What it may use up, where that is less than its own file says.
+    pub limits: Tighter,
 }
 
 /// What a project's file says: for each worker, by its path from the file's directory without its suffix.
@@ -87,12 +90,10 @@ fn handed(text: &Text<'_>, base: &Path, name: &str, value: &Spanned<DeValue<'_>>
                     handed.allow.push(word(text, "a method", rule)?.to_owned());
                 }
             }
-            "limits" => {
-                let help = "limits stand in the worker file, under `limits:`";
-                return Err(text.trouble(key.span().start, "`limits` is nothing for this file", help));
-            }
+            "limits" => handed.limits = Tighter::read(text, value)?,
             other => {
-                return Err(text.unknown(key.span().start, "key", other, &["model", "endow", "allow"]));
+                let known = ["model", "endow", "allow", "limits"];
+                return Err(text.unknown(key.span().start, "key", other, &known));
             }
         }
     }
@@ -251,7 +252,7 @@ impl Handed {
         let model = self.model.iter().map(|model| format!("model: {model}"));
         let endow = self.endow.iter().map(words);
         let allow = self.allow.iter().map(|rule| format!("not asked about: {rule}"));
-        model.chain(endow).chain(allow).collect()
+        model.chain(endow).chain(allow).chain(self.limits.line()).collect()
     }
 }
 
@@ -271,7 +272,8 @@ mod tests {
     fn it_says_what_a_command_line_can_say() {
         let text = "[workers.a]\nmodel = \"scripted:s.json, ollama:m\"\nallow = [\"out.write\"]\n\
             endow = { mail = \"./in?suffix=.eml&max=1kB\", out = \"../o:rw\", web = \"https://h/p\" }\n\
-            [workers.\"sub/b\"]\nendow = { d = \"/abs/x:stage\" }\n";
+            [workers.\"sub/b\"]\nendow = { d = \"/abs/x:stage\" }\n\
+            limits = { turns = 4, tokens = \"50k\", usd = 0.5 }\n";
         let dir = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(dir.path()).unwrap();
         let (here, above) = (base.display(), base.parent().unwrap().display());
@@ -288,6 +290,7 @@ mod tests {
                 format!("a: web = {web}"),
                 "a: not asked about: out.write".to_owned(),
                 "sub/b: d = /abs/x (may be read; changes go to a staged copy)".to_owned(),
+                "sub/b: limits: turns 4, tokens 50k, usd 0.5".to_owned(),
             ]
         );
     }
@@ -296,7 +299,12 @@ mod tests {
     fn what_is_wrong_is_told_with_its_place() {
         for (text, line, what) in [
             ("[worker.a]", 1, "unknown section `worker`"),
-            ("[workers.a]\nlimits = {}", 2, "nothing for this file"),
+            ("[workers.a]\nlimits = 3", 2, "is a section"),
+            ("[workers.a.limits]\nturn = 3", 2, "unknown limit `turn`"),
+            ("[workers.a.limits]\nturns = 0", 2, "cannot be read as an amount"),
+            ("[workers.a.limits]\nturns = [3]", 2, "cannot be read as an amount"),
+            ("[workers.a.limits]\nwall = \"soon\"", 2, "cannot be read as an amount"),
+            ("[workers.a.limits]\nusd = -1", 2, "cannot be read as an amount"),
             ("[workers.a]\nmodle = 'local'", 2, "unknown key `modle`"),
             ("[workers.a]\nmodel = 'nobody:x'", 2, "nobody"),
             ("[workers.a]\nmodel = 1", 2, "is a text"),

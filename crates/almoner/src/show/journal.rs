@@ -217,6 +217,7 @@ fn detail(entry: &Entry) -> String {
         Entry::Exhausted { trouble, message, .. } => {
             format!("{}: message {message}", trouble.message.visible_line())
         }
+        Entry::Held { message, .. } => format!("no more, in answer to message {message}"),
         Entry::Raised { message, by } => format!("{} more, in answer to message {message}", more::words(*by)),
         Entry::Suspended { why } | Entry::Resumed { why } => why.clone(),
         Entry::Stalled { trouble } => trouble.message.visible_line().into_owned(),

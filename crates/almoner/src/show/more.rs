@@ -29,7 +29,9 @@ impl More {
         line("  ! ", &self.why.visible_line());
         let tokens = format!("{} tokens in, {} out", self.used.input_tokens, self.used.output_tokens);
         line("  ", &format!("So far: {tokens}{}.", money::behind(self.used.usd_micros)));
-        line("  ", &format!("A yes adds {}; a no ends the run.", words(self.offer)));
+        let no =
+            if self.offer.depth > 0 { "after a no the run goes on without it" } else { "a no ends the run" };
+        line("  ", &format!("A yes adds {}; {no}.", words(self.offer)));
         match &self.answer {
             Some(Answer::Denied { reason, .. }) => line("  ✗ denied: ", &reason.visible_line()),
             Some(Answer::Withdrawn { .. }) => line("  ✗ ", "withdrawn"),
@@ -44,6 +46,12 @@ pub fn words(by: Raise) -> String {
     let mut all = Vec::new();
     if by.turns > 0 {
         all.push(format!("{} turns", by.turns));
+    }
+    if by.calls > 0 {
+        all.push(format!("{} calls", by.calls));
+    }
+    if by.depth > 0 {
+        all.push(format!("{} levels of workers", by.depth));
     }
     if by.tokens > 0 {
         all.push(format!("{} tokens", by.tokens));
@@ -83,7 +91,10 @@ mod tests {
 
     #[test]
     fn every_part_is_said() {
-        let all = Raise { turns: 1, tokens: 2, usd_micros: 3, wall_ms: 4500 };
-        assert_eq!(words(all), "1 turns and 2 tokens and $0.0001 and 5 s of work");
+        let all = Raise { turns: 1, calls: 7, depth: 8, tokens: 2, usd_micros: 3, wall_ms: 4500 };
+        assert_eq!(
+            words(all),
+            "1 turns and 7 calls and 8 levels of workers and 2 tokens and $0.0001 and 5 s of work"
+        );
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::bad_input::server::{Server, says};
 use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, goes_on};
 
 fn call(name: &str, arguments: &Json) -> Json {
     json!({ "calls": [{ "name": name, "arguments": arguments }] })
@@ -117,4 +118,131 @@ fn a_model_that_takes_too_long_is_asked_again_once_there_is_more_time() {
     assert!(card.contains("the limit of 1 s of work is reached"), "{card}");
     home.almoner(&["approve", "1", "--wall", "10m"]).expect(0);
     assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "hello\n");
+}
+
+/// A home with a worker that calls itself three times over, each run no deeper than the limit.
+fn deep(limits: &str) -> Home {
+    let home = Home::new();
+    home.write("down.worker", format!("---\nslots: {{ again: worker }}\nlimits: {limits}\n---\nGo down.\n"));
+    let script = json!([{ "worker": "down", "turns": [call("again", &json!({})), { "text": "bottom" }] }]);
+    home.write("script.json", script.to_string());
+    home
+}
+
+const DOWN: [&str; 4] = ["run", "down.worker", "-eagain=self", "-mscripted:script.json"];
+
+fn runs(home: &Home) -> usize {
+    home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().map_or(0, Vec::len)
+}
+
+/// The message that waits for an answer, if one does.
+fn asks(home: &Home) -> Option<String> {
+    let letters = home.almoner(&["inbox", "--json"]).expect(0).json();
+    letters.get(0).map(|letter| letter["number"].to_string())
+}
+
+#[test]
+fn a_run_that_may_go_no_deeper_asks_and_its_person_says_how_deep() {
+    let home = deep("{ depth: 1 }");
+    home.almoner(&DOWN).expect(7);
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(card.contains("r2 `down` asks for more"), "{card}");
+    assert!(card.contains("would start a worker 2 deep; the limit is 1"), "{card}");
+    assert!(card.contains("A yes adds 1 levels of workers; after a no the run goes on without it"), "{card}");
+    assert_eq!(runs(&home), 2);
+    // There is an end that nobody can move.
+    let said = home.almoner(&["approve", "1", "--depth", "32"]).expect(8).err;
+    assert!(said.contains("at most 32 deep"), "{said}");
+    home.almoner(&["approve", "1", "--depth", "2"]).expect(0);
+    // Two levels more, and then it asks again: a no is told to its model, and the run goes on.
+    home.almoner(&["resume", "r1"]).expect(7);
+    assert_eq!(runs(&home), 4);
+    let depth = |run: &str| home.trace(run)["run"]["limits"]["depth"].as_u64().unwrap();
+    assert_eq!([depth("r1"), depth("r2"), depth("r3"), depth("r4")], [1, 3, 3, 3]);
+    let again = asks(&home).unwrap();
+    home.almoner(&["deny", &again, "-r", "deep enough"]).expect(0);
+    assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "bottom\n");
+    assert_eq!(runs(&home), 4);
+    let last = home.trace("r4").to_string();
+    assert!(last.contains("depth/limit") && last.contains(r#""entry":"held""#), "{last}");
+}
+
+#[test]
+fn nobody_is_asked_to_go_deeper_for_what_would_be_refused_all_the_same() {
+    // Nobody is there to ask.
+    let alone = deep("{ depth: 0 }");
+    let said = alone.almoner(&[&DOWN[..], &["--on-ask", "deny"]].concat()).expect(0);
+    assert_eq!((said.out.as_str(), runs(&alone)), ("bottom\n", 1));
+    // There is no deeper to go.
+    let end = deep("{ depth: 32, turns: 3, tokens: 1M }");
+    assert_eq!(end.almoner(&DOWN).expect(0).out, "bottom\n");
+    assert!(end.trace("r33").to_string().contains("depth/limit"));
+    end.almoner(&["trace", "r34"]).expect(4);
+}
+
+#[test]
+fn calls_are_counted_whatever_becomes_of_them_and_more_are_asked_for() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    let worker = "---\nslots: { out: dir rw }\nlimits: { calls: 2 }\n---\nWrite.\n";
+    home.write("w.worker", worker);
+    let one = |text: &str| append(text)["calls"][0].clone();
+    let missing = json!({ "name": "out_read", "arguments": { "path": "none.txt" } });
+    let first = json!({ "calls": [one("one"), missing, one("two")] });
+    home.write("script.json", json!([{ "worker": "w", "turns": [first, { "text": "done" }] }]).to_string());
+    home.almoner(&RUN).expect(7);
+    // What one reply asks for is not more than the run may do.
+    assert_eq!(home.read("out/log.txt"), "one\n");
+    let card = home.almoner(&["inbox", "1"]).expect(0).out;
+    assert!(
+        card.contains("the limit of 2 calls is reached") && card.contains("A yes adds 2 calls"),
+        "{card}"
+    );
+    home.almoner(&["approve", "1", "--calls", "9"]).expect(0);
+    assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "done\n");
+    assert_eq!(home.read("out/log.txt"), "one\ntwo\n");
+
+    let ended = self::home("{ calls: 1 }");
+    ended.almoner(&RUN).expect(7);
+    ended.almoner(&["deny", "1"]).expect(0);
+    assert!(ended.almoner(&["resume", "r1"]).expect(5).err.contains("the limit of 1 calls is reached"));
+    assert_eq!(ended.read("out/log.txt"), "one\n");
+}
+
+/// What came of it, whenever the daemon died: as many runs as there are when nobody kills it, and one word counts once.
+fn play_deep(point: &str, nth: u64) -> bool {
+    let home = deep("{ depth: 1 }");
+    let daemon = Doomed::start(&home, point, nth);
+    let begun = home.almoner(&DOWN);
+    if begun.code != 7 {
+        assert_eq!(begun.code, 3, "{nth}: {}", begun.err);
+        return daemon.end();
+    }
+    // A yes to the first question, a no to the second, and again where the daemon took the answer along.
+    let mut said = begun;
+    while let Some(number) = asks(&home) {
+        let is_first = runs(&home) == 2;
+        let yes = ["approve", &number, "--depth", "1"];
+        let no = ["deny", &number];
+        home.almoner(if is_first { &yes } else { &no });
+        said = goes_on(&home, "r1");
+    }
+    assert_eq!(said.expect(0).out, "bottom\n", "{nth}");
+    assert_eq!(runs(&home), 3, "{nth}");
+    daemon.end()
+}
+
+#[test]
+fn depth_that_is_asked_for_is_given_once_whatever_commit_the_daemon_dies_at() {
+    let whole = deep("{ depth: 1 }");
+    whole.almoner(&DOWN).expect(7);
+    whole.almoner(&["approve", "1", "--depth", "1"]).expect(0);
+    whole.almoner(&["resume", "r1"]).expect(7);
+    whole.almoner(&["deny", &asks(&whole).unwrap()]).expect(0);
+    whole.almoner(&["resume", "r1"]).expect(0);
+    let last = commits(&whole);
+    for point in [BEFORE, AFTER] {
+        let died = at_each(last, |nth| play_deep(point, nth));
+        assert!(died + 2 >= last, "{died} of {last}");
+    }
 }

@@ -118,6 +118,36 @@ fn a_commit_is_shown_as_a_diff_and_is_what_was_shown() {
 }
 
 #[test]
+fn the_card_of_what_is_staged_names_the_files_and_a_message_has_nothing_hidden() {
+    let calls = [
+        call("add", json!({ "paths": ["."] })),
+        call("commit", json!({ "message": "Plain\n\n\twith a tab" })),
+        call("commit", json!({ "message": "Red \u{1b}[31m" })),
+        call("commit", json!({ "message": "Turned \u{202e}round" })),
+    ];
+    let home = home(WORKER, &calls);
+    home.write("project/a.txt", "eins\ntwo\n");
+    std::fs::remove_file(home.path("project/.env")).unwrap();
+    for number in 0..120 {
+        home.write(&format!("project/many/{number:03}.txt"), "x\n");
+    }
+    home.almoner(&run(&RW)).expect(7);
+    let shown = card(&home, "1");
+    for line in
+        ["what is staged:", "a.txt: 9 bytes", ".env: is gone", "many/000.txt: 2 bytes", "… and 22 more"]
+    {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(7);
+    home.almoner(&["approve", "3"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(git(&home, &["log", "-1", "--format=%s"]), "Plain");
+    let out = format!("{:?}", results(&home));
+    assert_eq!(out.matches("has a character that nobody sees").count(), 2, "{out}");
+}
+
+#[test]
 fn what_was_staged_after_the_card_is_shown_anew() {
     let calls = [call("commit", json!({ "message": "Mine" }))];
     let home = home(WORKER, &calls);

@@ -174,7 +174,10 @@ fn llm_do_09_workers_call_workers_only_so_deep() {
     let worker = "---\nslots: { helper: worker }\nlimits: { depth: 0 }\n---\nDo it.\n";
     let home = home(worker, json!([calls(&[("helper", json!({ "input": {} }))]), done()]));
     home.write("helper.worker", "---\ndescription: Helps.\n---\nHelp.\n");
-    run(&home, &[]).expect(0);
+    // A person may let it go deeper, and who is not asked has said no.
+    assert!(run(&home, &[]).expect(7).err.contains("waits for you"));
+    home.almoner(&["deny", "1", "-r", "no deeper"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
     let found = came_to(&home);
     assert!(found.contains("depth/"), "{found}");
     assert_eq!(home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().len(), 1);

@@ -168,6 +168,8 @@ fn what_is_cut_off_is_done_when_it_is_asked_for_again() {
 fn a_run_is_exported_whole_and_no_secret_with_it() {
     let home = lived_in();
     let said = home.almoner(&["export", "r1", "-o", "r1.jsonl"]).expect(0);
+    home.almoner(&["export", "last", "-o", "last.jsonl"]).expect(0);
+    assert_eq!(home.read("last.jsonl"), home.read("r1.jsonl"));
     assert!(said.err.contains("r1.jsonl has 3 runs"), "{said:?}");
     let all = lines(&home.read("r1.jsonl"));
     assert_eq!((all[0]["kind"].as_str(), all[0]["version"].as_u64()), (Some("export"), Some(1)));

@@ -20,6 +20,7 @@ mod between_hostile;
 mod budgets;
 mod bytes;
 mod cards_of_code;
+mod cases;
 mod chat;
 mod closing;
 mod code_counted;

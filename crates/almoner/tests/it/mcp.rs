@@ -158,6 +158,15 @@ fn a_tool_that_is_described_otherwise_than_it_was_is_not_called() {
 }
 
 #[test]
+fn a_program_that_is_no_server_is_waited_for_in_words_and_not_for_long() {
+    let home = Home::new();
+    add(&home, "still", &[], &["/bin/sleep", "100"]);
+    let said = home.almoner(&["mcp", "tools", "still"]).expect(1);
+    assert!(said.err.contains("asking still what it has, for at most 10 s: /"), "{}", said.err);
+    assert!(said.err.contains("did not answer within 10 s"), "{}", said.err);
+}
+
+#[test]
 fn a_program_that_has_changed_is_not_started() {
     let home = Home::new();
     home.write("w.worker", WORKER);

@@ -100,7 +100,8 @@ fn a_worker_calls_itself_as_deep_as_its_budget_says() {
     let worker = "---\nslots: { docs: dir, again: worker }\nlimits: { depth: 2 }\n---\nGo down.\n";
     let home = home(&[("down", &[call("docs_list", json!({})), call("again", json!({}))])]);
     home.write("down.worker", worker);
-    home.almoner(&["run", "down.worker", "-mscripted:script.json", "-edocs=docs", "-eagain=self"]).expect(0);
+    let down = ["run", "down.worker", "-mscripted:script.json", "-edocs=docs", "-eagain=self"];
+    home.almoner(&[&down[..], &["--on-ask", "deny"]].concat()).expect(0);
     let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json();
     assert_eq!(runs.as_array().unwrap().len(), 3, "{runs}");
     let last = home.trace("r3").to_string();
@@ -121,13 +122,36 @@ fn documents_are_handed_on_within_what_both_sides_say() {
         ("judge=judge.worker?max=5", &["notes.md"], false),
         ("judge=judge.worker?total=5", &["notes.md"], false),
     ] {
-        let home = home(&[("chief", &[hand(names)]), ("judge", &[])]);
+        fits_or_not(&hand(names), None, judge, binding, fits);
+    }
+    // The caller's own file has a say as well, and none of the three undoes what another says.
+    for (own, names, fits) in [
+        ("{ suffixes: [.md] }", &["notes.md"][..], true),
+        ("{ suffixes: [.md] }", &["deck.txt"], false),
+        ("{ bytes: 5 }", &["deck.txt"], true),
+        ("{ bytes: 5 }", &["notes.md"], false),
+        ("{ max: 0 }", &["deck.txt"], false),
+        ("{ max: 9 }", &["deck.txt", "notes.md"], false),
+    ] {
+        fits_or_not(&hand(names), Some(own), judge, "judge=judge.worker", fits);
+    }
+}
+
+fn fits_or_not(hand: &Json, own: Option<&str>, judge: &str, binding: &str, fits: bool) {
+    {
+        let home = home(&[("chief", &[hand.clone()]), ("judge", &[])]);
         home.write("judge.worker", judge);
+        if let Some(own) = own {
+            let file = home.read("chief.worker");
+            let is = format!("judge: {{ is: worker, attachments: {own} }}");
+            assert!(file.contains("judge: worker"), "{file}");
+            home.write("chief.worker", file.replace("judge: worker", &is));
+        }
         home.almoner(&run(&["-e", binding])).expect(0);
         let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().len();
-        assert_eq!(runs, if fits { 2 } else { 1 }, "{binding} {names:?}");
+        assert_eq!(runs, if fits { 2 } else { 1 }, "{binding} {own:?} {hand}");
         let trace = home.trace("r1").to_string();
-        assert_eq!(trace.contains("call/attachments"), !fits, "{binding} {names:?}: {trace}");
+        assert_eq!(trace.contains("call/attachments"), !fits, "{binding} {own:?} {hand}: {trace}");
     }
 }
 

@@ -14,6 +14,7 @@ fn sorted() -> Home {
 fn a_trace_shows_children_below_the_step_that_began_them() {
     let home = sorted();
     let tree = home.almoner(&["trace", "r1", "--tree"]).expect(0).out;
+    assert_eq!(home.almoner(&["trace", "last", "--tree"]).expect(0).out, tree);
     let lines: Vec<&str> = tree.lines().collect();
     let at = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap();
     assert!(at("item 1 as r2") + 1 == at("    r2 `triage`"), "{tree}");
@@ -161,9 +162,11 @@ fn a_worker_file_is_shown_with_everything_filled_in() {
     let home = Home::with_inbox();
     let shown = home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out;
     assert_eq!(home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out, shown);
-    for part in
-        ["limits: { turns: 4, depth: 1, tokens: 200000, wall: 600000ms }", "# record.md.j2", "# list, read"]
-    {
+    for part in [
+        "limits: { turns: 4, calls: 500, depth: 1, tokens: 200000, wall: 600000ms }",
+        "# record.md.j2",
+        "# list, read",
+    ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
 }

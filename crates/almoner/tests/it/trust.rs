@@ -85,6 +85,39 @@ fn what_it_says_counts_after_exactly_it_was_trusted() {
 }
 
 #[test]
+fn its_limits_tighten_and_never_loosen_and_a_conversation_is_handed_the_same() {
+    let home = Home::new();
+    home.write("note.worker", "---\nslots: { out: dir rw }\nlimits: { turns: 5 }\n---\nSay it.\n");
+    home.write("script.json", SCRIPT);
+    let trust = |limits: &str| {
+        home.write("almoner.toml", format!("{FILE}limits = {{ {limits} }}\n"));
+        let (_, digest) = shown(&home);
+        home.almoner(&["trust", "--yes", &digest]).expect(0)
+    };
+    trust("turns = 1, tokens = \"50k\"");
+    assert!(run(&home, &["--dry-run"]).expect(0).out.contains("from: limits: turns 1, tokens 50k"));
+    // It asks for more once the one turn is over.
+    run(&home, &[]).expect(7);
+    let limits = home.trace("r1")["run"]["limits"].clone();
+    assert_eq!((limits["turns"].as_u64(), limits["tokens"].as_u64()), (Some(1), Some(50_000)));
+    assert!(home.almoner(&["inbox", "1"]).expect(0).out.contains("the limit of 1 turns is reached"));
+    trust("turns = 6");
+    let said = run(&home, &[]).expect(6);
+    assert!(said.err.contains("`turns = 6` is more than `note` says"), "{said:?}");
+    // Money has no limit in the file, so that any tightens it; what the model costs must be known then.
+    trust("usd = 0.5, depth = 0, wall = \"10m\"");
+    run(&home, &[]).expect(0);
+    assert_eq!(home.trace("r2")["run"]["limits"]["usd_micros"], 500_000);
+    home.almoner(&["chat", "note.worker"]);
+    let trace = home.trace("r3");
+    assert_eq!(trace["run"]["limits"]["usd_micros"], 500_000, "{trace}");
+    assert!(
+        trace["run"]["grants"]["out"].is_string() || trace["run"]["grants"]["out"].is_object(),
+        "{trace}"
+    );
+}
+
+#[test]
 fn a_file_that_others_could_have_put_there_is_refused() {
     let home = project();
     let (_, digest) = shown(&home);

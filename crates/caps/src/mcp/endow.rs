@@ -4,25 +4,32 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kernel::BlobHash;
 use kernel::mcp::{Line, PinnedTool, Told, ToolServer};
 use kernel::proposal::Effect;
 
 use super::interface::unfit;
-use super::session::{McpError, Session};
+use super::session::{McpError, READY, Session};
 use crate::http::Outside;
 
 /// The largest file that a server's arguments name and that is pinned.
 const LARGEST: u64 = 64 << 20;
 
-/// Starts or reaches a server, and asks it for its tools.
+/// Starts or reaches a server, and asks it for its tools. Who waits for the list may say how long; otherwise it has as
+/// long as for a call.
 ///
 /// # Errors
 /// When it cannot be asked.
-pub fn ask_tools(name: &str, line: &Line, outside: &Arc<dyn Outside>) -> Result<Vec<Told>, McpError> {
+pub fn ask_tools(
+    name: &str,
+    line: &Line,
+    outside: &Arc<dyn Outside>,
+    patience: Option<Duration>,
+) -> Result<Vec<Told>, McpError> {
     let server = ToolServer { name: name.to_owned(), line: line.clone(), tools: vec![], call_ms: 60_000 };
-    let mut session = Session::open(&server, outside)?;
+    let mut session = Session::open(&server, outside, patience.unwrap_or(READY))?;
     match session.tools() {
         Ok(tools) => Ok(tools),
         Err(error) => Err(session.last_words(error)),

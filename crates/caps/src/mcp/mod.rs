@@ -117,7 +117,7 @@ impl McpCapability {
         let mut held = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |error: &McpError| Completion::Failed(error.finding(&self.server.name));
         if held.is_none() {
-            match Session::open(&self.server, &self.outside) {
+            match Session::open(&self.server, &self.outside, session::READY) {
                 Ok(session) => *held = Some(session),
                 Err(error) => return failed(&error),
             }

@@ -26,7 +26,7 @@ use super::{program, web};
 use crate::http::Outside;
 
 /// How long a server may take until it is ready.
-const READY: Duration = Duration::from_secs(60);
+pub(super) const READY: Duration = Duration::from_secs(60);
 /// How long it may take to say what it has.
 const LISTING: Duration = Duration::from_secs(30);
 /// How many tools are looked at, and in how many pages.
@@ -102,8 +102,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Starts the server, or reaches it, and greets it.
-    pub(super) fn open(server: &ToolServer, outside: &Arc<dyn Outside>) -> Result<Session, McpError> {
+    /// Starts the server, or reaches it, and greets it. It may take so long until it is `ready`.
+    pub(super) fn open(
+        server: &ToolServer,
+        outside: &Arc<dyn Outside>,
+        ready: Duration,
+    ) -> Result<Session, McpError> {
         let (carrier, wire) = match &server.line {
             Line::Program(line) => program::open(&server.name, line, outside)?,
             Line::Web(line) => web::open(line, outside, Duration::from_millis(server.call_ms))?,
@@ -123,7 +127,7 @@ impl Session {
         };
         let greeted = runtime.block_on(async {
             let greeted = serve_client_with_lifecycle(info, wire, lifecycle);
-            tokio::time::timeout(READY, greeted).await
+            tokio::time::timeout(ready, greeted).await
         });
         let patience = Duration::from_millis(server.call_ms);
         let mut session = Session { runtime, service: None, carrier: Some(carrier), patience };
@@ -136,7 +140,7 @@ impl Session {
                 Ok(session)
             }
             Ok(Err(error)) => Err(session.last_words(not_greeted(&error))),
-            Err(_) => Err(session.last_words(McpError::Late(READY.as_secs()))),
+            Err(_) => Err(session.last_words(McpError::Late(ready.as_secs()))),
         }
     }
 

@@ -123,6 +123,18 @@ fn branches_are_made_and_checked_out_and_nothing_is_lost() {
         yard.git(&["reset", "-q", "--hard"]);
         yard.git(&["clean", "-qfd"]);
     }
+    // Cut off after the files were checked out, and before the branch was: it is done again.
+    for cut in ["git checkout -q topic -- a.txt only.txt", "git show topic:a.txt > a.txt"] {
+        let looked = yard.ask(switch("topic")(None)).unwrap().pins;
+        let done = std::process::Command::new("sh").args(["-c", cut]).current_dir(yard.root()).status();
+        assert!(done.unwrap().success());
+        // Who looks for the first time is told what is there.
+        assert_eq!(yard.refused(switch("topic")(None)), "git/would-lose", "{cut}");
+        yard.ask(switch("topic")(Some(looked))).unwrap();
+        assert_eq!(yard.git(&["branch", "--show-current"]), "topic");
+        assert_eq!(yard.git(&["status", "--porcelain"]), "", "{cut}");
+        yard.git(&["checkout", "-q", "main"]);
+    }
     // What it does not touch stays.
     yard.write("src/b.rs", "mine\n");
     let looked = yard.change(switch("topic"));
@@ -164,7 +176,9 @@ fn what_cannot_be_done_is_said() {
     }
     assert_eq!(yard.refused(commit("x")(None)), "git/nothing");
     yard.change(add(&[".gitignore"]));
-    assert_eq!(yard.refused(commit("  \n")(None)), "git/message");
+    for hidden in ["  \n", "a\u{7}", "a\rb", "a\u{202e}b", "a\u{2066}b", "\u{200f}", "\u{9b}31m"] {
+        assert_eq!(yard.refused(commit(hidden)(None)), "git/message", "{hidden:?}");
+    }
     let long: String = (0..40_000).map(|line| format!("line {line}\n")).collect();
     yard.write("long", &long);
     yard.change(add(&["long"]));

@@ -7,7 +7,7 @@ use crate::formula::Formula;
 use crate::id::{RunNumber, StepRef};
 use crate::message::{Answer, Body};
 use crate::provenance::Provenance;
-use crate::run::{Entry, Run, RunOutcome, State as RunState, Trouble};
+use crate::run::{Entry, Limits, Run, RunOutcome, State as RunState, Trouble};
 use crate::state::{Letter, State};
 
 use super::advance;
@@ -17,6 +17,8 @@ const WANTS: &str =
     "it asks whether a run may use more: approve it, with how much more if you like, or deny it";
 /// Why nothing is no answer.
 const NOTHING: &str = "nothing would be added, and the run would ask again at once";
+/// Why a limit cannot be raised so far.
+const TOO_DEEP: &str = "workers call workers at most 32 deep, whatever anybody says: add less";
 
 /// The run asks its host for more of something, and waits.
 pub(super) fn exhaust(
@@ -29,7 +31,12 @@ pub(super) fn exhaust(
     if !run.open.is_empty() || !run.children.is_empty() || run.exhausted.is_some() {
         return Err(Fault::OutOfOrder { at, what: "a run with open calls asks for nothing more" });
     }
-    let offer = Raise::again(limit, own_limits(state, run)?);
+    // How deep it goes counts from the run that a person began, whose limit all below it have.
+    let own = Limits { depth: run.limits.depth, ..own_limits(state, run)? };
+    let offer = Raise::again(limit, own);
+    if offer.is_nothing() {
+        return Err(Fault::OutOfOrder { at, what: "there is nothing more of this for anybody" });
+    }
     let body = Body::Budget { run: run.number, trouble: trouble.clone(), used: run.used, offer };
     let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
     let message = state.deliver(body, answers, true, run.provenance.clone())?;
@@ -41,13 +48,13 @@ pub(super) fn exhaust(
     let why = format!("for an answer to message {message}");
     state.journal(run, Entry::Suspended { why }, Provenance::default())?;
     state.make_still(run)?;
-    run.exhausted = Some(Exhausted { message, trouble });
+    run.exhausted = Some(Exhausted { message, trouble, limit: Some(limit) });
     run.state = RunState::Waiting;
     Ok(())
 }
 
 /// What the worker's own file allows; a child may have been lent less.
-fn own_limits(state: &mut State<'_>, run: &Run) -> Result<crate::run::Limits, Fault> {
+fn own_limits(state: &mut State<'_>, run: &Run) -> Result<Limits, Fault> {
     Ok(match state.formula(&run.worker)? {
         Formula::Worker { limits, .. } => limits,
         _ => run.limits,
@@ -73,6 +80,9 @@ pub(super) fn answer(
     };
     let mut mail = letter.mail;
     let mut run = state.run(number)?;
+    if raise.is_some_and(|by| by.depth > u64::from(Limits::DEEPEST.saturating_sub(run.limits.depth))) {
+        return Err(Fault::WrongKind { number: message, kind: mail.envelope.kind, what: TOO_DEEP });
+    }
     let at_ms = state.env.now_ms();
     mail.needs_you = false;
     mail.answers.insert(
@@ -94,6 +104,11 @@ pub(super) fn answer(
                 raise_limits(state, &mut above, by.of_all(), message)?;
                 state.put_run(&above)?;
             }
+            state.wake(&mut run, format!("message {message} was answered"))?;
+        }
+        None if exhausted.can_do_without() && run.cancelled.is_none() => {
+            let limit = exhausted.limit.unwrap_or(LimitKind::Depth);
+            state.journal(&mut run, Entry::Held { message, limit }, Provenance::host())?;
             state.wake(&mut run, format!("message {message} was answered"))?;
         }
         None => advance::finish(state, &mut run, RunOutcome::Failed(exhausted.trouble))?,

@@ -44,7 +44,7 @@ pub(super) fn ask(
         return Err(Fault::Misfit { what: "a run asks for no secrets".to_owned() });
     }
     for field in &fields {
-        if Want::of(&super::mail::pattern(&field.pattern, &field.name)?) != Want::Pattern {
+        if Want::is_any_capability(&super::mail::pattern(&field.pattern, &field.name)?) {
             return Err(Fault::Misfit { what: "a run asks for data alone".to_owned() });
         }
     }

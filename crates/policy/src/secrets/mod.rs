@@ -108,14 +108,20 @@ impl Secrets {
         self.is_locked
     }
 
-    /// Whether a value has several lines: then no line of a text is known to be none of it before the next has come.
-    pub fn spans_lines(&self) -> bool {
-        self.spans_lines
-    }
-
     /// Whether there are no values at all.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && !self.is_locked
+    }
+
+    /// Where the last line of a text ends that is known to be whole: no value that is found begins before and ends behind,
+    /// whatever follows. Only ends of lines from `from` on are looked at.
+    pub fn whole(&self, text: &str, from: usize) -> Option<usize> {
+        if self.spans_lines {
+            return None;
+        }
+        let bytes = text.as_bytes();
+        let ends = (from..bytes.len()).rev().filter(|at| bytes[*at] == b'\n');
+        ends.into_iter().find(|at| !unspell::may_go_on(bytes, *at)).map(|at| at + 1)
     }
 
     /// Everything that is found in a text.

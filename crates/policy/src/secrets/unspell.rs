@@ -63,21 +63,36 @@ pub(super) fn windows(text: &[u8], longest: usize) -> Vec<Range<usize>> {
 
 /// What would stand in the place of this end of a line, if the line looks as if it had been broken only to fit.
 fn broken(text: &[u8], newline: usize) -> Option<Piece> {
-    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_=%".contains(byte);
+    let (piece, goes_on) = seam(text, newline)?;
+    let next = text[newline + 1..].iter().find(|byte| !b" \t".contains(byte))?;
+    goes_on(next).then_some(piece)
+}
+
+/// Whether the line that ends here looks as if it were full, and what it says could go on in the next.
+pub(super) fn may_go_on(text: &[u8], newline: usize) -> bool {
+    seam(text, newline).is_some()
+}
+
+/// What would stand between a line that looks full and the next, and what the next has to begin with.
+fn seam(text: &[u8], newline: usize) -> Option<(Piece, fn(&u8) -> bool)> {
     let end = if newline > 0 && text[newline - 1] == b'\r' { newline - 1 } else { newline };
     let line = &text[end.checked_sub(LINE)?..end];
-    let next = text[newline + 1..].iter().find(|byte| !b" \t".contains(byte))?;
+    let nothing = Piece { bytes: [0; 4], length: 0 };
     if line.iter().all(is_digit) {
-        return is_digit(next).then(|| Piece { bytes: [0; 4], length: 0 });
+        return Some((nothing, is_digit));
     }
     // The digits of single bytes, as `od` and `openssl` write them.
     let is_dump = |between: u8| line.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == between);
-    let piece = match line.last() {
-        Some(b':') if is_dump(b':') => Piece { bytes: [0; 4], length: 0 },
-        _ if is_dump(b' ') => Piece::byte(b' '),
-        _ => return None,
-    };
-    next.is_ascii_hexdigit().then_some(piece)
+    match line.last() {
+        Some(b':') if is_dump(b':') => Some((nothing, u8::is_ascii_hexdigit)),
+        _ if is_dump(b' ') => Some((Piece::byte(b' '), u8::is_ascii_hexdigit)),
+        _ => None,
+    }
+}
+
+/// Whether a byte can stand in what was broken to fit.
+fn is_digit(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/-_=%".contains(byte)
 }
 
 /// Every version of the text that undoing escapes leads to, the text itself left out.

@@ -126,6 +126,19 @@ pub struct Attachments {
     pub suffixes: Vec<String>,
 }
 
+impl Attachments {
+    /// As many, as large, and of whatever kind, as can be said at all.
+    pub fn any() -> Attachments {
+        Attachments { max: 1_000, bytes: 1 << 40, suffixes: Vec::new() }
+    }
+
+    /// Whether a document may be called so.
+    pub fn takes(&self, name: &str) -> bool {
+        let lower = name.to_lowercase();
+        self.suffixes.is_empty() || self.suffixes.iter().any(|suffix| lower.ends_with(suffix.as_str()))
+    }
+}
+
 impl Default for Attachments {
     fn default() -> Attachments {
         Attachments { max: 4, bytes: 10 << 20, suffixes: Vec::new() }
@@ -141,6 +154,8 @@ pub struct Slot {
     pub kind: SlotKind,
     /// The text that a person reads when choosing. Foreign text.
     pub label: Option<String>,
+    /// For a worker: which documents may be handed on to it. `None`: any that it takes.
+    pub attachments: Option<Attachments>,
     /// Where it is declared, as bytes of the worker file.
     pub span: Range<usize>,
 }

@@ -135,7 +135,9 @@ fn read(
         description: get("description").and_then(|node| problems.line(node, "`description`", 300)),
         input: input.unwrap_or_else(Pattern::any_record),
         output: get("output").and_then(|node| pattern(node, &bundle.source, problems)),
-        attachments: get("attachments").map(|node| attachments(node, problems)).unwrap_or_default(),
+        attachments: get("attachments")
+            .map(|node| attachments(node, Attachments::default(), problems))
+            .unwrap_or_default(),
         approve: approve(get("approve"), &slots, problems),
         limits: Limits {
             usd_micros: usd.map(|usd| (usd * 1e6).round() as u64),
@@ -193,9 +195,12 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
             let message = format!("`{}` cannot be the name of a slot", name.escape_debug());
             problems.error("worker/slot-name", message, &key.span, IDENTIFIER);
         }
+        let mut handed = None;
         let (kind, label) = match &node.data {
             Data::Map(_) => {
-                let fields = problems.fields(node, &format!("the slot `{name}`"), &["is", "label"]);
+                let keys = ["is", "label", "attachments"];
+                let fields = problems.fields(node, &format!("the slot `{name}`"), &keys);
+                handed = fields.as_ref().and_then(|fields| fields.get("attachments"));
                 let label = fields.as_ref().and_then(|fields| fields.get("label"));
                 let label = label.and_then(|node| problems.line(node, "a label", 200));
                 match fields.and_then(|fields| fields.get("is")) {
@@ -222,6 +227,7 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
             }
             _ => (slot_kind(node, problems), None),
         };
+        let handed = handed.and_then(|node| handed_on(name, kind, node, problems));
         // A slot of unknown kind is kept as one that fits everywhere, so that its uses are not reported as well.
         let kind = kind.unwrap_or(SlotKind::Dir { write: true });
         if name == OWN_TOOLS[0] {
@@ -239,9 +245,26 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
                 problems.error("worker/slot-name", message, &key.span, "choose another name");
             }
         }
-        slots.push(Slot { name: name.clone(), kind, label, span: key.span.start..node.span.end });
+        let span = key.span.start..node.span.end;
+        slots.push(Slot { name: name.clone(), kind, label, attachments: handed, span });
     }
     slots
+}
+
+/// Which documents may be handed on to the worker in a slot.
+fn handed_on(
+    slot: &str,
+    kind: Option<SlotKind>,
+    node: &Node,
+    problems: &mut Problems<'_>,
+) -> Option<Attachments> {
+    if !matches!(kind, None | Some(SlotKind::Worker)) {
+        let message = format!("`{slot}` is no worker, and documents are handed on to workers only");
+        let help = "leave `attachments` out, or write `is: worker`";
+        problems.error("worker/attachments", message, &node.span, help);
+        return None;
+    }
+    Some(attachments(node, Attachments::any(), problems))
 }
 
 fn slot_kind(node: &Node, problems: &mut Problems<'_>) -> Option<SlotKind> {
@@ -321,8 +344,8 @@ fn tools(fields: &Option<Fields<'_>>, slots: &[Slot], problems: &mut Problems<'_
     Some(tools)
 }
 
-fn attachments(node: &Node, problems: &mut Problems<'_>) -> Attachments {
-    let mut attachments = Attachments::default();
+/// What of `attachments` nothing is said about stays as it is.
+fn attachments(node: &Node, mut attachments: Attachments, problems: &mut Problems<'_>) -> Attachments {
     let Some(fields) = problems.fields(node, "`attachments`", &["max", "bytes", "suffixes"]) else {
         return attachments;
     };
@@ -353,7 +376,7 @@ fn attachments(node: &Node, problems: &mut Problems<'_>) -> Attachments {
 }
 
 /// The keys of `limits`.
-const LIMITS: [&str; 5] = ["turns", "depth", "tokens", "usd", "wall"];
+const LIMITS: [&str; 6] = ["turns", "calls", "depth", "tokens", "usd", "wall"];
 
 fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
     let mut limits = Limits::default();
@@ -363,7 +386,9 @@ fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
         u32::try_from(amount).ok()
     };
     limits.turns = small("turns", 1..=1_000, "20", problems).unwrap_or(limits.turns);
-    limits.depth = small("depth", 0..=32, "5", problems).unwrap_or(limits.depth);
+    limits.calls = small("calls", 1..=100_000, "500", problems).unwrap_or(limits.calls);
+    let depths = 0..=u64::from(Limits::DEEPEST);
+    limits.depth = small("depth", depths, "5", problems).unwrap_or(limits.depth);
     if let Some(node) = fields.get("tokens") {
         let tokens = problems.amount(node, "`tokens`", units::count, 1..=1_000_000_000_000, "200k");
         limits.tokens = tokens.unwrap_or(limits.tokens);

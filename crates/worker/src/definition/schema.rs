@@ -11,28 +11,31 @@ use super::parse::KEYS;
 /// The schema of the front matter.
 pub fn schema() -> Json {
     let kinds: Vec<&str> = SlotKind::ALL.iter().map(|(name, _)| *name).collect();
+    let amount = json!({ "type": ["string", "integer"] });
+    let strings = json!({ "type": "array", "items": { "type": "string" } });
+    let attachments = json!({ "type": "object", "additionalProperties": false, "properties": {
+        "max": { "type": "integer", "minimum": 0, "maximum": 1000 }, "bytes": amount, "suffixes": strings } });
     let slot = json!({ "oneOf": [
         { "enum": kinds },
         { "type": "object", "additionalProperties": false, "required": ["is"], "properties": {
             "is": { "enum": kinds },
+            "attachments": attachments,
             "label": { "type": "string", "description": "what a person reads when something is to be bound" } } }
     ] });
     let names = json!({ "pattern": "^[A-Za-z][A-Za-z0-9_]{0,31}$" });
     let pattern =
         json!({ "description": "a pattern: a word, a list of one, a map of names, or `M.…` in quotes" });
-    let amount = json!({ "type": ["string", "integer"] });
-    let strings = json!({ "type": "array", "items": { "type": "string" } });
     let properties = json!({
         "approve": { "type": "object", "additionalProperties": { "const": "ask" },
             "propertyNames": { "pattern": "^[A-Za-z][A-Za-z0-9_]{0,31}\\.[a-z_]+$" },
             "description": "methods about which a person is asked even where the endowment would not" },
-        "attachments": { "type": "object", "additionalProperties": false, "properties": {
-            "max": { "type": "integer", "minimum": 0, "maximum": 1000 }, "bytes": amount, "suffixes": strings } },
+        "attachments": attachments,
         "creates": { "type": "boolean", "description": "whether its model may make workers" },
         "description": { "type": "string", "maxLength": 300, "description": "what it does, in one line" },
         "input": { "type": "object", "description": "the named inputs: names and patterns" },
         "limits": { "type": "object", "additionalProperties": false, "properties": {
             "turns": { "type": "integer", "minimum": 1, "maximum": 1000 },
+            "calls": { "type": "integer", "minimum": 1, "maximum": 100_000 },
             "depth": { "type": "integer", "minimum": 0, "maximum": 32 },
             "tokens": amount, "wall": { "type": "string" }, "usd": { "type": "number", "exclusiveMinimum": 0 } } },
         "model": { "type": "string", "maxLength": 200 },

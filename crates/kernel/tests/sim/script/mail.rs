@@ -180,7 +180,7 @@ fn submit(world: &mut World, actor: FormulaId) -> Law {
 /// How much more a run may use; now and then nothing.
 fn raise(world: &mut World) -> Raise {
     let mut any = || if world.random.one_in(2) { 7 } else { 0 };
-    Raise { turns: any(), tokens: any(), usd_micros: any(), wall_ms: any() }
+    Raise { turns: any(), calls: any(), depth: any(), tokens: any(), usd_micros: any(), wall_ms: any() }
 }
 
 /// A person answers an approval.

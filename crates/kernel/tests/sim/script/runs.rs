@@ -265,7 +265,14 @@ fn ask(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<
 
 /// The run has used up what it may.
 fn exhaust(world: &mut World) -> Move {
-    let limit = *world.random.pick(&[LimitKind::Turns, LimitKind::Tokens, LimitKind::Usd, LimitKind::Wall]);
+    let limit = *world.random.pick(&[
+        LimitKind::Turns,
+        LimitKind::Calls,
+        LimitKind::Depth,
+        LimitKind::Tokens,
+        LimitKind::Usd,
+        LimitKind::Wall,
+    ]);
     let trouble =
         Trouble { code: "budget/any".to_owned(), message: text("used up"), help: "raise".to_owned() };
     Move::Exhaust { limit, trouble }

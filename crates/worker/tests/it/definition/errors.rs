@@ -33,7 +33,7 @@ fn keys_and_kinds() {
     5:14 "4" [worker/wrong-type] `attachments` must be a map, not a number
       its keys are `max`, `bytes`, `suffixes`
     6:9 "none" [worker/wrong-type] `limits` must be a map, not text
-      its keys are `turns`, `depth`, `tokens`, `usd`, `wall`
+      its keys are `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`
     7:8 "3" [worker/wrong-type] `model` must be text, not a number
       put it in quotes if it is meant as text
     "#);
@@ -88,7 +88,7 @@ fn amounts() {
     2:52 "10 minutes" [worker/amount] `wall` cannot be read as an amount
       write it like `10m`
     2:64 "money" [worker/unknown-key] `limits` has no key `money`
-      the keys: `turns`, `depth`, `tokens`, `usd`, `wall`
+      the keys: `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`
     "#);
     assert_snapshot!(front("attachments: { max: -1, bytes: 10mb, suffixes: [pdf, ., .a/b, 3] }"), @r#"
     2:21 "-1" [worker/amount] `max` cannot be read as an amount
@@ -167,6 +167,8 @@ fn slots() {
       did you mean `label`?
     2:87 "[dir]" [worker/wrong-type] the kind of a slot must be text, not a list
       put it in quotes if it is meant as text
+    "#);
+    assert_snapshot!(front("slots: { d: { is: dir, attachments: { max: 1 } }, w: { is: worker, attachments: { max: x, size: 1 } } }"), @r#"
     "#);
     assert_snapshot!(front("slots: { out: dir rw, out_write: worker, send: worker }"), @r#"
     2:23 "out_write" [worker/slot-name] the slot `out_write` and the slot `out` would give the model two tools called `out_write`

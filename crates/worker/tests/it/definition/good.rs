@@ -42,7 +42,7 @@ slots:
   docs: dir
   mail: outbox
 approve: { out.write: ask }
-limits: { turns: 3, depth: 1, tokens: 200k, usd: 0.50, wall: 10m }
+limits: { turns: 3, calls: 40, depth: 1, tokens: 200k, usd: 0.50, wall: 10m }
 creates: false
 model: qwen
 then:
@@ -75,7 +75,7 @@ write:
     ), @r#"
     Some("Sorts documents.") Some("qwen")
     Attachments { max: 1, bytes: 2000, suffixes: [".pdf", ".tar.gz"] }
-    Limits { turns: 3, depth: 1, tokens: 200000, wall_ms: 600000, usd_micros: Some(500000) }
+    Limits { turns: 3, calls: 40, depth: 1, tokens: 200000, wall_ms: 600000, usd_micros: Some(500000) }
     {("out", "write")}
     Some(0.5) [("class", Value { template: Template { text: "{{ output.class }}", place: Own(424..444) }, expression: "output.class" }), ("n", Data(Number(3))), ("list", List([Text(Template { text: "{{ input.rubric }}!", place: Own(459..480) }), Data(String("plain"))]))]
     "#);

@@ -1,0 +1,35 @@
+//! A call that goes deeper than a run may: a person is asked before it is refused.
+
+use kernel::command::Judgement;
+use kernel::proposal::Decision;
+use kernel::run::{Limits, Run, Trouble};
+
+use super::Driver;
+use crate::budget::{self, Short};
+use crate::judging::Bench;
+
+/// The rule of what is refused for its depth.
+const TOO_DEEP: &str = "depth/limit";
+
+impl Driver<'_> {
+    /// What a person is asked before a call is refused; `None` unless depth alone stands in its way, nobody has said
+    /// no in this run, and there is any deeper to go.
+    pub(super) fn too_deep(&self, judgement: &Judgement) -> Result<Option<Short>, Trouble> {
+        let verdict = &judgement.verdict;
+        let is_deep = verdict.decision == Decision::Deny
+            && verdict.findings.iter().any(|finding| finding.rule == TOO_DEEP);
+        if !is_deep || self.fold.goes_no_deeper || self.run.limits.depth >= Limits::DEEPEST {
+            return Ok(None);
+        }
+        let proposal = &judgement.proposal;
+        let Some(bound) = self.slots.by_grant(&proposal.grant) else { return Ok(None) };
+        let Some(method) = bound.interface.method(&proposal.method) else { return Ok(None) };
+        // Judged as if the run could go deeper: nobody is asked for what would be refused all the same.
+        let limits = Limits { depth: self.run.depth.saturating_add(1), ..self.run.limits };
+        let deeper = Run { limits, ..self.run.clone() };
+        let bench = Bench::new(self.world, &deeper, &self.fold, &self.slots)?;
+        let site = judgement.site.clone();
+        let other = bench.judge(site, &proposal.slot, bound, method, proposal.args.clone())?;
+        Ok((other.verdict.decision != Decision::Deny).then(|| budget::too_deep(&self.run, &proposal.slot)))
+    }
+}
