@@ -4,7 +4,6 @@ use serde_json::{Value as Json, json};
 
 use crate::bad_input::server::{Server, says};
 use crate::home::Home;
-use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, goes_on};
 
 fn call(name: &str, arguments: &Json) -> Json {
     json!({ "calls": [{ "name": name, "arguments": arguments }] })
@@ -207,42 +206,4 @@ fn calls_are_counted_whatever_becomes_of_them_and_more_are_asked_for() {
     ended.almoner(&["deny", "1"]).expect(0);
     assert!(ended.almoner(&["resume", "r1"]).expect(5).err.contains("the limit of 1 calls is reached"));
     assert_eq!(ended.read("out/log.txt"), "one\n");
-}
-
-/// What came of it, whenever the daemon died: as many runs as there are when nobody kills it, and one word counts once.
-fn play_deep(point: &str, nth: u64) -> bool {
-    let home = deep("{ depth: 1 }");
-    let daemon = Doomed::start(&home, point, nth);
-    let begun = home.almoner(&DOWN);
-    if begun.code != 7 {
-        assert_eq!(begun.code, 3, "{nth}: {}", begun.err);
-        return daemon.end();
-    }
-    // A yes to the first question, a no to the second, and again where the daemon took the answer along.
-    let mut said = begun;
-    while let Some(number) = asks(&home) {
-        let is_first = runs(&home) == 2;
-        let yes = ["approve", &number, "--depth", "1"];
-        let no = ["deny", &number];
-        home.almoner(if is_first { &yes } else { &no });
-        said = goes_on(&home, "r1");
-    }
-    assert_eq!(said.expect(0).out, "bottom\n", "{nth}");
-    assert_eq!(runs(&home), 3, "{nth}");
-    daemon.end()
-}
-
-#[test]
-fn depth_that_is_asked_for_is_given_once_whatever_commit_the_daemon_dies_at() {
-    let whole = deep("{ depth: 1 }");
-    whole.almoner(&DOWN).expect(7);
-    whole.almoner(&["approve", "1", "--depth", "1"]).expect(0);
-    whole.almoner(&["resume", "r1"]).expect(7);
-    whole.almoner(&["deny", &asks(&whole).unwrap()]).expect(0);
-    whole.almoner(&["resume", "r1"]).expect(0);
-    let last = commits(&whole);
-    for point in [BEFORE, AFTER] {
-        let died = at_each(last, |nth| play_deep(point, nth));
-        assert!(died + 2 >= last, "{died} of {last}");
-    }
 }

@@ -25,7 +25,8 @@ macro_rules! kinds {
 
 kinds! {
     Prompted Replied Rejected Proposed Judged Answered Begun Slept Questioned Doubted Vouched Completed Spilled Paged
-    Spawned Collected Said Exhausted Raised Suspended Stalled Resumed Finished Undone Applied Discarded Forgotten
+    Spawned Collected Said Exhausted Raised Held Suspended Stalled Resumed Finished Undone Applied Discarded
+    Forgotten
 }
 
 /// Something that is done from its beginning to its end.
@@ -52,6 +53,11 @@ fn insist(home: &Home, args: &[&str]) -> Said {
 
 /// Begins the run, if it has not begun, and brings it to its end.
 fn go(home: &Home, run: &[&str]) {
+    go_with(home, run, |home, _| answer(home));
+}
+
+/// The same, with answers of its own for what waits, by its number.
+fn go_with(home: &Home, run: &[&str], answer: impl Fn(&Home, &str)) {
     let begun = Instant::now();
     while insist(home, &["runs", "--json"]).json().as_array().unwrap().is_empty() {
         home.almoner(run);
@@ -62,7 +68,12 @@ fn go(home: &Home, run: &[&str]) {
             0 => return,
             // It has stalled: what failed is mended.
             1 => home.write("script.json", MENDED),
-            7 => answer(home),
+            7 => {
+                let letters = insist(home, &["inbox", "--json"]).json();
+                if let Some(letter) = letters.get(0) {
+                    answer(home, &letter["number"].to_string());
+                }
+            }
             code => panic!("resume ended with {code}: {}", home.trace("r1")),
         }
     }
@@ -269,7 +280,31 @@ const TALK: Play = Play {
     },
 };
 
-const PLAYS: [Play; 5] = [WORK, STAGED, THROWN_AWAY, EACH, TALK];
+/// A worker that calls itself: it may go no deeper, is let go one level deeper, and is then refused.
+const DEEP: Play = Play {
+    name: "deep",
+    home: || {
+        let home = Home::new();
+        home.write("w.worker", "---\nslots: { again: worker }\nlimits: { depth: 1 }\n---\nGo down.\n");
+        script(&home, &json!([{ "turns": [call("again", &json!({})), { "text": "bottom" }] }]));
+        home
+    },
+    persist: |home| {
+        go_with(home, &["run", "w.worker", "-eagain=self", "-mscripted:script.json"], |home, number| {
+            let runs = insist(home, &["runs", "--all", "--json"]).json().as_array().unwrap().len();
+            let yes = ["approve", number, "--depth", "1"];
+            let no = ["deny", number];
+            home.almoner(if runs == 2 { &yes } else { &no });
+        });
+    },
+    check: |home, when| {
+        let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json();
+        assert_eq!(runs.as_array().unwrap().len(), 3, "{when}: {runs}");
+        assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "bottom\n", "{when}");
+    },
+};
+
+const PLAYS: [Play; 6] = [WORK, STAGED, THROWN_AWAY, EACH, TALK, DEEP];
 
 /// The play with a daemon that dies at `point` for the `nth` time. Whether it got there, and which kinds came of it.
 fn disturbed(play: &Play, point: &str, nth: u64) -> (bool, BTreeSet<String>) {

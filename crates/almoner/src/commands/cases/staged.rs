@@ -41,12 +41,16 @@ impl Staged {
                 Fill::Program(fill) if fill.network => {
                     return Err(format!("`{slot}` may open connections, and a case sends nothing"));
                 }
+                Fill::Program(fill) if fill.environment.values().any(|value| value.secret().is_some()) => {
+                    return Err(format!("`{slot}` needs a secret, and a case has no vault"));
+                }
                 Fill::Program(fill) => paths.extend(fill.directories.iter_mut().map(|(path, _)| path)),
                 Fill::Git(fill) if !Path::new(&fill.path).join(".git").is_dir() => {
                     return Err(format!("`{slot}` is a repository that lies elsewhere"));
                 }
                 Fill::Git(fill) => paths.push(&mut fill.path),
                 Fill::Clock | Fill::Myself => {}
+                Fill::Secret(_) => return Err(format!("`{slot}` is a secret, and a case has no vault")),
                 Fill::Web(_) | Fill::Mcp(_) | Fill::Model(_) => {
                     return Err(format!(
                         "`{slot}` leads out of this machine's directories, and a case sends nothing"
