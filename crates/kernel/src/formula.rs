@@ -199,6 +199,8 @@ pub enum Formula {
     Questions,
     /// What lets a run wait for a time.
     Alarm,
+    /// What lets a run write to the person whose run it is.
+    Mail,
     /// One durable execution.
     Run {
         /// Its number.
@@ -343,6 +345,7 @@ impl Formula {
             Formula::Workshop => "workshop",
             Formula::Questions => "questions",
             Formula::Alarm => "alarm",
+            Formula::Mail => "mail",
             Formula::Run { .. } => "run",
             Formula::Grant { .. } => "grant",
             Formula::Secret { .. } => "secret",
@@ -423,6 +426,7 @@ impl Formula {
             | Formula::Workshop
             | Formula::Questions
             | Formula::Alarm
+            | Formula::Mail
             | Formula::Program(_)
             | Formula::Web(_)
             | Formula::Repository(_)

@@ -17,6 +17,7 @@ use super::world::Daemon;
 use crate::exit::{Exit, Failure};
 use crate::show::card::source;
 use crate::show::journal::{finding_line, state};
+use crate::show::letter;
 use crate::show::reason::{Reason, Thing};
 
 /// What a formula is to the person who endowed it.
@@ -157,6 +158,14 @@ fn of_message(desk: &Desk, number: MessageNumber) -> Result<Vec<Reason>, Failure
             let asks = format!("{run} asks whether {} happened", entry.proposal);
             reasons.push(Reason::new(format!("message {number}"), asks));
             reasons.extend(of_step(desk, entry.proposal)?);
+        }
+        Some(body @ (Body::Request { .. } | Body::Package { .. } | Body::Definition { .. } | Body::Form { .. }))
+            if body.run().is_some() =>
+        {
+            reasons.push(Reason::new(format!("message {number}"), letter::summary(body)));
+            if let Some(run) = body.run() {
+                reasons.extend(of_run(desk, run)?);
+            }
         }
         other => {
             let kind = other.map_or_else(|| letter.mail.envelope.kind.clone(), |body| body.kind().to_owned());

@@ -44,6 +44,7 @@ mod housekeeping;
 mod journey;
 mod kill_sweep;
 mod load;
+mod mailing;
 mod mcp;
 mod mcp_web;
 #[cfg(feature = "local")]

@@ -174,13 +174,15 @@ pub enum SlotKind {
     Ask,
     /// Waiting for a time.
     Timer,
+    /// Mail to the person whose run it is.
+    Mail,
     /// Another model.
     Model,
 }
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 13] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 14] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
@@ -193,8 +195,14 @@ impl SlotKind {
         ("worker", SlotKind::Worker),
         ("ask", SlotKind::Ask),
         ("timer", SlotKind::Timer),
+        ("mail", SlotKind::Mail),
         ("model", SlotKind::Model),
     ];
+
+    /// Whether worker files have such a kind.
+    pub fn is_kind(word: &str) -> bool {
+        SlotKind::ALL.iter().any(|(kind, _)| *kind == word)
+    }
 
     /// Whether what fills the slot may have such a method. Which tools a server has is known when it is handed over.
     pub fn may_have(self, method: &str) -> bool {
@@ -226,6 +234,7 @@ impl SlotKind {
             SlotKind::Http => &["get", "send"],
             SlotKind::Ask => &["ask", "form"],
             SlotKind::Timer => &["wait"],
+            SlotKind::Mail => &["send", "request", "define"],
             SlotKind::Git { write: false } => &["status", "log", "diff", "show", "blame", "branches"],
             SlotKind::Git { write: true } => &[
                 "status", "log", "diff", "show", "blame", "branches", "add", "unstage", "commit", "branch",
@@ -253,6 +262,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Worker => "worker",
             SlotKind::Ask => "ask",
             SlotKind::Timer => "timer",
+            SlotKind::Mail => "mail",
             SlotKind::Model => "model",
         })
     }
