@@ -73,9 +73,8 @@ impl Slots {
         let mut tools = Vec::new();
         let declared = definition.offered_slots().into_iter().map(|slot| &slot.name);
         // What it may make workers with, those that it has made, and what it has asked for.
-        let is_own = |name: &String| {
-            *name == workshop::SLOT || run.made.contains(name) || run.given.contains(name)
-        };
+        let is_own =
+            |name: &String| *name == workshop::SLOT || run.made.contains(name) || run.given.contains(name);
         let own = by_name.keys().filter(|name| is_own(name));
         for slot in declared.chain(own) {
             let Some(bound) = by_name.get(slot) else { continue };

@@ -25,9 +25,10 @@ const LONGEST_CODE: f64 = 65_536.0;
 /// What a model may write.
 pub(crate) fn interface() -> Interface {
     let text = |most: f64| Pattern::string_within(Limits::of([(Limit::StringLength, most)]));
-    let send = Method::new("send", Effect::Observe, "Tells the user something. It does not wait for a reply.")
-        .param(Param::required("text", text(LONGEST), "what the user should know, in plain words"))
-        .returns(Pattern::string());
+    let send =
+        Method::new("send", Effect::Observe, "Tells the user something. It does not wait for a reply.")
+            .param(Param::required("text", text(LONGEST), "what the user should know, in plain words"))
+            .returns(Pattern::string());
     let request = Method::new(
         "request",
         Effect::Observe,
@@ -178,7 +179,9 @@ mod tests {
     fn the_slots_of_code_are_patterns_or_a_finding() {
         let of = |json: &str| {
             let record = Value::from_json(&serde_json::from_str(json).unwrap()).unwrap();
-            code_slots(Some(&record)).map(|slots| slots.into_keys().collect::<Vec<_>>()).map_err(|f| f.message)
+            code_slots(Some(&record))
+                .map(|slots| slots.into_keys().collect::<Vec<_>>())
+                .map_err(|f| f.message)
         };
         assert_eq!(of("{}"), Ok(vec![]));
         assert_eq!(

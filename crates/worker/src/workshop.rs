@@ -283,11 +283,9 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
                 SlotKind::Http => "http",
                 SlotKind::Git { .. } => "git",
                 SlotKind::Clock => "clock",
-                SlotKind::Worker
-                | SlotKind::Model
-                | SlotKind::Ask
-                | SlotKind::Timer
-                | SlotKind::Mail => return false,
+                SlotKind::Worker | SlotKind::Model | SlotKind::Ask | SlotKind::Timer | SlotKind::Mail => {
+                    return false;
+                }
                 SlotKind::Mcp => return own.subject.kind == "mcp",
             };
             caps::interface_of(word).is_some_and(|interface| interface.name == own.interface.name)

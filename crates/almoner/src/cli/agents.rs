@@ -413,7 +413,7 @@ pub struct ResolveArgs {
     /// To a run: what fills the slot that it has named, `SLOT=PATH[:rw][?…]` and all that `run -e` takes
     #[arg(short = 'e', long = "endow", value_name = "SLOT=…", conflicts_with = "name")]
     pub endow: Option<String>,
-    /// The kind of slot, as in a worker file (`dir`, `outbox`, …), where the answer does not say, or less than it could be
+    /// The kind of slot, as in a worker file (`dir`, `outbox`, …): where the answer does not say, or less
     #[arg(long, value_name = "KIND")]
     pub is: Option<String>,
     /// `SLOT.METHOD`: do not ask about this

@@ -99,9 +99,9 @@ pub fn needs_you(acting: &Acting<'_>, run: RunNumber, pending: &[MessageNumber])
     let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
     let first = list.first().cloned().unwrap_or_default();
     Failure::new(Exit::NeedsYou, format!("{run} waits for you: message {}", list.join(", "))).help(format!(
-        "{} shows it, {} lets it be done; it waits as long as you like",
+        "{} shows it, {}; it waits as long as you like",
         acting.command(&format!("inbox {first}")),
-        acting.command(&format!("approve {first}"))
+        Question::how_to_answer(acting, pending.first().copied())
     ))
 }
 

@@ -85,7 +85,9 @@ fn answered(number: MessageNumber, args: &ResolveArgs) -> Result<Answered, Failu
     Ok(match (&args.name, &args.text, &args.endow) {
         (Some(name), None, None) => Answered::Name { path: acting::path(name)?, is, allow },
         (None, Some(_), None) if is.is_some() || !allow.is_empty() => {
-            return Err(Failure::new(Exit::Usage, "text fills no slot").help("leave `--is` and `--allow` out"));
+            return Err(
+                Failure::new(Exit::Usage, "text fills no slot").help("leave `--is` and `--allow` out")
+            );
         }
         (None, Some(text), None) => Answered::Value { json: text.clone().into() },
         (None, None, Some(endow)) => Answered::Endow { endowment: cli::parse_endowment(endow)?, is, allow },

@@ -36,6 +36,16 @@ impl Question {
         Ok(is_one.then_some(Question { number, view }))
     }
 
+    /// What is done about a message that a run waits for.
+    pub fn how_to_answer(acting: &Acting<'_>, number: Option<MessageNumber>) -> String {
+        match number.map(|number| (number, Question::of(acting, number))) {
+            Some((number, Ok(None) | Err(_))) => {
+                format!("{} lets it be done", acting.command(&format!("approve {number}")))
+            }
+            _ => "and how it is answered".to_owned(),
+        }
+    }
+
     /// Nobody is there to answer it.
     ///
     /// # Errors
@@ -71,12 +81,13 @@ impl Question {
         let only = self.view.holes.as_slice();
         output::prompt(&match (self.view.letter.body(), only) {
             (Some(Body::Request { by: Some(wish), .. }), _) => format!(
-                "Type `resolve {number} TEXT` to answer with a value, `deny {number} WHY`, or `later`; something to work \
-                 with is given by `almoner resolve {number} -e {}=PATH` elsewhere: ",
+                "Type `resolve {number} TEXT` to answer with a value, `deny {number} WHY`, or `later`; a directory or the \
+                 like is given with `almoner resolve {number} -e {}=PATH` elsewhere: ",
                 visible_line(&wish.slot)
             ),
             (Some(Body::Definition { .. }), _) => format!(
-                "Endow it with `almoner endow {number} SLOT=NAME…` elsewhere; here type `deny {number} WHY`, or `later`: "
+                "Endow it with `almoner endow {number} SLOT=NAME…` elsewhere; here type `deny {number} WHY`, \
+                 or `later`: "
             ),
             (_, [_]) => format!("Type `submit {number} ANSWER`, `deny {number} WHY`, or `later`: "),
             (_, _) => format!(

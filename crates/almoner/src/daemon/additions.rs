@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kernel::{MessageNumber, NamePath};
 use kernel::command::Addition;
 use kernel::formula::Formula;
 use kernel::message::{Asked, Body};
 use kernel::proposal::Proposal;
 use kernel::run::Entry;
+use kernel::{MessageNumber, NamePath};
 use kernel::{query, table};
 use passable::{Untrusted, visible_line};
 use worker::definition::{Bundle, Definition};

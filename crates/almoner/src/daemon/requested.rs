@@ -122,8 +122,8 @@ fn no_slot(path: &NamePath, formula: &Formula, number: MessageNumber, slot: &str
     let words = query::words(formula);
     let message = format!("`{}` is {}: it fills no such slot", visible_line(&shown), visible_line(&words));
     Failure::new(Exit::Invalid, message).help(format!(
-        "data goes as `almoner resolve {number} --text TEXT`, a directory as `almoner resolve {number} -e {slot}=PATH`; \
-         `almoner reject {number} -r WHY` refuses"
+        "data goes as `almoner resolve {number} --text TEXT`, a directory as `almoner resolve {number} -e \
+         {slot}=PATH`; `almoner reject {number} -r WHY` refuses"
     ))
 }
 
@@ -165,8 +165,9 @@ fn kind_of_fill(fill: &Fill) -> &'static str {
 fn with_slot(slot: &str, kind: &str) -> Result<Definition, Failure> {
     if !SlotKind::is_kind(kind) {
         let shown = visible_line(kind);
-        return Err(Failure::new(Exit::Usage, format!("`{shown}` is no kind of slot"))
-            .help("as in worker files: `dir`, `dir rw`, `outbox`, `program`, `http`, `git`, `clock`, `worker`"));
+        return Err(Failure::new(Exit::Usage, format!("`{shown}` is no kind of slot")).help(
+            "as in worker files: `dir`, `dir rw`, `outbox`, `program`, `http`, `git`, `clock`, `worker`",
+        ));
     }
     start_run::parse(&Bundle {
         name: "asked".to_owned(),

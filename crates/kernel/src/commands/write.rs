@@ -18,12 +18,7 @@ const LONGEST: usize = 256 << 10;
 
 /// A call that has begun becomes a message in the host's mailbox. What only says something is over with that; what asks
 /// is completed by the answer.
-pub(super) fn write(
-    state: &mut State<'_>,
-    run: &mut Run,
-    step: u64,
-    writing: Writing,
-) -> Result<(), Fault> {
+pub(super) fn write(state: &mut State<'_>, run: &mut Run, step: u64, writing: Writing) -> Result<(), Fault> {
     let at = StepRef { run: run.number, step };
     let Some(Phase::Begun { outbox }) = run.open.get(&step).copied() else {
         return Err(Fault::OutOfOrder { at, what: "only a call that has begun writes anything" });
@@ -56,13 +51,7 @@ pub(super) fn write(
 }
 
 /// The message that asks for something. The run waits for what comes of it.
-fn ask(
-    state: &mut State<'_>,
-    run: &mut Run,
-    step: u64,
-    outbox: u64,
-    writing: Writing,
-) -> Result<(), Fault> {
+fn ask(state: &mut State<'_>, run: &mut Run, step: u64, outbox: u64, writing: Writing) -> Result<(), Fault> {
     let me = state.me();
     let (promise, resolver) = state.new_promise(me, None)?;
     let number = run.number;

@@ -232,7 +232,14 @@ pub(super) fn endow_code(
     };
     let reply = park(
         state,
-        Code { author, source: program.source, modules: None, ids, vat: vat.cloned(), source_message: Some(number) },
+        Code {
+            author,
+            source: program.source,
+            modules: None,
+            ids,
+            vat: vat.cloned(),
+            source_message: Some(number),
+        },
         Some(delivery),
         result_name,
     )?;

@@ -113,7 +113,12 @@ pub(super) fn evaluate(
 ) -> Result<Reply, Fault> {
     let ids = fixed(state, &names, &paths)?;
     let vat = vat.cloned();
-    park(state, Code { author: None, source, modules: None, ids, vat, source_message: None }, None, result_name)
+    park(
+        state,
+        Code { author: None, source, modules: None, ids, vat, source_message: None },
+        None,
+        result_name,
+    )
 }
 
 /// Runs a program of modules over what one name of the actor's stands for.
@@ -138,7 +143,12 @@ pub(super) fn make(
     };
     let ids = BTreeMap::from([(POWERS.to_owned(), powers)]);
     let (source, vat) = (Untrusted::new(""), vat.cloned());
-    park(state, Code { author: None, source, modules: Some(modules), ids, vat, source_message: None }, None, result_name)
+    park(
+        state,
+        Code { author: None, source, modules: Some(modules), ids, vat, source_message: None },
+        None,
+        result_name,
+    )
 }
 
 /// A new guest with nothing but its own, under a name of the actor's for its powers.

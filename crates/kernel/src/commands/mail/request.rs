@@ -118,7 +118,8 @@ fn answer_run(
         _ => None,
     };
     let Some(value) = found.filter(|value| value.references().is_empty()) else {
-        let what = format!("{run} asks for it: it takes a value, or what can fill a slot, bound by `resolve`");
+        let what =
+            format!("{run} asks for it: it takes a value, or what can fill a slot, bound by `resolve`");
         return Err(Fault::Misfit { what });
     };
     let provenance = state.provenance_of(&end)?;

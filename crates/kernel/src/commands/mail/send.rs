@@ -73,7 +73,8 @@ fn package(
     for id in &ids {
         provenance = provenance.join(&state.provenance_of(id)?);
     }
-    let number = state.send(to, Body::Package { strings, names, ids, run: None }, reply_to, false, provenance)?;
+    let number =
+        state.send(to, Body::Package { strings, names, ids, run: None }, reply_to, false, provenance)?;
     Ok(Reply::Sent { number })
 }
 

@@ -73,9 +73,10 @@ fn tell_run(
             "define/withheld",
             "it was endowed, and came to something that is no data: capabilities stay with the user",
         ),
-        RunOutcome::Done(value) if passable::smallcaps::encode(value).body.len() > LARGEST => {
-            refused("define/large", "it was endowed, and came to more than 64 KiB: code that comes to less is told")
-        }
+        RunOutcome::Done(value) if passable::smallcaps::encode(value).body.len() > LARGEST => refused(
+            "define/large",
+            "it was endowed, and came to more than 64 KiB: code that comes to less is told",
+        ),
         RunOutcome::Done(value) => {
             let mut said = BTreeMap::from([("result".to_owned(), value.clone())]);
             if was_edited(state, delivery)? {
