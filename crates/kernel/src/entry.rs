@@ -84,7 +84,7 @@ pub enum Entry {
         /// Until when, in milliseconds since 1970.
         until_ms: i64,
     },
-    /// The host was asked by a form.
+    /// The host was asked by a message.
     Questioned {
         /// The step that proposed.
         proposal: u64,

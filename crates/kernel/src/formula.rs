@@ -200,6 +200,8 @@ pub enum Formula {
     Questions,
     /// What lets a run wait for a time.
     Alarm,
+    /// What lets a run write to the person whose run it is.
+    Mail,
     /// One durable execution.
     Run {
         /// Its number.
@@ -346,6 +348,7 @@ impl Formula {
             Formula::Workshop => "workshop",
             Formula::Questions => "questions",
             Formula::Alarm => "alarm",
+            Formula::Mail => "mail",
             Formula::Run { .. } => "run",
             Formula::Grant { .. } => "grant",
             Formula::Secret { .. } => "secret",
@@ -427,6 +430,7 @@ impl Formula {
             | Formula::Workshop
             | Formula::Questions
             | Formula::Alarm
+            | Formula::Mail
             | Formula::Program(_)
             | Formula::Web(_)
             | Formula::Repository(_)

@@ -39,6 +39,9 @@ pub enum Body {
         promise: FormulaId,
         /// Settles the promise.
         resolver: FormulaId,
+        /// The run that asks, if one does, and the slot that the answer would fill.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Wish>,
     },
     /// Text with named values between its pieces.
     Package {
@@ -48,6 +51,9 @@ pub enum Body {
         names: Vec<String>,
         /// What the names stand for: plain data, or grants held by the recipient.
         ids: Vec<FormulaId>,
+        /// The run that says it, if one does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunNumber>,
     },
     /// Proposes an inert program that the recipient may endow.
     Definition {
@@ -57,6 +63,9 @@ pub enum Body {
         promise: FormulaId,
         /// Settles the promise.
         resolver: FormulaId,
+        /// The run that proposes it, if one does, and what it says of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Draft>,
     },
     /// Asks to run code over things that the sender already holds.
     EvalRequest {
@@ -176,10 +185,30 @@ impl Body {
     pub fn run(&self) -> Option<RunNumber> {
         match self {
             Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. } => Some(*run),
-            Body::Command { run, .. } | Body::Form { run, .. } => *run,
+            Body::Command { run, .. } | Body::Form { run, .. } | Body::Package { run, .. } => *run,
+            Body::Request { by, .. } => by.as_ref().map(|wish| wish.run),
+            Body::Definition { by, .. } => by.as_ref().map(|draft| draft.run),
             _ => None,
         }
     }
+}
+
+/// What a run asks its host for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wish {
+    /// The run.
+    pub run: RunNumber,
+    /// The slot under which it would have what it is given, unless that is data.
+    pub slot: String,
+}
+
+/// Code that a run proposes to its host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// The run.
+    pub run: RunNumber,
+    /// What the run says of the code. Foreign text.
+    pub description: Untrusted,
 }
 
 /// One field of a form.

@@ -188,6 +188,7 @@ pub fn words(formula: &Formula) -> String {
         Formula::Workshop => "the making of workers".to_owned(),
         Formula::Questions => "questions to you".to_owned(),
         Formula::Alarm => "waiting for a time".to_owned(),
+        Formula::Mail => "mail to you".to_owned(),
         Formula::Marshal { value } if value.references().is_empty() => format!("a value ({})", value.kind()),
         Formula::Marshal { .. } => "a value with capabilities".to_owned(),
         Formula::Handle { .. } => "a mail address".to_owned(),

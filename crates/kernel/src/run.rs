@@ -86,6 +86,12 @@ pub struct Run {
     /// The workers that it has made, by the slots that they fill.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub made: BTreeSet<String>,
+    /// What it was given because it asked for it, by the slots that that fills.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub given: BTreeSet<String>,
+    /// How often it has written to its host, the runs below it included.
+    #[serde(default, skip_serializing_if = "is_never")]
+    pub written: u32,
     /// What it has used up, if it waits for a person to give it more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Exhausted>,
@@ -110,7 +116,7 @@ pub enum Phase {
         /// The outbox row that stands for it.
         outbox: u64,
     },
-    /// The host is asked by a form, which completes it.
+    /// The host is asked by a message, whose answer completes it.
     Questioned {
         /// In this message.
         message: MessageNumber,
@@ -410,6 +416,11 @@ pub struct Usage {
     /// What models cost, in millionths of a dollar, by the prices known when each answered.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub usd_micros: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_never(times: &u32) -> bool {
+    *times == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

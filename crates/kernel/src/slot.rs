@@ -45,6 +45,8 @@ pub enum Want {
     Questions,
     /// Waiting for a time.
     Alarm,
+    /// Mail to the person.
+    Mail,
     /// A model.
     Model,
     /// A secret.
@@ -72,6 +74,7 @@ impl Want {
                 Some("worker") => Want::Worker,
                 Some("ask") => Want::Questions,
                 Some("timer") => Want::Alarm,
+                Some("mail") => Want::Mail,
                 Some("model") => Want::Model,
                 Some("secret") => Want::Secret,
                 _ => Want::Capability,
@@ -139,6 +142,7 @@ impl Want {
             Want::Web => matches!(formula, Formula::Web(_)),
             Want::Questions => matches!(formula, Formula::Questions),
             Want::Alarm => matches!(formula, Formula::Alarm),
+            Want::Mail => matches!(formula, Formula::Mail),
             Want::Git { write } => {
                 matches!(formula, Formula::Repository(repository) if repository.write || !write)
             }
@@ -167,6 +171,7 @@ impl Want {
             Want::Worker => "a worker",
             Want::Questions => "questions to the user",
             Want::Alarm => "waiting for a time",
+            Want::Mail => "mail to the user",
             Want::Model => "a model",
             Want::Secret => "a secret",
             Want::Capability => "a capability",

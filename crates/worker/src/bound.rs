@@ -13,6 +13,7 @@ use policy::Subject;
 
 use crate::alarm;
 use crate::definition::{Attachments, Definition};
+use crate::mail;
 use crate::program;
 use crate::question;
 use crate::trouble::trouble;
@@ -45,6 +46,8 @@ pub(crate) enum Reach {
     Questions,
     /// Waiting for a time.
     Alarm,
+    /// Mail to the person.
+    Mail,
 }
 
 /// All slots of a run.
@@ -71,14 +74,16 @@ impl Slots {
         }
         let mut tools = Vec::new();
         let declared = definition.offered_slots().into_iter().map(|slot| &slot.name);
-        // What it may make workers with, and those that it has made.
-        let own = by_name.keys().filter(|name| *name == workshop::SLOT || run.made.contains(*name));
+        // What it may make workers with, those that it has made, and what it has asked for.
+        let is_own =
+            |name: &String| *name == workshop::SLOT || run.made.contains(name) || run.given.contains(name);
+        let own = by_name.keys().filter(|name| is_own(name));
         for slot in declared.chain(own) {
             let Some(bound) = by_name.get(slot) else { continue };
             for method in bound.interface.methods.iter().filter(|m| bound.grant.methods.contains(&m.name)) {
                 let name = match bound.reach {
                     Reach::Worker(_) | Reach::Workshop => slot.clone(),
-                    Reach::Capability(_) | Reach::Questions | Reach::Alarm => {
+                    Reach::Capability(_) | Reach::Questions | Reach::Alarm | Reach::Mail => {
                         format!("{slot}_{}", method.name)
                     }
                 };
@@ -162,6 +167,10 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
     if formula == Formula::Alarm {
         let subject = Subject { kind: "timer".to_owned(), names: vec![grant.slot.clone()] };
         return Ok(Bound { grant, interface: alarm::interface(), subject, reach: Reach::Alarm, model: None });
+    }
+    if formula == Formula::Mail {
+        let subject = Subject { kind: "mail".to_owned(), names: vec![grant.slot.clone()] };
+        return Ok(Bound { grant, interface: mail::interface(), subject, reach: Reach::Mail, model: None });
     }
     if formula == Formula::Myself {
         let callee = program::load(world, &run.name, &run.definition, &run.includes)?.definition;

@@ -1,7 +1,7 @@
 //! What a run has used up, looked at before it goes on: where nothing is left of something, a person is asked.
 
 use kernel::budget::LimitKind;
-use kernel::run::{Run, Trouble};
+use kernel::run::{Run, Shape, Trouble};
 
 use crate::asks::model_worker;
 use crate::definition::Bundle;
@@ -36,7 +36,8 @@ pub(crate) fn short(world: &dyn World, run: &Run, fold: &Fold, next: Next) -> Op
     let (limits, used) = (run.limits, run.used);
     let out = |kind, code: &str, message| Some(Short::Of(kind, trouble(code, message, RAISE)));
     // In a conversation each answer has as many.
-    if next == Next::Turn && fold.turns_since_said() >= limits.turns as usize {
+    let turns = if run.shape == Shape::Chat { fold.turns_since_said() } else { fold.turns.len() };
+    if next == Next::Turn && turns >= limits.turns as usize {
         let message = format!("the limit of {} turns is reached", limits.turns);
         return out(LimitKind::Turns, "budget/turns", message);
     }

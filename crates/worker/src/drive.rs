@@ -117,7 +117,7 @@ impl Driver<'_> {
     /// Catches up with the journal. False if the run is not to be driven any more.
     fn refresh(&mut self) -> Result<bool, Trouble> {
         let run = self.world.run(self.run.number)?;
-        // It has made a worker.
+        // It has made a worker, or was given what it asked for.
         if run.grants != self.run.grants {
             self.slots = Slots::open(self.world, &run, &self.program.definition)?;
         }
@@ -370,7 +370,8 @@ impl Driver<'_> {
             }
             return self.prompt();
         }
-        if self.run.shape == Shape::Chat && self.fold.has_news() {
+        // Also what a person has replied to a message of a run that does not talk.
+        if self.fold.has_news() {
             return self.prompt();
         }
         match answer::check(&reply, self.program.definition.output.as_ref()) {

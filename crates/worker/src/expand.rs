@@ -10,7 +10,7 @@ use crate::asks::model_worker;
 use crate::bound::worker_interface;
 use crate::definition::template::Place;
 use crate::definition::{Attachments, Bundle, Definition, Piece, Slot, SlotKind, When, parse};
-use crate::{alarm, question, workshop};
+use crate::{alarm, mail, question, workshop};
 
 /// How wide patterns are written, in columns.
 const WIDTH: usize = 100;
@@ -228,6 +228,7 @@ fn of_capability(slot: &Slot, holds_secrets: bool) -> Vec<(String, Json)> {
         SlotKind::Clock => caps::interface_of("clock").cloned(),
         SlotKind::Ask => Some(question::interface()),
         SlotKind::Timer => Some(alarm::interface()),
+        SlotKind::Mail => Some(mail::interface()),
         // What a model is told is what it is called with.
         SlotKind::Model => {
             let model = parse(&model_worker()).0.map(|definition| worker_interface(&definition));

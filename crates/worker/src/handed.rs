@@ -2,11 +2,12 @@
 
 use kernel::begun::Begun;
 use kernel::command::Move;
-use kernel::run::{Run, Trouble};
+use kernel::proposal::Finding;
+use kernel::run::{Completion, Run, Trouble};
 
 use crate::bound::{Reach, Slots};
 use crate::world::World;
-use crate::{alarm, question, workshop};
+use crate::{alarm, mail, question, workshop};
 
 /// The move that hands a call over that has begun; `None` if it is for a capability to make.
 pub(crate) fn handed(
@@ -15,10 +16,18 @@ pub(crate) fn handed(
     slots: &Slots,
     begun: &Begun,
 ) -> Result<Option<Move>, Trouble> {
-    Ok(match slots.by_grant(&begun.proposal().grant).map(|bound| &bound.reach) {
+    let reach = slots.by_grant(&begun.proposal().grant).map(|bound| &bound.reach);
+    if let (true, Some(Reach::Questions | Reach::Alarm | Reach::Mail)) = (run.cancelled.is_some(), reach) {
+        // Nobody is asked any more.
+        let finding = Finding::new("run/cancelled", "the run was cancelled");
+        let completion = Completion::Refused(vec![finding]);
+        return Ok(Some(Move::Complete { proposal: begun.step().step, completion }));
+    }
+    Ok(match reach {
         Some(Reach::Workshop) => Some(workshop::worker_of(world, run, slots, begun)?),
         Some(Reach::Questions) => Some(question::form_of(begun)?),
         Some(Reach::Alarm) => Some(alarm::end_of(world, begun)?),
+        Some(Reach::Mail) => Some(mail::letter_of(slots, begun)?),
         _ => None,
     })
 }

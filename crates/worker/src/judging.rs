@@ -15,6 +15,7 @@ use crate::alarm;
 use crate::bound::{Bound, Reach, Slots};
 use crate::definition::Attachments;
 use crate::fold::Fold;
+use crate::mail;
 use crate::question;
 use crate::spill;
 use crate::trouble::internal;
@@ -62,6 +63,7 @@ impl<'a> Bench<'a> {
             Reach::Workshop => workshop::facts(self.slots, &args),
             Reach::Questions => question::facts(&method.name, &args),
             Reach::Alarm => alarm::facts(&args),
+            Reach::Mail => mail::facts(self.slots, &method.name, &args),
             Reach::Worker(takes) => {
                 let mut problems = self.unfit_attachments(takes, slot, &bound.grant, args.get(1));
                 problems.extend(self.kept_out(bound));

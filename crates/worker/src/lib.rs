@@ -29,6 +29,7 @@ mod expand;
 pub mod fold;
 mod handed;
 mod judging;
+mod mail;
 mod program;
 mod question;
 mod ready;

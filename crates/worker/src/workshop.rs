@@ -272,7 +272,9 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
     let is_kind = match (&own.reach, kind) {
         (Reach::Worker(_), SlotKind::Model) => return own.model.is_some() && own.grant.allows(CALL),
         (Reach::Worker(_), SlotKind::Worker) => return own.grant.allows(CALL),
-        (Reach::Questions, SlotKind::Ask) | (Reach::Alarm, SlotKind::Timer) => true,
+        (Reach::Questions, SlotKind::Ask)
+        | (Reach::Alarm, SlotKind::Timer)
+        | (Reach::Mail, SlotKind::Mail) => true,
         (Reach::Capability(_), kind) => {
             let word = match kind {
                 SlotKind::Dir { .. } => "dir",
@@ -282,7 +284,9 @@ fn fits(kind: SlotKind, own: &Bound) -> bool {
                 SlotKind::Git { .. } => "git",
                 SlotKind::Clock => "clock",
                 SlotKind::Secret => "secret",
-                SlotKind::Worker | SlotKind::Model | SlotKind::Ask | SlotKind::Timer => return false,
+                SlotKind::Worker | SlotKind::Model | SlotKind::Ask | SlotKind::Timer | SlotKind::Mail => {
+                    return false;
+                }
                 SlotKind::Mcp => return own.subject.kind == "mcp",
             };
             caps::interface_of(word).is_some_and(|interface| interface.name == own.interface.name)

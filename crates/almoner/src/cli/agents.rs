@@ -406,7 +406,19 @@ pub struct ResolveArgs {
     /// The request
     pub message: String,
     /// The answer, by its name
-    pub name: String,
+    pub name: Option<String>,
+    /// To a run: the answer as text
+    #[arg(long, conflicts_with_all = ["name", "endow"])]
+    pub text: Option<String>,
+    /// To a run: what fills the slot that it has named, `SLOT=PATH[:rw][?…]` and all that `run -e` takes
+    #[arg(short = 'e', long = "endow", value_name = "SLOT=…", conflicts_with = "name")]
+    pub endow: Option<String>,
+    /// The kind of slot, as in a worker file (`dir`, `outbox`, …): where the answer does not say, or less
+    #[arg(long, value_name = "KIND")]
+    pub is: Option<String>,
+    /// `SLOT.METHOD`: do not ask about this
+    #[arg(long, value_name = "SLOT.METHOD")]
+    pub allow: Vec<String>,
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,

@@ -23,7 +23,7 @@ use crate::control::client::unexpected;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Ended, Exit, Failure};
 use crate::show::batch::Batch;
-use crate::show::{progress, value};
+use crate::show::{letter, progress, value};
 
 /// How often in a row the daemon may go down under a follower before anything has happened.
 const FALLS: usize = 5;
@@ -99,9 +99,9 @@ pub fn needs_you(acting: &Acting<'_>, run: RunNumber, pending: &[MessageNumber])
     let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
     let first = list.first().cloned().unwrap_or_default();
     Failure::new(Exit::NeedsYou, format!("{run} waits for you: message {}", list.join(", "))).help(format!(
-        "{} shows it, {} lets it be done; it waits as long as you like",
+        "{} shows it, {}; it waits as long as you like",
         acting.command(&format!("inbox {first}")),
-        acting.command(&format!("approve {first}"))
+        Question::how_to_answer(acting, pending.first().copied())
     ))
 }
 
@@ -411,6 +411,13 @@ impl Attendance<'_> {
             Change::Message { number, needs_you: true, .. } => {
                 self.pending.insert(number);
                 self.needed(number)?;
+            }
+            // What a run only says is for whoever follows it to read, now or later.
+            Change::Message { number, needs_you: false, kind, .. }
+                if kind == "package" && self.telling == Telling::Lines =>
+            {
+                let view = self.acting.letter(number)?;
+                self.say(&letter::render(&view, output::columns()));
             }
             Change::Answered { number, needs_you: false } => {
                 self.pending.remove(&number);

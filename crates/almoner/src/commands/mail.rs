@@ -1,13 +1,14 @@
 //! `almoner send`, `reply`, `adopt`, `dismiss`, `request`, `resolve` and `reject`.
 
+use kernel::MessageNumber;
 use kernel::command::{MailAct, Reply, Send};
 use passable::Untrusted;
 
 use super::acting::{self, Acting, asked, done};
 use crate::cli;
 use crate::cli::agents::{AdoptArgs, DismissArgs, RejectArgs, ReplyArgs, RequestArgs, ResolveArgs, SendArgs};
-use crate::control::protocol::Response;
-use crate::exit::Ended;
+use crate::control::protocol::{AgentAct, Answered, Response};
+use crate::exit::{Ended, Exit, Failure};
 
 /// `almoner send`.
 ///
@@ -74,8 +75,27 @@ pub fn request(acting: &Acting<'_>, args: &RequestArgs) -> Ended {
 /// # Errors
 /// When there is no such request or no such name.
 pub fn resolve(acting: &Acting<'_>, args: &ResolveArgs) -> Ended {
-    let act = MailAct::Resolve { number: acting::number(&args.message)?, path: acting::path(&args.name)? };
-    done(&acting.mail("resolve", act)?, args.json.json)
+    let number = acting::number(&args.message)?;
+    let answered = answered(number, args)?;
+    done(&acting.act("resolve", AgentAct::Resolve { number, answered })?, args.json.json)
+}
+
+fn answered(number: MessageNumber, args: &ResolveArgs) -> Result<Answered, Failure> {
+    let (is, allow) = (args.is.clone(), args.allow.clone());
+    Ok(match (&args.name, &args.text, &args.endow) {
+        (Some(name), None, None) => Answered::Name { path: acting::path(name)?, is, allow },
+        (None, Some(_), None) if is.is_some() || !allow.is_empty() => {
+            return Err(
+                Failure::new(Exit::Usage, "text fills no slot").help("leave `--is` and `--allow` out")
+            );
+        }
+        (None, Some(text), None) => Answered::Value { json: text.clone().into() },
+        (None, None, Some(endow)) => Answered::Endow { endowment: cli::parse_endowment(endow)?, is, allow },
+        _ => {
+            return Err(Failure::new(Exit::Usage, format!("message {number} is answered with one thing"))
+                .help(format!("`almoner resolve {number} NAME`, `--text TEXT`, or `-e SLOT=PATH`")));
+        }
+    })
 }
 
 /// `almoner reject`.

@@ -3,18 +3,18 @@
 use kernel::MessageNumber;
 use kernel::command::MailAct;
 use kernel::message::Body;
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
 use super::acting::Acting;
 use super::{form, output};
 use crate::cli::JsonArg;
 use crate::cli::agents::SubmitArgs;
-use crate::control::protocol::AgentAct;
+use crate::control::protocol::{AgentAct, Answered};
 use crate::control::view::LetterView;
 use crate::exit::Failure;
 use crate::show::letter;
 
-/// A form that a run has sent.
+/// A form, a request or a definition that a run has sent.
 pub struct Question {
     number: MessageNumber,
     view: LetterView,
@@ -27,8 +27,23 @@ impl Question {
     /// When there is no such message.
     pub fn of(acting: &Acting<'_>, number: MessageNumber) -> Result<Option<Question>, Failure> {
         let view = acting.letter(number)?;
-        let is_one = matches!(view.letter.body(), Some(Body::Form { .. }));
+        let is_one = match view.letter.body() {
+            Some(Body::Form { .. }) => true,
+            Some(Body::Request { by, .. }) => by.is_some(),
+            Some(Body::Definition { by, .. }) => by.is_some(),
+            _ => false,
+        };
         Ok(is_one.then_some(Question { number, view }))
+    }
+
+    /// What is done about a message that a run waits for.
+    pub fn how_to_answer(acting: &Acting<'_>, number: Option<MessageNumber>) -> String {
+        match number.map(|number| (number, Question::of(acting, number))) {
+            Some((number, Ok(None) | Err(_))) => {
+                format!("{} lets it be done", acting.command(&format!("approve {number}")))
+            }
+            _ => "and how it is answered".to_owned(),
+        }
     }
 
     /// Nobody is there to answer it.
@@ -46,7 +61,12 @@ impl Question {
     /// Shows it to somebody who answers from elsewhere.
     pub fn tell(&self, acting: &Acting<'_>) {
         output::note(&letter::render(&self.view, output::columns()));
-        let answer = acting.command(&format!("submit {}", self.number));
+        let verb = match self.view.letter.body() {
+            Some(Body::Request { .. }) => "resolve",
+            Some(Body::Definition { .. }) => "endow",
+            _ => "submit",
+        };
+        let answer = acting.command(&format!("{verb} {}", self.number));
         output::note(&format!("waiting for {answer} from elsewhere"));
     }
 
@@ -58,9 +78,19 @@ impl Question {
 
     fn how(&self) {
         let number = self.number;
-        output::prompt(&match self.view.holes.as_slice() {
-            [_] => format!("Type `submit {number} ANSWER`, `deny {number} WHY`, or `later`: "),
-            _ => format!(
+        let only = self.view.holes.as_slice();
+        output::prompt(&match (self.view.letter.body(), only) {
+            (Some(Body::Request { by: Some(wish), .. }), _) => format!(
+                "Type `resolve {number} TEXT` to answer with a value, `deny {number} WHY`, or `later`; a directory or the \
+                 like is given with `almoner resolve {number} -e {}=PATH` elsewhere: ",
+                visible_line(&wish.slot)
+            ),
+            (Some(Body::Definition { .. }), _) => format!(
+                "Endow it with `almoner endow {number} SLOT=NAME…` elsewhere; here type `deny {number} WHY`, \
+                 or `later`: "
+            ),
+            (_, [_]) => format!("Type `submit {number} ANSWER`, `deny {number} WHY`, or `later`: "),
+            (_, _) => format!(
                 "Fill it in with `almoner submit {number}` elsewhere; here type `deny {number} WHY`, or `later`: "
             ),
         });
@@ -73,8 +103,16 @@ impl Question {
             let rest = line.trim().strip_prefix(verb)?.trim_start().strip_prefix(number.as_str())?;
             (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim())
         };
+        let is_form = matches!(self.view.letter.body(), Some(Body::Form { .. }));
+        let is_request = matches!(self.view.letter.body(), Some(Body::Request { .. }));
         let done = match (rest("submit "), rest("deny "), self.view.holes.as_slice()) {
-            (Some(text), _, [only]) if !text.is_empty() => {
+            _ if is_request && rest("resolve ").is_some_and(|text| !text.is_empty()) => {
+                let json = rest("resolve ").unwrap_or_default().into();
+                let act = AgentAct::Resolve { number: self.number, answered: Answered::Value { json } };
+                let request = acting.request("resolve", line.trim().to_owned(), act);
+                acting.connect().and_then(|mut client| client.ask(request)).map(drop)
+            }
+            (Some(text), _, [only]) if is_form && !text.is_empty() => {
                 let values = vec![format!("{}={text}", only.name)];
                 let args = SubmitArgs { message: number, values, json: JsonArg { json: false } };
                 form::submit(acting, &args).map(drop)

@@ -1,5 +1,6 @@
 //! The one way in: commands, queries and events over `control.sock`.
 
+mod answered;
 pub mod audited;
 pub mod client;
 mod copied;

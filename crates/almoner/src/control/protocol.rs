@@ -1,5 +1,6 @@
 //! What clients and the daemon say to each other.
 
+pub use super::answered::{Answered, Written};
 pub use super::copied::{Copy, Freed};
 pub use super::run_request::{Document, RunRequest};
 pub use super::status::{CodeCount, Plan, Status};
@@ -385,6 +386,13 @@ pub enum AgentAct {
         #[serde(default)]
         result_name: Option<NamePath>,
     },
+    /// Answers a request.
+    Resolve {
+        /// The request.
+        number: MessageNumber,
+        /// The answer.
+        answered: Answered,
+    },
     /// Fills in a form.
     Submit {
         /// The form.
@@ -436,22 +444,6 @@ pub enum AgentAct {
         path: NamePath,
         /// Whether it begins.
         begin: bool,
-    },
-}
-
-/// What a person wrote into a field.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "written", rename_all = "snake_case")]
-pub enum Written {
-    /// Text: read as the field's pattern says (a number, a word, a pet name for a capability).
-    Text {
-        /// The text.
-        text: String,
-    },
-    /// A value as JSON.
-    Json {
-        /// The value.
-        json: serde_json::Value,
     },
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kernel::MessageNumber;
 use kernel::command::Addition;
 use kernel::formula::Formula;
 use kernel::message::{Asked, Body};
 use kernel::proposal::Proposal;
 use kernel::run::Entry;
+use kernel::{MessageNumber, NamePath};
 use kernel::{query, table};
 use passable::{Untrusted, visible_line};
 use worker::definition::{Bundle, Definition};
@@ -77,7 +77,8 @@ pub fn of(
         return Err(Failure::new(Exit::Usage, nothing)
             .help(format!("`almoner approve {message} -e {shown}=PATH`, or deny it")));
     }
-    let bindings = bound(desk, &mut definition, &name, wanted.endow, wanted.allow)?;
+    let names = BTreeMap::new();
+    let bindings = bound(desk, &mut definition, &name, wanted.endow, wanted.allow, &names)?;
     let edited = match wanted.edited {
         Some(text) => Some(start_run::upload(desk, text.as_bytes())?),
         None => None,
@@ -111,13 +112,17 @@ fn makings(desk: &Desk, message: MessageNumber, entries: Option<&[usize]>) -> Re
     })
 }
 
-/// What a person binds to slots of a worker that is made.
-fn bound(
+/// What a person binds to slots of a worker that is made, or of a run that is at work.
+///
+/// # Errors
+/// When it does not fit.
+pub(super) fn bound(
     desk: &Desk,
     definition: &mut Definition,
     name: &str,
     endow: Vec<Endowment>,
     allow: Vec<String>,
+    names: &BTreeMap<String, NamePath>,
 ) -> Result<Vec<kernel::command::Binding>, Failure> {
     if let Some(unknown) = endow.iter().find(|endowment| definition.slot(&endowment.slot).is_none()) {
         let message = format!("`{}` has no slot `{}`", visible_line(name), visible_line(&unknown.slot));
@@ -133,7 +138,8 @@ fn bound(
         );
     }
     // The others are its maker's to fill.
-    definition.slots.retain(|slot| endow.iter().any(|endowment| endowment.slot == slot.name));
+    let is_bound = |slot: &str| endow.iter().any(|endowment| endowment.slot == slot);
+    definition.slots.retain(|slot| is_bound(&slot.name) || names.contains_key(&slot.name));
     definition.creates = false;
     let request = RunRequest {
         text: Untrusted::new(String::new()),
@@ -154,5 +160,5 @@ fn bound(
         retry: None,
         limits: None,
     };
-    start_run::bindings(desk, definition, &request)
+    start_run::bindings(desk, definition, &request, names)
 }

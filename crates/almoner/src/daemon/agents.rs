@@ -130,6 +130,7 @@ pub fn act(
             | MailAct::EndowCode { .. }
             | MailAct::EndowWorker { .. }
             | MailAct::Make { .. }
+            | MailAct::Give { .. }
             | MailAct::Submit { .. } => {
                 return Err(Failure::new(Exit::Usage, "this act has a request of its own"));
             }
@@ -172,6 +173,9 @@ pub fn act(
             let modules = given_modules(desk, agent, given, env)?;
             let act = MailAct::Make { vat: None, modules, powers, new_guest: false, result_name };
             Act::Mail(Box::new(act))
+        }
+        AgentAct::Resolve { number, answered } => {
+            return super::requested::answer(desk, agent, name, said, number, answered);
         }
         AgentAct::Submit { number, values } => {
             let values = filled(desk, agent, number, values)?;

@@ -38,6 +38,7 @@ pub mod passes;
 pub mod policies;
 mod private;
 pub mod request;
+mod requested;
 mod retry;
 pub mod scratch;
 pub mod secrets;

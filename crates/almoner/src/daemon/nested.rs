@@ -131,6 +131,7 @@ fn words(target: &Target) -> String {
         Target::Clock => "the clock".to_owned(),
         Target::Mcp(server) => server.words(),
         Target::Alarm => "waiting for a time".to_owned(),
+        Target::Mail => "mail to you, in your inbox".to_owned(),
         Target::Questions => "questions to you, in your inbox".to_owned(),
         Target::Workshop => "the making of workers, each shown to you first".to_owned(),
         Target::Named { path } => path.to_string(),

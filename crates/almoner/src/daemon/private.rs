@@ -58,7 +58,19 @@ pub fn check(
     if !request.private && !was_private && !is_any_private(bindings) {
         return Ok(());
     }
-    let Some(model) = kept_out(daemon, &request.model) else { return Ok(()) };
+    expect_may(daemon, &request.model)
+}
+
+/// Refuses to give a run what is private if its model may not read that.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_model(daemon: &Daemon, model: &str, bindings: &[Binding]) -> Result<(), Failure> {
+    if is_any_private(bindings) { expect_may(daemon, model) } else { Ok(()) }
+}
+
+fn expect_may(daemon: &Daemon, model: &str) -> Result<(), Failure> {
+    let Some(model) = kept_out(daemon, model) else { return Ok(()) };
     let message = format!("what is private would be read by {}, which may not", visible_line(&model));
     Err(Failure::new(Exit::Denied, message).help(help(&model)))
 }

@@ -200,9 +200,14 @@ fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, 
 ///
 /// # Errors
 /// When a slot is left empty, or what is to fill one does not fit.
-pub fn bindings(desk: &Desk, definition: &Definition, request: &RunRequest) -> Result<Vec<Binding>, Failure> {
+pub fn bindings(
+    desk: &Desk,
+    definition: &Definition,
+    request: &RunRequest,
+    names: &BTreeMap<String, NamePath>,
+) -> Result<Vec<Binding>, Failure> {
     let shelf = Shelf { desk, dry: false, stages: Stages::default(), bound: Cell::default() };
-    bind(&shelf, definition, request, &BTreeMap::new(), "")
+    bind(&shelf, definition, request, names, "")
 }
 
 /// Fills the slots of a worker. `under` is the way to it, if it fills a slot itself.
@@ -282,6 +287,7 @@ fn bind(
                 // Whoever starts a run is whom it may ask.
                 (SlotKind::Ask, None) => Target::Questions,
                 (SlotKind::Timer, None) => Target::Alarm,
+                (SlotKind::Mail, None) => Target::Mail,
                 (SlotKind::Worker, endowment) => {
                     worker_target(shelf, &slot.name, endowment.copied(), request, under)?
                 }

@@ -17,6 +17,7 @@ use super::world::Daemon;
 use crate::exit::{Exit, Failure};
 use crate::show::card::source;
 use crate::show::journal::{finding_line, state};
+use crate::show::letter as letters;
 use crate::show::reason::{Reason, Thing};
 
 /// What a formula is to the person who endowed it.
@@ -112,18 +113,20 @@ fn meant(grant: &Grant, formula: Formula) -> Formula {
     }
 }
 
-/// The command that a message of the agent's keeps, if it is one.
+/// The command that a message of the agent's keeps, if it is one, or what a run asked for with it.
 pub(super) fn command(
     desk: &Desk,
     agent: &FormulaId,
     number: MessageNumber,
     reasons: &mut Vec<Reason>,
 ) -> Result<(), Failure> {
-    if let Some(letter) = desk.daemon.read(|txn| query::message(txn, agent, number))?
-        && let Some(Body::Command { text, .. }) = letter.body()
-    {
-        reasons.push(Reason::new(format!("message {number}"), format!("you said: {}", text.visible_line())));
-    }
+    let Some(letter) = desk.daemon.read(|txn| query::message(txn, agent, number))? else { return Ok(()) };
+    let said = match letter.body() {
+        Some(Body::Command { text, .. }) => format!("you said: {}", text.visible_line()),
+        Some(body @ Body::Request { by: Some(_), .. }) => format!("you gave it: {}", letters::summary(body)),
+        _ => return Ok(()),
+    };
+    reasons.push(Reason::new(format!("message {number}"), said));
     Ok(())
 }
 
@@ -158,6 +161,15 @@ fn of_message(desk: &Desk, number: MessageNumber) -> Result<Vec<Reason>, Failure
             let asks = format!("{run} asks whether {} happened", entry.proposal);
             reasons.push(Reason::new(format!("message {number}"), asks));
             reasons.extend(of_step(desk, entry.proposal)?);
+        }
+        Some(
+            body
+            @ (Body::Request { .. } | Body::Package { .. } | Body::Definition { .. } | Body::Form { .. }),
+        ) if body.run().is_some() => {
+            reasons.push(Reason::new(format!("message {number}"), letters::summary(body)));
+            if let Some(run) = body.run() {
+                reasons.extend(of_run(desk, run)?);
+            }
         }
         other => {
             let kind = other.map_or_else(|| letter.mail.envelope.kind.clone(), |body| body.kind().to_owned());

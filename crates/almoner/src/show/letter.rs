@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use kernel::RunNumber;
 use kernel::message::{Answer, Body};
 use passable::visible_line;
 
@@ -25,8 +26,23 @@ pub fn render(view: &LetterView, columns: usize) -> String {
         return out;
     };
     match body {
-        Body::Request { description, .. } => words(&mut out, "asks for", &description.visible(), columns),
-        Body::Package { names, .. } => {
+        Body::Request { description, by, .. } => {
+            if let Some(wish) = by {
+                by_model(&mut out, wish.run, "asks for something", columns);
+            }
+            words(&mut out, "asks for", &description.visible(), columns);
+            if let Some(wish) = by {
+                let text = format!(
+                    "a value is told to its model; anything else becomes its slot `{}`, until it ends or you revoke it",
+                    visible_line(&wish.slot)
+                );
+                lines::write(&mut out, Marks { first: "    ", next: "    ", on: ON }, &text, columns);
+            }
+        }
+        Body::Package { names, run, .. } => {
+            if let Some(run) = run {
+                by_model(&mut out, *run, "says this", columns);
+            }
             words(&mut out, "says", &package(body), columns);
             for name in names {
                 lines::write(
@@ -37,7 +53,13 @@ pub fn render(view: &LetterView, columns: usize) -> String {
                 );
             }
         }
-        Body::Definition { .. } => {
+        Body::Definition { by, .. } => {
+            if let Some(draft) = by {
+                by_model(&mut out, draft.run, "proposes this", columns);
+                if !draft.description.raw().is_empty() {
+                    words(&mut out, "says of it", &draft.description.visible(), columns);
+                }
+            }
             let what = if view.is_worker { "proposes a worker" } else { "proposes code" };
             source(&mut out, view, what, columns);
             holes(&mut out, "slot", &view.holes, columns);
@@ -56,8 +78,7 @@ pub fn render(view: &LetterView, columns: usize) -> String {
         }
         Body::Form { description, repeatable, run, .. } => {
             if let Some(run) = run {
-                let text = format!("{run} asks this; its words are those of a model");
-                lines::write(&mut out, Marks { first: "    ! ", next: "    ! ", on: ON }, &text, columns);
+                by_model(&mut out, *run, "asks this", columns);
             }
             words(&mut out, "asks", &description.visible(), columns);
             holes(&mut out, "field", &view.holes, columns);
@@ -111,6 +132,12 @@ pub fn render(view: &LetterView, columns: usize) -> String {
         }
     }
     out
+}
+
+/// Says that a run wrote it, in words of ours.
+fn by_model(out: &mut String, run: RunNumber, what: &str, columns: usize) {
+    let text = format!("{run} {what}; its words are those of a model");
+    lines::write(out, Marks { first: "    ! ", next: "    ! ", on: ON }, &text, columns);
 }
 
 /// Words of the sender, under a word of ours.
@@ -178,6 +205,13 @@ pub fn next(view: &LetterView, agent: Option<&str>) -> Option<String> {
     };
     let reject = format!("`{almoner} reject {number} -r WHY`");
     Some(match view.letter.body()? {
+        Body::Request { by: Some(wish), .. } => {
+            let slot = visible_line(&wish.slot);
+            format!(
+                "`{almoner} resolve {number} --text TEXT`, `{almoner} resolve {number} NAME`, \
+                 `{almoner} resolve {number} -e {slot}=PATH` or {reject}"
+            )
+        }
         Body::Request { .. } => format!("`{almoner} resolve {number} NAME` or {reject}"),
         Body::Definition { .. } => {
             let slots: String =
@@ -218,8 +252,15 @@ fn package(body: &Body) -> String {
 /// A message in one line.
 pub fn summary(body: &Body) -> String {
     match body {
+        Body::Request { description, by: Some(wish), .. } => {
+            format!("{} asks for: {}", wish.run, description.visible_line())
+        }
         Body::Request { description, .. } => format!("asks: {}", description.visible_line()),
+        Body::Package { run: Some(run), .. } => format!("{run} says: {}", visible_line(&package(body))),
         Body::Package { .. } => visible_line(&package(body)).into_owned(),
+        Body::Definition { by: Some(draft), .. } => {
+            format!("{} proposes code: {}", draft.run, draft.description.visible_line())
+        }
         Body::Definition { .. } => {
             "proposes a program: see what it needs, then endow or reject it".to_owned()
         }
@@ -252,7 +293,7 @@ fn listed(names: &[String]) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use kernel::message::{Envelope, Mail, Message};
+    use kernel::message::{Draft, Envelope, Mail, Message, Wish};
     use kernel::query::Letter;
     use kernel::{FormulaId, MessageNumber, Number};
     use passable::Untrusted;
@@ -301,13 +342,26 @@ mod tests {
         let id = FormulaId { number: [1; 32], node: [2; 32] };
         let asks = |body| view(body);
         let all = [
-            asks(Body::Request { description: forged(), promise: id, resolver: id }),
+            asks(Body::Request { description: forged(), promise: id, resolver: id, by: None }),
+            asks(Body::Request {
+                description: forged(),
+                promise: id,
+                resolver: id,
+                by: Some(Wish { run: RunNumber(1), slot: forged().raw().to_owned() }),
+            }),
             asks(Body::Package {
                 strings: vec![forged(), forged()],
                 names: vec!["a\nb".into()],
                 ids: vec![id],
+                run: Some(RunNumber(1)),
             }),
-            asks(Body::Definition { definition: id, promise: id, resolver: id }),
+            asks(Body::Definition { definition: id, promise: id, resolver: id, by: None }),
+            asks(Body::Definition {
+                definition: id,
+                promise: id,
+                resolver: id,
+                by: Some(Draft { run: RunNumber(1), description: forged() }),
+            }),
             asks(Body::EvalRequest {
                 source: forged(),
                 names: vec![],

@@ -46,6 +46,7 @@ mod housekeeping;
 mod journey;
 mod kill_sweep;
 mod load;
+mod mailing;
 mod mcp;
 mod mcp_web;
 #[cfg(feature = "local")]

@@ -14,7 +14,7 @@ use crate::proposal::Value;
 use crate::run::{Program, ResultGoesTo};
 use crate::slot::Slot;
 
-use super::Start;
+use super::{Binding, Start};
 
 /// What happens to mail. Every path begins in the actor's own directory, every number is one of its own mailbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +62,13 @@ pub enum MailAct {
         resolver: FormulaId,
         /// The answer, which the actor must hold.
         id: FormulaId,
+    },
+    /// Answers the request of a run.
+    Give {
+        /// The request.
+        number: MessageNumber,
+        /// The answer.
+        handed: Handed,
     },
     /// Refuses what a message asks for.
     Reject {
@@ -176,6 +183,22 @@ pub enum MailAct {
         new_guest: bool,
         /// The name under which the promise is kept.
         result_name: Option<NamePath>,
+    },
+}
+
+/// What a person hands to a run that has asked for something.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "handed", rename_all = "snake_case")]
+pub enum Handed {
+    /// Data, in the person's own words.
+    Value {
+        /// The value, without references.
+        value: Value,
+    },
+    /// What fills the slot that the run has named.
+    Slot {
+        /// The slot and what fills it.
+        binding: Box<Binding>,
     },
 }
 

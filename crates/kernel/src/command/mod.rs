@@ -23,11 +23,12 @@ use crate::repository::Repository;
 pub use crate::run::Program;
 use crate::run::{CallSite, Completion, Input, PutBack, RunOutcome, Shape, Trouble, Usage};
 use crate::secret::HandedSecret;
+use crate::slot::Slot;
 use crate::web::Web;
 
 pub use code::{CodeAct, Exported};
 pub use fault::Fault;
-pub use mail::{Define, Filled, Form, MailAct, Send, Text};
+pub use mail::{Define, Filled, Form, Handed, MailAct, Send, Text};
 pub use names::{AgentKind, GrantAct, NameAct, ProvideAgent, Provided};
 pub use timer::TimerAct;
 
@@ -253,6 +254,8 @@ pub enum Target {
     Questions,
     /// What lets a run wait for a time.
     Alarm,
+    /// What lets a run write to its host.
+    Mail,
     /// What one of the actor's names stands for.
     Named {
         /// The name.
@@ -387,6 +390,14 @@ pub enum Move {
         /// The fields; none of them a secret.
         fields: Vec<crate::message::Field>,
     },
+    /// A begun call that writes to the host: what it says is delivered at once, what it asks for or proposes is a message
+    /// whose answer completes it.
+    Write {
+        /// The step that proposed it.
+        proposal: u64,
+        /// What.
+        writing: Writing,
+    },
     /// A child starts on an item.
     Spawn {
         /// Which, from 0.
@@ -415,6 +426,33 @@ pub enum Move {
     Finish {
         /// What came of it.
         outcome: RunOutcome,
+    },
+}
+
+/// What a run writes to its host. All of it is foreign text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "writes", rename_all = "snake_case")]
+pub enum Writing {
+    /// Something to be known.
+    Say {
+        /// What.
+        text: Untrusted,
+    },
+    /// A thing is asked for.
+    Request {
+        /// Which, and what for.
+        description: Untrusted,
+        /// The slot under which the run would have it.
+        slot: String,
+    },
+    /// Code is proposed, inert until the host endows it.
+    Define {
+        /// The code.
+        source: Untrusted,
+        /// Its slots.
+        slots: BTreeMap<String, Slot>,
+        /// What it is for.
+        description: Untrusted,
     },
 }
 

@@ -11,7 +11,7 @@ use crate::run::{
 use crate::state::State;
 
 use super::start::{Seed, create};
-use super::{begin, exhaust, make, propose, question, stand, wait};
+use super::{begin, exhaust, make, propose, question, stand, wait, write};
 
 pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, Fault> {
     let mut run = state.run(advance.run)?;
@@ -62,6 +62,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             Move::Ask { proposal, description, fields } => {
                 question::ask(state, &mut run, proposal, description, fields)?;
             }
+            Move::Write { proposal, writing } => write::write(state, &mut run, proposal, writing)?,
             Move::Spill { proposal, whole, bytes } => {
                 let Some(Phase::Begun { .. }) = run.open.get(&proposal) else {
                     let at = StepRef { run: run.number, step: proposal };

@@ -129,7 +129,7 @@ struct Callee {
 }
 
 /// The worker of a run, to be called by that run: it holds what the run was given, but not the workers that the run has
-/// made, which are its own.
+/// made, nor what the run has asked for, which are its own.
 fn myself(state: &mut State<'_>, run: &Run) -> Result<Callee, Fault> {
     let limits = match state.formula(&run.worker)? {
         Formula::Worker { limits, .. } => limits,
@@ -141,7 +141,8 @@ fn myself(state: &mut State<'_>, run: &Run) -> Result<Callee, Fault> {
         includes: run.includes.clone(),
         limits,
     };
-    let given = run.grants.iter().filter(|(slot, _)| !run.made.contains(*slot));
+    let own = |slot: &String| run.made.contains(slot) || run.given.contains(slot);
+    let given = run.grants.iter().filter(|(slot, _)| !own(slot));
     let grants = given.map(|(slot, grant)| (slot.clone(), *grant)).collect();
     Ok(Callee { worker: run.worker, program, grants, model: None, pool: None })
 }

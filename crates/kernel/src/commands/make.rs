@@ -122,7 +122,7 @@ fn gifts(
         let message = format!("this run has made {MOST} workers, and makes no more");
         return Ok(Err(Finding::new("worker/many", message).allowed("those that are there")));
     }
-    if run.grants.contains_key(name) {
+    if run.grants.contains_key(name) || super::write::is_wished(state, run, name)? {
         let message = format!("there is a slot or a worker `{name}` already");
         return Ok(Err(Finding::new("worker/name", message).at("name").allowed("another name")));
     }

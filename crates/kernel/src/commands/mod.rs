@@ -27,6 +27,7 @@ mod start;
 mod timer;
 mod undo;
 mod wait;
+mod write;
 
 pub use begin::reopen;
 pub use genesis::genesis;
@@ -35,6 +36,7 @@ pub(crate) use begin::complete_call;
 pub(crate) use cancel::finish_if_still;
 pub(crate) use code::{give_up, own_code_of, strip_code};
 pub(crate) use question::answered;
+pub(crate) use say::hear as told;
 pub(crate) use stand::fall;
 
 use crate::command::{Act, Command, Fault, Outcome, Reply};

@@ -1,12 +1,14 @@
-//! Question: a run asks its host for a record, by a form, and goes on with what is filled in.
+//! Question: a run asks its host by a message, and goes on with what comes of it. A form asks for a record.
+
+use std::collections::BTreeMap;
 
 use passable::Untrusted;
 
-use crate::command::Fault;
+use crate::command::{Binding, Fault};
 use crate::formula::Formula;
-use crate::id::{FormulaId, HostRun, StepRef};
+use crate::id::{FormulaId, HostRun, MessageNumber, RunNumber, StepRef};
 use crate::message::{Body, Field};
-use crate::proposal::Finding;
+use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
 use crate::slot::Want;
@@ -52,6 +54,18 @@ pub(super) fn ask(
     let (promise, resolver) = state.new_promise(me, None)?;
     let number = Some(run.number);
     let body = Body::Form { description, fields, promise, resolver, repeatable: false, run: number };
+    wait_for(state, run, step, outbox, promise, body)
+}
+
+/// Asks the host by a message. The call waits for what comes of the promise.
+pub(super) fn wait_for(
+    state: &mut State<'_>,
+    run: &mut Run,
+    step: u64,
+    outbox: u64,
+    promise: FormulaId,
+    body: Body,
+) -> Result<(), Fault> {
     let answers = run.cause().map(|number| state.message_of(number)).transpose()?.flatten();
     let message = state.deliver(body, answers, true, run.provenance.clone())?;
     let host = HostRun { host: state.actor, run: run.number };
@@ -62,22 +76,67 @@ pub(super) fn ask(
     Ok(())
 }
 
-/// Something came of a promise: if a call waits for it, that is over.
-pub(crate) fn answered(state: &mut State<'_>, promise: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
-    let Some((at, step)) = table::load::<(HostRun, u64)>(state.txn, Table::Meta, &NOBODY, &key(promise))?
-    else {
-        return Ok(());
-    };
+/// Whether a call waits for this promise.
+pub(super) fn is_awaited(state: &mut State<'_>, promise: &FormulaId) -> Result<bool, Fault> {
+    Ok(waiting(state, promise)?.is_some())
+}
+
+/// The call that waits for this promise.
+fn waiting(state: &mut State<'_>, promise: &FormulaId) -> Result<Option<(HostRun, u64)>, Fault> {
+    Ok(table::load(state.txn, Table::Meta, &NOBODY, &key(promise))?)
+}
+
+/// The call that waits for this promise, if one does, comes to this. The promise is the caller's to settle.
+pub(super) fn conclude(
+    state: &mut State<'_>,
+    promise: &FormulaId,
+    completion: Completion,
+) -> Result<(), Fault> {
+    let Some((at, step)) = waiting(state, promise)? else { return Ok(()) };
     forget(state, promise)?;
     let actor = std::mem::replace(&mut state.actor, at.host);
-    let done = complete(state, at, step, row);
+    let done = close(state, at, step, completion);
     state.actor = actor;
     done
 }
 
-fn complete(state: &mut State<'_>, at: HostRun, step: u64, row: &PromiseRow) -> Result<(), Fault> {
-    let mut run = state.run(at.run)?;
-    let Some(Phase::Questioned { message, .. }) = run.open.remove(&step) else { return Ok(()) };
+/// What a run has asked for fills the slot that it has named: it is the run's from now on, as long as that is not over.
+/// Returns what the run is told.
+pub(super) fn fill(
+    state: &mut State<'_>,
+    promise: &FormulaId,
+    number: RunNumber,
+    source: MessageNumber,
+    binding: Binding,
+) -> Result<Value, Fault> {
+    let at = waiting(state, promise)?.map(|(at, _)| at);
+    if at != Some(HostRun { host: state.actor, run: number }) {
+        return Err(Fault::NoRun(number));
+    }
+    let mut run = state.run(number)?;
+    let slot = binding.slot.clone();
+    if run.grants.contains_key(&slot) {
+        let what = format!("{number} has a slot {slot:?} by now: reject the request, and say so");
+        return Err(Fault::Misfit { what });
+    }
+    let methods: Vec<_> = binding.methods.iter().map(Value::string).collect();
+    let grant = super::start::endow(state, run.worker, number, source, binding)?;
+    state.keep_made(&run, &slot, &grant)?;
+    run.grants.insert(slot.clone(), grant);
+    run.given.insert(slot.clone());
+    state.put_run(&run)?;
+    let told = BTreeMap::from([
+        ("slot".to_owned(), Value::string(slot)),
+        ("methods".to_owned(), Value::array(methods)),
+    ]);
+    let value = Value::record_from_map(told);
+    let completion = Completion::Done { value: value.clone(), provenance: Provenance::host() };
+    conclude(state, promise, completion)?;
+    Ok(value)
+}
+
+/// Something came of a promise: if a call waits for it, that is over.
+pub(crate) fn answered(state: &mut State<'_>, promise: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
     let completion = match row {
         // What could be used without a grant of its own is no answer.
         PromiseRow::Fulfilled { value } if !value.references().is_empty() => {
@@ -92,7 +151,18 @@ fn complete(state: &mut State<'_>, at: HostRun, step: u64, row: &PromiseRow) -> 
         }
         PromiseRow::Pending => return Ok(()),
     };
-    state.journal(&mut run, Entry::Completed { proposal: step, completion }, Provenance::host())?;
+    conclude(state, promise, completion)
+}
+
+fn close(state: &mut State<'_>, at: HostRun, step: u64, completion: Completion) -> Result<(), Fault> {
+    let mut run = state.run(at.run)?;
+    let Some(Phase::Questioned { message, .. }) = run.open.remove(&step) else { return Ok(()) };
+    let provenance = match &completion {
+        Completion::Done { provenance, .. } => provenance.clone(),
+        _ => Provenance::host(),
+    };
+    run.provenance = run.provenance.join(&provenance);
+    state.journal(&mut run, Entry::Completed { proposal: step, completion }, provenance)?;
     super::cancel::finish_if_still(state, &mut run)?;
     if !run.is_finished() {
         state.wake(&mut run, format!("message {message} was answered"))?;

@@ -3,14 +3,50 @@
 use passable::Untrusted;
 
 use crate::command::{Fault, Reply};
-use crate::id::{RunNumber, StepRef};
+use crate::id::{MessageNumber, RunNumber, StepRef};
 use crate::message::Body;
 use crate::provenance::Provenance;
-use crate::run::{Entry, Shape, State as RunState};
+use crate::run::{Entry, Run, Shape, State as RunState};
 use crate::state::State;
 
 /// The most bytes that are said at once: 256 KiB. What is longer is a document.
 const MOST_SAID: usize = 256 << 10;
+
+/// Refuses to say something to a run that would not hear it.
+fn expect_ears(run: &Run, text: &Untrusted) -> Result<(), Fault> {
+    let at = StepRef { run: run.number, step: run.next_step };
+    if run.is_finished() {
+        return Err(Fault::OutOfOrder { at, what: "the run is over" });
+    }
+    if run.cancelled.is_some() {
+        return Err(Fault::Cancelled(run.number));
+    }
+    if run.exhausted.is_some() {
+        return Err(Fault::OutOfOrder { at, what: "the run waits until a person gives it more" });
+    }
+    if text.raw().len() > MOST_SAID {
+        let what = format!("{} bytes are said at once, and {MOST_SAID} can be", text.raw().len());
+        return Err(Fault::Misfit { what });
+    }
+    Ok(())
+}
+
+/// A person replies to what a run has said: its model reads it before it is asked again. A conversation that rests goes on.
+pub(crate) fn hear(
+    state: &mut State<'_>,
+    number: RunNumber,
+    text: Untrusted,
+    message: MessageNumber,
+) -> Result<(), Fault> {
+    state.hosts_only("talk with runs")?;
+    let mut run = state.run(number)?;
+    expect_ears(&run, &text)?;
+    state.journal(&mut run, Entry::Said { text, message }, Provenance::host())?;
+    if run.shape == Shape::Chat {
+        state.wake(&mut run, format!("message {message} replies"))?;
+    }
+    state.put_run(&run)
+}
 
 pub(super) fn say(
     state: &mut State<'_>,
@@ -27,19 +63,7 @@ pub(super) fn say(
             what: "this run does not talk: it works on what it was started with",
         });
     }
-    if run.is_finished() {
-        return Err(Fault::OutOfOrder { at, what: "the run is over" });
-    }
-    if run.cancelled.is_some() {
-        return Err(Fault::Cancelled(number));
-    }
-    if run.exhausted.is_some() {
-        return Err(Fault::OutOfOrder { at, what: "the run waits until a person gives it more" });
-    }
-    if text.raw().len() > MOST_SAID {
-        let what = format!("{} bytes are said at once, and {MOST_SAID} can be", text.raw().len());
-        return Err(Fault::Misfit { what });
-    }
+    expect_ears(&run, &text)?;
     let answers = state.message_of(run.source)?;
     let body = Body::Command { verb: "chat".to_owned(), text: command, run: Some(number), made: None };
     let message = state.deliver(body, answers, false, Provenance::host())?;

@@ -119,6 +119,8 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         principal: (!is_own).then_some(agent),
         additions: BTreeMap::new(),
         made: Default::default(),
+        given: Default::default(),
+        written: 0,
         exhausted: None,
         forgotten: false,
     };
@@ -182,6 +184,7 @@ pub(super) fn takes(step: &Move) -> bool {
         | Move::Spawn { .. }
         | Move::Exhaust { .. }
         | Move::Ask { .. }
+        | Move::Write { .. }
         | Move::Wait { .. }
         | Move::Spill { .. }
         | Move::Page { .. }

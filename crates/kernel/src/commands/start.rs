@@ -119,6 +119,7 @@ pub(super) fn endow(
         Target::Workshop => made(state, Formula::Workshop)?,
         Target::Questions => made(state, Formula::Questions)?,
         Target::Alarm => made(state, Formula::Alarm)?,
+        Target::Mail => made(state, Formula::Mail)?,
         Target::Named { path } => state.resolve(&path)?,
     };
     grant(state, holder, run, source, binding, target)
@@ -255,6 +256,8 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         principal: None,
         additions: BTreeMap::new(),
         made: BTreeSet::new(),
+        given: BTreeSet::new(),
+        written: 0,
         exhausted: None,
         forgotten: false,
     };

@@ -157,7 +157,8 @@ fn tell(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> Result<(
         Err(silence) => {
             state.unsubscribe(agent, &row.timer)?;
             let text = format!("No more ticks come of a timer: {}.", silence.reason());
-            let body = Body::Package { strings: vec![Untrusted::new(text)], names: vec![], ids: vec![] };
+            let strings = vec![Untrusted::new(text)];
+            let body = Body::Package { strings, names: vec![], ids: vec![], run: None };
             state.deliver(body, None, false, Provenance::host())?;
             return Ok(());
         }
@@ -187,7 +188,7 @@ fn tell(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> Result<(
     let text = format!("Tick {tick} of {label}{before}: ");
     let id = state.make(Formula::Marshal { value }, provenance.clone())?;
     let strings = vec![Untrusted::new(text), Untrusted::new("")];
-    let body = Body::Package { strings, names: vec!["tick".to_owned()], ids: vec![id] };
+    let body = Body::Package { strings, names: vec!["tick".to_owned()], ids: vec![id], run: None };
     state.deliver(body, None, false, provenance)?;
     let seen = if planted!(state.env, TickToldTwice) { row.seen } else { tick };
     state.drop_due(agent, &row)?;

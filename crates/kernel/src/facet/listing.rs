@@ -96,7 +96,7 @@ pub(super) fn message(
 fn body(listed: &mut Listed<'_>, message: &Message, received: bool) -> Result<(), Refusal> {
     match &message.body {
         Body::Request { description, .. } => listed.text("description", description.raw()),
-        Body::Package { strings, names, ids } => {
+        Body::Package { strings, names, ids, .. } => {
             listed.texts("strings", strings.iter().map(|text| text.raw()));
             listed.texts("names", names.iter().map(String::as_str));
             let ids = ids.iter().map(|id| {

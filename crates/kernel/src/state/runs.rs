@@ -117,7 +117,8 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Keeps the grant of a worker that a run has made, as long as the run is not over.
+    /// Keeps the grant of a worker that a run has made, or of what it was given while it ran, as long as the run is not
+    /// over.
     pub(crate) fn keep_made(&mut self, run: &Run, slot: &str, grant: &FormulaId) -> Result<(), Fault> {
         let root = self.endo();
         self.tie(&root, &format!("made by {}: {slot}", run.number), grant)
@@ -126,7 +127,7 @@ impl State<'_> {
     /// Stops keeping it.
     pub(crate) fn let_run_go(&mut self, run: &Run) -> Result<(), Fault> {
         let root = self.endo();
-        for slot in &run.made {
+        for slot in run.made.union(&run.given) {
             if let Some(grant) = run.grants.get(slot) {
                 self.untie(&root, &format!("made by {}: {slot}", run.number), grant)?;
             }

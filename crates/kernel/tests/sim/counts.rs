@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use kernel::command::{Act, Cancel, CodeAct, Fault, GrantAct, MailAct, Move, NameAct, TimerAct};
+use kernel::command::{Act, Cancel, CodeAct, Fault, GrantAct, MailAct, Move, NameAct, TimerAct, Writing};
 
 /// The least number of times that everything must happen in a whole run.
 pub(crate) const ENOUGH: u64 = 100;
@@ -120,6 +120,7 @@ names!(ACTS, act_name, Act, {
     Act::Mail(act) if matches!(**act, MailAct::Request { .. }) => "mail: request",
     Act::Mail(act) if matches!(**act, MailAct::Resolve { .. }) => "mail: resolve",
     Act::Mail(act) if matches!(**act, MailAct::ResolveWith { .. }) => "mail: resolve with",
+    Act::Mail(act) if matches!(**act, MailAct::Give { .. }) => "mail: give",
     Act::Mail(act) if matches!(**act, MailAct::Reject { .. }) => "mail: reject",
     Act::Mail(act) if matches!(**act, MailAct::Adopt { .. }) => "mail: adopt",
     Act::Mail(act) if matches!(**act, MailAct::Dismiss { .. }) => "mail: dismiss",
@@ -170,6 +171,9 @@ names!(MOVES, move_name, Move, {
     Move::Page { .. } => "advance: page",
     Move::Wait { .. } => "advance: wait",
     Move::Ask { .. } => "advance: ask",
+    Move::Write { writing: Writing::Say { .. }, .. } => "advance: say",
+    Move::Write { writing: Writing::Request { .. }, .. } => "advance: request",
+    Move::Write { writing: Writing::Define { .. }, .. } => "advance: define",
     Move::Exhaust { .. } => "advance: exhaust",
     Move::Stall { .. } => "advance: stall",
     Move::Finish { .. } => "advance: finish",

@@ -189,6 +189,8 @@ pub enum SlotKind {
     Ask,
     /// Waiting for a time.
     Timer,
+    /// Mail to the person whose run it is.
+    Mail,
     /// Another model.
     Model,
     /// A secret of the vault, to be handed on unseen.
@@ -197,7 +199,7 @@ pub enum SlotKind {
 
 impl SlotKind {
     /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 14] = [
+    pub(crate) const ALL: [(&'static str, SlotKind); 15] = [
         ("dir", SlotKind::Dir { write: false }),
         ("dir rw", SlotKind::Dir { write: true }),
         ("outbox", SlotKind::Outbox),
@@ -210,9 +212,15 @@ impl SlotKind {
         ("worker", SlotKind::Worker),
         ("ask", SlotKind::Ask),
         ("timer", SlotKind::Timer),
+        ("mail", SlotKind::Mail),
         ("model", SlotKind::Model),
         ("secret", SlotKind::Secret),
     ];
+
+    /// Whether worker files have such a kind.
+    pub fn is_kind(word: &str) -> bool {
+        SlotKind::ALL.iter().any(|(kind, _)| *kind == word)
+    }
 
     /// Whether what fills the slot may have such a method. Which tools a server has is known when it is handed over.
     pub fn may_have(self, method: &str) -> bool {
@@ -244,6 +252,7 @@ impl SlotKind {
             SlotKind::Http => &["get", "send"],
             SlotKind::Ask => &["ask", "form"],
             SlotKind::Timer => &["wait"],
+            SlotKind::Mail => &["send", "request", "define"],
             SlotKind::Git { write: false } => &["status", "log", "diff", "show", "blame", "branches"],
             SlotKind::Git { write: true } => &[
                 "status", "log", "diff", "show", "blame", "branches", "add", "unstage", "commit", "branch",
@@ -272,6 +281,7 @@ impl fmt::Display for SlotKind {
             SlotKind::Worker => "worker",
             SlotKind::Ask => "ask",
             SlotKind::Timer => "timer",
+            SlotKind::Mail => "mail",
             SlotKind::Model => "model",
             SlotKind::Secret => "secret",
         })

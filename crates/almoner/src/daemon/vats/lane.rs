@@ -647,7 +647,14 @@ impl Work {
 
     /// Records what came of it; whether that is done. What cannot be kept is a failure that says so.
     fn settle(&self, shared: &Shared, eval: FormulaId, outcome: RunOutcome) -> bool {
-        let record = |outcome| shared.apply_as(shared.root, None, Act::Evaluated { eval, outcome });
+        let server = self.lane.server.upgrade();
+        let record = |outcome| {
+            let applied = shared.apply_as(shared.root, None, Act::Evaluated { eval, outcome })?;
+            // A run may have waited for it.
+            let runs = server.iter().flat_map(|server| applied.ready.iter().map(move |run| (server, *run)));
+            runs.for_each(|(server, run)| server.desk.engine.drive(run));
+            Ok::<_, Failure>(())
+        };
         let was_done = matches!(outcome, RunOutcome::Done(_));
         let Err(failure) = record(outcome) else { return true };
         let said = failure.message.raw().to_owned();

@@ -45,13 +45,15 @@ pub enum Parked {
 /// When the store cannot be read.
 pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault> {
     let row = table::formula(txn, eval)?.map(|row| row.formula);
-    let Some(Formula::Eval { source, endowments, result, modules, .. }) = row else {
+    let Some(Formula::Eval { source, endowments, result, modules, author, .. }) = row else {
         return Ok(Parked::Gone);
     };
     let Some(delivery) = table::eval(txn, eval)?.map(|row| row.delivery) else { return Ok(Parked::Gone) };
     let asker = table::formula(txn, &result)?.map(|row| row.formula);
     let Some(Formula::Promise { asker, .. }) = asker else { return Ok(Parked::Gone) };
-    let agent = delivery.map_or(asker, |delivery| Number(delivery.guest.number));
+    // Code of earlier stores does not say who wrote it.
+    let whose = delivery.map_or(asker, |delivery| Number(delivery.guest.number));
+    let agent = author.unwrap_or(whose);
     let source = source.raw().to_owned();
     let mut parcel = Parcel { eval: *eval, agent, source, modules, names: vec![], values: vec![] };
     for (name, id) in endowments {

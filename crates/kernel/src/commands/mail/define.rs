@@ -37,22 +37,13 @@ pub(super) fn define(state: &mut State<'_>, act: Define) -> Result<Reply, Fault>
         definition,
         promise,
         resolver,
+        by: None,
     })
 }
 
 fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Result<FormulaId, Fault> {
     let Text { source, worker, slots } = program;
-    if slots.len() > SLOTS {
-        return Err(Fault::Misfit {
-            what: format!("a program has at most {SLOTS} slots, not {}", slots.len()),
-        });
-    }
-    for (name, slot) in &slots {
-        if name.is_empty() || name.chars().any(|c| c.is_control() || c == '/') {
-            return Err(Fault::Misfit { what: format!("{name:?} cannot be the name of a slot") });
-        }
-        pattern(&slot.pattern, name)?;
-    }
+    check_slots(&slots)?;
     let mut said = state.said()?;
     if let Some(original) = &original {
         // A copy says what the original said, whoever changed it.
@@ -67,6 +58,22 @@ fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Re
         state.note_blob(program.definition, source.raw().len() as u64, &said)?;
     }
     state.make(Formula::Definition { source, worker, slots, original }, said)
+}
+
+/// Refuses slots that nobody could fill.
+pub(crate) fn check_slots(slots: &BTreeMap<String, Slot>) -> Result<(), Fault> {
+    if slots.len() > SLOTS {
+        return Err(Fault::Misfit {
+            what: format!("a program has at most {SLOTS} slots, not {}", slots.len()),
+        });
+    }
+    for (name, slot) in slots {
+        if name.is_empty() || name.chars().any(|c| c.is_control() || c == '/') {
+            return Err(Fault::Misfit { what: format!("{name:?} cannot be the name of a slot") });
+        }
+        pattern(&slot.pattern, name)?;
+    }
+    Ok(())
 }
 
 /// The pattern of a slot or a field.
@@ -114,13 +121,14 @@ pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, mut program: Te
     if program.slots.is_empty() && program.worker.is_none() && proposed.program.worker.is_none() {
         program.slots.clone_from(&proposed.program.slots);
     }
-    let Body::Definition { promise, resolver, .. } = proposed.letter.message.body else {
+    let Body::Definition { promise, resolver, ref by, .. } = proposed.letter.message.body else {
         return Err(Fault::Dangling(proposed.definition));
     };
+    let by = by.clone();
     let definition = make(state, program, Some(proposed.definition))?;
     let actor = state.actor;
     let reply_to = Some(number_of(&proposed.letter.id));
-    let body = Body::Definition { definition, promise, resolver };
+    let body = Body::Definition { definition, promise, resolver, by };
     let said = state.said()?;
     let posted = state.send(&actor, body, reply_to, true, said.clone())?;
     proposed.letter.mail.needs_you = false;
@@ -129,7 +137,7 @@ pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, mut program: Te
     let creator = asker(state, &promise)?;
     if creator != actor {
         let told = Untrusted::new("Your definition was edited before it was endowed.");
-        let body = Body::Package { strings: vec![told], names: vec![], ids: vec![] };
+        let body = Body::Package { strings: vec![told], names: vec![], ids: vec![], run: None };
         state.send(&creator, body, reply_to, false, said)?;
     }
     Ok(Reply::Sent { number: posted })
@@ -217,9 +225,21 @@ pub(super) fn endow_code(
     }
     let guest = asker(state, &promise)?;
     let delivery = Delivery { guest, promise, goes_to, message: number };
+    // What a run has written is not its host's own code, and does not run beside it.
+    let author = match &letter.message.body {
+        Body::Definition { by: Some(draft), .. } => Some(number_of(&state.run(draft.run)?.id)),
+        _ => None,
+    };
     let reply = park(
         state,
-        Code { source: program.source, modules: None, ids, vat: vat.cloned(), source_message: Some(number) },
+        Code {
+            author,
+            source: program.source,
+            modules: None,
+            ids,
+            vat: vat.cloned(),
+            source_message: Some(number),
+        },
         Some(delivery),
         result_name,
     )?;
@@ -275,6 +295,7 @@ pub(super) fn endow_worker(
             Target::Workshop => check_kind(&binding.slot, slot, &Formula::Workshop)?,
             Target::Questions => check_kind(&binding.slot, slot, &Formula::Questions)?,
             Target::Alarm => check_kind(&binding.slot, slot, &Formula::Alarm)?,
+            Target::Mail => check_kind(&binding.slot, slot, &Formula::Mail)?,
             Target::Model { program, model } => {
                 let formula = Formula::Worker {
                     name: program.name.clone(),

@@ -33,6 +33,8 @@ pub(super) struct Code {
     /// The name of the place where it runs; the actor's own without one.
     pub(super) vat: Option<NamePath>,
     pub(super) source_message: Option<MessageNumber>,
+    /// Who wrote it, if that is neither the actor nor whoever gets what comes of it.
+    pub(super) author: Option<Number>,
 }
 
 /// Endows code: grants for what its names stand for, a promise for its result, and a row that says that it must run.
@@ -57,7 +59,7 @@ pub(super) fn park(
         state.name(&spot, &promise)?;
     }
     let said = state.said()?;
-    let author = delivery.map_or(me, |delivery| Number(delivery.guest.number));
+    let author = code.author.unwrap_or_else(|| delivery.map_or(me, |given| Number(given.guest.number)));
     let author = Some(author);
     if let Some(modules) = &code.modules {
         state.note_blob(modules.hash, modules.bytes, &said)?;
@@ -111,7 +113,12 @@ pub(super) fn evaluate(
 ) -> Result<Reply, Fault> {
     let ids = fixed(state, &names, &paths)?;
     let vat = vat.cloned();
-    park(state, Code { source, modules: None, ids, vat, source_message: None }, None, result_name)
+    park(
+        state,
+        Code { author: None, source, modules: None, ids, vat, source_message: None },
+        None,
+        result_name,
+    )
 }
 
 /// Runs a program of modules over what one name of the actor's stands for.
@@ -136,7 +143,12 @@ pub(super) fn make(
     };
     let ids = BTreeMap::from([(POWERS.to_owned(), powers)]);
     let (source, vat) = (Untrusted::new(""), vat.cloned());
-    park(state, Code { source, modules: Some(modules), ids, vat, source_message: None }, None, result_name)
+    park(
+        state,
+        Code { author: None, source, modules: Some(modules), ids, vat, source_message: None },
+        None,
+        result_name,
+    )
 }
 
 /// A new guest with nothing but its own, under a name of the actor's for its powers.
@@ -206,7 +218,7 @@ pub(super) fn grant(
     }
     let reply = park(
         state,
-        Code { source, modules: None, ids, vat: None, source_message: Some(number) },
+        Code { author: None, source, modules: None, ids, vat: None, source_message: Some(number) },
         Some(delivery),
         None,
     )?;

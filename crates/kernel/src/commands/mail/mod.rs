@@ -14,7 +14,7 @@ use crate::message::Body;
 use crate::name::NamePath;
 use crate::state::State;
 
-pub(super) use define::pattern;
+pub(super) use define::{check_slots, pattern};
 pub(super) use evaluate::{evaluated, park_cancelled};
 pub(super) use form::check_fields;
 pub(super) use share::{release, share};
@@ -33,6 +33,7 @@ pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> 
         }
         MailAct::Resolve { number, path } => request::resolve(state, number, &path),
         MailAct::ResolveWith { resolver, id } => request::resolve_with(state, &resolver, &id),
+        MailAct::Give { number, handed } => request::give(state, number, handed),
         MailAct::Reject { number, reason } => request::reject(state, number, reason),
         MailAct::Define(act) => define::define(state, act),
         MailAct::Edit { number, program } => define::edit(state, number, program),

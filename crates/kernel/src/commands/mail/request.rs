@@ -2,12 +2,14 @@
 
 use passable::Untrusted;
 
-use crate::command::{Fault, Reply};
+use crate::command::{Fault, Handed, Reply, Target};
 use crate::formula::Formula;
-use crate::id::{FormulaId, MessageNumber, Number};
+use crate::id::{FormulaId, MessageNumber, Number, RunNumber};
 use crate::message::{Answer, Body};
 use crate::name::NamePath;
 use crate::proposal::Value;
+use crate::provenance::Provenance;
+use crate::run::Completion;
 use crate::state::{Gift, Letter, State};
 use crate::table::{self, EdgeRow, PromiseRow};
 use crate::txn::{NOBODY, Table};
@@ -27,7 +29,12 @@ pub(super) fn request(
         return Ok(reply);
     }
     let to = recipient(state, to)?;
-    ask(state, &to, &call, result_name, |promise, resolver| Body::Request { description, promise, resolver })
+    ask(state, &to, &call, result_name, |promise, resolver| Body::Request {
+        description,
+        promise,
+        resolver,
+        by: None,
+    })
 }
 
 /// What the actor's formula is to `agent`: the value itself if it is one, else a reference.
@@ -93,6 +100,111 @@ fn asked_by(state: &mut State<'_>, resolver: &FormulaId) -> Result<Option<Messag
     Ok(None)
 }
 
+/// Tells a run what it asked for, if that is data. What is none needs a slot, and a person's word on what it may do there.
+fn answer_run(
+    state: &mut State<'_>,
+    mut letter: Letter,
+    run: RunNumber,
+    promise: &FormulaId,
+    id: &FormulaId,
+) -> Result<Reply, Fault> {
+    let (end, formula) = state.behind(id)?;
+    let found = match formula {
+        Formula::Marshal { value } => Some(value),
+        Formula::Promise { .. } => match table::promise(state.txn, &end)? {
+            Some(PromiseRow::Fulfilled { value }) => Some(value),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some(value) = found.filter(|value| value.references().is_empty()) else {
+        let what =
+            format!("{run} asks for it: it takes a value, or what can fill a slot, bound by `resolve`");
+        return Err(Fault::Misfit { what });
+    };
+    let provenance = state.provenance_of(&end)?;
+    tell_run(state, &mut letter, promise, value, provenance)
+}
+
+fn tell_run(
+    state: &mut State<'_>,
+    letter: &mut Letter,
+    promise: &FormulaId,
+    value: Value,
+    provenance: Provenance,
+) -> Result<Reply, Fault> {
+    let told = Value::record_from_map([("value".to_owned(), value.clone())].into());
+    let completion = Completion::Done { value: told, provenance };
+    crate::commands::question::conclude(state, promise, completion)?;
+    let fresh = state.settle_with(promise, PromiseRow::Fulfilled { value })?;
+    let at_ms = state.env.now_ms();
+    state.mark_answered(letter, Answer::Approved { for_run: false, at_ms })?;
+    Ok(if fresh { Reply::Done } else { Reply::AlreadySettled })
+}
+
+/// Answers the request of a run with data in the person's words, or with what fills the slot that the run has named.
+pub(super) fn give(state: &mut State<'_>, number: MessageNumber, handed: Handed) -> Result<Reply, Fault> {
+    state.hosts_only("give runs what they ask for")?;
+    let mut letter = state.received(number, "only who was asked can answer")?;
+    let Body::Request { promise, by: Some(wish), .. } = letter.message.body.clone() else {
+        return Err(wrong_kind(number, &letter.message.body, "no run asks for it: `resolve` it with a name"));
+    };
+    if letter.mail.answers.contains_key(&0) {
+        return Ok(Reply::AlreadySettled);
+    }
+    let binding = match handed {
+        Handed::Value { value } if value.references().is_empty() => {
+            return tell_run(state, &mut letter, &promise, value, Provenance::host());
+        }
+        Handed::Value { .. } => {
+            return Err(Fault::Misfit { what: "what holds references is no data".to_owned() });
+        }
+        Handed::Slot { binding } => *binding,
+    };
+    if binding.slot != wish.slot {
+        let what = format!("{} asks for the slot {:?}, not {:?}", wish.run, wish.slot, binding.slot);
+        return Err(Fault::Misfit { what });
+    }
+    if let Some(words) = fills_no_slot(state, &binding.target)? {
+        return Err(Fault::Misfit { what: format!("{words} can fill no slot of a run that is at work") });
+    }
+    let value = crate::commands::question::fill(state, &promise, wish.run, number, binding)?;
+    state.settle_with(&promise, PromiseRow::Fulfilled { value })?;
+    let at_ms = state.env.now_ms();
+    state.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })?;
+    Ok(Reply::Done)
+}
+
+/// What a target is, in words, if no slot of a run takes it: the powers of agents, and what a run has from its start or
+/// not at all.
+fn fills_no_slot(state: &mut State<'_>, target: &Target) -> Result<Option<String>, Fault> {
+    let formula = match target {
+        Target::Workshop => Formula::Workshop,
+        Target::Questions => Formula::Questions,
+        Target::Mail => Formula::Mail,
+        Target::Alarm => Formula::Alarm,
+        Target::Myself => Formula::Myself,
+        Target::Named { path } => {
+            let id = state.find(path)?;
+            state.behind(&id)?.1
+        }
+        _ => return Ok(None),
+    };
+    let fills = matches!(
+        formula,
+        Formula::Mount { .. }
+            | Formula::Scratch { .. }
+            | Formula::Spool { .. }
+            | Formula::Program(_)
+            | Formula::Web(_)
+            | Formula::Repository(_)
+            | Formula::Clock
+            | Formula::Mcp(_)
+            | Formula::Worker { .. }
+    );
+    Ok((!fills).then(|| crate::query::words(&formula)))
+}
+
 fn answer(
     state: &mut State<'_>,
     mut letter: Letter,
@@ -100,6 +212,10 @@ fn answer(
     promise: &FormulaId,
     id: &FormulaId,
 ) -> Result<Reply, Fault> {
+    if let Body::Request { by: Some(wish), .. } = &letter.message.body {
+        let run = wish.run;
+        return answer_run(state, letter, run, promise, id);
+    }
     let to = asker(state, promise)?;
     let value = as_value(state, id, &Gift::plain(to, "value").because_of(Some(number)))?;
     let fresh = state.settle_with(promise, PromiseRow::Fulfilled { value })?;

@@ -27,7 +27,23 @@ pub(super) fn reply(
 ) -> Result<Reply, Fault> {
     let letter = state.letter(number)?;
     let to = state.other_party(&letter)?;
-    package(state, &to, strings, names, paths, Some(number_of(&letter.id)))
+    let said_by = match &letter.message.body {
+        Body::Package { run, .. } => *run,
+        _ => None,
+    };
+    let Some(run) = said_by else {
+        return package(state, &to, strings, names, paths, Some(number_of(&letter.id)));
+    };
+    if !names.is_empty() {
+        let what = "a run is told words and nothing else: what it asks for is given by `resolve`".to_owned();
+        return Err(Fault::Misfit { what });
+    }
+    let text: String = strings.iter().map(Untrusted::raw).collect();
+    let reply = package(state, &to, strings, names, paths, Some(number_of(&letter.id)))?;
+    if let Reply::Sent { number } = reply {
+        crate::commands::told(state, run, Untrusted::new(text), number)?;
+    }
+    Ok(reply)
 }
 
 fn package(
@@ -57,7 +73,8 @@ fn package(
     for id in &ids {
         provenance = provenance.join(&state.provenance_of(id)?);
     }
-    let number = state.send(to, Body::Package { strings, names, ids }, reply_to, false, provenance)?;
+    let number =
+        state.send(to, Body::Package { strings, names, ids, run: None }, reply_to, false, provenance)?;
     Ok(Reply::Sent { number })
 }
 

@@ -1,17 +1,22 @@
 //! What comes of endowed work, and who gets it.
 
+use std::collections::BTreeMap;
+
 use crate::command::{Choice, Fault, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::id::FormulaId;
 use crate::message::{Answer, Body};
-use crate::proposal::Value;
-use crate::provenance::Provenance;
-use crate::run::{Delivery, ResultGoesTo, RunOutcome};
+use crate::proposal::{Finding, Value};
+use crate::provenance::{Provenance, Source};
+use crate::run::{Completion, Delivery, ResultGoesTo, RunOutcome};
 use crate::state::{Gift, Letter, State};
 use crate::table::PromiseRow;
 
 use super::withdraw::is_withdrawn;
+
+/// The most bytes of what came of code that a run is told.
+const LARGEST: usize = 64 << 10;
 
 /// Hands an outcome to the guest who proposed the work, as far as the host said it may.
 pub(crate) fn share(
@@ -20,10 +25,14 @@ pub(crate) fn share(
     outcome: &RunOutcome,
     provenance: &Provenance,
 ) -> Result<(), Fault> {
+    let open = !is_withdrawn(state, delivery.message)?;
+    if open && crate::commands::question::is_awaited(state, &delivery.promise)? {
+        return tell_run(state, delivery, outcome, provenance);
+    }
     let value = match outcome {
         _ if delivery.goes_to == ResultGoesTo::Host => return Ok(()),
         // Whoever asks no more gets nothing: what came of it stays with the host.
-        _ if is_withdrawn(state, delivery.message)? => return Ok(()),
+        _ if !open => return Ok(()),
         // What exactly went wrong may quote what only the host may read.
         RunOutcome::Failed(trouble) => {
             let reason = format!("it failed: {}", trouble.code);
@@ -38,6 +47,60 @@ pub(crate) fn share(
         return withhold(state, delivery, value, &references, provenance);
     }
     hand_over(state, delivery.guest, delivery.promise, value, provenance)
+}
+
+/// Tells a run what came of the code that it proposed: data, or why there is none. Capabilities stay with the host.
+fn tell_run(
+    state: &mut State<'_>,
+    delivery: &Delivery,
+    outcome: &RunOutcome,
+    provenance: &Provenance,
+) -> Result<(), Fault> {
+    let refused = |rule: &str, said: &str| {
+        let completion = Completion::Refused(vec![Finding::new(rule, said)]);
+        (completion, PromiseRow::Rejected { reason: said.to_owned() })
+    };
+    let (completion, row) = match outcome {
+        // What exactly went wrong may quote what only the host may read.
+        RunOutcome::Failed(trouble) => {
+            let said = format!("it was endowed, and failed: {}", trouble.code);
+            (Completion::Failed(Finding::new("define/failed", &said)), PromiseRow::Rejected { reason: said })
+        }
+        RunOutcome::Done(_) if delivery.goes_to == ResultGoesTo::Host => {
+            refused("define/kept", "it was endowed and came to its end; the user keeps what came of it")
+        }
+        RunOutcome::Done(value) if !value.references().is_empty() => refused(
+            "define/withheld",
+            "it was endowed, and came to something that is no data: capabilities stay with the user",
+        ),
+        RunOutcome::Done(value) if passable::smallcaps::encode(value).body.len() > LARGEST => refused(
+            "define/large",
+            "it was endowed, and came to more than 64 KiB: code that comes to less is told",
+        ),
+        RunOutcome::Done(value) => {
+            let mut said = BTreeMap::from([("result".to_owned(), value.clone())]);
+            if was_edited(state, delivery)? {
+                let told = "the user has changed the code before endowing it";
+                said.insert("edited".to_owned(), Value::string(told));
+            }
+            // What code comes to may depend on all that it was given, for which nobody answers.
+            let code = Source::Agent(super::number_of(&delivery.promise));
+            let provenance = provenance.join(&Provenance::of(code));
+            let completion = Completion::Done { value: Value::record_from_map(said), provenance };
+            (completion, PromiseRow::Fulfilled { value: value.clone() })
+        }
+    };
+    crate::commands::question::conclude(state, &delivery.promise, completion)?;
+    state.settle_with(&delivery.promise, row)?;
+    Ok(())
+}
+
+/// Whether what was endowed is an edited copy of what was proposed.
+fn was_edited(state: &mut State<'_>, delivery: &Delivery) -> Result<bool, Fault> {
+    // It may have been dismissed since.
+    let Ok(letter) = state.letter(delivery.message) else { return Ok(false) };
+    let Body::Definition { definition, .. } = letter.message.body else { return Ok(false) };
+    Ok(matches!(state.formula(&definition)?, Formula::Definition { original: Some(_), .. }))
 }
 
 /// Settles the guest's promise, or, if that has happened, sends the value.

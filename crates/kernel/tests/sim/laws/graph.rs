@@ -61,7 +61,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         } else if !run.is_finished() {
             parties(&run.id, id(&number(place)), run.delivery);
             open.push(edge_key(&run.id, &root, &format!("run {}", run.number)));
-            for slot in &run.made {
+            for slot in run.made.union(&run.given) {
                 open.push(edge_key(&run.grants[slot], &root, &format!("made by {}: {slot}", run.number)));
             }
         }

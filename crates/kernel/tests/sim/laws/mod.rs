@@ -5,6 +5,7 @@ mod alike;
 mod audit;
 mod authority;
 pub(crate) mod choice;
+mod given;
 mod graph;
 mod held;
 mod made;
@@ -51,6 +52,7 @@ pub(crate) fn check(world: &mut World) -> Law {
 fn check_all(world: &mut World, snapshot: &Snapshot) -> Law {
     alike::check(world, snapshot)?;
     audit::check(world, snapshot)?;
+    given::check(world, snapshot)?;
     graph::check(world, snapshot)?;
     mail::check(snapshot)?;
     runs::check(world, snapshot)?;

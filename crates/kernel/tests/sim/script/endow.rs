@@ -156,6 +156,9 @@ fn endow(world: &mut World, actor: FormulaId) -> Law {
 }
 
 /// What fills a slot: something of the right kind, or what a name happens to stand for.
+/// Where what a person gives to runs leads.
+pub(crate) const GIVEN: &str = "/given";
+
 /// Where a person's additions to workers lead.
 pub(crate) const ADDED: &str = "/added";
 
@@ -167,6 +170,8 @@ pub(super) fn bind(world: &mut World, actor: FormulaId, slot: &str) -> Binding {
         "make" => Target::Workshop,
         "q" => Target::Questions,
         "t" => Target::Alarm,
+        "m" => Target::Mail,
+        GIVEN => Target::Mount { path: GIVEN.to_owned() },
         "added" => Target::Mount { path: ADDED.to_owned() },
         _ => Target::Named { path: names::path(world, actor) },
     };
@@ -174,7 +179,9 @@ pub(super) fn bind(world: &mut World, actor: FormulaId, slot: &str) -> Binding {
     Binding {
         slot: slot.to_owned(),
         target,
-        methods: ["read", "write", "call", "send", "create", "ask", "wait"].map(str::to_owned).into(),
+        methods: ["read", "write", "call", "send", "create", "ask", "wait", "request", "define"]
+            .map(str::to_owned)
+            .into(),
         attenuation: Default::default(),
         allow: allow.iter().map(|method| (*method).to_owned()).collect(),
         ask: BTreeSet::new(),

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use kernel::budget::Raise;
-use kernel::command::{Act, Addition, AnswerApproval, Choice, Filled, Form, MailAct, Send};
+use kernel::command::{Act, Addition, AnswerApproval, Binding, Choice, Filled, Form, Handed, MailAct, Send};
 use kernel::formula::{Formula, Sealed};
-use kernel::message::{Body, Field};
-use kernel::{BlobHash, FormulaId, NamePath, Pattern, Value};
+use kernel::message::{Body, Field, Mail};
+use kernel::{BlobHash, FormulaId, MessageNumber, NamePath, Pattern, Value};
 
 use crate::laws::Law;
 use crate::world::World;
 
+use super::endow::GIVEN;
 use super::{NAMES, act, letter, names, text};
 
 /// Somebody to write to.
@@ -72,6 +73,9 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
         }
         13..16 => {
             let number = letter(world, &actor, |mail, received| received && mail.envelope.kind == "request");
+            if let Some(slot) = wished(world, actor, number) {
+                return give(world, actor, number, &slot);
+            }
             let resolver = world.found(actor, &format!("@mail/{number}/@resolver"));
             let path = names::path(world, actor);
             match (resolver, world.found(actor, &path.to_string())) {
@@ -105,6 +109,52 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
         _ => return answer(world, actor),
     };
     act(world, actor, Act::Mail(Box::new(it)))
+}
+
+/// The slot under which a run would have what it asks for with this message, if one does.
+fn wished(world: &mut World, actor: FormulaId, number: MessageNumber) -> Option<String> {
+    match world.message(&actor, number).and_then(|id| world.formula(&id)) {
+        Some(Formula::Message { message }) => match message.body {
+            Body::Request { by: Some(wish), .. } => Some(wish.slot),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A person answers something that a run asks for, if there is anything.
+pub(super) fn give_something(world: &mut World, actor: FormulaId) -> Law {
+    let is_open = |mail: &Mail, received: bool| received && mail.needs_you && mail.envelope.kind == "request";
+    let number = letter(world, &actor, is_open);
+    match wished(world, actor, number) {
+        Some(slot) => give(world, actor, number, &slot),
+        None => Ok(()),
+    }
+}
+
+/// A person answers what a run asks for: with something that fills its slot, with data, or with whatever a name stands
+/// for. Now and then with what fits nothing, and now and then twice.
+fn give(world: &mut World, actor: FormulaId, number: MessageNumber, slot: &str) -> Law {
+    let binding = |world: &mut World, kind: &str, slot: &str| {
+        let binding = super::endow::bind(world, actor, kind);
+        Handed::Slot { binding: Box::new(Binding { slot: slot.to_owned(), ..binding }) }
+    };
+    let handed = match world.random.below(12) {
+        0 => Handed::Value { value: Value::string("said") },
+        1 => Handed::Value { value: names::value(world, actor) },
+        2 => binding(world, "out", "another"),
+        3 => binding(world, "make", slot),
+        4 => binding(world, "a", slot),
+        5 => {
+            let it = MailAct::Resolve { number, path: names::path(world, actor) };
+            return act(world, actor, Act::Mail(Box::new(it)));
+        }
+        6 => binding(world, "w", slot),
+        _ => binding(world, GIVEN, slot),
+    };
+    let it = MailAct::Give { number, handed };
+    act(world, actor, Act::Mail(Box::new(it.clone())))?;
+    if world.random.one_in(4) { act(world, actor, Act::Mail(Box::new(it))) } else { Ok(()) }
 }
 
 fn form(world: &mut World, actor: FormulaId) -> MailAct {

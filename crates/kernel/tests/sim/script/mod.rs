@@ -1,7 +1,7 @@
 //! What agents do: random commands, most of them sensible, some of them not.
 
 mod endow;
-pub(crate) use endow::ADDED;
+pub(crate) use endow::{ADDED, GIVEN};
 mod mail;
 mod names;
 mod runs;

@@ -3,17 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::budget::LimitKind;
-use kernel::command::{Act, Advance, Binding, Given, Judgement, Move, Reply, Start, Target};
+use kernel::command::{Act, Advance, Binding, Given, Judgement, Move, Reply, Start, Target, Writing};
 use kernel::formula::Formula;
 use kernel::proposal::{Caller, Decision, Effect, Finding, Pin, Proposal, Verdict};
 use kernel::provenance::Provenance;
 use kernel::run::{CallSite, Completion, Entry, Origin, Phase, Run, Shape, State, Trouble, Usage};
+use kernel::slot::Slot;
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef, Value};
 
 use crate::laws::{Broken, Law};
 use crate::world::World;
 
 use super::{act, endow, mail, outcome, text};
+
+/// The slots that runs ask for.
+pub(crate) const WISHED: [&str; 3] = ["four", "five", "six"];
 
 /// The names of the workers that runs make.
 const MADE: [&str; 3] = ["one", "two", "three"];
@@ -116,6 +120,7 @@ fn start(world: &mut World) -> Law {
     let mut slots = vec!["out"];
     slots.extend(["w", "a", "post", "make"].into_iter().filter(|_| world.random.one_in(2)));
     slots.extend(["q", "t"].into_iter().filter(|_| world.random.one_in(6)));
+    slots.extend(["m"].into_iter().filter(|_| world.random.one_in(4)));
     let bindings = slots.into_iter().map(|slot| endow::bind(world, host, slot)).collect();
     let mut start = Start { bindings, ..endow::start(world, "clerk") };
     if world.random.one_in(5) {
@@ -159,9 +164,14 @@ fn advance(world: &mut World, actor: FormulaId, run: &Run) -> Law {
     }
     let prompt = run.next_step;
     let prompts = matches!(moves[0], Move::Prompt { .. });
+    let asks = matches!(moves[0], Move::Write { writing: Writing::Request { .. }, .. });
     let result = world.apply(actor, Act::Advance(Advance { run: run.number, moves }))?;
     if prompts && result.is_ok() {
         world.last_prompt.insert((actor.number, run.number.0), prompt);
+    }
+    // Whoever is asked may answer at once.
+    if asks && result.is_ok() && world.random.one_in(2) {
+        return mail::give_something(world, actor);
     }
     Ok(())
 }
@@ -170,6 +180,11 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
     let steps: Vec<(u64, Phase)> = run.open.iter().map(|(step, phase)| (*step, *phase)).collect();
     let approved = steps.iter().find(|(_, phase)| *phase == Phase::Approved).map(|(step, _)| *step);
     let begun = steps.iter().find(|(_, phase)| matches!(phase, Phase::Begun { .. })).map(|(step, _)| *step);
+    if let Some(proposal) = begun
+        && let Some(written) = write(world, actor, run, proposal)
+    {
+        return written;
+    }
     if let Some(proposal) = begun
         && world.random.one_in(3)
     {
@@ -261,6 +276,31 @@ fn ask(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<
         secret: world.random.one_in(30),
     };
     Some(Move::Ask { proposal, description: text("which?"), fields: vec![field] })
+}
+
+/// What a call writes that writes to the host; now and then other words than were proposed, or of a call that does not.
+fn write(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
+    let at = StepRef { run: run.number, step: proposal };
+    let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
+    let Entry::Proposed { proposal: called, .. } = step.entry else { return None };
+    if called.slot != "m" && !world.random.one_in(200) {
+        return None;
+    }
+    let said = called.args.first().and_then(Value::as_str).unwrap_or_default().to_owned();
+    let said = if world.random.one_in(40) { text("other words") } else { text(&said) };
+    let writing = match called.method.as_str() {
+        "request" => {
+            let slot = called.args.get(1).and_then(Value::as_str).unwrap_or_default().to_owned();
+            Writing::Request { description: said, slot }
+        }
+        "define" => {
+            let slot = Slot { label: text("what it is"), pattern: kernel::Pattern::any().to_value() };
+            let slots = BTreeMap::from([("a".to_owned(), slot)]);
+            Writing::Define { source: said, slots, description: text("for a sum") }
+        }
+        _ => Writing::Say { text: said },
+    };
+    Some(Move::Write { proposal, writing })
 }
 
 /// The run has used up what it may.
@@ -361,6 +401,7 @@ fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
         "make" => "create",
         "q" => "ask",
         "t" => "wait",
+        "m" => *world.random.pick(&["send", "request", "request", "define"]),
         name if MADE.contains(&name) => "call",
         _ if world.random.one_in(12) => "erase",
         _ => "write",
@@ -369,10 +410,15 @@ fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
         "w" => vec![Value::record_from_map(Default::default())],
         name if MADE.contains(&name) => vec![Value::record_from_map(Default::default())],
         "make" => vec![Value::string(*world.random.pick(&MADE)), Value::string("Do it.")],
+        "m" => vec![Value::string("a.md"), Value::string(*world.random.pick(&WISHED))],
         // Few texts, so that the same call is proposed again.
         _ => vec![Value::string(*world.random.pick(&["a.md", "b.md"]))],
     };
-    let decision = *world.random.pick(&[Decision::Allow, Decision::Ask, Decision::Ask, Decision::Deny]);
+    let mut decision = *world.random.pick(&[Decision::Allow, Decision::Ask, Decision::Ask, Decision::Deny]);
+    // Who writes to the host asks nobody first.
+    if slot == "m" && !world.random.one_in(4) {
+        decision = Decision::Allow;
+    }
     let (mut site, mut grant) = (CallSite::Write { index: 0 }, grant);
     if run.is_standing() && !world.random.one_in(30) {
         let (own, found) = direct(world, run.worker);

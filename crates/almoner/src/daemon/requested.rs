@@ -1,0 +1,179 @@
+//! What a person answers to what was asked for: a name's thing to an agent; to a run data, or what fills a slot of it.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{Act, Handed, MailAct, Said};
+use kernel::formula::Formula;
+use kernel::grant::Attenuation;
+use kernel::hub::Found;
+use kernel::message::{Body, Wish};
+use kernel::slot::Want;
+use kernel::{FormulaId, MessageNumber, NamePath, Pattern, Value, query, table};
+use passable::visible_line;
+use worker::definition::{Bundle, Definition, SlotKind};
+
+use super::desk::Desk;
+use super::{additions, agents, private, start_run};
+use crate::control::endowment::Fill;
+use crate::control::protocol::{Answered, Response};
+use crate::exit::{Exit, Failure};
+
+/// Answers a request.
+///
+/// # Errors
+/// When there is no such request, or the answer is not one that whoever asked could use.
+pub fn answer(
+    desk: &Desk,
+    agent: FormulaId,
+    name: Option<&str>,
+    said: Option<Said>,
+    number: MessageNumber,
+    answered: Answered,
+) -> Result<Response, Failure> {
+    let letter = agents::letter(desk, agent, number)?;
+    let Some(Body::Request { by, .. }) = letter.body() else {
+        let kind = &letter.mail.envelope.kind;
+        return Err(Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not a request"))
+            .help(format!("`almoner inbox {number}` shows it")));
+    };
+    let act = match (by, answered) {
+        (None, Answered::Name { path, is: None, allow }) if allow.is_empty() => {
+            MailAct::Resolve { number, path }
+        }
+        (None, _) => {
+            let message = format!("an agent has sent message {number}: it is answered with a name of yours");
+            return Err(Failure::new(Exit::Usage, message).help(format!("`almoner resolve {number} NAME`")));
+        }
+        (Some(_), Answered::Value { json }) => {
+            let value = Value::from_json(&json)
+                .map_err(|e| Failure::new(Exit::Invalid, format!("this cannot be a value: {e}")))?;
+            MailAct::Give { number, handed: Handed::Value { value } }
+        }
+        (Some(wish), answered) => {
+            let desk = desk.of(agent, name)?;
+            to_run(&desk, number, wish, answered)?
+        }
+    };
+    Ok(Response::Reply(desk.apply_as(agent, said, Act::Mail(Box::new(act)))?.reply))
+}
+
+/// What a run is given: data by its name, or something for the slot that it has named.
+fn to_run(desk: &Desk, number: MessageNumber, wish: &Wish, answered: Answered) -> Result<MailAct, Failure> {
+    let slot = wish.slot.as_str();
+    let mut names = BTreeMap::new();
+    let (kind, endow, allow) = match answered {
+        Answered::Name { path, is, allow } => {
+            let Some(formula) = capability(desk, &path)? else {
+                return Ok(MailAct::Resolve { number, path });
+            };
+            let own = kind_of(&formula);
+            let kind = is.as_deref().or(own).ok_or_else(|| no_slot(&path, &formula, number, slot))?;
+            if !Want::of(&Pattern::remotable(kind)).takes(&formula) {
+                return Err(no_slot(&path, &formula, number, slot));
+            }
+            names.insert(slot.to_owned(), path);
+            (kind.to_owned(), vec![], allow)
+        }
+        Answered::Endow { endowment, is, allow } => {
+            if endowment.slot != slot {
+                let given = visible_line(&endowment.slot);
+                let message = format!("{} asks for `{slot}`, and `{given}` was bound", wish.run);
+                return Err(Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=…`")));
+            }
+            let kind = is.unwrap_or_else(|| kind_of_fill(&endowment.fill).to_owned());
+            (kind, vec![endowment], allow)
+        }
+        Answered::Value { .. } => return Err(Failure::new(Exit::Failure, "data fills no slot")),
+    };
+    let mut definition = with_slot(slot, &kind)?;
+    let mut bindings = additions::bound(desk, &mut definition, "the run", endow, allow, &names)?;
+    let model = desk.daemon.read(|txn| table::run(txn, &desk.daemon.host.number, wish.run))?;
+    private::check_model(&desk.daemon, model.as_ref().map_or("", |run| run.model.as_str()), &bindings)?;
+    match bindings.pop() {
+        Some(mut binding) => {
+            // What a name stands for has its limits already.
+            if !names.is_empty() {
+                binding.attenuation = Attenuation::default();
+            }
+            Ok(MailAct::Give { number, handed: Handed::Slot { binding: Box::new(binding) } })
+        }
+        None => Err(Failure::new(Exit::Failure, "nothing was bound")),
+    }
+}
+
+/// What a name stands for, if that is no data.
+fn capability(desk: &Desk, path: &NamePath) -> Result<Option<Formula>, Failure> {
+    let daemon = &desk.daemon;
+    let found = daemon.look(|txn| {
+        Ok(match daemon.view(daemon.host).resolve(txn, path)? {
+            Found::Data(_) => None,
+            Found::Formula(id) => table::reach(txn, &id)?.map(|reached| reached.formula),
+        })
+    })?;
+    match found {
+        None | Some(Formula::Promise { .. }) => Ok(None),
+        Some(Formula::Marshal { value }) if value.references().is_empty() => Ok(None),
+        other => Ok(other),
+    }
+}
+
+fn no_slot(path: &NamePath, formula: &Formula, number: MessageNumber, slot: &str) -> Failure {
+    let shown = path.to_string();
+    let words = query::words(formula);
+    let message = format!("`{}` is {}: it fills no such slot", visible_line(&shown), visible_line(&words));
+    Failure::new(Exit::Invalid, message).help(format!(
+        "data goes as `almoner resolve {number} --text TEXT`, a directory as `almoner resolve {number} -e \
+         {slot}=PATH`; `almoner reject {number} -r WHY` refuses"
+    ))
+}
+
+/// The kind of slot that something of a person's fills.
+fn kind_of(formula: &Formula) -> Option<&'static str> {
+    Some(match formula {
+        Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true } => "dir",
+        Formula::Mount { .. } | Formula::Scratch { .. } => "dir rw",
+        Formula::Spool { .. } => "outbox",
+        Formula::Program(_) => "program",
+        Formula::Web(_) => "http",
+        Formula::Repository(repository) if repository.write => "git rw",
+        Formula::Repository(_) => "git",
+        Formula::Clock => "clock",
+        Formula::Worker { model: Some(_), .. } => "model",
+        Formula::Worker { .. } => "worker",
+        _ => return None,
+    })
+}
+
+/// The same of what was written behind `-e`. A path can also be an outbox, if the person says so.
+fn kind_of_fill(fill: &Fill) -> &'static str {
+    match fill {
+        Fill::Path(path) if path.path.ends_with(".worker") || path.path.ends_with(".worker.md") => "worker",
+        Fill::Path(path) if path.write => "dir rw",
+        Fill::Path(_) => "dir",
+        Fill::Program(_) => "program",
+        Fill::Web(_) => "http",
+        Fill::Git(git) if git.write => "git rw",
+        Fill::Git(_) => "git",
+        Fill::Model(_) => "model",
+        Fill::Clock => "clock",
+        Fill::Myself => "worker",
+        Fill::Mcp(_) => "mcp",
+        Fill::Secret(_) => "secret",
+    }
+}
+
+/// A worker with this one slot.
+fn with_slot(slot: &str, kind: &str) -> Result<Definition, Failure> {
+    if !SlotKind::is_kind(kind) {
+        let shown = visible_line(kind);
+        return Err(Failure::new(Exit::Usage, format!("`{shown}` is no kind of slot")).help(
+            "as in worker files: `dir`, `dir rw`, `outbox`, `program`, `http`, `git`, `clock`, `worker`",
+        ));
+    }
+    start_run::parse(&Bundle {
+        name: "asked".to_owned(),
+        file: "asked.worker".to_owned(),
+        source: format!("---\nslots: {{ {slot}: {kind} }}\n---\nAsked for.\n"),
+        includes: BTreeMap::new(),
+    })
+}
