@@ -115,7 +115,9 @@ pub(crate) fn switch(
         let rest: Vec<&String> = paths.iter().filter(|path| !done.contains_key(*path)).collect();
         if !done.is_empty() {
             checkout.disable_pathspec_match(true);
-            rest.iter().for_each(|path| drop(checkout.path(path.as_str())));
+            for path in &rest {
+                checkout.path(path.as_str());
+            }
         }
         let checked_out = match rest.is_empty() && !done.is_empty() {
             true => Ok(()),
