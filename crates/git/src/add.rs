@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use git2::{AttrCheckFlags, IndexEntry, IndexTime, Oid, Repository, Status, StatusOptions};
+use git2::{AttrCheckFlags, IndexEntry, IndexTime, ObjectType, Oid, Repository, Status, StatusOptions};
 use rustix::fs::OFlags;
 use serde_json::json;
 
@@ -289,9 +289,21 @@ fn entry(repository: &Repository, path: &str, bytes: &[u8], mode: u32) -> Result
             writer.commit()?
         }
     };
-    // Without the times of the file git looks at it again.
+    Ok(as_staged(path, id, mode))
+}
+
+/// The blob and the mode that a path of the directory would have; nothing if nothing is there.
+pub(crate) fn blob_at(root: &Path, path: &str) -> Result<Option<(Oid, u32)>, Refusal> {
+    Ok(match look(root, path)? {
+        Found::Gone => None,
+        Found::There(bytes, mode) => Some((Oid::hash_object(ObjectType::Blob, &bytes)?, mode)),
+    })
+}
+
+/// A path as it is committed next. Without the times of the file git looks at it again.
+pub(crate) fn as_staged(path: &str, id: Oid, mode: u32) -> IndexEntry {
     let never = IndexTime::new(0, 0);
-    Ok(IndexEntry {
+    IndexEntry {
         ctime: never,
         mtime: never,
         dev: 0,
@@ -304,5 +316,5 @@ fn entry(repository: &Repository, path: &str, bytes: &[u8], mode: u32) -> Result
         flags: 0,
         flags_extended: 0,
         path: path.as_bytes().to_vec(),
-    })
+    }
 }

@@ -1,11 +1,13 @@
 //! `switch`: checks a branch out, and loses nothing.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use git2::build::CheckoutBuilder;
-use git2::{BranchType, DiffDelta, ObjectType, Oid, Repository, Status};
+use git2::{BranchType, DiffDelta, Oid, Repository, Status};
 use serde_json::json;
 
+use crate::add::{as_staged, blob_at};
 use crate::branch::{expect_name, expect_same};
 use crate::commit::head_pin;
 use crate::diff;
@@ -16,9 +18,12 @@ use crate::status;
 /// The most files of one call.
 const MOST: usize = 5000;
 
-/// Whether a path is in the index and in the directory what the branch has there, or still what it was in the index:
+/// What the branch has at a path: its blob and mode, or nothing.
+type Wanted = Option<(Oid, u32)>;
+
+/// What the branch has at a path, if the directory has that already, and the index has it too or still has what it had:
 /// nothing that is not committed is lost then.
-fn is_there(repository: &Repository, path: &str, delta: &DiffDelta<'_>) -> bool {
+fn there(repository: &Repository, path: &str, delta: &DiffDelta<'_>) -> Option<Wanted> {
     let wanted = match delta.status() {
         git2::Delta::Deleted => None,
         _ => Some((delta.new_file().id(), u32::from(delta.new_file().mode()))),
@@ -27,29 +32,23 @@ fn is_there(repository: &Repository, path: &str, delta: &DiffDelta<'_>) -> bool 
         git2::Delta::Added => None,
         _ => Some((delta.old_file().id(), u32::from(delta.old_file().mode()))),
     };
-    let Ok(index) = repository.index() else { return false };
+    let index = repository.index().ok()?;
     let staged = index.get_path(Path::new(path), 0).map(|entry| (entry.id, entry.mode));
-    (staged == wanted || staged == old)
-        && in_directory(repository, path).is_ok_and(|found| found == wanted.map(|(id, _)| id))
+    let found = blob_at(repository.workdir()?, path).ok()?;
+    let is_there = found == wanted && (staged == wanted || staged == old);
+    is_there.then_some(wanted)
 }
 
-/// The blob that a path of the directory would be; nothing if nothing is there.
-fn in_directory(repository: &Repository, path: &str) -> std::io::Result<Option<Oid>> {
-    let Some(root) = repository.workdir() else { return Ok(None) };
-    let path = root.join(path);
-    let blob = |bytes: &[u8]| Oid::hash_object(ObjectType::Blob, bytes).map_err(std::io::Error::other);
-    match std::fs::symlink_metadata(&path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e),
-        Ok(meta) if meta.is_symlink() => {
-            use std::os::unix::ffi::OsStrExt as _;
-            blob(std::fs::read_link(&path)?.as_os_str().as_bytes()).map(Some)
+/// What was checked out before it was cut off is what is committed.
+fn stage(repository: &Repository, done: &BTreeMap<String, Wanted>) -> Result<(), Refusal> {
+    let mut index = repository.index()?;
+    for (path, wanted) in done {
+        match wanted {
+            None => index.remove_path(Path::new(path))?,
+            Some((id, mode)) => index.add(&as_staged(path, *id, *mode))?,
         }
-        Ok(meta) if meta.is_file() => {
-            Oid::hash_file(ObjectType::Blob, &path).map(Some).map_err(std::io::Error::other)
-        }
-        Ok(_) => Err(std::io::ErrorKind::InvalidInput.into()),
     }
+    Ok(index.write()?)
 }
 
 pub(crate) fn switch(
@@ -73,7 +72,7 @@ pub(crate) fn switch(
     let (old, new) = (repository.head().ok().map(|head| head.peel_to_tree()).transpose()?, commit.tree()?);
     let mut options = diff::options(None);
     let found = repository.diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))?;
-    let mut lost = Vec::new();
+    let (mut lost, mut done) = (Vec::new(), BTreeMap::new());
     let (mut paths, mut shown) = (Vec::new(), String::new());
     for delta in found.deltas() {
         let path = delta.new_file().path_bytes().or(delta.old_file().path_bytes()).unwrap_or_default();
@@ -81,9 +80,10 @@ pub(crate) fn switch(
         // What is not there, and is to come, has no status.
         let status = repository.status_file(Path::new(path)).unwrap_or(Status::CURRENT);
         // What was cut off is done again: what has been checked out by then is what is to be there.
-        let is_done = || pinned.is_some() && is_there(repository, path, &delta);
-        if !status.is_empty() && !is_done() {
-            lost.push(path.to_owned());
+        match pinned.and_then(|_| there(repository, path, &delta)).filter(|_| !status.is_empty()) {
+            Some(wanted) => drop(done.insert(path.to_owned(), wanted)),
+            None if !status.is_empty() => lost.push(path.to_owned()),
+            None => {}
         }
         let what = match delta.status() {
             git2::Delta::Added => "comes",
@@ -112,15 +112,27 @@ pub(crate) fn switch(
         expect_same(pinned, &pins)?;
         let mut checkout = CheckoutBuilder::new();
         checkout.safe();
-        repository.checkout_tree(commit.as_object(), Some(&mut checkout)).map_err(|error| {
-            match error.code() {
-                git2::ErrorCode::Conflict => {
-                    let message = "what is not committed would be lost";
-                    Refusal::new("would-lose", "name", message, "`commit` it first, or another branch")
-                }
-                _ => error.into(),
+        let rest: Vec<&String> = paths.iter().filter(|path| !done.contains_key(*path)).collect();
+        if !done.is_empty() {
+            checkout.disable_pathspec_match(true);
+            for path in &rest {
+                checkout.path(path.as_str());
             }
+        }
+        let checked_out = match rest.is_empty() && !done.is_empty() {
+            true => Ok(()),
+            false => repository.checkout_tree(commit.as_object(), Some(&mut checkout)),
+        };
+        checked_out.map_err(|error| match error.code() {
+            git2::ErrorCode::Conflict => {
+                let message = "what is not committed would be lost";
+                Refusal::new("would-lose", "name", message, "`commit` it first, or another branch")
+            }
+            _ => error.into(),
         })?;
+        if !done.is_empty() {
+            stage(repository, &done)?;
+        }
         repository.set_head(&format!("refs/heads/{name}"))?;
     }
     let line = format!("{} {}", paths.len(), if paths.len() == 1 { "file changes" } else { "files change" });

@@ -61,7 +61,8 @@ mod tests {
         for (text, expected) in [
             ("plain", ""),
             ("a line\nand the key is correct-horse", "a line\n"),
-            ("the key is correct-horse-battery-staple\nx", "the key is [secret token]\n"),
+            ("the key is correct-horse-battery-staple.\nx", "the key is [secret token].\n"),
+            ("the key is correct-horse-battery-staple\nx", ""),
         ] {
             let (end, shown) = settled(&secrets, text, 0);
             assert_eq!(settled(&secrets, text, end), (0, String::new()), "what was shown is over");

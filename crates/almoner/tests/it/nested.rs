@@ -138,21 +138,19 @@ fn documents_are_handed_on_within_what_both_sides_say() {
 }
 
 fn fits_or_not(hand: &Json, own: Option<&str>, judge: &str, binding: &str, fits: bool) {
-    {
-        let home = home(&[("chief", &[hand.clone()]), ("judge", &[])]);
-        home.write("judge.worker", judge);
-        if let Some(own) = own {
-            let file = home.read("chief.worker");
-            let is = format!("judge: {{ is: worker, attachments: {own} }}");
-            assert!(file.contains("judge: worker"), "{file}");
-            home.write("chief.worker", file.replace("judge: worker", &is));
-        }
-        home.almoner(&run(&["-e", binding])).expect(0);
-        let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().len();
-        assert_eq!(runs, if fits { 2 } else { 1 }, "{binding} {own:?} {hand}");
-        let trace = home.trace("r1").to_string();
-        assert_eq!(trace.contains("call/attachments"), !fits, "{binding} {own:?} {hand}: {trace}");
+    let home = home(&[("chief", std::slice::from_ref(hand)), ("judge", &[])]);
+    home.write("judge.worker", judge);
+    if let Some(own) = own {
+        let file = home.read("chief.worker");
+        let is = format!("judge: {{ is: worker, attachments: {own} }}");
+        assert!(file.contains("judge: worker"), "{file}");
+        home.write("chief.worker", file.replace("judge: worker", &is));
     }
+    home.almoner(&run(&["-e", binding])).expect(0);
+    let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().len();
+    assert_eq!(runs, if fits { 2 } else { 1 }, "{binding} {own:?} {hand}");
+    let trace = home.trace("r1").to_string();
+    assert_eq!(trace.contains("call/attachments"), !fits, "{binding} {own:?} {hand}: {trace}");
 }
 
 #[test]

@@ -169,6 +169,12 @@ fn slots() {
       put it in quotes if it is meant as text
     "#);
     assert_snapshot!(front("slots: { d: { is: dir, attachments: { max: 1 } }, w: { is: worker, attachments: { max: x, size: 1 } } }"), @r#"
+    2:37 "{ max: 1 }" [worker/attachments] `d` is no worker, and documents are handed on to workers only
+      leave `attachments` out, or write `is: worker`
+    2:88 "x" [worker/amount] `max` cannot be read as an amount
+      write it like `4`
+    2:91 "size" [worker/unknown-key] `attachments` has no key `size`
+      the keys: `max`, `bytes`, `suffixes`
     "#);
     assert_snapshot!(front("slots: { out: dir rw, out_write: worker, send: worker }"), @r#"
     2:23 "out_write" [worker/slot-name] the slot `out_write` and the slot `out` would give the model two tools called `out_write`

@@ -77,7 +77,7 @@ write:
     Attachments { max: 1, bytes: 2000, suffixes: [".pdf", ".tar.gz"] }
     Limits { turns: 3, calls: 40, depth: 1, tokens: 200000, wall_ms: 600000, usd_micros: Some(500000) }
     {("out", "write")}
-    Some(0.5) [("class", Value { template: Template { text: "{{ output.class }}", place: Own(424..444) }, expression: "output.class" }), ("n", Data(Number(3))), ("list", List([Text(Template { text: "{{ input.rubric }}!", place: Own(459..480) }), Data(String("plain"))]))]
+    Some(0.5) [("class", Value { template: Template { text: "{{ output.class }}", place: Own(435..455) }, expression: "output.class" }), ("n", Data(Number(3))), ("list", List([Text(Template { text: "{{ input.rubric }}!", place: Own(470..491) }), Data(String("plain"))]))]
     "#);
     let slots: Vec<String> = definition
         .slots
