@@ -408,6 +408,8 @@ mod tests {
             principal: None,
             additions: BTreeMap::new(),
             made: Default::default(),
+            given: Default::default(),
+            written: 0,
             exhausted: None,
             forgotten: false,
         }

@@ -58,6 +58,8 @@ fn outcomes(home: &Home) -> String {
 fn asks(home: &Home) -> String {
     let said = home.almoner(&RUN).expect(7);
     assert!(said.err.contains("waits for you: message 1"), "{}", said.err);
+    // Nothing is held meanwhile.
+    assert!(home.almoner(&["status", "--json"]).expect(0).json()["at_work"].as_array().unwrap().is_empty());
     home.almoner(&["inbox", "1"]).expect(0).out
 }
 
@@ -273,7 +275,7 @@ fn what_cannot_be_written_is_told_to_the_model_and_nobody_is_asked() {
     }
     all.extend([(named("da\u{202e}ta"), "mail/name"), (named("оut"), "mail/name")]);
     for (call, says) in all {
-        let home = home(&[call.clone()]);
+        let home = home(std::slice::from_ref(&call));
         assert_eq!(home.almoner(&RUN).expect(0).out, "done\n", "{call}");
         let trace = home.trace("r1").to_string();
         assert!(trace.contains(says), "{says} of {call} in {trace}");
@@ -323,7 +325,7 @@ fn words_of_a_model_look_like_no_card() {
 #[test]
 fn a_no_is_told_and_a_cancelled_run_asks_no_more() {
     for asked in [request("papers"), define("1", &json!({}))] {
-        let alone = home(&[asked.clone()]);
+        let alone = home(std::slice::from_ref(&asked));
         assert_eq!(alone.almoner(&[&RUN[..], &["--on-ask", "deny"]].concat()).expect(0).out, "done\n");
         assert!(outcomes(&alone).contains("nobody is there"), "{}", outcomes(&alone));
 
