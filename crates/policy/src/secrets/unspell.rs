@@ -68,7 +68,7 @@ fn broken(text: &[u8], newline: usize) -> Option<Piece> {
     let line = &text[end.checked_sub(LINE)?..end];
     let next = text[newline + 1..].iter().find(|byte| !b" \t".contains(byte))?;
     if line.iter().all(is_digit) {
-        return is_digit(next).then(|| Piece { bytes: [0; 4], length: 0 });
+        return is_digit(next).then_some(Piece { bytes: [0; 4], length: 0 });
     }
     // The digits of single bytes, as `od` and `openssl` write them.
     let is_dump = |between: u8| line.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == between);
