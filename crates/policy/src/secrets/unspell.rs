@@ -73,8 +73,11 @@ pub(super) fn may_go_on(text: &[u8], newline: usize) -> bool {
     seam(text, newline).is_some()
 }
 
+/// Whether the next line begins so that it can go on with what the one before said.
+type GoesOn = fn(&u8) -> bool;
+
 /// What would stand between a line that looks full and the next, and what the next has to begin with.
-fn seam(text: &[u8], newline: usize) -> Option<(Piece, fn(&u8) -> bool)> {
+fn seam(text: &[u8], newline: usize) -> Option<(Piece, GoesOn)> {
     let end = if newline > 0 && text[newline - 1] == b'\r' { newline - 1 } else { newline };
     let line = &text[end.checked_sub(LINE)?..end];
     let nothing = Piece { bytes: [0; 4], length: 0 };
