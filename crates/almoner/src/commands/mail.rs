@@ -90,7 +90,9 @@ fn answered(number: MessageNumber, args: &ResolveArgs) -> Result<Answered, Failu
             );
         }
         (None, Some(text), None) => Answered::Value { json: text.clone().into() },
-        (None, None, Some(endow)) => Answered::Endow { endowment: cli::parse_endowment(endow)?, is, allow },
+        (None, None, Some(endow)) => {
+            Answered::Endow { endowment: cli::parse_endowment(endow)?.into(), is, allow }
+        }
         _ => {
             return Err(Failure::new(Exit::Usage, format!("message {number} is answered with one thing"))
                 .help(format!("`almoner resolve {number} NAME`, `--text TEXT`, or `-e SLOT=PATH`")));

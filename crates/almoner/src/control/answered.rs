@@ -28,7 +28,7 @@ pub enum Answered {
     /// For a run: what fills the slot that it has named, without a name of the person's.
     Endow {
         /// The slot and what fills it.
-        endowment: Endowment,
+        endowment: Box<Endowment>,
         /// The kind of slot, where what fills it does not say.
         #[serde(default)]
         is: Option<String>,

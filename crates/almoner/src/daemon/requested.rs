@@ -81,7 +81,7 @@ fn to_run(desk: &Desk, number: MessageNumber, wish: &Wish, answered: Answered) -
                 return Err(Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=…`")));
             }
             let kind = is.unwrap_or_else(|| kind_of_fill(&endowment.fill).to_owned());
-            (kind, vec![endowment], allow)
+            (kind, vec![*endowment], allow)
         }
         Answered::Value { .. } => return Err(Failure::new(Exit::Failure, "data fills no slot")),
     };

@@ -402,8 +402,6 @@ mod tests {
             children: BTreeMap::new(),
             drive: None,
             delivery: None,
-            given: Default::default(),
-            written: 0,
             cancelled: None,
             principal: None,
             additions: BTreeMap::new(),

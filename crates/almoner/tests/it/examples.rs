@@ -200,6 +200,12 @@ fn a_refusal_leaves_every_example_as_it_was() {
     }
 }
 
+/// What people read who run it by hand.
+#[allow(clippy::print_stdout, reason = "a table for whoever asked for it")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
 /// How often a person answers before the rest is taken for an endless story.
 const MOST_ANSWERS: usize = 12;
 
@@ -244,7 +250,7 @@ fn run_with(home: &Home, lines: &[&str], model: &str) -> (Ran, i32) {
         ran.result = serde_json::from_str(text).unwrap_or_else(|_| Json::from(text));
         ran.said.push_str(&said.out);
         if code != 0 {
-            println!("{}", said.err);
+            say(&said.err);
         }
     }
     (ran, code)
@@ -267,7 +273,7 @@ fn the_facts_with_a_real_model() {
         let began = std::time::Instant::now();
         let (ran, code) = run_with(&home, &lines, &model);
         let missed = wrong(&home, &facts, &ran);
-        println!("== {name}: {}\n{}\n", ran.result, missed.join("\n"));
+        say(&format!("== {name}: {}\n{}\n", ran.result, missed.join("\n")));
         let (asked, seconds) = (ran.asked, began.elapsed().as_secs());
         let of = facts_of(&facts);
         table += &format!(
@@ -275,7 +281,7 @@ fn the_facts_with_a_real_model() {
             of.saturating_sub(missed.len())
         );
     }
-    println!("{table}");
+    say(&table);
 }
 
 /// How many facts there are: how often a person is asked is one.
