@@ -23,6 +23,9 @@ const SCRIPTED_DEMO: &[&str] = &["demo", "--scripted"];
 /// for disks and clocks. Never in a binary that is handed out.
 const TEST_FEATURES: &[&str] = &["failpoints", "planted", "testing"];
 
+/// How many tests run at a time on a machine with fewer cores than that.
+const LEAST_AT_ONCE: usize = 4;
+
 /// What a phase has to say for itself.
 struct Outcome {
     held: bool,
@@ -152,6 +155,11 @@ fn tests(workspace: &Workspace) -> Result<Outcome> {
     };
     let mut command = cargo(&workspace.root, arguments);
     command.arg("--workspace");
+    if nextest {
+        // Most tests wait most of the time: for disks, for processes, for each other.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        command.arg("--test-threads").arg(cores.max(LEAST_AT_ONCE).to_string());
+    }
     with_test_features(&mut command, workspace);
     counted(&mut prepared(command, workspace)?)
 }

@@ -209,7 +209,7 @@ fn a_daemon_and_a_client_of_different_versions_do_not_talk() {
     later["body"]["message"] = json!("the daemon speaks version 11, this client version 10");
     let daemon = impostor(&socket, Some(frame(&later)));
     let said = home.almoner(&["runs"]);
-    check(&said, &["runs"], 8, &["speaks version 10"], "stop the daemon (process");
+    check(&said, &["runs"], 8, &["speaks version 11"], "stop the daemon (process");
     assert_eq!(daemon.join().unwrap()["version"], 10);
     desk.nothing_happened();
 }
