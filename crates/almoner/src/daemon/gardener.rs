@@ -9,6 +9,7 @@ use kernel::{BlobHash, FormulaId};
 
 use super::desk::Desk;
 use super::scratch::Scratches;
+use super::stage;
 use super::sweeper::Sweeper;
 use super::world::clock;
 use crate::control::protocol::Freed;
@@ -69,6 +70,7 @@ impl Gardener {
         self.last = Instant::now();
         if !self.scratches.has_begun() {
             self.scratches.tidy(desk);
+            stage::tidy(desk);
         }
         self.collect_all(desk, pins);
         let (daemon, before) = (&desk.daemon, self.commits);
@@ -101,6 +103,7 @@ impl Gardener {
         if formulas > 0 {
             self.scratches.tidy(desk);
         }
+        stage::tidy(desk);
         let freed = self.sweeper.sweep_now(&desk.daemon, trees).map(|swept| Freed {
             formulas,
             blobs: swept.blobs,

@@ -2,12 +2,16 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use caps::undo::{Standing, Undo};
 use kernel::command::{Act, Said, Target};
 use kernel::formula::Formula;
 use kernel::run::{Entry, Run};
+use kernel::table::{self, FormulaRow};
+use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table};
 use kernel::{BlobHash, FormulaId, RunNumber};
 use passable::{Untrusted, visible_line};
 use worker::World as _;
@@ -26,7 +30,11 @@ const FOLDER: &str = "stages";
 /// The most bytes of differences in one answer.
 const MOST_SHOWN: usize = 4 << 20;
 
-/// The staged copies of a run that is about to start. They go again unless it does.
+/// What stands behind the name of a copy, in a file beside it, while its run has not started.
+const NEW: &str = ".new";
+
+/// The staged copies of a run that is about to start. They go again unless it does, also when the daemon dies before: see
+/// [`tidy`].
 #[derive(Default)]
 pub struct Stages(RefCell<Vec<PathBuf>>);
 
@@ -36,30 +44,104 @@ impl Stages {
     /// # Errors
     /// When it holds too much, or the file system fails.
     pub fn stage(&self, state: &Path, slot: &str, real: &str) -> Result<Target, Failure> {
-        let mut random = [0; 16];
-        world::random(&mut random)?;
-        let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let stage = state.join(FOLDER).join(name);
+        let stage = state.join(FOLDER).join(name()?);
+        mark(&stage).map_err(|error| {
+            Failure::new(Exit::Failure, format!("{}: {error}", visible_line(&stage.to_string_lossy())))
+                .help("the directory of the store's state must be writable")
+        })?;
+        self.0.borrow_mut().push(stage.clone());
         caps::stage::make(Path::new(real), &stage).map_err(|error| {
             let message = format!("slot `{slot}`: {} cannot be staged: {error}", visible_line(real));
             Failure::new(Exit::Failure, message)
                 .help("stage a part of it, such as a subdirectory, or endow it with `:rw`")
         })?;
         let path = stage.to_str().map(str::to_owned);
-        self.0.borrow_mut().push(stage);
         let path = path.ok_or_else(|| Failure::new(Exit::Failure, "the path of the store is not UTF-8"))?;
         Ok(Target::Mount { path })
     }
 
     /// The run has started: they stay.
     pub fn keep(&self) {
-        self.0.borrow_mut().clear();
+        self.0.borrow_mut().drain(..).for_each(|stage| unmark(&stage));
     }
 }
 
 impl Drop for Stages {
     fn drop(&mut self) {
-        self.0.borrow().iter().for_each(|stage| caps::stage::remove(stage));
+        for stage in self.0.borrow().iter() {
+            caps::stage::remove(stage);
+            unmark(stage);
+        }
+    }
+}
+
+/// Where it says that a copy's run has not started.
+fn marker(stage: &Path) -> PathBuf {
+    let mut name = stage.as_os_str().to_owned();
+    name.push(NEW);
+    name.into()
+}
+
+/// What this process signs its markers with.
+fn own() -> &'static str {
+    static OWN: OnceLock<String> = OnceLock::new();
+    OWN.get_or_init(|| name().unwrap_or_default())
+}
+
+/// A name that nobody else has.
+fn name() -> Result<String, Failure> {
+    let mut random = [0; 16];
+    world::random(&mut random)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Says which process makes a copy, before it does.
+fn mark(stage: &Path) -> std::io::Result<()> {
+    if let Some(folder) = stage.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(marker(stage), own())
+}
+
+fn unmark(stage: &Path) {
+    // Left behind, it is looked into by the next process, which finds the run.
+    let _ = fs::remove_file(marker(stage));
+}
+
+/// Removes copies that an earlier process made for runs that never started.
+pub fn tidy(desk: &Desk) {
+    let Ok(entries) = fs::read_dir(desk.state.join(FOLDER)) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let Some(stage) = path.to_str().and_then(|path| path.strip_suffix(NEW)) else { continue };
+        if fs::read_to_string(&path).is_ok_and(|process| process == own()) {
+            continue;
+        }
+        match desk.daemon.read(|txn| is_named(txn, stage)) {
+            Ok(true) => {}
+            Ok(false) => caps::stage::remove(Path::new(stage)),
+            // What cannot be read now is looked at again.
+            Err(_) => return,
+        }
+        unmark(Path::new(stage));
+    }
+}
+
+/// Whether anything in the store leads to this directory.
+fn is_named(txn: &mut dyn ReadTxn, stage: &str) -> Result<bool, StoreFault> {
+    const PAGE: usize = 256;
+    let (mut from, end) = (Vec::new(), vec![u8::MAX; 33]);
+    loop {
+        let page: Vec<(Vec<u8>, FormulaRow)> =
+            table::scan(txn, Table::Formula, &NOBODY, &from, &end, PAGE, false)?;
+        let leads = |row: &FormulaRow| matches!(&row.formula, Formula::Mount { path, .. } if path == stage);
+        if page.iter().any(|(_, row)| leads(row)) {
+            return Ok(true);
+        }
+        match page.last() {
+            Some((last, _)) if page.len() == PAGE => from = [last, &[0][..]].concat(),
+            _ => return Ok(false),
+        }
     }
 }
 

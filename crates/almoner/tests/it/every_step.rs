@@ -228,6 +228,10 @@ const THROWN_AWAY: Play = Play {
     check: |home, when| {
         assert_eq!(home.read("out/a.txt"), "as it was\n", "{when}");
         assert_eq!((count(home, "discarded"), count(home, "begun")), (1, 1), "{when}");
+        // Also of a run that was never acknowledged, nothing is left.
+        home.almoner(&["gc"]).expect(0);
+        let copies = std::fs::read_dir(home.root().join("state/stages")).map_or(0, Iterator::count);
+        assert_eq!(copies, 0, "{when}: a copy was left");
     },
 };
 
