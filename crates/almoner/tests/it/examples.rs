@@ -238,7 +238,10 @@ fn run_with(home: &Home, lines: &[&str], model: &str) -> (Ran, i32) {
             for letter in home.almoner(&["inbox", "--json"]).json().as_array().unwrap() {
                 let number = letter["number"].to_string();
                 ran.said.push_str(&home.almoner(&["inbox", &number]).out);
-                let answer = answers.pop().unwrap_or_else(|| vec![String::new(), "approve".to_owned()]);
+                // Whoever goes round in circles is not given more to do so.
+                let is_budget = letter["message"]["body"]["type"] == "budget";
+                let otherwise = || vec![String::new(), if is_budget { "deny" } else { "approve" }.to_owned()];
+                let answer = if is_budget { None } else { answers.pop() }.unwrap_or_else(otherwise);
                 let more = answer.iter().skip(3).map(String::as_str);
                 let args: Vec<&str> = [answer[1].as_str(), &number].into_iter().chain(more).collect();
                 almoner(home, &args);
