@@ -276,7 +276,8 @@ fn a_yes_is_carried_out_once_although_the_guest_has_gone_and_the_daemon_was_kill
             home.almoner(&["audit", "verify"]).expect(0);
             died
         });
-        assert!(deaths >= 4, "{point}: only {deaths} commits");
+        // The answer, the beginning and the end; what comes after them may not be there yet when the daemon is ended.
+        assert!(deaths >= 3, "{point}: only {deaths} commits");
     }
 }
 
