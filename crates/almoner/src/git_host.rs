@@ -1,6 +1,6 @@
 //! The process in which a repository is read and changed, once for each order. Whoever starts it has confined it.
 
-use crate::exit::{Ended, Exit, Failure};
+use control::exit::{Ended, Exit, Failure};
 
 /// Its whole life: one order.
 ///

@@ -10,10 +10,9 @@
 )]
 
 mod cli;
+mod client;
 mod commands;
-mod control;
 mod daemon;
-mod exit;
 mod git_host;
 mod mcp_file;
 mod model_host;
@@ -21,7 +20,6 @@ mod place;
 mod policy_file;
 mod quota;
 mod settings;
-mod show;
 mod trust;
 mod vat_host;
 
@@ -31,7 +29,7 @@ use clap::Parser as _;
 
 use cli::{Cli, Verb};
 use commands::acting::Acting;
-use exit::{Ended, Exit, Failure};
+use control::exit::{Ended, Exit, Failure};
 use place::Place;
 
 /// Which build this is.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{Exit, Failure};
 use crate::settings;
+use control::exit::{Exit, Failure};
 
 /// The name of the file in the directory of what the user writes.
 const FILE: &str = "mcp.json";

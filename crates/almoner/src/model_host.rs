@@ -7,7 +7,7 @@ use std::process::Command;
 use model::local::{HostOptions, READS, VARIABLES};
 use sandbox::{Confinement, Limits, SandboxError, UNLIMITED};
 
-use crate::exit::{Ended, Exit, Failure};
+use control::exit::{Ended, Exit, Failure};
 
 /// Descriptors that are open at one time: the streams, the weights twice, and some to spare.
 const OPEN_FILES: u64 = 64;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// The longest path that a socket can have on every system that we know.
 const SOCKET_PATH_LIMIT: usize = 100;

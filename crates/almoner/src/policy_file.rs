@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use operator::{EXAMPLES, Kind, MAX_BYTES, Policies, Problem, Vocabulary, Whose};
 use passable::visible_line;
 
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// The name of a policy file: in the user's configuration, and beside a worker file.
 pub const NAME: &str = worker::PROJECT_POLICY;

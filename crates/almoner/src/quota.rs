@@ -1,6 +1,6 @@
 //! How many bytes may lie beside the store.
 
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// The variable that says so.
 const VARIABLE: &str = "ALMONER_BLOB_QUOTA";

@@ -9,7 +9,7 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, poll};
 use sandbox::{Confinement, Limits, SandboxError, UNLIMITED};
 
-use crate::exit::{Ended, Exit, Failure};
+use control::exit::{Ended, Exit, Failure};
 
 /// Descriptors that are open at one time: the streams, and some to spare.
 const OPEN_FILES: u64 = 16;

@@ -11,6 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["switchboard"],
     &["policy", "memory", "model", "store", "document", "git", "vat", "captp", "sandbox", "vault"],
     &["caps", "operator", "worker", "skill", "pipeline"],
+    &["control"],
     &[
         "gateway-web",
         "gateway-tui",
@@ -41,6 +42,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("vault", &["kernel"]),
     ("vat", &["passable"]),
     ("git", &[]),
+    ("control", &["kernel", "passable", "vault"]),
 ];
 
 /// The project's own tool stands outside: it knows none of the crates, and none knows it.

@@ -125,9 +125,9 @@ mod tests {
     #[test]
     fn screens_are_written_to_through_few_doors() {
         let find = |path: &str, text: &str, expected: &[&str]| at(&doors(&tree(&[(path, text)])), expected);
-        let show = "crates/almoner/src/show/a.rs";
-        find(show, "writeln!(io::stdout().lock(), x);", &["crates/almoner/src/show/a.rs:1"]);
-        find(show, "let mut err = std::io::stderr();", &["crates/almoner/src/show/a.rs:1"]);
+        let show = "crates/control/src/show/a.rs";
+        find(show, "writeln!(io::stdout().lock(), x);", &["crates/control/src/show/a.rs:1"]);
+        find(show, "let mut err = std::io::stderr();", &["crates/control/src/show/a.rs:1"]);
         find(show, "if io::stdout().is_terminal() {}", &[]);
         find(show, "command.stdout(Stdio::null()); error.use_stderr(); child.stdout()", &[]);
         find(show, "// io::stdout()\n#[cfg(test)]\nmod tests { fn f() { io::stdout(); } }", &[]);
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn foreign_text_is_not_put_into_text_as_it_came() {
-        let path = "crates/almoner/src/show/a.rs";
+        let path = "crates/control/src/show/a.rs";
         let find = |text: &str, found: bool| {
             let expected = format!("{path}:1");
             let expected: &[&str] = if found { &[&expected] } else { &[] };

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::endow_web;
-use crate::control::endowment::{Endowment, Fill, PathFill};
-use crate::exit::{Exit, Failure};
+use control::endowment::{Endowment, Fill, PathFill};
+use control::exit::{Exit, Failure};
 
 /// Reads an endowment; a relative path is taken from the current directory.
 ///
@@ -31,7 +31,7 @@ pub fn parse_endowment_in(base: &Path, text: &str) -> Result<Endowment, Failure>
     if !slot.split('.').all(is_name) {
         return Err(wrong("the part before `=` is not the name of a slot"));
     }
-    if let Some(programs) = rest.strip_prefix(super::programs::PREFIX) {
+    if let Some(programs) = rest.strip_prefix(control::endowment::PROGRAM) {
         let fill = Fill::Program(super::programs::parse(base, programs)?);
         return Ok(Endowment { slot: slot.to_owned(), fill });
     }

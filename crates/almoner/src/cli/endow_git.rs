@@ -5,8 +5,8 @@ use std::path::Path;
 use kernel::repository::Author;
 
 use super::endow::absolute_in;
-use crate::control::endowment::GitFill;
-use crate::exit::{Exit, Failure};
+use control::endowment::GitFill;
+use control::exit::{Exit, Failure};
 
 /// What stands before the path of a repository.
 pub(super) const PREFIX: &str = "git:";

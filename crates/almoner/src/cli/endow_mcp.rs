@@ -2,8 +2,8 @@
 
 use passable::Effect;
 
-use crate::control::endowment::McpFill;
-use crate::exit::{Exit, Failure};
+use control::endowment::McpFill;
+use control::exit::{Exit, Failure};
 
 /// What stands before the name of a server.
 pub(super) const PREFIX: &str = "mcp:";

@@ -3,8 +3,8 @@
 use model::ModelRef;
 
 use super::absolute;
-use crate::control::endowment::ModelFill;
-use crate::exit::{Exit, Failure};
+use control::endowment::ModelFill;
+use control::exit::{Exit, Failure};
 
 /// What stands before the reference of a model.
 pub(super) const PREFIX: &str = "model:";

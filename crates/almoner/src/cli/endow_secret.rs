@@ -6,8 +6,8 @@ use kernel::programs::{Setting, variable_problem};
 use kernel::secret::HandedSecret;
 use passable::visible_line;
 
-use crate::exit::{Exit, Failure};
 use crate::mcp_file::SECRET;
+use control::exit::{Exit, Failure};
 
 /// What stands before the name of a secret.
 pub(super) const PREFIX: &str = SECRET;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kernel::web::{Origin, Place, SecretUse, Web};
 
-use crate::control::endowment::WebFill;
+use control::endowment::WebFill;
 
 /// Whether what stands after `SLOT=` is a part of the web, and no path.
 pub fn is_web(text: &str) -> bool {

@@ -6,8 +6,8 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use passable::visible_line;
 
 use super::endow::absolute;
-use crate::control::protocol::Document;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::Document;
 
 /// The most files that a pattern may stand for.
 const MOST: usize = 100_000;

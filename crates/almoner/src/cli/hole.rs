@@ -3,7 +3,7 @@
 use kernel::Pattern;
 use passable::{Node, PatternError, Widget};
 
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// A slot or a field, as a person writes it.
 #[derive(Debug, PartialEq)]

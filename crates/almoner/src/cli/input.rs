@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::endow::absolute;
-use crate::control::protocol::Document;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::Document;
 
 /// How much is read from standard input or from a `k=@file`, in bytes.
 const MOST: u64 = 10 << 20;

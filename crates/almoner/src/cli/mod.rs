@@ -29,7 +29,7 @@ pub use text::{Pieces, parse_text};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::control::audited::Anchor;
+use control::audited::Anchor;
 
 /// Run LLM workers with exactly the authority that you hand them.
 #[derive(Debug, Parser)]

@@ -8,8 +8,8 @@ use std::path::Path;
 use passable::{to_base64, visible_line};
 use vat::archive::{MAP, MOST_ARCHIVE, MOST_ENTRIES, is_of_use};
 
-use crate::control::protocol::GivenModules;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::GivenModules;
 
 /// How deep directories may lie in one another.
 const DEEPEST: usize = 32;

@@ -5,7 +5,7 @@ use kernel::budget::Raise;
 use passable::visible_line;
 use worker::definition;
 
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// What is added for a run that has used up what it may.
 #[derive(Debug, Default, Args)]

@@ -2,19 +2,12 @@
 
 use std::path::Path;
 
-use kernel::programs::Setting;
 use passable::visible_line;
 
 use super::absolute;
 use super::endow::absolute_in;
-use crate::control::endowment::ProgramFill;
-use crate::exit::{Exit, Failure};
-
-/// What stands before the names of programs.
-pub(super) const PREFIX: &str = "program:";
-
-/// What stands before the name of a variable.
-const VARIABLE: &str = "env.";
+use control::endowment::{PROGRAM as PREFIX, ProgramFill, VARIABLE};
+use control::exit::{Exit, Failure};
 
 /// Reads what follows `program:`. A bare name is looked for where the shell would look, a relative path from `base`.
 ///
@@ -117,48 +110,6 @@ fn on_path(name: &str) -> Result<String, Failure> {
         Failure::new(Exit::NotFound, format!("there is no program `{name}`")).help("name it by its path")
     })?;
     absolute(&found)
-}
-
-impl ProgramFill {
-    /// What is handed over, as the person reads it.
-    pub fn words(&self) -> String {
-        let names: Vec<&str> = self.programs.iter().map(|(_, path)| path.as_str()).collect();
-        let mut text = format!("may run {}", names.join(", "));
-        for (path, write) in &self.directories {
-            text += &format!("; {path} ({})", if *write { "may be read and written" } else { "may be read" });
-        }
-        text += if self.network { "; with network" } else { "; no network" };
-        if self.starts_others {
-            text += "; may start others";
-        }
-        for (variable, setting) in &self.environment {
-            text += &match setting {
-                Setting::Text(value) => format!("; {variable}={value}"),
-                Setting::Secret(name) => format!("; {variable} from the secret {name}"),
-            };
-        }
-        text
-    }
-
-    /// The same as it is written on a command line.
-    pub fn typed(&self) -> String {
-        let names: Vec<&str> = self.programs.iter().map(|(_, path)| path.as_str()).collect();
-        let mut parts: Vec<String> = Vec::new();
-        for (path, write) in &self.directories {
-            parts.push(format!("dir={path}{}", if *write { ":rw" } else { "" }));
-        }
-        for (key, on) in [("net", self.network), ("exec", self.starts_others)] {
-            parts.extend(on.then(|| format!("{key}=yes")));
-        }
-        for (variable, setting) in &self.environment {
-            parts.push(match setting {
-                Setting::Text(value) => format!("{VARIABLE}{variable}={value}"),
-                Setting::Secret(name) => format!("{VARIABLE}{variable}=secret:{name}"),
-            });
-        }
-        let query = if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) };
-        format!("{PREFIX}{}{query}", names.join(","))
-    }
 }
 
 #[cfg(test)]

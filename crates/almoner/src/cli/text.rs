@@ -3,7 +3,7 @@
 use kernel::NamePath;
 use passable::Untrusted;
 
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// Text in pieces, with a name behind each but the last.
 #[derive(Debug, Default, PartialEq)]

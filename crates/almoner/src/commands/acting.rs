@@ -8,12 +8,12 @@ use passable::{Untrusted, visible_line};
 
 use super::output;
 use super::run::command_line;
-use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{AgentAct, Look, Request, Response};
-use crate::control::view::{LetterView, PromiseState, Thing};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::{Client, unexpected};
 use crate::place::Place;
-use crate::show::thing;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Look, Request, Response};
+use control::show::thing;
+use control::view::{LetterView, PromiseState, Thing};
 
 /// As whom a command acts.
 #[derive(Clone, Copy)]

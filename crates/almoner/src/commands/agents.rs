@@ -8,9 +8,9 @@ use super::acting::{self, Acting, done};
 use super::{cancel, define, eval, form, grants, mail, names, output};
 use crate::cli;
 use crate::cli::agents::{AcceptArgs, AgentVerb, MakeArgs, ShareArgs};
-use crate::control::client::unexpected;
-use crate::control::protocol::{AgentAct, Response};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Response};
 
 /// Does what a verb says.
 ///

@@ -11,11 +11,11 @@ use passable::Untrusted;
 use super::acting::{self, Acting};
 use super::{inbox, output};
 use crate::cli::{self, ApproveArgs, DenyArgs, HappenedArgs, YesOrNo};
-use crate::control::protocol::{AgentAct, Request, Response};
-use crate::control::view::LetterView;
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::card::Card;
-use crate::show::letter;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Request, Response};
+use control::show::card::Card;
+use control::show::letter;
+use control::view::LetterView;
 
 /// `almoner approve`: of an approval, what it shows; of a request to evaluate, the evaluation.
 ///

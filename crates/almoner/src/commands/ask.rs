@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use super::acting::Acting;
 use super::{models, run};
 use crate::cli::{self, AskArgs};
-use crate::control::endowment::Fill;
-use crate::control::protocol::{Document, RunRequest};
-use crate::exit::{Ended, Exit, Failure};
+use control::endowment::Fill;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Document, RunRequest};
 
 /// The worker that every question runs. The question itself is data for it, never part of its text.
 const BODY: &str =

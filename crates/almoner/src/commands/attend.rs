@@ -19,11 +19,11 @@ use super::question::Question;
 use super::talk::{Next, Talk};
 use super::{look, output};
 use crate::cli::{FollowArgs, OnAsk};
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::batch::Batch;
-use crate::show::{letter, progress, value};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+use control::show::batch::Batch;
+use control::show::{letter, progress, value};
 
 /// How often in a row the daemon may go down under a follower before anything has happened.
 const FALLS: usize = 5;

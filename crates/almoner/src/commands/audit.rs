@@ -7,11 +7,11 @@ use kernel::event::Event;
 use super::acting::Acting;
 use super::output;
 use crate::cli::{AuditArgs, AuditVerb};
-use crate::control::audited::{Audited, Broken};
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::event;
+use crate::client::unexpected;
+use control::audited::{Audited, Broken};
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+use control::show::event;
 
 /// `almoner audit`: the last events, or whether all of them are as they were recorded.
 ///

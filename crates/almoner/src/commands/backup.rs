@@ -2,10 +2,10 @@
 
 use super::output;
 use crate::cli::{self, BackupArgs};
-use crate::control::client::Client;
-use crate::control::protocol::Request;
-use crate::exit::{Ended, Exit};
+use crate::client::Client;
 use crate::place::Place;
+use control::exit::{Ended, Exit};
+use control::protocol::Request;
 
 /// `almoner backup`.
 ///

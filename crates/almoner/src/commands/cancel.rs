@@ -5,8 +5,8 @@ use passable::Untrusted;
 
 use super::acting::{self, Acting, done};
 use crate::cli::agents::{CancelArgs, RemakeArgs};
-use crate::control::protocol::AgentAct;
-use crate::exit::Ended;
+use control::exit::Ended;
+use control::protocol::AgentAct;
 
 /// `almoner cancel`.
 ///

@@ -14,9 +14,9 @@ use super::talk::Talk;
 use super::together::{self, Together};
 use super::{look, models, output, run};
 use crate::cli::{self, ChatArgs};
-use crate::control::client::unexpected;
-use crate::control::protocol::{AgentAct, Request, Response, RunRequest};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Request, Response, RunRequest};
 
 /// The worker to whom one talks without naming another.
 const WORKER: &str = "---\ndescription: Talks with you.\n---\nYou talk with a person. Be brief and exact; say so if you \

@@ -12,7 +12,7 @@ use worker::definition::{self, Bundle};
 
 use super::{output, run};
 use crate::cli::{CheckArgs, PatternVerb};
-use crate::exit::{Ended, Exit, Failure};
+use control::exit::{Ended, Exit, Failure};
 
 /// What to write where nothing better is known.
 const PATTERNS: &str = "a pattern is written like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`";

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use super::acting::Acting;
 use super::output;
 use crate::cli::{DaemonArgs, JsonArg};
-use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Request, Response};
+use crate::client::{Client, unexpected};
 use crate::daemon::main_loop::{self, Manner};
-use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
 
 /// How long a daemon that a command started stays without work, in seconds.
 const IDLE: u64 = 600;

@@ -11,8 +11,8 @@ use super::acting::{self, Acting, asked, done};
 use super::run;
 use crate::cli;
 use crate::cli::agents::{DefineArgs, EditArgs, RequestEvaluationArgs};
-use crate::control::protocol::AgentAct;
-use crate::exit::{Ended, Exit, Failure};
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::AgentAct;
 
 /// `almoner define`.
 ///

@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::{models, output};
 use crate::cli::surfaces::{DoctorArgs, Part};
-use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::{Client, unexpected};
 use crate::place::Place;
 use crate::policy_file;
 use crate::settings::{self, NOTIFY};
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
 
 struct Check {
     id: String,

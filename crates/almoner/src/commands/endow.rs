@@ -14,11 +14,11 @@ use super::prompt::{self, Typed};
 use super::{attend, models, output, run};
 use crate::cli::agents::EndowArgs;
 use crate::cli::{self, Given};
-use crate::control::endowment::{Endowment, Fill};
-use crate::control::protocol::{AgentAct, Response, RunRequest};
-use crate::control::view::{Hole, LetterView};
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::letter;
+use control::endowment::{Endowment, Fill};
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Response, RunRequest};
+use control::show::letter;
+use control::view::{Hole, LetterView};
 
 /// What is bound to slots, and what is left of the arguments.
 #[derive(Debug, Default, PartialEq)]
@@ -171,7 +171,7 @@ fn bind(holes: &[Hole], inputs: &[String]) -> Result<Bound, Failure> {
 
 /// Asks what fills a slot: a name, or, where it begins like one, a path of this machine.
 fn ask(acting: &Acting<'_>, hole: &Hole, names: &[String], bound: &mut Bound) -> Result<(), Failure> {
-    output::note(&letter::hole(hole));
+    output::note(&letter::hole(hole, output::columns()));
     let name = visible_line(&hole.name).into_owned();
     loop {
         let text =

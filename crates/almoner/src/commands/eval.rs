@@ -8,10 +8,10 @@ use super::acting::{self, Acting};
 use super::define::{code, stands_for};
 use super::{output, trace};
 use crate::cli::agents::EvalArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::Response;
-use crate::exit::{Ended, Exit};
-use crate::show::code::console;
+use crate::client::unexpected;
+use control::exit::{Ended, Exit};
+use control::protocol::Response;
+use control::show::code::console;
 
 /// `almoner eval`.
 ///

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use super::acting::Acting;
 use super::{look, output};
 use crate::cli::surfaces::ExportArgs;
-use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Copy, Request, Response};
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::journal::child;
+use crate::client::{Client, unexpected};
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Copy, Request, Response};
+use control::show::journal::child;
 
 /// `almoner export`.
 ///

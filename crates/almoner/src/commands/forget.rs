@@ -9,9 +9,9 @@ use super::run::command_line;
 use super::{look, output};
 use crate::cli::JsonArg;
 use crate::cli::surfaces::ForgetArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Freed, Request, Response};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Freed, Request, Response};
 
 /// How long bytes that were put lately are left alone, in words.
 const LATELY: &str = "what was written in the last quarter of an hour goes later, by itself";
@@ -90,26 +90,4 @@ pub fn gc(acting: &Acting<'_>, args: JsonArg) -> Ended {
     }
     output::note(&format!("{}; {LATELY}", freed.words()));
     Ok(Exit::Ok)
-}
-
-impl Freed {
-    fn words(&self) -> String {
-        let count = |count: u64, of: &str| match count {
-            1 => format!("1 {of}"),
-            count => format!("{count} {of}s"),
-        };
-        let size = if self.bytes < 1024 {
-            format!("{} bytes", self.bytes)
-        } else {
-            format!("{} KiB", self.bytes >> 10)
-        };
-        let mut text = format!("{} with {size} freed", count(self.blobs, "blob"));
-        if self.formulas > 0 {
-            text += &format!(", {} collected", count(self.formulas, "formula"));
-        }
-        if self.damaged > 0 {
-            text += &format!(", {} found damaged (`almoner doctor`)", count(self.damaged, "list"));
-        }
-        text
-    }
 }

@@ -13,10 +13,10 @@ use super::prompt::{self, Typed};
 use super::{output, run};
 use crate::cli::agents::{FormArgs, SubmitArgs};
 use crate::cli::{self, Given};
-use crate::control::protocol::{AgentAct, Written};
-use crate::control::view::Hole;
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::letter;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Written};
+use control::show::letter;
+use control::view::Hole;
 
 /// `almoner form`.
 ///
@@ -164,7 +164,7 @@ pub fn tell_needed(
     if json {
         output::json(&serde_json::json!({ "version": 1, "message": number.0, "needs": needed }))?;
     } else {
-        output::result(&needed.iter().map(|hole| letter::hole(hole)).collect::<String>())?;
+        output::result(&needed.iter().map(|hole| letter::hole(hole, output::columns())).collect::<String>())?;
     }
     let names: Vec<_> = needed.iter().map(|hole| visible_line(&hole.name).into_owned()).collect();
     let first: Vec<_> = names.iter().map(|name| format!("{name}=…")).collect();
@@ -180,7 +180,7 @@ fn ask(
     pattern: Option<&Pattern>,
     needed: bool,
 ) -> Result<Option<Written>, Failure> {
-    output::note(&letter::hole(hole));
+    output::note(&letter::hole(hole, output::columns()));
     let words = if hole.capability { names } else { &hole.choices };
     let name = visible_line(&hole.name).into_owned();
     loop {

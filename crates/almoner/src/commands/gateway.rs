@@ -3,9 +3,9 @@
 use super::acting::Acting;
 use super::output;
 use crate::cli::JsonArg;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit};
+use control::protocol::{Request, Response};
 
 /// `almoner gateway`: a token with which a client of the gateway becomes the agent.
 ///

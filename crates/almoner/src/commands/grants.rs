@@ -6,11 +6,11 @@ use super::acting::{self, Acting, done};
 use super::output;
 use crate::cli::JsonArg;
 use crate::cli::agents::RevokeArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::{AgentAct, Look, Response};
-use crate::control::view::GrantRow;
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::thing;
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Look, Response};
+use control::show::thing;
+use control::view::GrantRow;
 
 /// `almoner grants`.
 ///

@@ -12,10 +12,10 @@ use serde_json::Value as Json;
 use super::acting::{self, Acting};
 use super::{look, output};
 use crate::cli::InboxArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Look, Request, Response};
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::letter;
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Look, Request, Response};
+use control::show::letter;
 
 /// How long a follower waits before it looks again: mail of an agent is nobody else's event.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -10,7 +10,7 @@ use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::{Handle, Signals};
 
 use super::acting::Acting;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// Whether Ctrl-C ends this process at once, as it does where nobody waits for it.
 static AT_ONCE: OnceLock<Arc<AtomicBool>> = OnceLock::new();

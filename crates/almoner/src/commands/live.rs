@@ -6,10 +6,10 @@ use kernel::run::Run;
 
 use super::acting::Acting;
 use super::output::{self, Drawn};
-use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Request, Response};
-use crate::exit::Failure;
-use crate::show::live::Tree;
+use crate::client::{Client, unexpected};
+use control::exit::Failure;
+use control::protocol::{Request, Response};
+use control::show::live::Tree;
 
 /// What is drawn while a run is followed.
 pub struct Live {

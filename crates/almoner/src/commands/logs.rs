@@ -10,8 +10,8 @@ use passable::visible_line;
 
 use super::output;
 use crate::cli::surfaces::LogsArgs;
-use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
+use control::exit::{Ended, Exit, Failure};
 
 /// How often it is looked whether there is more.
 const LOOK: Duration = Duration::from_millis(200);

@@ -4,11 +4,11 @@ use kernel::run::{Run, Step};
 use kernel::{MessageNumber, RunNumber};
 
 use super::acting::Acting;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Exit, Failure};
-use crate::show::card::Card;
-use crate::show::journal::child;
+use crate::client::unexpected;
+use control::exit::{Exit, Failure};
+use control::protocol::{Request, Response};
+use control::show::card::Card;
+use control::show::journal::child;
 
 /// One run.
 ///

@@ -7,8 +7,8 @@ use passable::Untrusted;
 use super::acting::{self, Acting, asked, done};
 use crate::cli;
 use crate::cli::agents::{AdoptArgs, DismissArgs, RejectArgs, ReplyArgs, RequestArgs, ResolveArgs, SendArgs};
-use crate::control::protocol::{AgentAct, Answered, Response};
-use crate::exit::{Ended, Exit, Failure};
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Answered, Response};
 
 /// `almoner send`.
 ///

@@ -10,9 +10,9 @@ use super::acting::{self, Acting};
 use super::eval;
 use crate::cli::agents::MakeModulesArgs;
 use crate::cli::modules;
-use crate::control::client::unexpected;
-use crate::control::protocol::{AgentAct, GivenModules, Response};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, GivenModules, Response};
 
 /// `almoner make`.
 ///

@@ -7,11 +7,11 @@ use passable::{visible, visible_line};
 use super::acting::Acting;
 use super::{mcp_import, output};
 use crate::cli::mcp::{AddArgs, McpArgs, McpVerb, is_name};
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::control::tools::ToolTable;
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::unexpected;
 use crate::mcp_file::{self, SECRET, Server, Servers};
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+use control::tools::ToolTable;
 
 /// `almoner mcp`.
 ///
@@ -34,7 +34,7 @@ pub fn mcp(acting: &Acting<'_>, args: &McpArgs) -> Ended {
             if let Ok(server) = mcp_file::find(config, name) {
                 output::progress(&format!(
                     "asking {name} what it has, for at most {} s: {}",
-                    crate::control::tools::PATIENCE.as_secs(),
+                    control::tools::PATIENCE.as_secs(),
                     visible_line(&server.words())
                 ));
             }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value as Json};
 
 use super::mcp::modules;
 use crate::cli::mcp::is_name;
-use crate::exit::{Exit, Failure};
 use crate::mcp_file::{SECRET, Server};
+use control::exit::{Exit, Failure};
 
 /// The largest file that is read.
 const LARGEST: u64 = 16 << 20;

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::output;
 use crate::cli::{JsonArg, ModelsArgs, ModelsVerb, PullArgs};
-use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
 use crate::settings;
+use control::exit::{Ended, Exit, Failure};
 
 /// `almoner models`.
 ///

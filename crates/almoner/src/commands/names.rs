@@ -10,11 +10,11 @@ use crate::cli::agents::{
     CatArgs, FromToArgs, ListArgs, MountArgs, NameArgs, NamesArgs, ShowArgs, StoreArgs,
 };
 use crate::cli::{self, Given};
-use crate::control::client::unexpected;
-use crate::control::protocol::{AgentAct, Look, Response};
-use crate::control::view::PromiseState;
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::thing;
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Look, Response};
+use control::show::thing;
+use control::view::PromiseState;
 
 /// `almoner list`.
 ///

@@ -9,8 +9,8 @@ use std::path::Path;
 use passable::{visible, visible_line};
 use serde::Serialize;
 
-use crate::exit::{Exit, Failure};
-use crate::show::{json, lines};
+use control::exit::{Exit, Failure};
+use control::show::{json, lines};
 
 /// Writes a line of the result to standard output.
 ///

@@ -9,11 +9,11 @@ use policy::Stance;
 use super::acting::Acting;
 use super::output;
 use crate::cli::policy::{PolicyArgs, PolicyVerb};
-use crate::control::client::unexpected;
-use crate::control::protocol::{PolicyFile, PolicyRow, Request, Response};
+use crate::client::unexpected;
 use crate::daemon::policies::row;
-use crate::exit::{Ended, Exit, Failure};
 use crate::policy_file::{self, NAME};
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{PolicyFile, PolicyRow, Request, Response};
 
 /// `almoner policy`.
 ///

@@ -13,7 +13,7 @@ use rustyline::validate::Validator;
 use rustyline::{Behavior, CompletionType, Config, Context, Editor, Helper};
 
 use super::output;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// What a person did when asked.
 #[derive(Debug, PartialEq, Eq)]

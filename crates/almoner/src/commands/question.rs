@@ -9,10 +9,10 @@ use super::acting::Acting;
 use super::{form, output};
 use crate::cli::JsonArg;
 use crate::cli::agents::SubmitArgs;
-use crate::control::protocol::{AgentAct, Answered};
-use crate::control::view::LetterView;
-use crate::exit::Failure;
-use crate::show::letter;
+use control::exit::Failure;
+use control::protocol::{AgentAct, Answered};
+use control::show::letter;
+use control::view::LetterView;
 
 /// A form, a request or a definition that a run has sent.
 pub struct Question {

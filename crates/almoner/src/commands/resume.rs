@@ -7,9 +7,9 @@ use kernel::run::State;
 use super::acting::Acting;
 use super::{attend, look, output};
 use crate::cli::ResumeArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
 
 /// `almoner resume`.
 ///

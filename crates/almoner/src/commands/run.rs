@@ -10,10 +10,10 @@ use worker::definition::{self, Bundle, Report, Severity};
 use super::acting::Acting;
 use super::{attend, models, output, together};
 use crate::cli::{self, FollowArgs, RunArgs};
-use crate::control::client::unexpected;
-use crate::control::endowment::Fill;
-use crate::control::protocol::{Plan, Request, Response, RunRequest};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::unexpected;
+use control::endowment::Fill;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Plan, Request, Response, RunRequest};
 
 /// `almoner run`.
 ///

@@ -6,11 +6,11 @@ use passable::visible_line;
 use super::acting::Acting;
 use super::output;
 use crate::cli::RunsArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::journal::state;
-use crate::show::money;
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+use control::show::journal::state;
+use control::show::money;
 
 /// `almoner runs`.
 ///

@@ -16,9 +16,9 @@ use super::look::LAST;
 use super::stage::number;
 use super::{look, output, run};
 use crate::cli::SaveArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
 
 /// `almoner save`.
 ///

@@ -9,11 +9,11 @@ use super::output;
 use super::prompt::{self, Typed};
 use crate::cli::JsonArg;
 use crate::cli::secret::{Key, RotateArgs, SecretArgs, SecretVerb, SetArgs};
-use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Request, Response};
-use crate::control::secret::{KeyChoice, Only, SecretAct, VaultView};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::{Client, unexpected};
 use crate::place::Place;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+use control::secret::{KeyChoice, Only, SecretAct, VaultView};
 
 /// `almoner secret`.
 ///

@@ -11,9 +11,9 @@ use super::models::{in_words, lookup};
 use super::output;
 use super::prompt::{self, Typed};
 use crate::cli::surfaces::SetupArgs;
-use crate::exit::{Ended, Exit, Failure};
 use crate::place::{self, Place};
 use crate::settings;
+use control::exit::{Ended, Exit, Failure};
 
 /// `almoner setup`.
 ///

@@ -8,9 +8,9 @@ use super::acting::Acting;
 use super::output;
 use super::run::command_line;
 use crate::cli::{DiscardArgs, StagedArgs};
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
 
 pub fn number(text: &str) -> Result<RunNumber, Failure> {
     text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))

@@ -3,10 +3,10 @@
 use super::acting::Acting;
 use super::output;
 use crate::cli::StatsArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit};
-use crate::show::stats;
+use crate::client::unexpected;
+use control::exit::{Ended, Exit};
+use control::protocol::{Request, Response};
+use control::show::stats;
 
 /// `almoner stats`.
 ///

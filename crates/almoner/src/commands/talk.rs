@@ -10,9 +10,9 @@ use model::Reply;
 
 use super::acting::Acting;
 use super::{look, output};
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Exit, Failure};
+use crate::client::unexpected;
+use control::exit::{Exit, Failure};
+use control::protocol::{Request, Response};
 
 /// What ends a conversation for good.
 const END: &str = "/end";

@@ -7,8 +7,8 @@ use worker::definition::parse_duration_ms;
 use super::acting::{self, Acting};
 use super::output;
 use crate::cli::agents::TimerArgs;
-use crate::control::protocol::{AgentAct, Request, Response};
-use crate::exit::{Ended, Exit, Failure};
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Request, Response};
 
 /// `almoner timer`.
 ///

@@ -8,9 +8,9 @@ use worker::definition::Definition;
 use super::acting::Acting;
 use super::{models, output};
 use crate::cli;
-use crate::control::endowment::Endowment;
-use crate::exit::Failure;
 use crate::trust;
+use control::endowment::Endowment;
+use control::exit::Failure;
 
 /// What both say together.
 #[derive(Debug, Default)]

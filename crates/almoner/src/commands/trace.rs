@@ -5,11 +5,11 @@ use kernel::RunNumber;
 use super::acting::Acting;
 use super::{look, output};
 use crate::cli::TraceArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Look, Response};
-use crate::control::view::CodePage;
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::{code, journal, timeline};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Look, Response};
+use control::show::{code, journal, timeline};
+use control::view::CodePage;
 
 /// `almoner trace`.
 ///

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::output;
 use super::prompt::{self, Typed};
 use crate::cli::surfaces::TrustArgs;
-use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
 use crate::settings::project::Workers;
 use crate::trust::{self, File, NAME};
+use control::exit::{Ended, Exit, Failure};
 
 /// `almoner trust`.
 ///

@@ -8,9 +8,9 @@ use super::acting::Acting;
 use super::output;
 use super::run::command_line;
 use crate::cli::UndoArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Request, Response};
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
 
 /// `almoner undo`.
 ///

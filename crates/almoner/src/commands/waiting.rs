@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::output;
 use crate::cli::Verb;
-use crate::control::frame;
-use crate::control::protocol::{Brought, Hello, Response, VERSION};
 use crate::place::Place;
-use crate::show::waiting::waiting;
+use control::frame;
+use control::protocol::{Brought, Hello, Response, VERSION};
+use control::show::waiting::waiting;
 
 /// How long a person waits for this at most.
 const PATIENCE: Duration = Duration::from_millis(200);

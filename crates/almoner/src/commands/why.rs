@@ -5,11 +5,11 @@ use kernel::{FormulaId, StepRef};
 use super::acting::Acting;
 use super::output;
 use crate::cli::WhyArgs;
-use crate::control::client::unexpected;
-use crate::control::protocol::{Look, Request, Response};
-use crate::exit::{Ended, Exit, Failure};
-use crate::show::reason::{self, Reason, Thing};
-use crate::show::thing;
+use crate::client::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Look, Request, Response};
+use control::show::reason::{self, Reason, Thing};
+use control::show::thing;
 
 /// `almoner why`.
 ///

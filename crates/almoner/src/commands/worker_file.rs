@@ -8,7 +8,7 @@ use worker::definition::{self, Bundle, MAX_BYTES};
 
 use super::{output, run};
 use crate::cli::{ImportArgs, NewArgs, SchemaArgs};
-use crate::exit::{Ended, Exit, Failure};
+use control::exit::{Ended, Exit, Failure};
 
 /// What a new worker file says.
 const FIRST: &str =

@@ -14,9 +14,9 @@ use worker::definition::{Bundle, Definition};
 
 use super::desk::Desk;
 use super::start_run;
-use crate::control::endowment::{Endowment, Fill};
-use crate::control::protocol::RunRequest;
-use crate::exit::{Exit, Failure};
+use control::endowment::{Endowment, Fill};
+use control::exit::{Exit, Failure};
+use control::protocol::RunRequest;
 
 /// What a person said with a yes.
 pub struct Wanted {

@@ -18,8 +18,8 @@ use super::desk::Desk;
 use super::own::Own;
 use super::start_run::{self, Endowed};
 use super::{modules, mounts, secrets, tree, world};
-use crate::control::protocol::{AgentAct, GivenModules, Response, Written};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, GivenModules, Response, Written};
 
 /// How long a sharing token can be used.
 const TOKEN_DAYS: i64 = 30;

@@ -4,7 +4,7 @@ use document::{DocumentError, Limits};
 use model::{MediaKind, Takes};
 use passable::visible_line;
 
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// The text by which a document is known: what stands in it, or, where only the model can read it, a line about it.
 ///

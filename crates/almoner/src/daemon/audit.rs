@@ -4,8 +4,8 @@ use kernel::audit::{Kept, kept};
 use kernel::{BlobHash, table};
 
 use super::world::Daemon;
-use crate::control::audited::{Anchor, Audited, Broken};
-use crate::exit::Failure;
+use control::audited::{Anchor, Audited, Broken};
+use control::exit::Failure;
 
 /// How many events are looked at in one go.
 const PAGE: usize = 1000;

@@ -12,11 +12,11 @@ use worker::World as _;
 use super::desk::Desk;
 use super::world::Daemon;
 use super::{listing, why};
-use crate::exit::{Exit, Failure};
-use crate::show::card::{Card, CardEntry, Changed};
-use crate::show::difference;
-use crate::show::more::More;
-use crate::show::value;
+use control::exit::{Exit, Failure};
+use control::show::card::{Card, CardEntry, Changed};
+use control::show::difference;
+use control::show::more::More;
+use control::show::value;
 
 /// The card of a message.
 ///

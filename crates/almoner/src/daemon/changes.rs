@@ -15,8 +15,8 @@ use worker::World as _;
 
 use super::desk::Desk;
 use super::{listing, why};
-use crate::control::undone::{UndoState, UndoneEntry};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::undone::{UndoState, UndoneEntry};
 
 /// One path that a run changed.
 #[derive(Clone, Debug)]

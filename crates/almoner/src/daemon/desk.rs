@@ -12,7 +12,7 @@ use passable::visible_line;
 use super::engine::Engine;
 use super::own::Own;
 use super::world::Daemon;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// Everything that answering needs.
 #[derive(Clone)]

@@ -6,8 +6,8 @@ use kernel::run::Attachment;
 use passable::visible_line;
 use worker::definition::Definition;
 
-use crate::control::protocol::RunRequest;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::RunRequest;
 
 /// Whether there are as many documents as the worker takes.
 ///

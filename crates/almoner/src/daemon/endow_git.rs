@@ -5,8 +5,8 @@ use kernel::repository::Repository;
 
 use super::desk::Desk;
 use super::mounts;
-use crate::control::endowment::GitFill;
-use crate::exit::{Exit, Failure};
+use control::endowment::GitFill;
+use control::exit::{Exit, Failure};
 
 /// What is bound to the slot. What is wrong with a repository its first call says: nothing of it is read here.
 ///

@@ -13,10 +13,10 @@ use passable::{Untrusted, visible_line};
 
 use super::desk::Desk;
 use super::mounts;
-use crate::control::endowment::McpFill;
-use crate::control::tools::{PATIENCE, ToolRow, ToolTable};
-use crate::exit::{Exit, Failure};
 use crate::mcp_file::{self, SECRET, Server};
+use control::endowment::McpFill;
+use control::exit::{Exit, Failure};
+use control::tools::{PATIENCE, ToolRow, ToolTable};
 
 /// How long one call may take if nobody says.
 const CALL_MS: u64 = 60_000;

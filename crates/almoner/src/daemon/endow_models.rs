@@ -5,8 +5,8 @@ use passable::visible_line;
 
 use super::desk::Desk;
 use super::{model_keys, start_run};
-use crate::control::endowment::ModelFill;
-use crate::exit::{Exit, Failure};
+use control::endowment::ModelFill;
+use control::exit::{Exit, Failure};
 
 /// The model that is bound to the slot as a worker that hands on what it is told, and what all its calls may use up.
 ///

@@ -6,8 +6,8 @@ use kernel::command::{Binding, Target};
 use passable::visible_line;
 use worker::definition::{self, Definition, SlotKind};
 
-use crate::control::endowment::{Endowment, Fill, GitFill, PathFill};
-use crate::exit::{Exit, Failure};
+use control::endowment::{Endowment, Fill, GitFill, PathFill};
+use control::exit::{Exit, Failure};
 
 /// The methods that are granted. Who may only read gets nothing to send with.
 fn all_methods(kind: SlotKind, target: &Target) -> BTreeSet<String> {

@@ -9,8 +9,8 @@ use passable::visible_line;
 use super::desk::Desk;
 use super::endow_secrets;
 use super::mounts;
-use crate::control::endowment::ProgramFill;
-use crate::exit::{Exit, Failure};
+use control::endowment::ProgramFill;
+use control::exit::{Exit, Failure};
 
 /// How long one call may take if nobody says.
 const WALL_MS: u64 = 60_000;

@@ -7,7 +7,7 @@ use passable::visible_line;
 
 use super::desk::Desk;
 use super::vault::Withheld;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// What is bound to the slot.
 ///

@@ -14,7 +14,7 @@ use worker::World as _;
 
 use super::handed;
 use super::world::Daemon;
-use crate::exit::Failure;
+use control::exit::Failure;
 
 /// How many runs may hold a thread at once. A run that waits holds none.
 const THREADS: usize = 16;

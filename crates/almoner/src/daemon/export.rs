@@ -10,8 +10,8 @@ use worker::World as _;
 
 use super::desk::Desk;
 use super::{listing, vault};
-use crate::control::protocol::Copy;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::Copy;
 
 /// A page of a run as JSON: the run itself from 0, its steps from 1 on.
 ///

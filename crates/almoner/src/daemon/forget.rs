@@ -12,8 +12,8 @@ use passable::Untrusted;
 
 use super::desk::Desk;
 use super::{changes, listing, stage};
-use crate::control::protocol::Freed;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::Freed;
 
 /// Forgets what a run and all that it started worked on. What others have too stays; bytes go with the next sweep.
 ///

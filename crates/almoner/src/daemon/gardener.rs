@@ -12,7 +12,7 @@ use super::scratch::Scratches;
 use super::stage;
 use super::sweeper::Sweeper;
 use super::world::clock;
-use crate::control::protocol::Freed;
+use control::protocol::Freed;
 
 /// How long the store must have been quiet.
 const QUIET: Duration = Duration::from_secs(5);

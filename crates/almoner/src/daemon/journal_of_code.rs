@@ -9,8 +9,8 @@ use kernel::{FormulaId, NamePath, Number, code};
 
 use super::desk::Desk;
 use super::vats;
-use crate::control::view::CodePage;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::view::CodePage;
 
 /// How many entries are told at a time.
 const PAGE: usize = 1_000;

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use model::served::COMPAT_KEY;
 use model::{ModelRef, Secret, Vendor};
 
-use crate::control::protocol::Brought;
+use control::protocol::Brought;
 
 /// The keys by variable and by the address of the server.
 #[derive(Default)]
@@ -85,7 +85,7 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::client::variables;
+    use crate::client::variables;
 
     fn brought(vars: &[(&str, &str)]) -> Brought {
         vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

@@ -14,8 +14,8 @@ use kernel::txn::{ReadTxn, StoreFault, Table};
 use kernel::{FormulaId, MessageNumber, Number, RunNumber, Value, table};
 
 use super::world::Daemon;
-use crate::exit::{Exit, Failure};
-use crate::show::waiting::MOST;
+use control::exit::{Exit, Failure};
+use control::show::waiting::MOST;
 
 /// How many rows an answer has at most, whatever is asked for.
 pub const PAGE: usize = 1000;

@@ -18,9 +18,9 @@ use super::agents;
 use super::desk::Desk;
 use super::journal_of_code;
 use super::origin;
-use crate::control::protocol::{Look, Response};
-use crate::control::view::{GrantRow, Hole, LetterView, NameRow, PromiseState, Thing};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::{Look, Response};
+use control::view::{GrantRow, Hole, LetterView, NameRow, PromiseState, Thing};
 
 /// How many letters one answer has at most.
 const PAGE: usize = 1000;
@@ -296,7 +296,7 @@ fn hole_of_slot(name: &str, slot: &Slot) -> Hole {
 }
 
 fn hole_of_field(field: &Field) -> Hole {
-    let default = field.default.as_ref().map(crate::show::value::argument);
+    let default = field.default.as_ref().map(control::show::value::argument);
     hole(&field.name, &field.label, &field.pattern, field.secret, default)
 }
 

@@ -19,9 +19,9 @@ use super::serve::{Server, bind};
 use super::timekeeper::keep_time;
 use super::vault::{self, Keeper};
 use super::world::{Daemon, environment};
-use crate::control::client::brought;
-use crate::exit::{Ended, Exit, Failure};
+use crate::client::brought;
 use crate::place::{self, Place};
+use control::exit::{Ended, Exit, Failure};
 
 /// How long drivers get to reach their next step when the daemon ends.
 const GRACE: Duration = Duration::from_secs(2);

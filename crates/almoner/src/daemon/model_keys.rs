@@ -9,7 +9,7 @@ use passable::{Untrusted, visible_line};
 use super::desk::Desk;
 use super::endow_secrets;
 use super::vault::{Keeper, Withheld};
-use crate::exit::Failure;
+use control::exit::Failure;
 
 /// Models with a key, each with the secret's name and the server for which it must be.
 fn keyed(references: &[ModelRef]) -> impl Iterator<Item = (&ModelRef, &str, Option<Origin>)> {

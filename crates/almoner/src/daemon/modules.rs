@@ -17,7 +17,7 @@ use vat::archive::{self, MAP, MOST_ARCHIVE, MOST_ENTRIES};
 
 use super::tree::{self, DEEPEST, Shelf};
 use super::world::{Daemon, fault_failure};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// What such bytes begin with.
 const FORM: &[u8] = b"almoner modules 1\n";

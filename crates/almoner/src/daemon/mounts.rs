@@ -16,7 +16,7 @@ use store::Blobs;
 use super::handed::{Gates, Own as OwnHand};
 use super::own::Own;
 use super::tree::{self, DEEPEST, Entry, MOST_ENTRIES, Shelf, sha256};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// What came of a call.
 #[derive(Debug)]

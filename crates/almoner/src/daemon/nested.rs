@@ -8,9 +8,9 @@ use passable::visible_line;
 use worker::definition::{Definition, SlotKind};
 
 use super::endow_paths;
-use crate::control::endowment::Endowment;
-use crate::control::protocol::RunRequest;
-use crate::exit::{Exit, Failure};
+use control::endowment::Endowment;
+use control::exit::{Exit, Failure};
+use control::protocol::RunRequest;
 
 /// How deep workers lie in the slots of workers.
 const DEEPEST: usize = 8;

@@ -18,7 +18,7 @@ use super::log;
 use super::world::{Daemon, Shared};
 use crate::place::Place;
 use crate::settings::{self, Followed, NOTIFY, Notify};
-use crate::show::waiting::{MOST, waiting};
+use control::show::waiting::{MOST, waiting};
 
 /// How often somebody looks, and how long news that come together are gathered.
 const PAUSE: Duration = Duration::from_secs(1);

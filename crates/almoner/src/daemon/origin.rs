@@ -15,10 +15,10 @@ use passable::visible_line;
 use super::desk::Desk;
 use super::look::{called, describe, own_directory};
 use super::why::{cause_of_run, command, target_words};
-use crate::exit::Failure;
-use crate::show::card::source;
-use crate::show::journal::state;
-use crate::show::reason::Reason;
+use control::exit::Failure;
+use control::show::card::source;
+use control::show::journal::state;
+use control::show::reason::Reason;
 
 /// How many of the latest events are searched for the one that gave the name.
 const LATEST: usize = 50_000;

@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use passable::visible_line;
 
-use crate::exit::{Exit, Failure};
 use crate::place::Place;
+use control::exit::{Exit, Failure};
 
 /// The directories and sockets that are the daemon's own.
 #[derive(Debug)]

@@ -15,9 +15,9 @@ use operator::{InForce, Policies, Problem, Whose};
 use passable::Untrusted;
 use policy::Operator;
 
-use crate::control::protocol::{PolicyFile, PolicyRow};
-use crate::exit::Failure;
 use crate::policy_file::{self, NAME, Stamps, stamps};
+use control::exit::Failure;
+use control::protocol::{PolicyFile, PolicyRow};
 
 /// How long a file that has changed must stay as it is before it is read: whoever saves it may not be done.
 const CALM: Duration = Duration::from_millis(100);

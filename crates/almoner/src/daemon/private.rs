@@ -6,8 +6,8 @@ use model::ModelRef;
 use passable::{Untrusted, visible_line};
 
 use super::world::Daemon;
-use crate::control::protocol::RunRequest;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::RunRequest;
 
 /// The first of these models that may not read what is private, if there is one. Those may that the user has named, and
 /// the one that this program runs itself.

@@ -15,8 +15,8 @@ use super::{
     agents, audit, card, endow_mcp, export, forget, listing, look, passes, stage, start_run, stats, undo,
     vault, why, world,
 };
-use crate::control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
 
 /// Answers one request of a client who brought these keys along. `desk` is that of the store's own host.
 ///

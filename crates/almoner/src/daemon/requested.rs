@@ -14,9 +14,9 @@ use worker::definition::{Bundle, Definition, SlotKind};
 
 use super::desk::Desk;
 use super::{additions, agents, private, start_run};
-use crate::control::endowment::Fill;
-use crate::control::protocol::{Answered, Response};
-use crate::exit::{Exit, Failure};
+use control::endowment::Fill;
+use control::exit::{Exit, Failure};
+use control::protocol::{Answered, Response};
 
 /// Answers a request.
 ///

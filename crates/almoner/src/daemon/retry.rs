@@ -11,7 +11,7 @@ use worker::definition::Definition;
 
 use super::desk::Desk;
 use super::listing;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// What a run works on that does again what has no result in `old`.
 ///

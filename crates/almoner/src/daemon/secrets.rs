@@ -9,7 +9,7 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use kernel::formula::Sealed;
 
 use super::vault::Keeper;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// How secrets are sealed now.
 const METHOD: &str = "xchacha20poly1305/1";

@@ -15,9 +15,9 @@ use super::desk::Desk;
 use super::stream::Had;
 use super::world::Daemon;
 use super::{agents, listing, request};
-use crate::control::frame;
-use crate::control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::frame;
+use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
 
 /// How many events go out before looking up again.
 const BATCH: usize = 256;

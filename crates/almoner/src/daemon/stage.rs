@@ -19,10 +19,10 @@ use worker::World as _;
 use super::changes::{self, Change, Task};
 use super::desk::Desk;
 use super::{listing, world};
-use crate::control::endowment::{Endowment, Fill};
-use crate::control::undone::{Diff, FileDiff, UndoState, Undone};
-use crate::exit::{Exit, Failure};
-use crate::show::difference;
+use control::endowment::{Endowment, Fill};
+use control::exit::{Exit, Failure};
+use control::show::difference;
+use control::undone::{Diff, FileDiff, UndoState, Undone};
 
 /// Where staged copies lie, in the directory of the store's state.
 const FOLDER: &str = "stages";

@@ -19,10 +19,10 @@ use super::{
     endow_git, endow_mcp, endow_models, endow_paths, endow_programs, endow_secrets, model_keys, nested,
     private,
 };
-use crate::control::endowment::{Endowment, Fill, PathFill};
-use crate::control::protocol::{Document, Plan, Response, RunRequest};
-use crate::exit::{Exit, Failure};
 use crate::policy_file::{self, NAME};
+use control::endowment::{Endowment, Fill, PathFill};
+use control::exit::{Exit, Failure};
+use control::protocol::{Document, Plan, Response, RunRequest};
 
 /// The largest document that is read, in bytes, whatever the worker file says: it may come from anyone, and what it
 /// allows is held in memory.

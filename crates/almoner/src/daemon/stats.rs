@@ -8,8 +8,8 @@ use kernel::run::{CallSite, Completion, Entry, Run, RunOutcome, State, Step};
 
 use super::listing;
 use super::world::Daemon;
-use crate::exit::Failure;
-use crate::show::stats::{Rule, Stats};
+use control::exit::Failure;
+use control::show::stats::{Rule, Stats};
 
 /// How many rules are told of.
 const RULES: usize = 10;

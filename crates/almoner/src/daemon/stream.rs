@@ -9,8 +9,8 @@ use passable::Untrusted;
 use policy::Secrets;
 
 use super::news::Streamed;
-use crate::control::frame;
-use crate::control::protocol::Response;
+use control::frame;
+use control::protocol::Response;
 
 /// How much of a text that goes on can be shown, and as what: no value of the vault, nor a part of one. Where there are
 /// any, whole lines are shown, since what comes next could complete one; where one has several lines, nothing is before the

@@ -7,7 +7,7 @@ use kernel::BlobHash;
 use store::Swept;
 
 use super::world::Shared;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// How long after one sweep another may begin: it reads the whole store. Longer than what was just put is spared.
 const PAUSE: Duration = Duration::from_secs(20 * 60);

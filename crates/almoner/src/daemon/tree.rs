@@ -10,7 +10,7 @@ use passable::visible_line;
 use sha2::Digest as _;
 use store::{Blobs, TREE};
 
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// The most names in one directory of a tree.
 const MOST_NAMES: usize = 10_000;

@@ -13,8 +13,8 @@ use passable::Untrusted;
 use super::changes::{self, Change};
 use super::desk::Desk;
 use super::listing;
-use crate::control::undone::{UndoState, Undone};
-use crate::exit::Failure;
+use control::exit::Failure;
+use control::undone::{UndoState, Undone};
 
 /// Puts back what a run changed, or says what that would do.
 ///

@@ -13,9 +13,9 @@ use vault::{Keyring, Protecting, Protection, Secret, SecretTool, Site, Vault, Va
 
 use super::desk::Desk;
 use super::world::{self, Daemon};
-use crate::control::protocol::Response;
-use crate::control::secret::{KeyChoice, Only, SecretAct, SecretRow, VaultView};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::Response;
+use control::secret::{KeyChoice, Only, SecretAct, SecretRow, VaultView};
 
 /// Values of fewer bytes are not looked for in each spelling.
 const SHORT: usize = 6;

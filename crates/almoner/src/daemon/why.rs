@@ -14,11 +14,11 @@ use worker::World as _;
 use super::desk::Desk;
 use super::listing;
 use super::world::Daemon;
-use crate::exit::{Exit, Failure};
-use crate::show::card::source;
-use crate::show::journal::{finding_line, state};
-use crate::show::letter as letters;
-use crate::show::reason::{Reason, Thing};
+use control::exit::{Exit, Failure};
+use control::show::card::source;
+use control::show::journal::{finding_line, state};
+use control::show::letter as letters;
+use control::show::reason::{Reason, Thing};
 
 /// What a formula is to the person who endowed it.
 pub fn target_words(formula: &Formula) -> String {

@@ -36,8 +36,8 @@ use super::stream;
 use super::timekeeper::Alarms;
 use super::vats::Office;
 use super::vault::{Keeper, Withheld};
-use crate::exit::{Exit, Failure};
 use crate::settings::{Followed, Models};
+use control::exit::{Exit, Failure};
 
 /// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
 pub struct Shared {

@@ -14,8 +14,8 @@ use std::time::SystemTime;
 
 use model::Price;
 
-use crate::exit::{Exit, Failure};
 use crate::place::Place;
+use control::exit::{Exit, Failure};
 
 /// The name of the file in the directory of what the user writes.
 const FILE: &str = "config.toml";

@@ -13,8 +13,8 @@ use toml::de::{DeTable, DeValue};
 use super::read::{Text, Trouble, table};
 use super::tighter::Tighter;
 use crate::cli;
-use crate::control::endowment::{Endowment, Fill};
-use crate::exit::{Exit, Failure};
+use control::endowment::{Endowment, Fill};
+use control::exit::{Exit, Failure};
 
 /// What a project's file hands to one of its workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

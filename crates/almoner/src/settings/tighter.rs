@@ -7,7 +7,7 @@ use toml::de::DeValue;
 use worker::definition::{self, Definition};
 
 use super::read::{Text, Trouble, table};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// The keys.
 const KEYS: [&str; 6] = ["turns", "calls", "depth", "tokens", "usd", "wall"];

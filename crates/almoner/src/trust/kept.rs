@@ -8,8 +8,8 @@ use kernel::BlobHash;
 use serde::{Deserialize, Serialize};
 
 use super::File;
-use crate::exit::{Exit, Failure};
 use crate::place::{Place, private_dir};
+use control::exit::{Exit, Failure};
 
 /// A file that is trusted, as it was then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

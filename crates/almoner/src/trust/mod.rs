@@ -14,11 +14,11 @@ use passable::visible_line;
 
 pub use kept::{all, is_trusted, keep, revoke};
 
-use crate::control::endowment::Endowment;
-use crate::exit::{Exit, Failure};
 use crate::place::Place;
 use crate::settings::project::{self, Handed, Workers};
 use crate::settings::trusted;
+use control::endowment::Endowment;
+use control::exit::{Exit, Failure};
 
 /// The name of the file.
 pub const NAME: &str = "almoner.toml";

@@ -13,13 +13,13 @@ use worker::definition::SlotKind;
 use super::case::{Case, Made, REPLIES};
 use super::staged::Staged;
 use crate::cli;
+use crate::client::unexpected;
 use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{look, run};
-use crate::control::client::unexpected;
-use crate::control::endowment::Endowment;
-use crate::control::protocol::{AgentAct, Request, Response, RunRequest};
-use crate::exit::{Exit, Failure};
+use control::endowment::Endowment;
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, Request, Response, RunRequest};
 
 /// What became of trying.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 
 use crate::commands::acting::Acting;
 use crate::commands::{look, output};
-use crate::exit::{Exit, Failure};
-use crate::show::journal::child;
+use control::exit::{Exit, Failure};
+use control::show::journal::child;
 
 /// The file that says how the run was begun, and what it called.
 pub const FILE: &str = "case.json";

@@ -15,10 +15,10 @@ pub use case::{Case, FILE, Made, Recorded, SLOTS, before, made, pretty};
 use super::acting::Acting;
 use super::{daemon, output};
 use crate::cli::surfaces::TestArgs;
-use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
-use crate::show::difference;
 use again::Came;
+use control::exit::{Ended, Exit, Failure};
+use control::show::difference;
 
 /// How the directory of a case ends.
 pub const SUFFIX: &str = ".case";

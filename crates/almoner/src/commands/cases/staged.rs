@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::case::{Case, SLOTS, is_within};
-use crate::control::endowment::{Endowment, Fill};
+use control::endowment::{Endowment, Fill};
 
 /// No more bytes are copied for one case.
 const MOST_BYTES: u64 = 64 << 20;

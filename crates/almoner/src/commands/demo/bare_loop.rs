@@ -9,7 +9,7 @@ use model::{Message, Provider, Request};
 use serde_json::Value;
 
 use super::folder::put;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// Runs the loop until the model makes no more calls.
 ///

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::io;
-use crate::exit::Failure;
+use control::exit::Failure;
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {

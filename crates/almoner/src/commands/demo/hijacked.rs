@@ -10,14 +10,14 @@ use model::{ModelRef, Opener};
 use passable::{Untrusted, visible_line};
 
 use super::{bare_loop, folder, heading, read};
+use crate::client::{Client, unexpected};
 use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{daemon, look, output};
-use crate::control::client::{Client, unexpected};
-use crate::control::endowment::{Endowment, Fill, PathFill};
-use crate::control::protocol::{Request, Response, RunRequest};
-use crate::exit::{Exit, Failure};
 use crate::place::Place;
+use control::endowment::{Endowment, Fill, PathFill};
+use control::exit::{Exit, Failure};
+use control::protocol::{Request, Response, RunRequest};
 
 /// What the injected instructions are after, in the order of the script's second turn.
 const ATTEMPTS: [&str; 5] = [

@@ -13,14 +13,14 @@ use worker::definition::Bundle;
 use super::facts::{Expected, Fact};
 use super::{heading, read};
 use crate::cli::{self, FollowArgs, OnAsk, PullArgs};
+use crate::client::{Client, unexpected};
 use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::look;
 use crate::commands::{models, output};
-use crate::control::client::{Client, unexpected};
-use crate::control::protocol::{Request, Response, RunRequest};
-use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response, RunRequest};
 
 /// The least share of facts that must be right, in per cent.
 const LEAST: usize = 80;

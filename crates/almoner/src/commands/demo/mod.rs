@@ -10,8 +10,8 @@ use std::path::Path;
 
 use super::output;
 use crate::cli::DemoArgs;
-use crate::exit::{Ended, Exit, Failure};
 use crate::place::Place;
+use control::exit::{Ended, Exit, Failure};
 
 /// `almoner demo`.
 ///

@@ -22,7 +22,7 @@ use super::thing::{Object, Part};
 use crate::daemon::handed::Asked;
 use crate::daemon::serve::Server;
 use crate::daemon::{start_run, tree};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// How many calls may wait at one connection.
 const MOST: usize = 1000;

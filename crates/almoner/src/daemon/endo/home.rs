@@ -23,7 +23,7 @@ use super::upload::Upload;
 use super::writes::Underway;
 use crate::daemon::desk::Desk;
 use crate::daemon::vats;
-use crate::exit::Failure;
+use control::exit::Failure;
 
 /// What doing something needs.
 pub struct Context<'a> {

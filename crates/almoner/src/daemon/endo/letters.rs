@@ -308,7 +308,7 @@ fn maker(
     })
 }
 
-fn said(failure: crate::exit::Failure) -> String {
+fn said(failure: control::exit::Failure) -> String {
     failure.message.raw().to_owned()
 }
 

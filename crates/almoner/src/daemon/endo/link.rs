@@ -21,7 +21,7 @@ use super::out::Out;
 use super::thing::Object;
 use crate::daemon::serve::Server;
 use crate::daemon::world::clock;
-use crate::exit::Failure;
+use control::exit::Failure;
 
 /// How long a client that is let go of gets to take what it was sent.
 const FAREWELL: Duration = Duration::from_millis(200);

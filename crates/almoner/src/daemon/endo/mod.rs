@@ -35,8 +35,8 @@ use switchboard::Switchboard;
 use worker::World as _;
 
 use super::serve::Server;
-use crate::exit::{Exit, Failure};
 use crate::place::{Claim, Place};
+use control::exit::{Exit, Failure};
 use link::Link;
 
 /// How many clients may be connected at a time.

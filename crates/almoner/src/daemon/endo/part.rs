@@ -18,7 +18,7 @@ use super::thing::{Object, Part, Thing};
 use crate::daemon::handed::{self, Own, Reached};
 use crate::daemon::modules;
 use crate::daemon::mounts::{self, Hand, Spot};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// The whole of what has files.
 fn whole(root: Object) -> Part {
@@ -75,7 +75,7 @@ fn carry_out(outside: &Outside, part: &Part, doing: Doing) -> Result<handed::Out
 fn snapshot(outside: &Outside, part: &Part) -> Result<Tree, Failure> {
     match carry_out(outside, part, Doing::plain(FileOp::Snapshot))? {
         handed::Outcome::Came(mounts::Came::Tree(tree)) => Ok(tree),
-        _ => Err(Failure::new(crate::exit::Exit::Failure, "it is no tree")),
+        _ => Err(Failure::new(control::exit::Exit::Failure, "it is no tree")),
     }
 }
 

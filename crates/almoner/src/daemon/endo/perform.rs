@@ -19,9 +19,9 @@ use super::follow::Feed;
 use super::home::{Context, Home};
 use super::thing::Object;
 use super::writes;
-use crate::control::protocol::{Response, RunRequest};
 use crate::daemon::{agents, secrets, start_run, tree, world};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
+use control::protocol::{Response, RunRequest};
 
 /// What came of a call.
 enum Done {

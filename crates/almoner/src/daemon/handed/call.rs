@@ -17,8 +17,8 @@ use crate::daemon::desk::Desk;
 use crate::daemon::mounts::{self, Came, Hand, Spot};
 use crate::daemon::start_run;
 use crate::daemon::tree::Shelf;
-use crate::exit::{Exit, Failure};
 use caps::Capability as _;
+use control::exit::{Exit, Failure};
 use kernel::facet::Part;
 
 /// The longest text that stands in a journal itself, in bytes. What is longer, or no text, is kept beside the store.

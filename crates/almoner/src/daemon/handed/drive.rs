@@ -14,7 +14,7 @@ use worker::World as _;
 use super::call::redact_completion;
 use super::ground::capability_of;
 use crate::daemon::world::Daemon;
-use crate::exit::Failure;
+use control::exit::Failure;
 
 /// Takes up all that nobody else has in hand, and lets the journal rest.
 ///

@@ -15,7 +15,7 @@ use kernel::{FormulaId, Interface, Method, Number, Param, Pattern, Value};
 use passable::{Limit, Limits, visible_line};
 use policy::{Context, Facts, PathFact, Rules, Spent, Subject};
 
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// What policies call whoever uses a directory without a run.
 pub const CALLER: &str = "@agent";

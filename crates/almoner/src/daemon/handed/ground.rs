@@ -15,7 +15,7 @@ use worker::World as _;
 use super::gates::Gates;
 use crate::daemon::mounts;
 use crate::daemon::world::{self, Daemon};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// A directory that no grant leads to: the person's own hand. Only looking at how it was reached makes one.
 pub struct Own {

@@ -9,7 +9,7 @@ use kernel::{FormulaId, HostRun, StepRef};
 use super::gates::{FORBIDDEN, refused};
 use crate::daemon::desk::Desk;
 use crate::daemon::world::Daemon;
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 
 /// The journal of an agent.
 ///

@@ -26,7 +26,7 @@ use super::parcel::{self, Parcel, Parked};
 use super::process::Reserve;
 use super::session::{Broken, Phase, Session, Stand, Tools};
 use super::sleepers::{Sleepers, Wait};
-use crate::exit::Failure;
+use control::exit::Failure;
 
 /// After how long without work the process goes.
 const IDLE: Duration = Duration::from_secs(30);

@@ -9,7 +9,7 @@ use switchboard::{Name, Outcome, Ref};
 use crate::daemon::endo::convert;
 use crate::daemon::endo::home::{Context, Home, type_error};
 use crate::daemon::endo::thing::Object;
-use crate::exit::Failure;
+use control::exit::Failure;
 
 /// How many wrong tokens a client may show before it is let go of.
 const WRONG: u32 = 3;

@@ -26,7 +26,7 @@ use tungstenite::protocol::WebSocketConfig;
 
 use super::Shared;
 use super::link::{Link, OUTSIDE};
-use crate::exit::{Exit, Failure};
+use control::exit::{Exit, Failure};
 use deadline::Timed;
 
 /// The variable that says where the gateway listens.

@@ -38,7 +38,7 @@ use super::outcome::{diverged, failed, fault, threw};
 use super::parcel::Parcel;
 use super::sleepers::Wait;
 use super::slots::Slots;
-use crate::exit::Failure;
+use control::exit::Failure;
 
 /// The number of the answer to the order that evaluates.
 const RESULT: u32 = 0;

@@ -8,7 +8,7 @@ use kernel::grant::EVERY_METHOD;
 use passable::{Untrusted, visible, visible_line};
 use serde_json::{Value as Json, json};
 
-use crate::control::view::{GrantRow, NameRow, PromiseState, Thing};
+use crate::view::{GrantRow, NameRow, PromiseState, Thing};
 
 /// Names, one in a line; with what they stand for if `long`.
 pub fn names(rows: &[NameRow], long: bool) -> String {

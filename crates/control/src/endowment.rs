@@ -43,6 +43,12 @@ pub enum Fill {
     Mcp(McpFill),
 }
 
+/// What stands before the names of programs.
+pub const PROGRAM: &str = "program:";
+
+/// What stands before the name of a variable.
+pub const VARIABLE: &str = "env.";
+
 /// A model, and how much of it is handed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFill {
@@ -128,6 +134,48 @@ pub struct ProgramFill {
     pub memory: Option<u64>,
     /// How many bytes of output are handed back.
     pub output: Option<u64>,
+}
+
+impl ProgramFill {
+    /// What is handed over, as the person reads it.
+    pub fn words(&self) -> String {
+        let names: Vec<&str> = self.programs.iter().map(|(_, path)| path.as_str()).collect();
+        let mut text = format!("may run {}", names.join(", "));
+        for (path, write) in &self.directories {
+            text += &format!("; {path} ({})", if *write { "may be read and written" } else { "may be read" });
+        }
+        text += if self.network { "; with network" } else { "; no network" };
+        if self.starts_others {
+            text += "; may start others";
+        }
+        for (variable, setting) in &self.environment {
+            text += &match setting {
+                Setting::Text(value) => format!("; {variable}={value}"),
+                Setting::Secret(name) => format!("; {variable} from the secret {name}"),
+            };
+        }
+        text
+    }
+
+    /// The same as it is written on a command line.
+    pub fn typed(&self) -> String {
+        let names: Vec<&str> = self.programs.iter().map(|(_, path)| path.as_str()).collect();
+        let mut parts: Vec<String> = Vec::new();
+        for (path, write) in &self.directories {
+            parts.push(format!("dir={path}{}", if *write { ":rw" } else { "" }));
+        }
+        for (key, on) in [("net", self.network), ("exec", self.starts_others)] {
+            parts.extend(on.then(|| format!("{key}=yes")));
+        }
+        for (variable, setting) in &self.environment {
+            parts.push(match setting {
+                Setting::Text(value) => format!("{VARIABLE}{variable}={value}"),
+                Setting::Secret(name) => format!("{VARIABLE}{variable}=secret:{name}"),
+            });
+        }
+        let query = if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) };
+        format!("{PROGRAM}{}{query}", names.join(","))
+    }
 }
 
 /// A part of the web, and what of it is handed over.

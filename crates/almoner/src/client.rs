@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use model::Vendor;
 use model::served::COMPAT_KEY;
 
-use crate::control::frame;
-use crate::control::protocol::{Brought, Hello, OnBehalf, Request, Response, VERSION};
-use crate::exit::{Exit, Failure};
 use crate::place::{self, Place};
+use control::exit::{Exit, Failure};
+use control::frame;
+use control::protocol::{Brought, Hello, OnBehalf, Request, Response, VERSION};
 
 /// How long a daemon may take from its start to its first answer.
 const PATIENCE: Duration = Duration::from_secs(20);

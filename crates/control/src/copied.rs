@@ -26,3 +26,26 @@ pub struct Freed {
     /// How many lists of others were found damaged.
     pub damaged: u64,
 }
+
+impl Freed {
+    /// What was freed, in words.
+    pub fn words(&self) -> String {
+        let count = |count: u64, of: &str| match count {
+            1 => format!("1 {of}"),
+            count => format!("{count} {of}s"),
+        };
+        let size = if self.bytes < 1024 {
+            format!("{} bytes", self.bytes)
+        } else {
+            format!("{} KiB", self.bytes >> 10)
+        };
+        let mut text = format!("{} with {size} freed", count(self.blobs, "blob"));
+        if self.formulas > 0 {
+            text += &format!(", {} collected", count(self.formulas, "formula"));
+        }
+        if self.damaged > 0 {
+            text += &format!(", {} found damaged (`almoner doctor`)", count(self.damaged, "list"));
+        }
+        text
+    }
+}

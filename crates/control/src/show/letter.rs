@@ -7,8 +7,8 @@ use kernel::message::{Answer, Body};
 use passable::visible_line;
 
 use super::lines::{self, Marks, ON};
-use crate::control::view::{Hole, LetterView};
 use crate::exit::{Exit, Failure};
+use crate::view::{Hole, LetterView};
 
 /// A message in full, for a screen of so many columns. Every line with words of its sender begins with a mark of
 /// ours, also where a long one goes on.
@@ -165,10 +165,11 @@ fn holes(out: &mut String, what: &str, holes: &[Hole], columns: usize) {
     }
 }
 
-/// A slot or a field by itself: what it is called, what it wants, and what its author says of it.
-pub fn hole(hole: &Hole) -> String {
+/// A slot or a field by itself: what it is called, what it wants, and what its author says of it, for a
+/// screen of so many columns.
+pub fn hole(hole: &Hole, columns: usize) -> String {
     let mut out = format!("  {}\n", asks(hole));
-    label(&mut out, hole, crate::commands::output::columns());
+    label(&mut out, hole, columns);
     out
 }
 

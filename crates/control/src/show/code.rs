@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use kernel::code::{Entry, Of, Record};
 use passable::{visible, visible_line};
 
-use crate::control::view::CodePage;
+use crate::view::CodePage;
 
 /// The longest text that is shown of an answer, in characters.
 const LONGEST: usize = 160;

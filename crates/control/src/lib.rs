@@ -1,0 +1,21 @@
+//! What clients and the daemon say to each other, and how what it says looks as text.
+//!
+//! Everything goes one way in: a [`protocol::Request`] on behalf of an agent, and a [`protocol::Response`] or a
+//! [`exit::Failure`] that says what to do. `docs/control.md` describes it for those who write clients. No I/O but
+//! that of [`frame`], over whatever reader and writer it is given.
+#![forbid(unsafe_code)]
+
+mod answered;
+pub mod audited;
+mod copied;
+pub mod endowment;
+pub mod exit;
+pub mod frame;
+pub mod protocol;
+mod run_request;
+pub mod secret;
+pub mod show;
+mod status;
+pub mod tools;
+pub mod undone;
+pub mod view;
