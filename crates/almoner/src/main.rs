@@ -89,6 +89,7 @@ fn run(cli: &Cli) -> Ended {
             | Verb::Mcp(_)
             | Verb::Demo(_)
             | Verb::Doctor(_)
+            | Verb::Open(_)
             | Verb::Daemon(_)
             | Verb::Backup(_)
             | Verb::Stop
@@ -134,6 +135,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Pattern(args) => commands::check::pattern(&args.verb),
         Verb::Demo(args) => commands::demo::demo(&place, args),
         Verb::Doctor(args) => commands::doctor::doctor(&place, args),
+        Verb::Open(args) => commands::open::open(&place, args),
         Verb::Status(args) => commands::daemon::status(&acting, *args),
         Verb::Daemon(args) => commands::daemon::daemon(&place, args),
         Verb::Audit(args) => commands::audit::audit(&acting, args),

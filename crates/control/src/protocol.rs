@@ -273,6 +273,11 @@ pub enum Request {
         #[serde(default)]
         since_ms: Option<i64>,
     },
+    /// Open the web pages, and let one browser in.
+    Web {
+        /// The path to go to: `/`, or `/m/7` for a message.
+        to: String,
+    },
     /// Do something with the vault.
     Secret {
         /// What.
@@ -576,6 +581,8 @@ pub enum Response {
     Token(String),
     /// A token for the gateway.
     Pass(Pass),
+    /// An address that lets one browser in, once and within a minute.
+    Web(String),
     /// What came of runs, in figures.
     Stats(Box<Stats>),
     /// Where something comes from.

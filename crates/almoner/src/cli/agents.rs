@@ -17,7 +17,7 @@ Agents, names and mail (each has its own --help; all take --as AGENT, which acts
 Worker files are made and described by: new  import  save  test  schema; an almoner.toml is used after: trust
 Housekeeping: setup  logs  export  forget  gc
 Servers of tools (MCP) are written down and looked at by: mcp
-A run that waits for you holds no memory and never times out: see `almoner inbox`.";
+A run that waits for you holds no memory and never times out: see `almoner inbox`, or `open` it in a browser.";
 
 /// What to do with agents, names and mail. `almoner --help` lists them in one place, by [`HELP`].
 #[derive(Debug, Subcommand)]

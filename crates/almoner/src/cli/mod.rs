@@ -128,6 +128,9 @@ pub enum Verb {
     Demo(DemoArgs),
     /// Examine this installation
     Doctor(surfaces::DoctorArgs),
+    /// The web pages, in your browser
+    #[command(hide = true)]
+    Open(surfaces::OpenArgs),
     /// How the daemon is
     Status(JsonArg),
     /// What has happened, in order; with `verify`, whether any of it was changed since

@@ -24,6 +24,17 @@ pub struct TrustArgs {
     pub json: JsonArg,
 }
 
+/// `almoner open`.
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// What to open: a message's number, a run (`r7`), or a path
+    #[arg(value_name = "N|RUN|PATH")]
+    pub what: Option<String>,
+    /// Print the address, which lets one browser in within a minute, instead of opening it
+    #[arg(long)]
+    pub print: bool,
+}
+
 /// `almoner doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {

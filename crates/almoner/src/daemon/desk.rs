@@ -11,6 +11,7 @@ use passable::visible_line;
 
 use super::engine::Engine;
 use super::own::Own;
+use super::web::WebPages;
 use super::world::Daemon;
 use control::exit::{Exit, Failure};
 
@@ -27,6 +28,8 @@ pub struct Desk {
     pub config: Arc<Path>,
     /// What is handed to nobody.
     pub own: Arc<Own>,
+    /// The web pages, if they are open.
+    pub web: Arc<WebPages>,
 }
 
 impl Desk {

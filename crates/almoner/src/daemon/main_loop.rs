@@ -18,6 +18,7 @@ use super::policies::PolicyDesk;
 use super::serve::{Server, bind};
 use super::timekeeper::keep_time;
 use super::vault::{self, Keeper};
+use super::web::WebPages;
 use super::world::{Daemon, environment};
 use crate::client::brought;
 use crate::place::{self, Place};
@@ -81,16 +82,18 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         keep_time(&alarms, &timed, &ready);
     });
     let endo = super::endo::start(&server, place).map_err(|failure| told(manner, failure))?;
+    server.desk.web.resume(&server.desk);
     let accepting = Arc::downgrade(&server);
     std::thread::spawn(move || Server::accept(&accepting, &listener));
     let mut busy = Instant::now();
     let mut gardener = Gardener::new();
     let mut seen = 0;
-    let Desk { daemon, engine, .. } = &server.desk;
+    let Desk { daemon, engine, web, .. } = &server.desk;
     while !daemon.is_stopping() {
         daemon.news.rest(Duration::from_secs(1));
-        let has_clients =
-            server.has_had_clients(&mut seen) || endo.as_ref().is_some_and(super::endo::Endo::has_clients);
+        let has_clients = server.has_had_clients(&mut seen)
+            || endo.as_ref().is_some_and(super::endo::Endo::has_clients)
+            || web.is_looked_at();
         // Whoever waits for a tick wants it when it comes, and not with the next command.
         if has_clients || !engine.at_work().is_empty() || daemon.alarms.is_awaited() {
             busy = Instant::now();
@@ -113,6 +116,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     let _ = std::fs::remove_file(place.socket());
     drop(endo);
     super::handed::flush(daemon);
+    server.desk.web.end();
     notifier.end();
     vats.end();
     close(server, &closed);
@@ -182,6 +186,7 @@ fn open(
         state: place.state.as_path().into(),
         config: place.config.as_path().into(),
         own: Arc::new(Own::of(place)),
+        web: Arc::new(WebPages::new(&place.state)),
     };
     Ok((Arc::new(Server::new(desk)), listener))
 }

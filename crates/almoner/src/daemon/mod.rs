@@ -17,6 +17,7 @@ mod endow_programs;
 mod endow_secrets;
 pub mod engine;
 mod export;
+mod follow;
 pub mod forget;
 pub mod gardener;
 pub mod handed;
@@ -53,6 +54,7 @@ pub mod tree;
 mod undo;
 pub mod vats;
 pub mod vault;
+mod web;
 pub mod why;
 pub mod world;
 

@@ -34,6 +34,7 @@ pub fn answer(desk: &Desk, brought: &Brought, asked: OnBehalf) -> Result<Respons
         | Request::Policy
         | Request::Backup { .. }
         | Request::Stop
+        | Request::Web { .. }
         | Request::Secret { .. }
             if agent != desk.daemon.host =>
         {
@@ -76,6 +77,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             daemon.keys.lend(std::slice::from_ref(&model), brought);
             Response::Reply(desk.apply(Act::Say { run, said, text })?.reply)
         }
+        Request::Web { to } => Response::Web(desk.web.open(desk, &to)?),
         Request::Undo { text, run, only, dry_run } => {
             Response::Undone(Box::new(undo::undo(desk, text, run, &only, dry_run)?))
         }

@@ -9,18 +9,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use passable::Untrusted;
-
 use super::desk::Desk;
-use super::stream::Had;
-use super::world::Daemon;
+use super::follow::{Follower, follow};
 use super::{agents, listing, request};
 use control::exit::{Exit, Failure};
 use control::frame;
 use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
-
-/// How many events go out before looking up again.
-const BATCH: usize = 256;
 
 /// Who is connected, and the desk at which the store's own host is answered.
 pub struct Server {
@@ -154,7 +148,7 @@ impl Server {
                 let name = asked.agent.as_deref();
                 let desk = agents::agent(&self.desk, name).and_then(|agent| self.desk.of(agent, name));
                 return match desk {
-                    Ok(desk) => follow(&desk.daemon, &mut stream, after, text),
+                    Ok(desk) => follow(&desk.daemon, &mut Socket(&mut stream), after, text),
                     Err(failure) => frame::write(&mut stream, &Response::Failed(failure)),
                 };
             }
@@ -180,52 +174,17 @@ impl Server {
     }
 }
 
-/// Sends every event of the host after `after`, then each as it comes, until the client or the daemon goes.
-fn follow(daemon: &Daemon, stream: &mut UnixStream, mut after: u64, text: bool) -> io::Result<()> {
-    let mut had = Had::default();
-    let mut tick = daemon.news.tick();
-    for (run, trouble) in daemon.all_stuck() {
-        frame::write(stream, &Response::Stuck { run, trouble })?;
-    }
-    loop {
-        loop {
-            let events = match daemon.events(after, BATCH) {
-                Ok(events) => events,
-                Err(failure) => return frame::write(stream, &Response::Failed(failure)),
-            };
-            let full = events.len() == BATCH;
-            for event in events {
-                after = event.seq;
-                frame::write(stream, &Response::Event(Box::new(event)))?;
-            }
-            if !full {
-                break;
-            }
-        }
-        if daemon.is_stopping() {
-            return frame::write(stream, &Response::Failed(stopped()));
-        }
-        if has_gone(stream) {
-            return Ok(());
-        }
-        let unseen = daemon.news.wait(&daemon.host, tick, Duration::from_secs(1));
-        tick = unseen.tick;
-        for (run, line) in unseen.progress {
-            frame::write(stream, &Response::Progress { run, line: Untrusted::new(line) })?;
-        }
-        if text {
-            had.send(stream, unseen.text)?;
-        }
-        for (run, trouble) in unseen.stuck {
-            frame::write(stream, &Response::Stuck { run, trouble })?;
-        }
-    }
-}
+/// A client at the other end of the socket who follows.
+struct Socket<'a>(&'a mut UnixStream);
 
-/// What a follower is told whose daemon ends on purpose: nobody should start it again for that.
-fn stopped() -> Failure {
-    Failure::new(Exit::NoDaemon, "the daemon was stopped; the run goes on when it runs again")
-        .help("`almoner resume` starts it and follows on")
+impl Follower for Socket<'_> {
+    fn tell(&mut self, response: Response) -> io::Result<()> {
+        frame::write(self.0, &response)
+    }
+
+    fn has_gone(&mut self) -> bool {
+        has_gone(self.0)
+    }
 }
 
 /// Whether the client has closed its end. It has nothing more to say once it follows.

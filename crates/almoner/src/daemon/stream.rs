@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::net::UnixStream;
 
 use kernel::RunNumber;
 use passable::Untrusted;
 use policy::Secrets;
 
 use super::news::Streamed;
-use control::frame;
 use control::protocol::Response;
 
 /// How much of a text that goes on can be shown, and as what: no value of the vault, nor a part of one. Where there are
@@ -30,11 +28,15 @@ pub struct Had {
 }
 
 impl Had {
-    /// Sends what is new of these texts.
+    /// Tells what is new of these texts.
     ///
     /// # Errors
     /// When the follower does not read any more.
-    pub fn send(&mut self, stream: &mut UnixStream, texts: Vec<(RunNumber, Streamed)>) -> io::Result<()> {
+    pub fn send(
+        &mut self,
+        texts: Vec<(RunNumber, Streamed)>,
+        tell: &mut dyn FnMut(Response) -> io::Result<()>,
+    ) -> io::Result<()> {
         for (run, text) in texts {
             let had = self.of.entry(run).or_default();
             // A reply that comes again is shorter than it was.
@@ -45,7 +47,7 @@ impl Had {
             let Some(more) = text.shown.get(from..).filter(|more| !more.is_empty()) else { continue };
             had.1 = text.shown.len();
             let (prompted, text) = (text.prompted, Untrusted::new(more));
-            frame::write(stream, &Response::Text { run, prompted, from, text })?;
+            tell(Response::Text { run, prompted, from, text })?;
         }
         Ok(())
     }

@@ -7,8 +7,10 @@ mod models;
 pub mod project;
 mod read;
 mod tighter;
+mod web;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -18,7 +20,7 @@ use crate::place::Place;
 use control::exit::{Exit, Failure};
 
 /// The name of the file in the directory of what the user writes.
-const FILE: &str = "config.toml";
+pub const FILE: &str = "config.toml";
 
 /// The largest file that is read.
 const LARGEST: u64 = 64 << 10;
@@ -33,6 +35,17 @@ pub struct Settings {
     pub notify: Option<Notify>,
     /// What is known of models beside what Almoner knows.
     pub models: Models,
+    /// Where the web pages are served, if not at a port of this machine that is chosen when they are opened.
+    pub web: Option<Web>,
+}
+
+/// Where the web pages are served.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Web {
+    /// The address and port. One that other machines reach needs `hosts`, and TLS before it.
+    pub bind: Option<SocketAddr>,
+    /// The names under which browsers come, as they write them; served behind a proxy that ends TLS.
+    pub hosts: Vec<String>,
 }
 
 /// What the user says of models, by their references as runs store them.

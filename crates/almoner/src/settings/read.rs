@@ -5,7 +5,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use worker::definition::nearest;
 
-use super::{Notify, Settings, models};
+use super::{Notify, Settings, models, web};
 
 /// The most parts that a command may have.
 const PARTS: usize = 64;
@@ -64,7 +64,10 @@ pub(super) fn parse(source: &str) -> Result<Settings, Trouble> {
         match key.get_ref().as_ref() {
             "notify" => settings.notify = notify(&text, value)?,
             "models" => settings.models = models::read(&text, value)?,
-            other => return Err(text.unknown(key.span().start, "section", other, &["notify", "models"])),
+            "web" => settings.web = Some(web::read(&text, value)?),
+            other => {
+                return Err(text.unknown(key.span().start, "section", other, &["notify", "models", "web"]));
+            }
         }
     }
     Ok(settings)

@@ -1,0 +1,224 @@
+//! The web pages of this daemon: their port, which opens when somebody asks for them, and their sessions, which
+//! outlive it.
+
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use gateway_web::backend::Backend;
+use gateway_web::guard::names::Names;
+use gateway_web::guard::sessions::Sessions;
+use gateway_web::serve::{Site, serve};
+use serde::{Deserialize, Serialize};
+
+use super::desk::Desk;
+use super::follow::{Follower, follow};
+use super::world::{clock, random};
+use super::{log, request};
+use crate::settings;
+use control::exit::{Exit, Failure};
+use control::protocol::{Brought, OnBehalf, Request, Response};
+
+/// The file in which port, name and sessions are kept.
+const FILE: &str = "web.json";
+
+/// The pages, open or not.
+pub struct WebPages {
+    path: PathBuf,
+    open: Mutex<Option<Open>>,
+}
+
+/// The pages, as they are served.
+struct Open {
+    site: Arc<Site>,
+    thread: JoinHandle<()>,
+}
+
+/// What is kept of the pages.
+#[derive(Default, Serialize, Deserialize)]
+struct Kept {
+    /// The form of this file.
+    version: u32,
+    /// The private part of the name under which they are served.
+    seed: String,
+    /// The port.
+    port: u16,
+    /// The sessions; what opens a door is kept as a hash.
+    #[serde(default)]
+    sessions: Sessions,
+}
+
+impl WebPages {
+    /// The pages of the daemon whose state lies here.
+    pub fn new(state: &Path) -> WebPages {
+        WebPages { path: state.join(FILE), open: Mutex::new(None) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the pages if they are not, and lets one browser in: the address for it.
+    ///
+    /// # Errors
+    /// When no port can be had, or what is kept cannot be read or written.
+    pub fn open(&self, desk: &Desk, to: &str) -> Result<String, Failure> {
+        let mut open = self.lock();
+        if open.as_ref().is_none_or(|open| open.thread.is_finished()) {
+            *open = Some(self.start(desk)?);
+        }
+        match open.as_ref() {
+            Some(open) => open.site.link(to),
+            None => Err(Failure::new(Exit::Failure, "the pages are closed")),
+        }
+    }
+
+    /// Opens them again if there are sessions: somebody may have a page before them.
+    pub fn resume(&self, desk: &Desk) {
+        let has_sessions = self.kept().is_ok_and(|kept| kept.sessions.open(clock()).next().is_some());
+        if has_sessions {
+            match self.start(desk) {
+                Ok(started) => *self.lock() = Some(started),
+                Err(failure) => log::line(&format!("the web pages: {}", failure.message.visible_line())),
+            }
+        }
+    }
+
+    /// Whether a browser has a page before it.
+    pub fn is_looked_at(&self) -> bool {
+        self.lock().as_ref().is_some_and(|open| open.site.is_looked_at())
+    }
+
+    /// Closes them.
+    pub fn end(&self) {
+        let open = self.lock().take();
+        if let Some(open) = open {
+            open.site.end();
+            // One that has panicked is as good.
+            let _ = open.thread.join();
+        }
+    }
+
+    fn start(&self, desk: &Desk) -> Result<Open, Failure> {
+        let mut kept = self.kept()?;
+        let settings = settings::read(&desk.config.join(settings::FILE))?.web;
+        if kept.seed.is_empty() {
+            let mut bytes = [0; 6];
+            random(&mut bytes)?;
+            kept.seed = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        }
+        let listener = listen(settings.as_ref(), kept.port)?;
+        let port = listener.local_addr().map_err(|error| no_port(&error))?.port();
+        let names = match settings.map(|web| web.hosts).filter(|hosts| !hosts.is_empty()) {
+            Some(hosts) => Names::behind_tls(hosts),
+            None => Names::private(&kept.seed, port),
+        };
+        kept.port = port;
+        kept.version = 1;
+        write(&self.path, &kept)?;
+        let backend = Pages { desk: desk.clone(), path: self.path.clone(), seed: kept.seed.clone(), port };
+        let site = Arc::new(Site::new(Arc::new(backend), names, kept.sessions));
+        let served = Arc::clone(&site);
+        let thread = std::thread::Builder::new().name("web".to_owned()).spawn(move || {
+            if let Err(error) = serve(&served, listener) {
+                log::line(&format!("the web pages have ended: {error}"));
+            }
+        });
+        let thread = thread.map_err(|error| no_port(&error))?;
+        Ok(Open { site, thread })
+    }
+
+    fn kept(&self) -> Result<Kept, Failure> {
+        let fail = |what: String| {
+            Failure::new(Exit::Failure, format!("{}: {what}", self.path.display()))
+                .help("remove this file: all sessions end with it, and `almoner open` begins again")
+        };
+        match std::fs::read(&self.path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| fail(error.to_string())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Kept::default()),
+            Err(error) => Err(fail(error.to_string())),
+        }
+    }
+}
+
+/// The port of the settings; else the one that was had before; else any. Only this machine reaches it, unless a proxy
+/// that ends TLS is said to stand before it.
+fn listen(settings: Option<&settings::Web>, before: u16) -> Result<TcpListener, Failure> {
+    let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    if let Some(address) = settings.and_then(|web| web.bind) {
+        return TcpListener::bind(address).map_err(|error| no_port(&error));
+    }
+    if before != 0
+        && let Ok(listener) = TcpListener::bind(local(before))
+    {
+        return Ok(listener);
+    }
+    TcpListener::bind(local(0)).map_err(|error| no_port(&error))
+}
+
+fn no_port(error: &std::io::Error) -> Failure {
+    Failure::new(Exit::Failure, format!("the web pages have no port: {error}"))
+        .help("another program may have it: see `[web]` in docs/settings.md")
+}
+
+/// Writes what is kept, for the user alone, whole or not at all.
+fn write(path: &Path, kept: &Kept) -> Result<(), Failure> {
+    let fail = |error: std::io::Error| {
+        Failure::new(Exit::Failure, format!("{}: {error}", path.display())).help("nothing was changed")
+    };
+    let bytes = serde_json::to_vec(kept).map_err(|error| fail(error.into()))?;
+    let directory = path.parent().unwrap_or(path);
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(fail)?;
+    file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
+    file.persist(path).map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+/// The daemon, as its pages see it.
+struct Pages {
+    desk: Desk,
+    path: PathBuf,
+    seed: String,
+    port: u16,
+}
+
+impl Backend for Pages {
+    fn ask(&self, request: Request) -> Result<Response, Failure> {
+        request::answer(&self.desk, &Brought::new(), OnBehalf { agent: None, request })
+    }
+
+    fn follow(&self, after: u64, tell: &mut dyn FnMut(Option<Response>) -> bool) {
+        // A browser that goes away is no trouble of ours.
+        let _ = follow(&self.desk.daemon, &mut Browser(tell), after, true);
+    }
+
+    fn keep(&self, sessions: &Sessions) -> Result<(), Failure> {
+        let (seed, port) = (self.seed.clone(), self.port);
+        write(&self.path, &Kept { version: 1, seed, port, sessions: sessions.clone() })
+    }
+
+    fn random(&self) -> Result<[u8; 32], Failure> {
+        let mut bytes = [0; 32];
+        random(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn now_ms(&self) -> i64 {
+        clock()
+    }
+}
+
+/// A browser that follows.
+struct Browser<'a>(&'a mut dyn FnMut(Option<Response>) -> bool);
+
+impl Follower for Browser<'_> {
+    fn tell(&mut self, response: Response) -> std::io::Result<()> {
+        if (self.0)(Some(response)) { Ok(()) } else { Err(std::io::ErrorKind::BrokenPipe.into()) }
+    }
+
+    fn has_gone(&mut self) -> bool {
+        !(self.0)(None)
+    }
+}

@@ -1,0 +1,116 @@
+//! What a browser asks a page for, once it is known who asks.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, Look, Request, Response};
+use kernel::command::{Reply, Said};
+use kernel::id::BadId;
+use passable::{Untrusted, visible_line};
+
+use crate::guard::sessions::Session;
+use crate::serve::Site;
+
+/// Names and texts, in the order in which they were sent.
+pub type Pairs = Vec<(String, String)>;
+
+/// A request for a page, or one that a form of a page has sent.
+#[derive(Clone)]
+pub struct Asked {
+    /// The site.
+    pub site: Arc<Site>,
+    /// Whose browser it is.
+    pub session: Session,
+    /// The parts of the path that differ from page to page, by name.
+    pub path: Pairs,
+    /// What stands behind the `?`.
+    pub query: Pairs,
+    /// What the form has sent; empty for reading.
+    pub body: Pairs,
+}
+
+/// The text of the last pair of this name.
+fn last<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
+    pairs.iter().rev().find(|(each, _)| each == name).map(|(_, text)| text.as_str())
+}
+
+impl Asked {
+    /// Asks the daemon.
+    ///
+    /// # Errors
+    /// What the daemon says.
+    pub fn ask(&self, request: Request) -> Result<Response, Failure> {
+        self.site.backend.ask(request)
+    }
+
+    /// Looks at something as the store's own host.
+    ///
+    /// # Errors
+    /// What the daemon says.
+    pub fn look(&self, look: Look) -> Result<Response, Failure> {
+        self.ask(Request::Look { look })
+    }
+
+    /// Changes something as the store's own host; `text` is what a person would have typed, for the transcript.
+    ///
+    /// # Errors
+    /// What the daemon says.
+    pub fn act(&self, verb: &str, text: String, act: AgentAct) -> Result<Reply, Failure> {
+        let said = Some(Said { verb: verb.to_owned(), text: Untrusted::new(text) });
+        match self.ask(Request::Act { said, act: Box::new(act) })? {
+            Response::Reply(reply) => Ok(reply),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// A part of the path, read.
+    ///
+    /// # Errors
+    /// When it is none such.
+    pub fn part<T: FromStr<Err = BadId>>(&self, name: &str) -> Result<T, Failure> {
+        let text = last(&self.path, name).unwrap_or("");
+        text.parse().map_err(|_| {
+            Failure::new(Exit::NotFound, format!("there is no page for `{}`", visible_line(text)))
+        })
+    }
+
+    /// A part of the path as it is.
+    pub fn part_text(&self, name: &str) -> &str {
+        last(&self.path, name).unwrap_or("")
+    }
+
+    /// What stands behind the `?` under this name.
+    pub fn query(&self, name: &str) -> Option<&str> {
+        last(&self.query, name)
+    }
+
+    /// What the form has sent under this name.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        last(&self.body, name)
+    }
+
+    /// What the form has sent under this name, if anything but blanks was written there.
+    pub fn filled(&self, name: &str) -> Option<&str> {
+        self.field(name).map(str::trim).filter(|text| !text.is_empty())
+    }
+}
+
+/// What to say when a daemon answers something else than it was asked. A fault of ours.
+pub fn unexpected(response: &Response) -> Failure {
+    // Only the kind: what it holds may be anything.
+    let kind = serde_json::to_value(response).ok();
+    let kind = kind.as_ref().and_then(|json| json.get("response")?.as_str()).unwrap_or("something else");
+    Failure::new(Exit::Failure, format!("the daemon answered with {}", visible_line(kind)))
+}
+
+/// Takes the answer that a request has if all is well.
+macro_rules! take {
+    ($response:expr, $variant:ident) => {
+        match $response {
+            control::protocol::Response::$variant(inner) => inner,
+            other => return Err($crate::asked::unexpected(&other)),
+        }
+    };
+}
+pub(crate) use take;

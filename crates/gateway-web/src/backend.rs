@@ -1,0 +1,34 @@
+//! What the pages need of the daemon in whose process they are.
+
+use control::exit::Failure;
+use control::protocol::{Request, Response};
+
+use crate::guard::sessions::Sessions;
+
+/// The daemon, as the pages see it. Every request is one of the store's own host.
+pub trait Backend: Send + Sync + 'static {
+    /// Answers a request.
+    ///
+    /// # Errors
+    /// What the person is told when it is not done.
+    fn ask(&self, request: Request) -> Result<Response, Failure>;
+
+    /// Tells of every event after `after`, and then of each as it comes, until `tell` says that nobody listens any
+    /// more or the daemon ends. `tell` also gets `None`, at least once a second, so that it can look who is there.
+    fn follow(&self, after: u64, tell: &mut dyn FnMut(Option<Response>) -> bool);
+
+    /// Keeps the sessions, so that they outlive the daemon.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn keep(&self, sessions: &Sessions) -> Result<(), Failure>;
+
+    /// Random bytes that nobody can guess.
+    ///
+    /// # Errors
+    /// When the machine has none.
+    fn random(&self) -> Result<[u8; 32], Failure>;
+
+    /// The time, in milliseconds since 1970.
+    fn now_ms(&self) -> i64;
+}

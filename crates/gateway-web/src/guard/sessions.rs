@@ -1,0 +1,224 @@
+//! Sessions: one per browser that was let in, listed and revocable; and the codes with which one begins.
+//!
+//! Nothing that opens a door is kept: a session's handle, its key and a code are each kept as a hash.
+
+use serde::{Deserialize, Serialize};
+
+/// How long a session lasts, in milliseconds.
+pub const SESSION_MS: i64 = 12 * 60 * 60 * 1000;
+
+/// How long a code can be used, in milliseconds.
+pub const CODE_MS: i64 = 60 * 1000;
+
+/// How many codes may wait at once: more are asked for by nobody in earnest.
+const CODES: usize = 16;
+
+/// After so many wrong codes within [`CODE_MS`], none is taken until it is over.
+const WRONG: usize = 10;
+
+/// The name of the cookie. `__Host-` binds it to this very host.
+pub const COOKIE: &str = "__Host-almoner";
+
+/// One browser that was let in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Its number, by which it is named.
+    pub number: u64,
+    /// The hash of the handle that its cookie carries.
+    handle: String,
+    /// The token that its forms carry.
+    pub token: String,
+    /// The hash of the key that its script keeps apart from the cookie; none if it came without script.
+    key: Option<String>,
+    /// What the browser calls itself. Foreign text.
+    pub browser: passable::Untrusted,
+    /// When it began, in milliseconds since 1970.
+    pub begun_ms: i64,
+    /// When it ends.
+    pub ends_ms: i64,
+}
+
+/// What is kept of all sessions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sessions {
+    /// The number of the next.
+    next: u64,
+    /// Those that have not been revoked.
+    open: Vec<Session>,
+    /// Codes that wait: the hash of each, and until when.
+    #[serde(skip)]
+    codes: Vec<(String, i64)>,
+    /// When wrong codes came.
+    #[serde(skip)]
+    wrong: Vec<i64>,
+}
+
+/// What a browser brings when it wants in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival<'a> {
+    /// The code.
+    pub code: &'a str,
+    /// The key that its script has drawn, if it has one.
+    pub key: &'a str,
+    /// What the browser calls itself.
+    pub browser: &'a str,
+}
+
+/// Why a code lets nobody in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotLetIn {
+    /// It was never given out, was used, or is too old.
+    Code,
+    /// Too many wrong ones have been tried.
+    TooMany,
+}
+
+impl Sessions {
+    /// Gives out a code that lets one browser in, made of these random bytes.
+    pub fn code(&mut self, random: [u8; 32], now_ms: i64) -> String {
+        let code = hex(&random);
+        self.codes.retain(|(_, until)| *until > now_ms);
+        if self.codes.len() >= CODES {
+            self.codes.remove(0);
+        }
+        self.codes.push((hash(&code), now_ms + CODE_MS));
+        code
+    }
+
+    /// Lets a browser in, once per code. The answer is the handle for its cookie.
+    ///
+    /// # Errors
+    /// When the code is none of ours any more.
+    pub fn let_in(
+        &mut self,
+        arrival: &Arrival<'_>,
+        random: ([u8; 32], [u8; 32]),
+        now_ms: i64,
+    ) -> Result<String, NotLetIn> {
+        self.wrong.retain(|at| now_ms - at < CODE_MS);
+        if self.wrong.len() >= WRONG {
+            return Err(NotLetIn::TooMany);
+        }
+        self.codes.retain(|(_, until)| *until > now_ms);
+        let wanted = hash(arrival.code.trim());
+        let Some(at) = self.codes.iter().position(|(code, _)| same(code, &wanted)) else {
+            self.wrong.push(now_ms);
+            return Err(NotLetIn::Code);
+        };
+        self.codes.remove(at);
+        let handle = hex(&random.0);
+        self.next += 1;
+        self.open.retain(|session| session.ends_ms > now_ms);
+        let key = arrival.key.trim();
+        self.open.push(Session {
+            number: self.next,
+            handle: hash(&handle),
+            token: hex(&random.1),
+            key: (!key.is_empty()).then(|| hash(key)),
+            browser: passable::Untrusted::new(arrival.browser.chars().take(200).collect::<String>()),
+            begun_ms: now_ms,
+            ends_ms: now_ms + SESSION_MS,
+        });
+        Ok(handle)
+    }
+
+    /// The session whose cookie this is.
+    pub fn of_cookie(&self, cookies: &str, now_ms: i64) -> Option<&Session> {
+        let handles = cookies.split(';').filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
+        handles.map(hash).find_map(|wanted| {
+            self.open.iter().find(|session| session.ends_ms > now_ms && same(&session.handle, &wanted))
+        })
+    }
+
+    /// All that have not ended, newest first.
+    pub fn open(&self, now_ms: i64) -> impl Iterator<Item = &Session> {
+        self.open.iter().rev().filter(move |session| session.ends_ms > now_ms)
+    }
+
+    /// Ends one. Whether there was one.
+    pub fn revoke(&mut self, number: u64) -> bool {
+        let before = self.open.len();
+        self.open.retain(|session| session.number != number);
+        before != self.open.len()
+    }
+
+    /// Ends all.
+    pub fn revoke_all(&mut self) {
+        self.open.clear();
+        self.codes.clear();
+    }
+}
+
+impl Session {
+    /// Whether a form carries this session's token, and its key if it has one.
+    pub fn signed(&self, token: Option<&str>, key: Option<&str>) -> bool {
+        let has_key = match &self.key {
+            Some(kept) => key.is_some_and(|key| same(kept, &hash(key.trim()))),
+            None => true,
+        };
+        has_key && token.is_some_and(|token| same(&hash(&self.token), &hash(token.trim())))
+    }
+}
+
+/// Hexadecimal digits.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn hash(text: &str) -> String {
+    blake3::Hasher::new_derive_key("almoner web v1").update(text.as_bytes()).finalize().to_hex().to_string()
+}
+
+/// Whether two hashes are the same. How long it takes tells of hashes only, never of what was hashed.
+fn same(one: &str, other: &str) -> bool {
+    one == other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrive<'a>(code: &'a str, key: &'a str) -> Arrival<'a> {
+        Arrival { code, key, browser: "test" }
+    }
+
+    #[test]
+    fn a_code_lets_one_browser_in_once_and_not_for_long() {
+        let mut sessions = Sessions::default();
+        let code = sessions.code([1; 32], 0);
+        assert_eq!(sessions.let_in(&arrive("no", ""), ([2; 32], [3; 32]), 1), Err(NotLetIn::Code));
+        let handle = sessions.let_in(&arrive(&code, "k"), ([2; 32], [3; 32]), 1).unwrap();
+        assert_eq!(sessions.let_in(&arrive(&code, "k"), ([4; 32], [3; 32]), 2), Err(NotLetIn::Code));
+        let old = sessions.code([5; 32], 2);
+        assert_eq!(sessions.let_in(&arrive(&old, ""), ([6; 32], [3; 32]), 2 + CODE_MS), Err(NotLetIn::Code));
+        let cookies = format!("a=b; {COOKIE}={handle}");
+        let session = sessions.of_cookie(&cookies, 3).unwrap().clone();
+        assert_eq!(session.number, 1);
+        let kept = serde_json::to_string(&sessions).unwrap();
+        assert!(!kept.contains(&handle) && !kept.contains(&code), "{kept}");
+        assert!(session.signed(Some(&session.token), Some("k")));
+        for (token, key) in [
+            (None, Some("k")),
+            (Some("x"), Some("k")),
+            (Some(&*session.token), None),
+            (Some(&*session.token), Some("x")),
+        ] {
+            assert!(!session.signed(token, key), "{token:?} {key:?}");
+        }
+        assert!(sessions.of_cookie(&cookies, 1 + SESSION_MS).is_none());
+        assert!(sessions.of_cookie("__Host-almoner=", 3).is_none());
+        assert!(sessions.revoke(1) && !sessions.revoke(1));
+        assert!(sessions.of_cookie(&cookies, 3).is_none());
+    }
+
+    #[test]
+    fn whoever_tries_codes_is_stopped_for_a_while() {
+        let mut sessions = Sessions::default();
+        for _ in 0..WRONG {
+            assert_eq!(sessions.let_in(&arrive("no", ""), ([0; 32], [0; 32]), 0), Err(NotLetIn::Code));
+        }
+        let code = sessions.code([1; 32], 1);
+        assert_eq!(sessions.let_in(&arrive(&code, ""), ([0; 32], [0; 32]), 1), Err(NotLetIn::TooMany));
+        assert!(sessions.let_in(&arrive(&code, ""), ([0; 32], [0; 32]), CODE_MS).is_ok());
+    }
+}

@@ -1,0 +1,125 @@
+//! What happens, as it happens: one stream of server-sent events per browser, numbered as the log of events is.
+//!
+//! An event says what changed, never how it looks: the script asks for the page again and takes from it what is new.
+//! So there is one way in which things are shown, and one who has missed something misses nothing for long.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes};
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response as Answered};
+use control::protocol::Response;
+use kernel::event::{Change, Event};
+use serde_json::json;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::serve::{Never, Site};
+
+/// How many events may wait for a browser that does not take them; then its stream ends, and it begins again.
+const WAITING: usize = 1024;
+
+/// How long nothing is said at most, so that whoever has gone is noticed.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// `GET /events?after=SEQ`: everything after that event, or after the one that the browser has seen last.
+pub async fn events(
+    State(site): State<Arc<Site>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let asked = query.as_deref().unwrap_or("").split('&').find_map(|pair| pair.strip_prefix("after="));
+    let Some(after) = seen.or(asked).unwrap_or("0").parse().ok() else {
+        return crate::serve::refused(StatusCode::BAD_REQUEST, "an event's number is wanted");
+    };
+    let (sender, receiver) = channel(WAITING);
+    let spawned =
+        std::thread::Builder::new().name("web events".to_owned()).spawn(move || tell(&site, after, &sender));
+    if spawned.is_err() {
+        return crate::serve::refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many streams");
+    }
+    let kind = (header::CONTENT_TYPE, "text/event-stream");
+    ([kind], Body::from_stream(Stream(receiver))).into_response()
+}
+
+fn tell(site: &Site, after: u64, sender: &Sender<Bytes>) {
+    site.watchers.fetch_add(1, Ordering::Relaxed);
+    tell_until_gone(site, after, sender);
+    site.watchers.fetch_sub(1, Ordering::Relaxed);
+}
+
+fn tell_until_gone(site: &Site, after: u64, sender: &Sender<Bytes>) {
+    let mut said = Instant::now();
+    // How long a browser waits before it comes back.
+    if sender.try_send(Bytes::from_static(b"retry: 500\n\n")).is_err() {
+        return;
+    }
+    site.backend.follow(after, &mut |response| {
+        let line = match response {
+            Some(Response::Event(event)) => event_line(&event),
+            Some(Response::Text { run, prompted, from, text }) => {
+                let data = json!({ "run": run.to_string(), "prompted": prompted, "from": from, "text": text.visible() });
+                format!("event: text\ndata: {data}\n\n")
+            }
+            Some(Response::Progress { run, line }) => {
+                let data = json!({ "run": run.to_string(), "line": line.visible_line() });
+                format!("event: progress\ndata: {data}\n\n")
+            }
+            _ if said.elapsed() >= SILENCE => ": here\n\n".to_owned(),
+            _ => return !sender.is_closed(),
+        };
+        said = Instant::now();
+        sender.try_send(Bytes::from(line)).is_ok()
+    });
+}
+
+fn event_line(event: &Event) -> String {
+    let (topics, say) = about(&event.change);
+    let data = json!({ "topics": topics, "say": say });
+    format!("id: {}\ndata: {data}\n\n", event.seq)
+}
+
+/// What a change concerns, and what is said of it to whoever cannot see the page change.
+fn about(change: &Change) -> (Vec<String>, Option<String>) {
+    let own = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+    match change {
+        Change::Message { number, needs_you, run, .. } => {
+            let mut topics = own(&["inbox"]);
+            topics.extend(run.map(|run| format!("run:{run}")));
+            (topics, needs_you.then(|| format!("Message {number} needs you")))
+        }
+        Change::Answered { number, .. } | Change::Dismissed { number } => {
+            (vec!["inbox".to_owned(), format!("message:{number}")], None)
+        }
+        Change::RunStarted { run, parent, .. } => {
+            let mut topics = vec!["runs".to_owned(), format!("run:{run}")];
+            topics.extend(parent.map(|run| format!("run:{run}")));
+            (topics, None)
+        }
+        Change::Step { run, .. } => (vec!["runs".to_owned(), format!("run:{run}")], None),
+        Change::RunFinished { run, ok } => {
+            let ended = if *ok { "is done" } else { "has failed" };
+            (vec!["runs".to_owned(), format!("run:{run}")], Some(format!("{run} {ended}")))
+        }
+        Change::Granted { .. } | Change::Revoked { .. } => (own(&["grants"]), None),
+        Change::Named { .. } | Change::Unnamed { .. } => (own(&["names"]), None),
+        Change::Settled { .. } => (own(&["inbox", "names"]), None),
+        Change::Genesis { .. } | Change::Cancelled { .. } => (own(&["runs"]), None),
+    }
+}
+
+/// The events that a thread sends, as the body of an answer.
+struct Stream(Receiver<Bytes>);
+
+impl futures_core::Stream for Stream {
+    type Item = Result<Bytes, Never>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|bytes| bytes.map(Ok))
+    }
+}

@@ -1,0 +1,4 @@
+//! What several pages show.
+
+pub mod parts;
+pub mod shell;

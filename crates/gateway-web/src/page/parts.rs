@@ -1,0 +1,86 @@
+//! Small things that pages are made of. Foreign text comes into a page through [`line`] and [`block`] only.
+
+use control::exit::Failure;
+use kernel::RunNumber;
+use maud::{Markup, html};
+use passable::{Untrusted, visible, visible_line};
+
+use crate::guard::sessions::Session;
+use crate::serve::TOKEN;
+
+/// Text of so many bytes is shown folded once the script is there; nothing is approved before it was unfolded.
+const LONG: usize = 2000;
+
+/// Somebody else's words, in a line: set apart in type, in a direction of their own.
+pub fn line(text: &Untrusted) -> Markup {
+    html! { bdi.foreign dir="ltr" { (text.visible_line()) } }
+}
+
+/// Names and words that the person chose, or that were checked when they came to be; safe to show.
+pub fn word(text: &str) -> Markup {
+    html! { bdi dir="ltr" { (visible_line(text)) } }
+}
+
+/// Somebody else's words, as a block. Whoever approves something has seen all of it: what is long is unfolded first.
+pub fn block(label: &str, text: &Untrusted) -> Markup {
+    let bytes = text.raw().len();
+    let shown = text.visible();
+    let body = html! { pre.foreign tabindex="0" aria-label=(label) { (shown) } };
+    html! {
+        @if bytes > LONG {
+            details.long data-must-open open {
+                summary { (label) " " span.note { (bytes) " bytes" } }
+                (body)
+            }
+        } @else { (body) }
+    }
+}
+
+/// Text of ours or of the person's over several lines.
+pub fn own_block(label: &str, text: &str) -> Markup {
+    html! { pre tabindex="0" aria-label=(label) { (visible(text)) } }
+}
+
+/// A time.
+pub fn when(ms: i64) -> Markup {
+    let iso = kernel::time::iso(ms);
+    html! { time datetime=(iso) { (iso) } }
+}
+
+/// A link to a run.
+pub fn run(run: RunNumber) -> Markup {
+    html! { a href={ "/r/" (run) } { (run) } }
+}
+
+/// What every form carries.
+pub fn token(session: &Session) -> Markup {
+    html! { input type="hidden" name=(TOKEN) value=(session.token); }
+}
+
+/// What was wrong and what to do.
+pub fn failure(failure: &Failure) -> Markup {
+    html! {
+        section.failure role="alert" {
+            h1 { "That was not done" }
+            p { (line(&failure.message)) }
+            @if !failure.help.is_empty() { p { (visible_line(&failure.help)) } }
+        }
+    }
+}
+
+/// A difference of two texts, line by line: what goes, what comes.
+pub fn difference(label: &str, text: &Untrusted) -> Markup {
+    let shown = text.visible();
+    html! {
+        pre.diff tabindex="0" aria-label=(label) {
+            @for one in shown.lines() {
+                @match one.bytes().next() {
+                    Some(b'+') => ins { (one) "\n" },
+                    Some(b'-') => del { (one) "\n" },
+                    Some(b'@') => span.hunk { (one) "\n" },
+                    _ => { (one) "\n" }
+                }
+            }
+        }
+    }
+}

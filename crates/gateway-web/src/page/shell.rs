@@ -1,0 +1,68 @@
+//! What all pages have: the head, the way around, the place for what the script says.
+
+use maud::{DOCTYPE, Markup, html};
+
+use crate::answer::Page;
+use crate::assets::{SCRIPT, SIGN, STYLE};
+use crate::guard::sessions::Session;
+
+/// The parts of the site, each with its path.
+const PARTS: &[(&str, &str)] = &[
+    ("/", "Inbox"),
+    ("/runs", "Runs"),
+    ("/chat", "Chat"),
+    ("/names", "Names"),
+    ("/grants", "Grants"),
+    ("/workers", "Workers"),
+    ("/models", "Models"),
+    ("/policy", "Policy"),
+    ("/audit", "Audit"),
+    ("/doctor", "Doctor"),
+    ("/sessions", "Sessions"),
+];
+
+/// A whole page. `after` is the last event that it shows.
+pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(&page.title))
+            body data-topics=(page.topics) data-after=(after) data-token=(session.token) {
+                a.skip href="#main" { "To the content" }
+                header {
+                    a.brand href="/" { img src=(SIGN.path()) alt="" width="20" height="20"; "Almoner" }
+                    nav aria-label="Parts" {
+                        ul {
+                            @for (path, name) in PARTS {
+                                li { a href=(path) aria-current=[(page.part == *path).then_some("page")] { (name) } }
+                            }
+                        }
+                    }
+                    p #link role="status" {}
+                }
+                main #main tabindex="-1" { (page.main) }
+                footer {
+                    form method="post" action="/logout" {
+                        (super::parts::token(session))
+                        button.plain { "End this session" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The head of a page.
+pub fn head(title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) " · Almoner" }
+            link rel="icon" href=(SIGN.path()) type="image/svg+xml";
+            link rel="stylesheet" href=(STYLE.path());
+            script defer src=(SCRIPT.path()) {}
+        }
+    }
+}

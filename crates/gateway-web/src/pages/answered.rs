@@ -1,0 +1,83 @@
+//! Answers to messages.
+
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, Request};
+use control::show::card::Card;
+use kernel::MessageNumber;
+use kernel::command::MailAct;
+use maud::html;
+use passable::Untrusted;
+
+use super::{approval, message};
+use crate::answer::Answer;
+use crate::asked::{Asked, take};
+
+/// `POST /m/NUMBER/answer`: yes or no to an approval as it was shown, and to no other.
+pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
+    let number: MessageNumber = asked.part("number")?;
+    let card = take!(asked.ask(Request::Card { message: number })?, Card);
+    if asked.field("do") == Some("look") {
+        return Ok(Answer::Go(format!("/m/{number}")));
+    }
+    if asked.field("_seen") != Some(approval::digest(&card)?.as_str()) {
+        let wrong = html! {
+            p.failure role="alert" {
+                "Nothing was answered: this has changed since you saw it. Read it again as it is now."
+            }
+        };
+        return message::page(asked, number, Some(wrong), 409);
+    }
+    let entries = entries(asked, &card)?;
+    let marks =
+        entries.as_ref().map(|all| all.iter().map(|one| format!(" -e {}", one + 1)).collect::<String>());
+    let marks = marks.unwrap_or_default();
+    let request = match asked.field("do") {
+        Some("approve") => {
+            Request::yes(Untrusted::new(format!("approve {number}{marks}")), number, entries, false)
+        }
+        Some("run") => {
+            let text = format!("approve {number}{marks} --for-run");
+            Request::yes(Untrusted::new(text), number, entries, true)
+        }
+        Some("deny") => {
+            let reason = asked.filled("reason").unwrap_or("no");
+            Request::Deny {
+                text: Untrusted::new(format!("deny {number}{marks} -r {reason}")),
+                message: number,
+                entries,
+                reason: Untrusted::new(reason),
+            }
+        }
+        Some(yes @ ("happened" | "repeat")) => {
+            let happened = yes == "happened";
+            let word = if happened { "yes" } else { "no" };
+            let text = Untrusted::new(format!("happened {number} {word}"));
+            Request::Happened { text, message: number, happened }
+        }
+        _ => return Err(Failure::new(Exit::Usage, "an answer is yes or no").help("press one of the buttons")),
+    };
+    take!(asked.ask(request)?, Reply);
+    Ok(Answer::Go(format!("/m/{number}")))
+}
+
+/// The entries that were marked, if the card had several.
+fn entries(asked: &Asked, card: &Card) -> Result<Option<Vec<usize>>, Failure> {
+    let marked = asked.body.iter().filter(|(name, _)| name == "entry").map(|(_, text)| text.parse::<usize>());
+    let marked = marked
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|_| Failure::new(Exit::Usage, "an entry has a number").help("open the card again"))?;
+    let open = card.entries.iter().filter(|entry| entry.answer.is_none()).count();
+    // No mark at all must never come to mean all of them.
+    if marked.is_empty() && open > 1 {
+        return Err(Failure::new(Exit::Usage, "no entry was marked").help("mark those that you answer"));
+    }
+    Ok((!marked.is_empty()).then_some(marked))
+}
+
+/// `POST /m/NUMBER/dismiss`.
+pub fn dismiss(asked: &Asked) -> Result<Answer, Failure> {
+    let number: MessageNumber = asked.part("number")?;
+    let act = AgentAct::Mail { act: Box::new(MailAct::Dismiss { number }) };
+    asked.act("dismiss", format!("dismiss {number}"), act)?;
+    Ok(Answer::Go("/".to_owned()))
+}

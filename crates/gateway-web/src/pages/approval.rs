@@ -1,0 +1,178 @@
+//! The approval card: every argument, what the gates said, where words came from; and the answer.
+
+use control::exit::Failure;
+use control::show::card::{Card, CardEntry, Changed, source};
+use control::show::{journal, more};
+use kernel::message::Answer as Said;
+use maud::{Markup, html};
+use passable::{Untrusted, visible_line};
+
+use crate::asked::Asked;
+use crate::page::parts;
+
+/// What of a card an answer is bound to: all that it shows.
+pub fn digest(card: &Card) -> Result<String, Failure> {
+    let bytes = serde_json::to_vec(card)
+        .map_err(|error| Failure::new(control::exit::Exit::Failure, error.to_string()))?;
+    Ok(blake3::hash(&bytes).to_hex().to_string())
+}
+
+/// The card, with its answers as long as any is missing.
+///
+/// # Errors
+/// When it cannot be written down.
+pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
+    let digest = digest(card)?;
+    let several = card.entries.iter().filter(|entry| entry.answer.is_none()).count() > 1;
+    Ok(html! {
+        p {
+            (parts::run(card.run)) " " (parts::word(&card.worker))
+            @if card.in_doubt { " was cut off. Did this happen?" }
+            @else if card.more.is_some() { " has used up what it may, and asks for more." }
+            @else { " wants to do this." }
+        }
+        form.card method="post" action={ "/m/" (card.number) "/answer" } data-weighty {
+            (parts::token(&asked.session))
+            input type="hidden" name="_seen" value=(digest);
+            @for (i, entry) in card.entries.iter().enumerate() { (self::entry(i, entry, several)) }
+            @if let Some(more) = &card.more { (asks_for_more(more)) }
+            (shown(card))
+            @if card.is_open() { (answers(card)) }
+        }
+    })
+}
+
+fn entry(i: usize, entry: &CardEntry, several: bool) -> Markup {
+    let number = i + 1;
+    html! {
+        section.entry aria-labelledby={ "e-" (number) } {
+            h2 #{ "e-" (number) } {
+                @if several && entry.answer.is_none() {
+                    label {
+                        input type="checkbox" name="entry" value=(i) checked aria-label={ "Entry " (number) };
+                        " "
+                    }
+                }
+                "[" (number) "] " strong { (entry.effect.as_words()) } " "
+                (parts::word(&entry.slot)) "." (parts::word(&entry.method)) " → " (parts::word(&entry.target))
+            }
+            p.note { a href={ "/why?thing=" (url_of(&entry.step.to_string())) } { (entry.step) } }
+            dl {
+                @for (name, text) in &entry.arguments {
+                    dt { (parts::word(name)) " " span.note { (text.raw().len()) " bytes" } }
+                    dd { (parts::block(&format!("argument {}", visible_line(name)), text)) }
+                }
+            }
+            @if let Some(replaced) = &entry.replaces {
+                p.warning { "replaces what is there now (" (parts::word(replaced)) ")" }
+            }
+            @if let Some(difference) = &entry.difference {
+                @let title = entry.difference_of.as_deref().unwrap_or("what becomes of the file");
+                p { (parts::word(title)) ":" }
+                (parts::difference(&visible_line(title), difference))
+            }
+            @for one in &entry.changed { (changed(one)) }
+            @if !entry.traces.is_empty() || !entry.findings.is_empty() {
+                ul.findings {
+                    @for trace in &entry.traces {
+                        li.warning {
+                            (parts::word(&trace.argument)) " “" (parts::line(&Untrusted::new(trace.text.as_str())))
+                            "” came from " (parts::line(&Untrusted::new(trace.document.as_str())))
+                            " (" (parts::word(&trace.how)) ")"
+                        }
+                    }
+                    @for finding in &entry.findings { li { (journal::finding_line(finding)) } }
+                }
+            }
+            @if let Some(answer) = &entry.answer { (said(answer)) }
+        }
+    }
+}
+
+fn changed(one: &Changed) -> Markup {
+    let state = |hash: &Option<String>| hash.clone().unwrap_or_else(|| "not there".to_owned());
+    html! {
+        p.warning {
+            (parts::word(&one.what)) " has changed since you approved this: " (state(&one.was)) " then, "
+            (state(&one.is)) " now"
+        }
+        @if let Some(lines) = &one.lines { (parts::difference("what has changed", lines)) }
+    }
+}
+
+fn asks_for_more(one: &more::More) -> Markup {
+    html! {
+        section.entry {
+            p.warning { (parts::line(&one.why)) }
+            p {
+                "So far: " (one.used.input_tokens) " tokens in, " (one.used.output_tokens) " out"
+                (control::show::money::behind(one.used.usd_micros)) "."
+            }
+            p {
+                "A yes adds " (more::words(one.offer)) "; "
+                @if one.offer.depth > 0 { "after a no the run goes on without it." } @else { "a no ends the run." }
+            }
+            @if let Some(answer) = &one.answer { (said(answer)) }
+        }
+    }
+}
+
+/// What came into the run's sight that nobody vouches for.
+fn shown(card: &Card) -> Markup {
+    let untrusted: Vec<String> = card.read.iter().filter(|one| !one.is_trusted()).map(source).collect();
+    html! {
+        @if !untrusted.is_empty() {
+            p.note { "This run has been shown: " (parts::line(&Untrusted::new(untrusted.join(", ")))) }
+        }
+    }
+}
+
+fn said(answer: &Said) -> Markup {
+    html! {
+        p.answer {
+            @match answer {
+                Said::Approved { for_run, at_ms } => {
+                    "✓ approved" @if *for_run { " for this run" } ", " (parts::when(*at_ms))
+                }
+                Said::Denied { reason, at_ms } => { "✗ denied: " (parts::line(reason)) ", " (parts::when(*at_ms)) }
+                Said::Happened { at_ms } => { "✓ it happened, said " (parts::when(*at_ms)) }
+                Said::Repeat { at_ms } => { "✓ it did not happen: to be done, said " (parts::when(*at_ms)) }
+                Said::Withdrawn { reason, at_ms } => {
+                    "✗ withdrawn: " (parts::line(reason)) ", " (parts::when(*at_ms))
+                }
+            }
+        }
+    }
+}
+
+/// The answers. None of them is what Enter does: pressing it in the reason only goes on to the buttons.
+fn answers(card: &Card) -> Markup {
+    html! {
+        fieldset.answers {
+            legend { "Your answer" }
+            // A form's first button is what Enter presses. This one does nothing but show the page again.
+            button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
+            @if card.in_doubt {
+                button name="do" value="happened" { "It happened" }
+                button name="do" value="repeat" { "It did not: do it now" }
+            } @else {
+                label for="reason" { "If not, why: the model reads this" }
+                textarea #reason name="reason" rows="2" {}
+                div.buttons {
+                    button name="do" value="deny" { "Deny" }
+                    button.yes name="do" value="approve" { @if card.more.is_some() { "Give it" } @else { "Approve" } }
+                    @if card.more.is_none() {
+                        button.yes name="do" value="run" {
+                            "Approve for this run: as often as it proposes exactly this"
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Text as part of a query.
+fn url_of(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}

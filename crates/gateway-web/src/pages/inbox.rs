@@ -1,0 +1,122 @@
+//! The inbox: what needs the person, apart from what is there to know.
+
+use control::exit::Failure;
+use control::protocol::{Look, Request};
+use control::show::{journal, letter};
+use kernel::MessageNumber;
+use kernel::message::{Answer as Said, Body};
+use kernel::query::Letter;
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, take};
+use crate::page::parts;
+
+/// How many messages a page shows.
+const PAGE: usize = 50;
+
+/// The kinds of messages that can be looked for, by their names on the wire.
+const KINDS: &[&str] =
+    &["approval", "definition", "form", "request", "eval-request", "package", "value", "command"];
+
+/// `GET /`, with `?kind=` for messages of one kind, `?below=` for older ones.
+pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let kind = asked.query("kind").filter(|kind| KINDS.contains(kind));
+    let below = asked.query("below").and_then(|text| text.parse::<MessageNumber>().ok());
+    let of_kind = |letters: Vec<Letter>| -> Vec<Letter> {
+        letters.into_iter().filter(|one| kind.is_none_or(|kind| one.mail.envelope.kind == kind)).collect()
+    };
+    let open = take!(asked.ask(Request::Inbox { open: true, below: None, limit: PAGE * 2 })?, Letters);
+    let open = of_kind(open);
+    let all = take!(asked.ask(Request::Inbox { open: false, below, limit: PAGE })?, Letters);
+    let last = all.last().map(|one| one.number).filter(|number| number.0 > 0 && all.len() == PAGE);
+    let rest: Vec<Letter> = of_kind(all).into_iter().filter(|one| !one.mail.needs_you).collect();
+    let main = html! {
+        h1 { "Inbox" }
+        nav.filters aria-label="Kinds of messages" {
+            a href="/" aria-current=[kind.is_none().then_some("true")] { "all" }
+            @for one in KINDS {
+                a href={ "/?kind=" (one) } aria-current=[(kind == Some(one)).then_some("true")] { (one) }
+            }
+        }
+        section #needs aria-labelledby="needs-title" data-live {
+            h2 #needs-title { "Needs you " span.count { (open.len()) } }
+            @if open.is_empty() { p.note { "Nothing waits for you." } }
+            @else { ol.rows data-keys { @for one in &open { (row(asked, one)) } } }
+        }
+        section #rest aria-labelledby="rest-title" data-live {
+            h2 #rest-title { "For information" }
+            @if rest.is_empty() { p.note { "Nothing here." } }
+            @else { ol.rows data-keys { @for one in &rest { (row(asked, one)) } } }
+            @if let Some(last) = last {
+                p { a href={ "/?below=" (last) @if let Some(kind) = kind { "&kind=" (kind) } } { "Older messages" } }
+            }
+        }
+    };
+    Ok(Page::new("/", "Inbox", main).live("inbox runs").into())
+}
+
+fn row(asked: &Asked, one: &Letter) -> Markup {
+    let number = one.number;
+    let from = sender(asked, one);
+    html! {
+        li #{ "m-" (number) } {
+            a.row href={ "/m/" (number) } {
+                span.number { "#" (number) } " "
+                span.kind { (parts::word(&one.mail.envelope.kind)) } " "
+                @if !from.is_empty() { span.from { (parts::word(&from)) } " " }
+                span.what { (summary(one)) } " "
+                span.state { (state(asked, one)) }
+            }
+        }
+    }
+}
+
+/// The person's own name for whoever sent it; nothing for what the person did.
+fn sender(asked: &Asked, one: &Letter) -> String {
+    match one.body() {
+        None | Some(Body::Command { .. }) => String::new(),
+        Some(body) => match body.run() {
+            Some(run) => run.to_string(),
+            None => match asked.look(Look::Letter { number: one.number }) {
+                Ok(control::protocol::Response::Letter(view)) => view.from,
+                _ => String::new(),
+            },
+        },
+    }
+}
+
+/// What it says, in a line. Who said it stands before.
+fn summary(one: &Letter) -> Markup {
+    match one.body() {
+        None => html! { "dismissed" },
+        Some(Body::Approval { entries, .. }) => {
+            let open = entries.len().saturating_sub(one.mail.answers.len());
+            html! { "asks about " (entries.len()) " calls, " (open) " open" }
+        }
+        Some(Body::Command { text, .. }) => html! { code { (text.visible_line()) } },
+        Some(body) => parts::line(&Untrusted::new(letter::summary(body))),
+    }
+}
+
+/// How it stands, if anything came of it.
+fn state(asked: &Asked, one: &Letter) -> Markup {
+    if let Some(Body::Command { run: Some(run), .. }) = one.body()
+        && let Ok(control::protocol::Response::Run(run)) = asked.ask(Request::GetRun { run: *run })
+    {
+        return html! { (run.number) ": " (parts::word(&journal::state(&run))) };
+    }
+    let answers = &one.mail.answers;
+    let said = answers.values().map(|answer| match answer {
+        Said::Approved { for_run: true, .. } => "approved for the run",
+        Said::Approved { .. } => "approved",
+        Said::Denied { .. } => "denied",
+        Said::Happened { .. } => "it happened",
+        Said::Repeat { .. } => "done again",
+        Said::Withdrawn { .. } => "withdrawn",
+    });
+    let mut said: Vec<&str> = said.collect();
+    said.dedup();
+    html! { @if one.mail.needs_you { "needs you" } @else { (said.join(", ")) } }
+}

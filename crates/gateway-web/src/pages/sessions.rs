@@ -1,0 +1,53 @@
+//! The browsers that were let in.
+
+use control::exit::Failure;
+use maud::html;
+use passable::visible_line;
+
+use crate::answer::{Answer, Page};
+use crate::asked::Asked;
+use crate::page::parts;
+
+/// `GET /sessions`.
+pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let now = asked.site.backend.now_ms();
+    let open: Vec<_> = asked.site.sessions().open(now).cloned().collect();
+    let main = html! {
+        h1 { "Sessions" }
+        p { "Each is one browser that was let in with a code of " code { "almoner open" } ". It ends after twelve hours." }
+        ul.cards {
+            @for one in &open {
+                li.card {
+                    p { (parts::line(&one.browser)) }
+                    p { "since " (parts::when(one.begun_ms)) ", until " (parts::when(one.ends_ms)) }
+                    form method="post" action="/sessions" {
+                        (parts::token(&asked.session))
+                        input type="hidden" name="session" value=(one.number);
+                        button {
+                            @if one.number == asked.session.number { "End this one, where I am" }
+                            @else { "End session " (one.number) }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    Ok(Page::new("/sessions", "Sessions", main).into())
+}
+
+/// `POST /sessions`.
+pub fn revoke(asked: &Asked) -> Result<Answer, Failure> {
+    let text = asked.field("session").unwrap_or("");
+    let number: u64 = text.parse().map_err(|_| {
+        let message = format!("there is no session `{}`", visible_line(text));
+        Failure::new(control::exit::Exit::NotFound, message)
+    })?;
+    asked.site.change(|sessions| sessions.revoke(number))?;
+    Ok(Answer::Go("/sessions".to_owned()))
+}
+
+/// `POST /logout`.
+pub fn leave(asked: &Asked) -> Result<Answer, Failure> {
+    asked.site.change(|sessions| sessions.revoke(asked.session.number))?;
+    Ok(Answer::Go("/login".to_owned()))
+}

@@ -1,0 +1,342 @@
+//! HTTP: every request is guarded, then given to its page, and every answer has the same headers.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Extension, RawPathParams, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request as Http, StatusCode, Uri, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response as Answered};
+use axum::routing::{MethodRouter, get, post};
+use control::exit::{Exit, Failure};
+use control::protocol::{Request, Response};
+use maud::Markup;
+use tokio::sync::Notify;
+
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, Pairs};
+use crate::assets::Asset;
+use crate::backend::Backend;
+use crate::guard::headers::{ALWAYS, ASSET, PAGE};
+use crate::guard::knock::Knock;
+use crate::guard::names::Names;
+use crate::guard::sessions::{COOKIE, SESSION_MS, Session, Sessions};
+use crate::{live, page, pages};
+
+/// The largest form, in bytes. A file that is filled in is at most 100,000 bytes.
+const LARGEST: usize = 4 << 20;
+
+/// The stack of every thread that reads what comes from outside, in bytes: values and patterns may nest as deep as their
+/// limits allow. Only what is used is ever taken.
+const STACK: usize = 16 << 20;
+
+/// The name of the token in forms.
+pub const TOKEN: &str = "_token";
+
+/// The name of the script's key in forms.
+pub const KEY: &str = "_key";
+
+/// The site: what all requests share.
+pub struct Site {
+    /// The daemon.
+    pub backend: Arc<dyn Backend>,
+    /// The names under which it is served.
+    pub names: Names,
+    sessions: Mutex<Sessions>,
+    /// How many browsers have a stream of events open.
+    pub(crate) watchers: AtomicUsize,
+    ended: Notify,
+}
+
+impl Site {
+    /// A site with the sessions that were kept.
+    pub fn new(backend: Arc<dyn Backend>, names: Names, sessions: Sessions) -> Site {
+        Site {
+            backend,
+            names,
+            sessions: Mutex::new(sessions),
+            watchers: AtomicUsize::new(0),
+            ended: Notify::new(),
+        }
+    }
+
+    /// Whether a browser has a page before it.
+    pub fn is_looked_at(&self) -> bool {
+        self.watchers.load(Ordering::Relaxed) > 0
+    }
+
+    /// Ends what [`serve`] does.
+    pub fn end(&self) {
+        self.ended.notify_one();
+    }
+
+    /// The sessions.
+    pub fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An address that lets one browser in, once, and goes to this path then.
+    ///
+    /// # Errors
+    /// When the machine has no random bytes.
+    pub fn link(&self, to: &str) -> Result<String, Failure> {
+        let random = self.backend.random()?;
+        let code = self.sessions().code(random, self.backend.now_ms());
+        // What stands behind the `#` is never sent, so it is in no log and no other page learns of it.
+        Ok(format!("{}/login#{code}{to}", self.names.url()))
+    }
+
+    /// Changes the sessions, and keeps them before anybody is told.
+    ///
+    /// # Errors
+    /// When they cannot be kept.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Sessions) -> T) -> Result<T, Failure> {
+        let mut sessions = self.sessions();
+        let before = sessions.clone();
+        let changed = change(&mut sessions);
+        if *sessions != before
+            && let Err(failure) = self.backend.keep(&sessions)
+        {
+            *sessions = before;
+            return Err(failure);
+        }
+        Ok(changed)
+    }
+}
+
+/// What a page is.
+pub type Show = fn(&Asked) -> Result<Answer, Failure>;
+
+/// All that is served.
+pub fn router(site: Arc<Site>) -> Router {
+    let mut router = Router::new().route("/events", get(live::events));
+    for (path, read, send) in pages::ROUTES {
+        let mut methods: MethodRouter<Arc<Site>> = MethodRouter::new();
+        if let Some(show) = *read {
+            methods = methods.merge(shown(show));
+        }
+        if let Some(done) = *send {
+            methods = methods.merge(sent(done));
+        }
+        router = router.route(path, methods);
+    }
+    let inside = router.layer(from_fn_with_state(Arc::clone(&site), with_session));
+    Router::new()
+        .merge(inside)
+        .route("/login", get(pages::login::read).post(pages::login::send))
+        .route("/assets/{name}", get(asset))
+        .route("/favicon.ico", get(sign))
+        .fallback(nothing)
+        .layer(DefaultBodyLimit::max(LARGEST))
+        .layer(from_fn_with_state(Arc::clone(&site), guarded))
+        .with_state(site)
+}
+
+/// Serves until [`Site::end`].
+///
+/// # Errors
+/// When the system's runtime cannot be made, or the listener fails.
+pub fn serve(site: &Arc<Site>, listener: std::net::TcpListener) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_stack_size(STACK)
+        .enable_all()
+        .thread_name("web")
+        .build()?;
+    let served = runtime.block_on(async {
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        tokio::select! {
+            served = axum::serve(listener, router(Arc::clone(site))) => served,
+            () = site.ended.notified() => Ok(()),
+        }
+    });
+    runtime.shutdown_background();
+    served
+}
+
+fn shown(show: Show) -> MethodRouter<Arc<Site>> {
+    get(
+        async move |State(site): State<Arc<Site>>,
+                    Extension(session): Extension<Session>,
+                    path: RawPathParams,
+                    uri: Uri| {
+            let asked = Asked { site, session, path: parts(&path), query: pairs(uri.query()), body: vec![] };
+            answered(asked, show).await
+        },
+    )
+}
+
+fn sent(done: Show) -> MethodRouter<Arc<Site>> {
+    post(
+        async move |State(site): State<Arc<Site>>,
+                    Extension(session): Extension<Session>,
+                    path: RawPathParams,
+                    uri: Uri,
+                    body: Bytes| {
+            let asked =
+                Asked { site, session, path: parts(&path), query: pairs(uri.query()), body: form(&body) };
+            if !asked.session.signed(asked.field(TOKEN), asked.field(KEY)) {
+                return refused(StatusCode::FORBIDDEN, UNSIGNED);
+            }
+            answered(asked, done).await
+        },
+    )
+}
+
+/// What is said to a form that does not carry what its session's forms carry.
+const UNSIGNED: &str = "this page's form is of another session: open the pages again with `almoner open`";
+
+fn parts(path: &RawPathParams) -> Pairs {
+    path.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
+}
+
+fn pairs(query: Option<&str>) -> Pairs {
+    form(query.unwrap_or("").as_bytes())
+}
+
+fn form(body: &[u8]) -> Pairs {
+    url::form_urlencoded::parse(body).into_owned().collect()
+}
+
+/// Answers away from the thread that reads from the network: the store may take its time.
+async fn answered(asked: Asked, show: Show) -> Answered {
+    let of = asked.clone();
+    let said = tokio::task::spawn_blocking(move || {
+        // What happens while the page is made comes once more as an event, and does no harm.
+        let after = match of.ask(Request::LastEvent) {
+            Ok(Response::LastEvent(after)) => after,
+            _ => 0,
+        };
+        (after, show(&of).unwrap_or_else(|failure| failed(&failure)))
+    });
+    match said.await {
+        Ok((after, answer)) => finish(&asked, answer, after),
+        Err(_) => refused(StatusCode::INTERNAL_SERVER_ERROR, "the page failed; see `almoner logs`"),
+    }
+}
+
+fn finish(asked: &Asked, answer: Answer, after: u64) -> Answered {
+    match answer {
+        Answer::Page(page) => {
+            let status = StatusCode::from_u16(page.status).unwrap_or(StatusCode::OK);
+            html(status, page::shell::whole(&asked.session, &page, after))
+        }
+        Answer::Piece(piece) => html(StatusCode::OK, piece),
+        Answer::Go(to) => go(&to),
+    }
+}
+
+/// A page that says what was wrong and what to do.
+pub fn failed(failure: &Failure) -> Answer {
+    let status = match failure.exit {
+        Exit::Usage => 400,
+        Exit::NotFound => 404,
+        Exit::Denied => 403,
+        Exit::Invalid | Exit::NeedsYou => 422,
+        Exit::Conflict => 409,
+        Exit::NoDaemon => 503,
+        _ => 500,
+    };
+    let main = page::parts::failure(failure);
+    Page::new("", "That was not done", main).status(status).into()
+}
+
+/// Sends a browser on.
+pub fn go(to: &str) -> Answered {
+    match HeaderValue::from_str(to) {
+        Ok(to) => (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response(),
+        Err(_) => refused(StatusCode::BAD_REQUEST, "there is no such page"),
+    }
+}
+
+/// A page as HTTP.
+pub fn html(status: StatusCode, text: Markup) -> Answered {
+    (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text.into_string()).into_response()
+}
+
+/// A refusal, in a line of text: whoever gets it has no page of ours.
+pub fn refused(status: StatusCode, why: &str) -> Answered {
+    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{why}\n")).into_response()
+}
+
+async fn nothing() -> Answered {
+    refused(StatusCode::NOT_FOUND, "there is no such page")
+}
+
+async fn asset(uri: Uri) -> Answered {
+    match Asset::at(uri.path()) {
+        Some(asset) => {
+            let kind = (header::CONTENT_TYPE, asset.media);
+            let kept = (header::CACHE_CONTROL, ASSET.1);
+            ([kind, kept], asset.text).into_response()
+        }
+        None => nothing().await,
+    }
+}
+
+async fn sign() -> Answered {
+    go(&crate::assets::SIGN.path())
+}
+
+/// Host, method and origin of every request; the headers of every answer.
+async fn guarded(State(site): State<Arc<Site>>, request: Http<Body>, next: Next) -> Answered {
+    let headers = request.headers();
+    let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let knock = Knock {
+        method: request.method().as_str(),
+        path: request.uri().path(),
+        host: said("host"),
+        origin: said("origin"),
+        site: said("sec-fetch-site"),
+        mode: said("sec-fetch-mode"),
+        dest: said("sec-fetch-dest"),
+    };
+    let judged = knock.judge(&site.names);
+    let mut answer = match judged {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => {
+            let (status, why) = refusal.says();
+            refused(StatusCode::from_u16(status).unwrap_or(StatusCode::FORBIDDEN), why)
+        }
+    };
+    let headers = answer.headers_mut();
+    for (name, value) in ALWAYS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    headers.entry(HeaderName::from_static(PAGE.0)).or_insert(HeaderValue::from_static(PAGE.1));
+    answer
+}
+
+/// Only whoever has a session goes further.
+async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
+    match session(&site, request.headers()) {
+        Some(session) => {
+            request.extensions_mut().insert(session);
+            next.run(request).await
+        }
+        None if request.method() == Method::GET && request.uri().path() != "/events" => {
+            html(StatusCode::UNAUTHORIZED, pages::login::page(None))
+        }
+        None => refused(StatusCode::UNAUTHORIZED, "your session is over: `almoner open` opens another"),
+    }
+}
+
+/// The session whose cookie a request has.
+pub fn session(site: &Site, headers: &HeaderMap) -> Option<Session> {
+    let now = site.backend.now_ms();
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let sessions = site.sessions();
+    cookies.filter_map(|one| sessions.of_cookie(one, now).cloned()).next()
+}
+
+/// The cookie for a session's handle.
+pub fn cookie(handle: &str) -> String {
+    format!("{COOKIE}={handle}; Secure; HttpOnly; SameSite=Strict; Path=/; Max-Age={}", SESSION_MS / 1000)
+}
+
+/// What an event stream carries can fail at nothing.
+pub type Never = Infallible;
