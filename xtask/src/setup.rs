@@ -56,6 +56,20 @@ const NEEDS: &[Need] = &[
         why: "a real model server for the provider tests comes as a Python package",
     },
     Need {
+        name: "Chromium",
+        program: "chromium",
+        arguments: &["--version"],
+        packages: &["chromium", "fonts-dejavu-core"],
+        why: "the web pages are tested in a browser",
+    },
+    Need {
+        name: "chromedriver",
+        program: "chromedriver",
+        arguments: &["--version"],
+        packages: &["chromium-driver"],
+        why: "tests press the buttons of a browser through it",
+    },
+    Need {
         name: "npm",
         program: "npm",
         arguments: &["--version"],
@@ -81,6 +95,8 @@ const NODE_TOOLS: &[&str] = &[
     "@modelcontextprotocol/server-memory@2026.8.31",
     // What vats are compared with.
     "ses@2.3.0",
+    // What looks for pages that not everybody can read.
+    "axe-core@4.14.1",
 ];
 
 /// Python packages for the tests, with their versions.

@@ -79,5 +79,6 @@ mod tracing;
 mod trust;
 mod undo;
 mod vault;
+mod web;
 mod wire;
 mod worker_files;

@@ -1,0 +1,80 @@
+//! The web pages: in a real browser, with and without scripts, and as an attacker asks for them.
+
+mod attacks;
+mod browser;
+mod http;
+mod pages;
+mod story;
+
+use crate::home::Home;
+use browser::Browser;
+
+/// An address that lets a browser in, in its parts.
+pub(crate) struct Door {
+    /// The whole of it.
+    pub(crate) url: String,
+    /// `almoner-x.localhost:PORT`.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) code: String,
+}
+
+impl Door {
+    /// Asks the daemon for one.
+    #[track_caller]
+    pub(crate) fn of(home: &Home, to: &str) -> Door {
+        let url = home.almoner(&["open", to, "--print"]).expect(0).out.trim().to_owned();
+        let (host, rest) =
+            url.strip_prefix("http://").and_then(|rest| rest.split_once("/login#")).expect("an address");
+        let port = host.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port");
+        let code = rest.split('/').next().unwrap_or("").to_owned();
+        Door { host: host.to_owned(), port, code, url: url.clone() }
+    }
+
+    /// The address of a page.
+    pub(crate) fn page(&self, path: &str) -> String {
+        format!("http://{}{path}", self.host)
+    }
+}
+
+/// A browser that was let in, at this page.
+#[track_caller]
+pub(crate) fn let_in(home: &Home, scripts: bool, to: &str) -> (Browser, Door) {
+    let door = Door::of(home, to);
+    let browser = Browser::new(scripts);
+    browser.go(&door.url);
+    if !scripts {
+        browser.write("textbox", "Code", &format!("{}{to}", door.code));
+        browser.press("button", "Log in");
+    }
+    let arrived = browser.wait(|| (browser.at() == door.page(to)).then_some(()));
+    assert!(arrived.is_some(), "at {} instead of {to}: {}", browser.at(), browser.text());
+    (browser, door)
+}
+
+/// The text of axe-core, which `cargo xtask tools` installs.
+pub(crate) fn axe() -> String {
+    let path = crate::endo::tools().join("node_modules/axe-core/axe.min.js");
+    std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; install it: cargo xtask tools", path.display()))
+}
+
+/// The bytes of a picture.
+pub(crate) fn base64(text: &str) -> Vec<u8> {
+    let digit = |byte: u8| match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').map(digit).collect();
+    digits
+        .chunks(4)
+        .flat_map(|four| {
+            let bits =
+                four.iter().fold(0_u32, |bits, one| bits << 6 | u32::from(*one)) << (6 * (4 - four.len()));
+            bits.to_be_bytes()[1..four.len()].to_vec()
+        })
+        .collect()
+}

@@ -1,0 +1,244 @@
+//! What other pages, other programs and other people's words must not be able to do with the pages.
+
+use super::Door;
+use super::http::{Answer, ask};
+use crate::home::Home;
+
+/// Whoever was let in without a browser.
+struct Visitor {
+    door: Door,
+    cookie: String,
+    token: String,
+}
+
+impl Visitor {
+    #[track_caller]
+    fn new(home: &Home) -> Visitor {
+        let door = Door::of(home, "/");
+        let answer = log_in(&door, &door.code);
+        assert_eq!(answer.status, 303, "{}", answer.body);
+        let cookie = answer.header("set-cookie").expect("a cookie");
+        for part in ["__Host-almoner=", "Secure", "HttpOnly", "SameSite=Strict", "Path=/"] {
+            assert!(cookie.contains(part), "{cookie}");
+        }
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let mut visitor = Visitor { door, cookie, token: String::new() };
+        let page = visitor.get("/", &[]);
+        assert_eq!(page.status, 200, "{}", page.body);
+        visitor.token = between(&page.body, "name=\"_token\" value=\"", "\"").to_owned();
+        visitor
+    }
+
+    fn get(&self, path: &str, more: &[(&str, &str)]) -> Answer {
+        let host = [("Host", self.door.host.as_str()), ("Cookie", self.cookie.as_str())];
+        ask(self.door.port, "GET", path, &[&host, more].concat(), "")
+    }
+
+    fn post(&self, path: &str, more: &[(&str, &str)], body: &str) -> Answer {
+        let cookie =
+            [("Cookie", self.cookie.as_str()), ("Content-Type", "application/x-www-form-urlencoded")];
+        ask(self.door.port, "POST", path, &[&cookie, more].concat(), body)
+    }
+
+    /// A form of the page's own.
+    fn send(&self, path: &str, body: &str) -> Answer {
+        let origin = self.door.page("");
+        let own = [("Host", self.door.host.as_str()), ("Origin", origin.as_str())];
+        self.post(path, &own, &format!("_token={}&{body}", self.token))
+    }
+}
+
+fn log_in(door: &Door, code: &str) -> Answer {
+    let origin = door.page("");
+    let headers = [("Host", door.host.as_str()), ("Origin", origin.as_str())];
+    ask(door.port, "POST", "/login", &headers, &format!("code={code}"))
+}
+
+#[track_caller]
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no {before} in {text}"));
+    rest.split(after).next().unwrap()
+}
+
+#[test]
+fn only_our_own_pages_in_a_browser_that_was_let_in_reach_anything() {
+    let home = Home::new();
+    let visitor = Visitor::new(&home);
+    let door = &visitor.door;
+    let (own, origin) = (door.host.as_str(), door.page(""));
+    let elsewhere = format!("127.0.0.1:{}", door.port);
+    let cases: &[(&str, Answer, u16)] = &[
+        (
+            "a rebound name",
+            ask(door.port, "GET", "/", &[("Host", "evil.example"), ("Cookie", &visitor.cookie)], ""),
+            421,
+        ),
+        (
+            "the bare address",
+            ask(door.port, "GET", "/", &[("Host", &elsewhere), ("Cookie", &visitor.cookie)], ""),
+            421,
+        ),
+        (
+            "a rebound name at the events",
+            ask(door.port, "GET", "/events", &[("Host", "evil.example")], ""),
+            421,
+        ),
+        ("nobody", ask(door.port, "GET", "/", &[("Host", own)], ""), 401),
+        ("nobody at the events", ask(door.port, "GET", "/events", &[("Host", own)], ""), 401),
+        (
+            "another cookie",
+            ask(door.port, "GET", "/", &[("Host", own), ("Cookie", "__Host-almoner=00")], ""),
+            401,
+        ),
+        (
+            "another site's picture",
+            visitor.get("/m/0", &[("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Dest", "image")]),
+            403,
+        ),
+        (
+            "a sibling port's fetch",
+            visitor.get("/", &[("Sec-Fetch-Site", "same-site"), ("Sec-Fetch-Mode", "cors")]),
+            403,
+        ),
+        ("a sibling port's stream", visitor.get("/events", &[("Sec-Fetch-Site", "same-site")]), 403),
+        (
+            "a form elsewhere",
+            visitor.post("/logout", &[("Host", own), ("Origin", "http://evil.example")], ""),
+            403,
+        ),
+        (
+            "a form with a hidden origin",
+            visitor.post("/logout", &[("Host", own), ("Origin", "null")], ""),
+            403,
+        ),
+        ("a form without an origin", visitor.post("/logout", &[("Host", own)], ""), 403),
+        (
+            "a form without our token",
+            visitor.post("/logout", &[("Host", own), ("Origin", &origin)], "_token=0"),
+            403,
+        ),
+        ("a change by reading", visitor.get("/logout", &[]), 405),
+        (
+            "a method of others",
+            ask(door.port, "DELETE", "/", &[("Host", own), ("Cookie", &visitor.cookie)], ""),
+            405,
+        ),
+        ("a used code", log_in(door, &door.code), 401),
+        ("a wrong code", log_in(door, "00"), 401),
+        ("an empty code", log_in(door, ""), 401),
+        ("a form that is too large", visitor.send("/logout", &"x=".repeat(3 << 20)), 413),
+        ("what there is not", visitor.get("/nothing", &[]), 404),
+    ];
+    for (what, answer, status) in cases {
+        assert_eq!(answer.status, *status, "{what}: {}", answer.body);
+        let policy = answer.header("content-security-policy").unwrap_or_else(|| panic!("{what}: no policy"));
+        for part in [
+            "default-src 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "form-action 'self'",
+        ] {
+            assert!(policy.contains(part) && !policy.contains("unsafe"), "{what}: {policy}");
+        }
+        assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{what}");
+        assert!(answer.header("access-control-allow-origin").is_none(), "{what}");
+        assert_eq!(answer.header("cache-control"), Some("no-store"), "{what}");
+    }
+    assert_eq!(
+        visitor.get("/", &[("Sec-Fetch-Site", "same-origin")]).status,
+        200,
+        "it was let in all the time"
+    );
+    assert_eq!(visitor.send("/logout", "").status, 303);
+    assert_eq!(visitor.get("/", &[]).status, 401, "a session that was ended is over");
+}
+
+#[test]
+fn what_is_kept_of_sessions_opens_nothing_and_outlives_the_daemon() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let visitor = Visitor::new(&home);
+    let file = home.root().join("state/web.json");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let handle = visitor.cookie.split_once('=').unwrap().1;
+    assert!(!kept.contains(handle) && !kept.contains(&visitor.door.code), "{kept}");
+    home.almoner(&["stop"]).expect(0);
+    home.almoner(&["status"]).expect(0);
+    assert_eq!(visitor.get("/", &[]).status, 200, "the same port, the same session");
+    let other = Visitor::new(&home);
+    assert_eq!((other.door.port, &other.door.host), (visitor.door.port, &visitor.door.host));
+    assert_eq!(other.send("/sessions", "session=1").status, 303);
+    assert_eq!(visitor.get("/", &[]).status, 401, "it was revoked from elsewhere");
+}
+
+/// A home in which one mail waits for an answer, whose words are these.
+fn asked(subject: &str) -> Home {
+    let home = Home::with_inbox();
+    let arguments = serde_json::json!({ "to": "a@b.example", "subject": subject, "body": "b" });
+    let script = serde_json::json!([{ "turns": [
+        { "calls": [{ "name": "outbox_send", "arguments": arguments }] },
+        { "text": "done" },
+    ] }]);
+    home.write("calls.json", script.to_string());
+    home.almoner(&[
+        "run",
+        "clerk.worker",
+        "-e",
+        "mail=mail",
+        "-e",
+        "out=out:rw",
+        "-e",
+        "outbox=outbox",
+        "-m",
+        "scripted:calls.json",
+    ])
+    .expect(7);
+    home
+}
+
+#[test]
+fn what_was_not_seen_is_not_approved() {
+    let home = asked("s");
+    let visitor = Visitor::new(&home);
+    let card = visitor.get("/m/1", &[]);
+    let seen = between(&card.body, "name=\"_seen\" value=\"", "\"").to_owned();
+    let sent = || std::fs::read_dir(home.path("outbox")).unwrap().count();
+    for body in ["do=approve".to_owned(), "do=approve&_seen=00".to_owned()] {
+        let answer = visitor.send("/m/1/answer", &body);
+        assert_eq!(answer.status, 409, "{body}: {}", answer.body);
+        assert!(answer.body.contains("has changed since you saw it"), "{}", answer.body);
+    }
+    assert_eq!(visitor.send("/m/1/answer", &format!("_seen={seen}")).status, 400, "no answer is not yes");
+    assert_eq!(
+        visitor.send("/m/1/answer", &format!("_seen={seen}&do=look")).status,
+        303,
+        "Enter looks again"
+    );
+    assert_eq!(visitor.send("/m/1/answer", &format!("_seen={seen}&do=approve&entry=7")).status, 404);
+    assert_eq!(sent(), 0);
+    assert_eq!(visitor.send("/m/1/answer", &format!("_seen={seen}&do=approve")).status, 303);
+    home.almoner(&["resume"]).expect(0);
+    assert_eq!(sent(), 1);
+    let again = visitor.send("/m/1/answer", &format!("_seen={seen}&do=approve"));
+    assert_eq!(again.status, 409, "what was answered is another card: {}", again.body);
+    assert_eq!(sent(), 1);
+}
+
+#[test]
+fn nothing_that_a_model_writes_is_markup_or_hides() {
+    let hostile =
+        "</bdi><script>alert(1)</script><img src=x onerror=alert(1)>\u{1b}[2K\r\u{202e}evil\u{200b}\u{e0041}";
+    let home = asked(hostile);
+    let visitor = Visitor::new(&home);
+    for path in ["/", "/m/1"] {
+        let page = visitor.get(path, &[]).body;
+        for raw in ["<script>alert", "<img src=x", "\u{1b}", "\r", "\u{202e}", "\u{200b}", "\u{e0041}"] {
+            assert!(!page.contains(raw), "{path}: {raw:?} in {page}");
+        }
+    }
+    let card = visitor.get("/m/1", &[]).body;
+    for shown in ["&lt;/bdi&gt;&lt;script&gt;", r"\u{1B}[2K\r\u{202E}evil\u{200B}\u{E0041}"] {
+        assert!(card.contains(shown), "{shown} in {card}");
+    }
+}

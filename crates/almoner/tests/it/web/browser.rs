@@ -1,0 +1,359 @@
+//! A real Chromium, driven over WebDriver, that finds things as people do: by what they are and what they are called.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::http::ask;
+
+/// How long something may take to appear. Only a test that fails ever waits so long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What installs the browser.
+const INSTALL: &str = "apt-get install -y chromium chromium-driver fonts-dejavu-core (or: cargo xtask tools)";
+
+/// The key under which WebDriver names elements.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A browser with a profile of its own.
+pub(crate) struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+    _profile: TempDir,
+}
+
+/// A thing on a page.
+#[derive(Clone, Debug)]
+pub(crate) struct Thing(String);
+
+impl Browser {
+    /// A browser that runs scripts, or none.
+    pub(crate) fn new(scripts: bool) -> Browser {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("chromedriver: {error}; install it: {INSTALL}"));
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+        let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let (_, port) = line.split_once("successfully on port ")?;
+            port.trim_end_matches('.').parse().ok()
+        });
+        let port = port.unwrap_or_else(|| panic!("chromedriver did not start; install it: {INSTALL}"));
+        // What it says later must not block it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let profile = tempfile::tempdir().unwrap();
+        let mut arguments = vec![
+            "--headless=new".to_owned(),
+            "--no-sandbox".to_owned(),
+            "--disable-dev-shm-usage".to_owned(),
+            "--disable-gpu".to_owned(),
+            "--no-first-run".to_owned(),
+            "--disable-background-networking".to_owned(),
+            "--disable-component-update".to_owned(),
+            "--window-size=1200,900".to_owned(),
+            format!("--user-data-dir={}", profile.path().display()),
+        ];
+        if !scripts {
+            arguments.push("--blink-settings=scriptEnabled=false".to_owned());
+        }
+        let wanted = json!({ "capabilities": { "alwaysMatch": {
+            "browserName": "chrome",
+            "goog:chromeOptions": { "args": arguments },
+            "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
+        } } });
+        let mut browser = Browser { driver, port, session: String::new(), _profile: profile };
+        let made = browser
+            .command("POST", "", &wanted)
+            .unwrap_or_else(|wrong| panic!("{wrong}; install it: {INSTALL}"));
+        browser.session = made["sessionId"].as_str().unwrap().to_owned();
+        browser
+    }
+
+    fn command(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+        let path = if self.session.is_empty() {
+            "/session".to_owned()
+        } else {
+            format!("/session/{}{path}", self.session)
+        };
+        let body = if method == "GET" { String::new() } else { body.to_string() };
+        let host = format!("127.0.0.1:{}", self.port);
+        let headers = [("Host", host.as_str()), ("Content-Type", "application/json")];
+        let answer = ask(self.port, method, &path, &headers, &body);
+        let json: Value =
+            serde_json::from_str(&answer.body).map_err(|error| format!("{error}: {}", answer.body))?;
+        if answer.status == 200 {
+            Ok(json["value"].clone())
+        } else {
+            Err(json["value"]["message"].to_string())
+        }
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        self.command("POST", path, body).unwrap_or_else(|wrong| panic!("{path}: {wrong}"))
+    }
+
+    fn get(&self, path: &str) -> Value {
+        self.command("GET", path, &Value::Null).unwrap_or_else(|wrong| panic!("{path}: {wrong}"))
+    }
+
+    /// Goes to an address.
+    pub(crate) fn go(&self, url: &str) {
+        self.post("/url", &json!({ "url": url }));
+    }
+
+    /// Where it is.
+    pub(crate) fn at(&self) -> String {
+        self.get("/url").as_str().unwrap_or("").to_owned()
+    }
+
+    /// Loads the page again.
+    pub(crate) fn reload(&self) {
+        self.post("/refresh", &json!({}));
+    }
+
+    /// Opens another tab and goes there; the name of the one that was.
+    pub(crate) fn new_tab(&self) -> String {
+        let before = self.get("/window").as_str().unwrap().to_owned();
+        let tab = self.post("/window/new", &json!({ "type": "tab" }));
+        self.tab(tab["handle"].as_str().unwrap());
+        before
+    }
+
+    /// Goes to another tab.
+    pub(crate) fn tab(&self, handle: &str) {
+        self.post("/window", &json!({ "handle": handle }));
+    }
+
+    /// Runs a script of the test's, which sees the page as the page sees itself.
+    pub(crate) fn run(&self, script: &str) -> Value {
+        self.post("/execute/sync", &json!({ "script": script, "args": [] }))
+    }
+
+    /// The same, for what calls back.
+    pub(crate) fn run_async(&self, script: &str) -> Value {
+        self.post("/execute/async", &json!({ "script": script, "args": [] }))
+    }
+
+    /// A command of the browser's own protocol.
+    pub(crate) fn devtools(&self, command: &str, params: &Value) -> Value {
+        self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": params }))
+    }
+
+    fn elements(&self, css: &str) -> Vec<String> {
+        let found = self.post("/elements", &json!({ "using": "css selector", "value": css }));
+        let all = found.as_array().cloned().unwrap_or_default();
+        all.iter().filter_map(|one| one[ELEMENT].as_str().map(str::to_owned)).collect()
+    }
+
+    /// What is there of this role whose name begins so; those that are not shown do not count.
+    pub(crate) fn all(&self, role: &str, name: &str) -> Vec<Thing> {
+        let found = self.elements(tags(role)).into_iter().filter(|id| {
+            // What is replaced while one looks is not there.
+            let said = |what: &str| {
+                self.command("GET", &format!("/element/{id}/{what}"), &Value::Null).unwrap_or_default()
+            };
+            said("computedrole").as_str() == Some(role)
+                && said("computedlabel").as_str().is_some_and(|label| label.trim().starts_with(name))
+        });
+        found.map(Thing).collect()
+    }
+
+    /// The first of these, as soon as it is there.
+    #[track_caller]
+    pub(crate) fn find(&self, role: &str, name: &str) -> Thing {
+        let found = self.wait(|| self.all(role, name).into_iter().next());
+        found.unwrap_or_else(|| panic!("no {role} `{name}` at {}:\n{}", self.at(), self.text()))
+    }
+
+    /// Waits until something is so.
+    pub(crate) fn wait<T>(&self, look: impl Fn() -> Option<T>) -> Option<T> {
+        let begun = Instant::now();
+        loop {
+            match look() {
+                Some(found) => return Some(found),
+                None if begun.elapsed() > PATIENCE => return None,
+                None => std::thread::sleep(Duration::from_millis(25)),
+            }
+        }
+    }
+
+    /// Waits until the page says this.
+    #[track_caller]
+    pub(crate) fn says(&self, words: &str) {
+        let said = self.wait(|| self.text().contains(words).then_some(()));
+        assert!(said.is_some(), "`{words}` is not said at {}:\n{}", self.at(), self.text());
+    }
+
+    /// What the page says.
+    pub(crate) fn text(&self) -> String {
+        let body = self.elements("body").into_iter().next();
+        let text = body.and_then(|id| self.command("GET", &format!("/element/{id}/text"), &Value::Null).ok());
+        text.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
+    }
+
+    /// Presses something, once nothing keeps it from being pressed.
+    #[track_caller]
+    pub(crate) fn press(&self, role: &str, name: &str) {
+        let pressed = self.wait(|| {
+            let thing = self.all(role, name).into_iter().next()?;
+            let waits = self.attribute(&thing, "aria-disabled").as_deref() == Some("true");
+            // The style keeps what is fresh from being pressed as well.
+            let free = self.style(&thing, "pointer-events") != "none";
+            if waits || !free {
+                return None;
+            }
+            self.command("POST", &format!("/element/{}/click", thing.0), &json!({})).ok()
+        });
+        assert!(pressed.is_some(), "no {role} `{name}` can be pressed at {}:\n{}", self.at(), self.text());
+    }
+
+    /// Types into something.
+    #[track_caller]
+    pub(crate) fn write(&self, role: &str, name: &str, text: &str) {
+        let thing = self.find(role, name);
+        self.post(&format!("/element/{}/value", thing.0), &json!({ "text": text }));
+    }
+
+    /// Chooses an option of a list by what it begins with.
+    #[track_caller]
+    pub(crate) fn choose(&self, list: &str, option: &str) {
+        let list = self.find("combobox", list);
+        let options = self.post(
+            &format!("/element/{}/elements", list.0),
+            &json!({ "using": "css selector", "value": "option" }),
+        );
+        let ids = options.as_array().cloned().unwrap_or_default();
+        let ids: Vec<String> =
+            ids.iter().filter_map(|one| one[ELEMENT].as_str().map(str::to_owned)).collect();
+        let text = |id: &String| self.get(&format!("/element/{id}/text")).as_str().unwrap_or("").to_owned();
+        let wanted = ids.iter().find(|id| text(id).trim().starts_with(option));
+        let all: Vec<String> = ids.iter().map(text).collect();
+        let wanted = wanted.unwrap_or_else(|| panic!("no option `{option}` among {all:?}"));
+        self.post(&format!("/element/{wanted}/click"), &json!({}));
+    }
+
+    /// What is written in something.
+    pub(crate) fn value(&self, thing: &Thing) -> String {
+        self.get(&format!("/element/{}/property/value", thing.0)).as_str().unwrap_or("").to_owned()
+    }
+
+    /// An attribute, if it is there.
+    pub(crate) fn attribute(&self, thing: &Thing, name: &str) -> Option<String> {
+        let found =
+            self.command("GET", &format!("/element/{}/attribute/{name}", thing.0), &Value::Null).ok()?;
+        found.as_str().map(str::to_owned)
+    }
+
+    fn style(&self, thing: &Thing, name: &str) -> String {
+        let found = self.command("GET", &format!("/element/{}/css/{name}", thing.0), &Value::Null);
+        found.ok().and_then(|found| found.as_str().map(str::to_owned)).unwrap_or_default()
+    }
+
+    /// Presses keys, wherever the focus is.
+    pub(crate) fn keys(&self, keys: &str) {
+        let actions: Vec<Value> = keys
+            .chars()
+            .flat_map(|key| {
+                ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key.to_string() }))
+            })
+            .collect();
+        self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] }));
+    }
+
+    /// The name of what has the focus.
+    pub(crate) fn focused(&self) -> String {
+        let active = self.get("/element/active");
+        let id = active[ELEMENT].as_str().unwrap_or("");
+        self.get(&format!("/element/{id}/computedlabel")).as_str().unwrap_or("").to_owned()
+    }
+
+    /// Makes the window so wide, and dark or light.
+    pub(crate) fn look(&self, width: u32, dark: bool) {
+        let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
+        self.devtools("Emulation.setDeviceMetricsOverride", &size);
+        let scheme = json!({ "features": [{ "name": "prefers-color-scheme", "value": if dark { "dark" } else { "light" } }] });
+        self.devtools("Emulation.setEmulatedMedia", &scheme);
+    }
+
+    /// Keeps a picture of the whole page, for people to look at.
+    pub(crate) fn picture(&self, name: &str) {
+        let shot = self.devtools("Page.captureScreenshot", &json!({ "captureBeyondViewport": true }));
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("web");
+        std::fs::create_dir_all(&folder).unwrap();
+        let bytes = super::base64(shot["data"].as_str().unwrap_or(""));
+        std::fs::write(folder.join(format!("{name}.png")), bytes).unwrap();
+    }
+
+    /// What axe finds on the page that not everybody can use.
+    #[track_caller]
+    pub(crate) fn axe(&self, place: &str) {
+        let source = super::axe();
+        // The page's own policy holds for what the page does; the driver's scripts are outside of it.
+        self.run(&format!("{source}; window.axe = axe; return true;"));
+        let found = self.run_async(
+            "const done = arguments[arguments.length - 1];
+             axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+               .then(r => done(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html + ' ' + n.failureSummary).join(' | '))))
+               .catch(e => done([String(e)]));",
+        );
+        assert_eq!(found, json!([]), "{place}");
+    }
+
+    /// Nothing was complained of, and nothing was asked of anybody but this machine. `expected` are parts of complaints
+    /// that belong to the test.
+    #[track_caller]
+    pub(crate) fn clean(&self, expected: &[&str]) {
+        let entries = self.post("/se/log", &json!({ "type": "browser" }));
+        for entry in entries.as_array().into_iter().flatten() {
+            let message = entry["message"].as_str().unwrap_or("");
+            let level = entry["level"].as_str().unwrap_or("");
+            let known = expected.iter().any(|part| message.contains(part));
+            assert!(known || !matches!(level, "SEVERE" | "WARNING"), "{level}: {message}");
+        }
+        let asked = self.post("/se/log", &json!({ "type": "performance" }));
+        for entry in asked.as_array().into_iter().flatten() {
+            let message: Value = serde_json::from_str(entry["message"].as_str().unwrap_or("null")).unwrap();
+            let message = &message["message"];
+            if message["method"] == "Network.requestWillBeSent" {
+                let url = message["params"]["request"]["url"].as_str().unwrap_or("");
+                let ours = ["http://almoner-", "data:", "about:", "chrome:", "chrome-"];
+                assert!(ours.iter().any(|start| url.starts_with(start)), "{url} was asked for");
+            }
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if !self.session.is_empty() {
+            let _ = self.command("DELETE", "", &Value::Null);
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+/// What can have a role.
+fn tags(role: &str) -> &'static str {
+    match role {
+        "button" => "button, summary, [role=button]",
+        "link" => "a[href]",
+        "textbox" => "input, textarea",
+        "combobox" => "select, input[list], [role=combobox]",
+        "checkbox" => "input[type=checkbox]",
+        "radio" => "input[type=radio]",
+        "spinbutton" => "input[type=number]",
+        "heading" => "h1, h2, h3, h4",
+        "listitem" => "li",
+        "group" => "fieldset",
+        _ => "*",
+    }
+}
