@@ -23,6 +23,12 @@ pub trait Backend: Send + Sync + 'static {
     /// When they cannot be written.
     fn keep(&self, sessions: &Sessions) -> Result<(), Failure>;
 
+    /// The model that a person names, or that the settings name for runs that name none, as a run stores it.
+    ///
+    /// # Errors
+    /// When it is none, or none is named anywhere.
+    fn model(&self, named: Option<&str>) -> Result<String, Failure>;
+
     /// Random bytes that nobody can guess.
     ///
     /// # Errors

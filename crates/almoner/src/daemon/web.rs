@@ -199,6 +199,18 @@ impl Backend for Pages {
         write(&self.path, &Kept { version: 1, seed, port, sessions: sessions.clone() })
     }
 
+    fn model(&self, named: Option<&str>) -> Result<String, Failure> {
+        let models = settings::read(&self.desk.config.join(settings::FILE))?.models;
+        let Some(text) = named.map(str::to_owned).or_else(|| models.default.clone()) else {
+            return Err(Failure::new(Exit::Usage, "no model is named, and the settings name none")
+                .help("write one, like `ollama:qwen3` or `local`, or let `almoner setup` find one"));
+        };
+        if model::list(&text).is_ok() {
+            return Ok(text);
+        }
+        models.resolve(&text).map_err(|(what, help)| Failure::new(Exit::Usage, what).help(help))
+    }
+
     fn random(&self) -> Result<[u8; 32], Failure> {
         let mut bytes = [0; 32];
         random(&mut bytes)?;

@@ -156,7 +156,8 @@ fn findings(entry: &Entry) -> (Option<u64>, &[Finding]) {
     }
 }
 
-fn detail(entry: &Entry) -> String {
+/// What a step says beside its name, in a line.
+pub fn detail(entry: &Entry) -> String {
     match entry {
         Entry::Prompted { request, model } => format!("{model}  request {}", request.short()),
         Entry::Replied { usage, reply, model, .. } => format!(

@@ -44,7 +44,9 @@ pub fn own_block(label: &str, text: &str) -> Markup {
 /// A time.
 pub fn when(ms: i64) -> Markup {
     let iso = kernel::time::iso(ms);
-    html! { time datetime=(iso) { (iso) } }
+    // To the second: what is more is in the attribute.
+    let shown = iso.get(..19).unwrap_or(&iso).replace('T', " ");
+    html! { time datetime=(iso) { (shown) " UTC" } }
 }
 
 /// A link to a run.
@@ -62,6 +64,16 @@ pub fn failure(failure: &Failure) -> Markup {
     html! {
         section.failure role="alert" {
             h1 { "That was not done" }
+            p { (line(&failure.message)) }
+            @if !failure.help.is_empty() { p { (visible_line(&failure.help)) } }
+        }
+    }
+}
+
+/// The same below the title of a page that goes on.
+pub fn failure_below(failure: &Failure) -> Markup {
+    html! {
+        div.failure role="alert" {
             p { (line(&failure.message)) }
             @if !failure.help.is_empty() { p { (visible_line(&failure.help)) } }
         }

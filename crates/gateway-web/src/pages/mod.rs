@@ -2,6 +2,7 @@
 
 mod answered;
 mod approval;
+mod chat;
 mod inbox;
 pub mod login;
 mod message;
@@ -15,6 +16,9 @@ pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/m/{number}", Some(message::show), None),
     ("/m/{number}/answer", None, Some(answered::answer)),
     ("/m/{number}/dismiss", None, Some(answered::dismiss)),
+    ("/chat", Some(chat::list), Some(chat::begin)),
+    ("/chat/{run}", Some(chat::show), Some(chat::say)),
+    ("/chat/{run}/end", None, Some(chat::end)),
     ("/sessions", Some(sessions::show), Some(sessions::revoke)),
     ("/logout", None, Some(sessions::leave)),
 ];

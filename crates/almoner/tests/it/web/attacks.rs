@@ -173,9 +173,9 @@ fn what_is_kept_of_sessions_opens_nothing_and_outlives_the_daemon() {
 }
 
 /// A home in which one mail waits for an answer, whose words are these.
-fn asked(subject: &str) -> Home {
+fn asked(words: &str) -> Home {
     let home = Home::with_inbox();
-    let arguments = serde_json::json!({ "to": "a@b.example", "subject": subject, "body": "b" });
+    let arguments = serde_json::json!({ "to": "a@b.example", "subject": "s", "body": words });
     let script = serde_json::json!([{ "turns": [
         { "calls": [{ "name": "outbox_send", "arguments": arguments }] },
         { "text": "done" },

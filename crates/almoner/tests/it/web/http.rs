@@ -29,10 +29,34 @@ pub(crate) fn ask(port: u16, method: &str, path: &str, headers: &[(&str, &str)],
         text += &format!("{name}: {value}\r\n");
     }
     text += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
-    stream.write_all(text.as_bytes()).unwrap();
+    let _ = stream.write_all(text.as_bytes());
     let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).unwrap();
-    read(&bytes)
+    let mut some = [0; 16 << 10];
+    // Some keep the connection open after what they have said.
+    loop {
+        match stream.read(&mut some) {
+            Ok(0) => return read(&bytes),
+            Ok(n) => bytes.extend(&some[..n]),
+            // Whoever is refused for the size of a body is refused before all of it is read.
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset && !bytes.is_empty() => {
+                return read(&bytes);
+            }
+            Err(error) => panic!("{method} {path}: {error}"),
+        }
+        if let Some(whole) = length(&bytes)
+            && bytes.len() >= whole
+        {
+            return read(&bytes);
+        }
+    }
+}
+
+/// How many bytes an answer has, once that is known.
+fn length(bytes: &[u8]) -> Option<usize> {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
+    let line = head.lines().find_map(|line| line.strip_prefix("content-length:"))?;
+    Some(end + 4 + line.trim().parse::<usize>().ok()?)
 }
 
 fn read(bytes: &[u8]) -> Answer {
