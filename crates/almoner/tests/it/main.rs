@@ -35,6 +35,7 @@ mod eval;
 mod every_step;
 mod examples;
 mod findings;
+mod foreign_cases;
 mod gateway;
 mod git;
 mod handed;
