@@ -26,7 +26,10 @@ fn foreign(command: &[&str], more: Json) -> Home {
 #[track_caller]
 fn tried(home: &Home) -> Said {
     let said = home.almoner(&["test", "p"]);
-    assert_eq!((home.read("victim/kept.txt"), home.read("victim/gone.txt")), ("kept\n".into(), "gone\n".into()));
+    assert_eq!(
+        (home.read("victim/kept.txt"), home.read("victim/gone.txt")),
+        ("kept\n".into(), "gone\n".into())
+    );
     said
 }
 
@@ -46,7 +49,8 @@ fn no_path_of_a_case_leads_out_of_its_copies() {
     ] {
         let home = foreign(&[], json!({}));
         let victim = home.path("victim").display().to_string();
-        let out = out.replace("VICTIM", if out == "VICTIM" { &victim } else { victim.trim_start_matches('/') });
+        let out =
+            out.replace("VICTIM", if out == "VICTIM" { &victim } else { victim.trim_start_matches('/') });
         let command = ["x.worker", "-e", "docs=docs", "-e", &format!("out={out}:rw")];
         home.write("p/x.case/case.json", json!({ "command": command, "made": ["out/gone.txt"] }).to_string());
         symlink("../victim", home.path("p/link")).unwrap();
@@ -80,7 +84,10 @@ fn what_a_case_reads_lies_where_it_lies() {
         std::fs::create_dir(home.path("p/x.case/documents")).unwrap();
         symlink("../../../victim/kept.txt", home.path("p/x.case/documents/d.txt")).unwrap();
         let told = tried(&home).expect(1).out;
-        assert!(told.starts_with("not tried") && (told.contains(said) || told.contains("leads out")), "{word}: {told}");
+        assert!(
+            told.starts_with("not tried") && (told.contains(said) || told.contains("leads out")),
+            "{word}: {told}"
+        );
     }
     // Neither the worker nor what lies in the case itself lies elsewhere.
     for (command, link) in [("../w.worker", ""), ("x.worker", "slots/out"), ("x.worker", "replies.json")] {
@@ -147,7 +154,8 @@ fn what_is_accepted_goes_into_the_case_and_through_no_link() {
 #[test]
 fn a_case_runs_no_program_before_exactly_it_is_trusted() {
     let home = Home::new();
-    let call = json!({ "call": "tool.run", "arguments": [["sh", "-c", "echo blue > made.txt"]], "came_to": "done" });
+    let call =
+        json!({ "call": "tool.run", "arguments": [["sh", "-c", "echo blue > made.txt"]], "came_to": "done" });
     let command = ["x.worker", "-e", "tool=program:sh?exec=yes&dir=work:rw"];
     let case = json!({ "command": command, "calls": [call] });
     home.write("x.worker", "---\nslots: { tool: program }\n---\nHi.\n");
@@ -157,13 +165,17 @@ fn a_case_runs_no_program_before_exactly_it_is_trusted() {
     home.write("x.case/result.json", "\"ok\"\n");
     home.write("x.case/case.json", case.to_string());
     let refused = |said: Said| {
-        assert!(said.out.contains("`tool` runs programs, and the case is not trusted: `almoner trust`"), "{said:?}");
+        assert!(
+            said.out.contains("`tool` runs programs, and the case is not trusted: `almoner trust`"),
+            "{said:?}"
+        );
     };
     refused(home.almoner(&["test"]).expect(1));
     // It is shown with what it lets happen, and nobody here says yes.
     let shown = home.almoner(&["trust", "x.case"]).expect(7).out;
     assert!(shown.contains("tool=program:sh?exec=yes") && shown.contains("echo blue > made.txt"), "{shown}");
-    let digest = home.almoner(&["trust", "x.case", "--json"]).expect(0).json()["digest"].as_str().unwrap().to_owned();
+    let digest =
+        home.almoner(&["trust", "x.case", "--json"]).expect(0).json()["digest"].as_str().unwrap().to_owned();
     home.almoner(&["trust", "x.case", "--yes", &digest]).expect(0);
     assert_eq!(home.almoner(&["test"]).expect(0).out, "same       x.case\n");
     assert!(!home.path("work/made.txt").exists());
@@ -196,6 +208,8 @@ fn a_case_that_was_saved_here_leads_where_its_run_did() {
     // In another's home it is a case like any other.
     let other = tempfile::tempdir().unwrap();
     let mut command = home.command(&["test"]);
-    let said = Said::of(command.current_dir(home.path("p")).env("ALMONER_HOME", other.path().join("h")).output().unwrap());
+    let said = Said::of(
+        command.current_dir(home.path("p")).env("ALMONER_HOME", other.path().join("h")).output().unwrap(),
+    );
     assert!(said.expect(1).out.contains("leads out of where the case lies"));
 }

@@ -50,6 +50,7 @@ mod load;
 mod mailing;
 mod mcp;
 mod mcp_web;
+mod media_types;
 #[cfg(feature = "local")]
 mod model_host;
 mod model_keys;

@@ -231,3 +231,33 @@ fn a_projects_file_names_a_secret_only_after_it_was_trusted() {
     run(&home, &[]).expect(0);
     assert!(came_to(&home).concat().contains(STAND_IN));
 }
+
+#[test]
+fn what_a_server_of_tools_says_of_its_secret_is_kept_nowhere_also_where_it_is_cut() {
+    let hostile = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mjs");
+    for mode in ["tells", "refuses-telling", "tells-of-tools", "names-tools"] {
+        let home = with_secret("far: mcp", &[json!({ "name": "far_echo", "arguments": { "word": "a" } })]);
+        let add = ["mcp", "add", "s", "--env", "TOKEN=secret:github", "--", "node", hostile, mode];
+        home.almoner(&add).expect(0);
+        let looked = home.almoner(&["mcp", "tools", "s"]).expect(0);
+        assert!(!looked.out.contains(VALUE) && !looked.err.contains(VALUE), "{mode}: {looked:?}");
+        let said = run(&home, &["-e", "far=mcp:s[echo]"]);
+        if mode.ends_with("tools") {
+            assert!(looked.out.contains("has the value of a secret in it"), "{mode}: {looked:?}");
+            assert!(
+                said.code == 6 && said.err.contains("has the value of a secret in it"),
+                "{mode}: {said:?}"
+            );
+            assert!(!said.err.contains(VALUE));
+        } else {
+            said.expect(7);
+            home.almoner(&["approve", "1"]).expect(0);
+            home.almoner(&["resume"]);
+            let came = came_to(&home).concat();
+            assert!(came.contains(if mode == "tells" { STAND_IN } else { "bytes more were cut" }), "{mode}");
+        }
+        home.almoner(&["stop"]).expect(0);
+        // Not even where it begins.
+        assert!(!holds(&home.root(), &VALUE[..6]), "{mode}");
+    }
+}
