@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use crate::home::{Home, Said};
+use crate::terminal::Terminal;
 
 const VALUE: &str = "tok-9f3k-swordfish-and-chips";
 const STAND_IN: &str = "⟦secret github⟧";
@@ -260,4 +261,44 @@ fn what_a_server_of_tools_says_of_its_secret_is_kept_nowhere_also_where_it_is_cu
         // Not even where it begins.
         assert!(!holds(&home.root(), &VALUE[..6]), "{mode}");
     }
+}
+
+/// A model that meets a locked vault can only go on without; a person can open it.
+#[test]
+fn what_needs_a_secret_of_a_locked_vault_is_told_to_the_person_before_it_begins() {
+    let hands_on = call(&["printenv", "T"], json!({ "T": "token" }));
+    let home = home("token: secret, run: program", &[hands_on]);
+    let words = "a horse that nobody rides";
+    let type_in = |args: &[&str], lines: &[(&str, &str)]| {
+        let mut terminal = Terminal::open(&home, args);
+        for (asked, line) in lines {
+            terminal.shows(asked, 1);
+            terminal.press(&format!("{line}\n"));
+        }
+        let (code, screen) = terminal.end();
+        assert_eq!(code, 0, "{screen}");
+    };
+    let made = [("new passphrase", words), ("once more", words), ("github (not shown)", VALUE)];
+    type_in(&["secret", "set", "github", "--key", "passphrase"], &made);
+    home.almoner(&["stop"]).expect(0);
+    let handed = ["-e", "token=secret:github", "-e", "run=program:printenv"];
+    for endow in
+        [&handed[..], &["-e", "token=secret:other", "-e", "run=program:printenv?env.T=secret:github"]]
+    {
+        let said = run(&home, endow).expect(7);
+        let what = "needs the secret `";
+        assert!(said.err.contains(what) && said.err.contains("the vault is locked"), "{}", said.err);
+        assert!(said.err.contains("`almoner unlock`, then the same command"), "{}", said.err);
+    }
+    assert!(home.almoner(&["runs", "--json"]).expect(0).json().as_array().unwrap().is_empty());
+    type_in(&["unlock"], &[("passphrase of the vault", words)]);
+    run(&home, &handed).expect(7);
+    // A yes is not spent on a vault that was locked meanwhile.
+    home.almoner(&["stop"]).expect(0);
+    home.almoner(&["approve", "1"]).expect(0);
+    let stalled = home.almoner(&["resume", "r1"]);
+    assert!(stalled.err.contains("`almoner unlock`, then `almoner resume`"), "{stalled:?}");
+    type_in(&["unlock"], &[("passphrase of the vault", words)]);
+    assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "done\n");
+    assert!(came_to(&home).concat().contains(STAND_IN));
 }

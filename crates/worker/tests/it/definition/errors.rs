@@ -104,7 +104,15 @@ fn amounts() {
     2:63 "3" [worker/wrong-type] a suffix must be text, not a number
       put it in quotes if it is meant as text
     "#);
-    assert_snapshot!(front("attachments: { types: [aplication/pdf, image, '*/*', 3], typs: [] }"), @r#"
+    assert_snapshot!(front("attachments: { types: [aplication/pdf, imag/*, 3], typs: [] }"), @r#"
+    2:24 "aplication/pdf" [worker/type] `aplication/pdf` is no type that documents are found to be
+      did you mean `application/pdf`?
+    2:40 "imag/*" [worker/type] `imag/*` is no type that documents are found to be
+      did you mean `image/*`?
+    2:48 "3" [worker/wrong-type] a type must be text, not a number
+      put it in quotes if it is meant as text
+    2:52 "typs" [worker/unknown-key] `attachments` has no key `typs`
+      did you mean `types`?
     "#);
 }
 
