@@ -127,11 +127,10 @@ impl<'a> Bench<'a> {
         // A no holds for the run: the same question is not put to a person twice. What the worker itself has written
         // down is put but once anyway.
         if let (CallSite::Turn { .. }, Some(denied)) = (&site, self.fold.denied(proposal.fingerprint())) {
+            let at = if verdict.decision == Decision::Deny { verdict.findings.len() } else { 0 };
             verdict.decision = Decision::Deny;
-            verdict.findings.push(Finding {
-                message: format!("a person has refused exactly this call in this run: {}", denied.message),
-                ..denied.clone()
-            });
+            let message = format!("a person has refused exactly this call in this run: {}", denied.message);
+            verdict.findings.insert(at, Finding { message, ..denied.clone() });
         }
         // A gate quotes what it found, also what a link leads to or a name resolves to.
         crate::redaction::findings(&self.world.secrets(), &mut verdict.findings);

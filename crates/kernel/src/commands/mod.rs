@@ -10,6 +10,7 @@ mod exhaust;
 mod forget;
 mod genesis;
 mod grants;
+mod handed;
 mod mail;
 mod make;
 mod names;
