@@ -104,7 +104,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Run(args) => commands::run::run(&acting, args),
         Verb::Ask(args) => commands::ask::ask(&acting, args),
         Verb::Chat(args) => commands::chat::chat(&acting, args),
-        Verb::Test(args) => commands::cases::test(args),
+        Verb::Test(args) => commands::cases::test(&place, args),
         Verb::Save(args) => commands::save::save(&acting, args),
         Verb::Inbox(args) => commands::inbox::inbox(&acting, args),
         Verb::Approve(args) => commands::answer::approve(&acting, args),

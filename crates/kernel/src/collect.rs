@@ -341,7 +341,12 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
         }
         Formula::Grant { holder, .. } => {
             // The grant's row stays: it is a record of what was allowed.
+            crate::commands::forget_rate(state, id)?;
             state.unhold(&Number(holder.number), id, b"g", b"")?;
+            Ok(true)
+        }
+        Formula::Worker { pooled: true, .. } => {
+            crate::commands::forget_pool(state, id)?;
             Ok(true)
         }
         Formula::Export { eval, holder, .. } => {

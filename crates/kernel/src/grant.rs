@@ -52,7 +52,7 @@ impl Rate {
 
 impl std::fmt::Display for Rate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} calls in ", self.calls)?;
+        write!(f, "{} {} in ", self.calls, if self.calls == 1 { "call" } else { "calls" })?;
         match self.per_ms {
             3_600_000 => write!(f, "1 h"),
             60_000 => write!(f, "1 min"),

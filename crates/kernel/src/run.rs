@@ -278,6 +278,9 @@ pub struct Attachment {
     pub text: BlobHash,
     /// How many bytes the document has.
     pub bytes: u64,
+    /// What it is, found in its content: `application/pdf`. Empty for what was taken in before that was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub media_type: String,
 }
 
 /// A worker definition with all that it consists of.

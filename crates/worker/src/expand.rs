@@ -67,8 +67,9 @@ fn text(text: &str) -> String {
 
 fn attachments(documents: &Attachments) -> String {
     let suffixes: Vec<String> = documents.suffixes.iter().map(|suffix| text(suffix)).collect();
+    let types: Vec<String> = documents.types.iter().map(|one| text(one)).collect();
     let (max, bytes, suffixes) = (documents.max, documents.bytes, suffixes.join(", "));
-    format!("{{ max: {max}, bytes: {bytes}, suffixes: [{suffixes}] }}")
+    format!("{{ max: {max}, bytes: {bytes}, suffixes: [{suffixes}], types: [{}] }}", types.join(", "))
 }
 
 fn slots(out: &mut String, definition: &Definition) {

@@ -6,7 +6,7 @@ use kernel::command::Judgement;
 use kernel::grant::{Attenuation, Grant};
 use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal};
 use kernel::provenance::{Provenance, Source};
-use kernel::run::{CallSite, Completion, Run, Trouble};
+use kernel::run::{Attachment, CallSite, Completion, Run, Trouble};
 use kernel::{BlobHash, Method, Value};
 use passable::visible_line;
 use policy::{Context, Document, Facts, Spent, Written};
@@ -127,11 +127,10 @@ impl<'a> Bench<'a> {
         // A no holds for the run: the same question is not put to a person twice. What the worker itself has written
         // down is put but once anyway.
         if let (CallSite::Turn { .. }, Some(denied)) = (&site, self.fold.denied(proposal.fingerprint())) {
+            let at = if verdict.decision == Decision::Deny { verdict.findings.len() } else { 0 };
             verdict.decision = Decision::Deny;
-            verdict.findings.push(Finding {
-                message: format!("a person has refused exactly this call in this run: {}", denied.message),
-                ..denied.clone()
-            });
+            let message = format!("a person has refused exactly this call in this run: {}", denied.message);
+            verdict.findings.insert(at, Finding { message, ..denied.clone() });
         }
         // A gate quotes what it found, also what a link leads to or a name resolves to.
         crate::redaction::findings(&self.world.secrets(), &mut verdict.findings);
@@ -217,6 +216,11 @@ impl Bench<'_> {
             for name in names.iter().filter(|name| !own.takes(name)) {
                 finding(format!("this worker does not hand on `{name}` here"), own.suffixes.join(", "));
             }
+            for document in handed().filter(|document| !own.takes_type(&document.media_type)) {
+                let what =
+                    format!("this worker does not hand on {} here: `{}`", told(document), document.name);
+                finding(what, own.types.join(", "));
+            }
         }
         // The user's side: what was said when the worker was bound to the slot.
         let Attenuation { suffixes, max_bytes, total_bytes, .. } = &grant.attenuation;
@@ -244,8 +248,19 @@ impl Bench<'_> {
         for name in names.iter().filter(|name| !takes.takes(name)) {
             finding(format!("`{name}` is not of a kind that it takes"), takes.suffixes.join(", "));
         }
+        for document in handed().filter(|document| !takes.takes_type(&document.media_type)) {
+            finding(
+                format!("`{}` is {}, which it does not take", document.name, told(document)),
+                takes.types.join(", "),
+            );
+        }
         findings
     }
+}
+
+/// What a document is by its content, in words.
+fn told(document: &Attachment) -> &str {
+    Some(document.media_type.as_str()).filter(|told| !told.is_empty()).unwrap_or("of an unknown type")
 }
 
 /// Everything that the run has read, by name.

@@ -13,6 +13,14 @@ use serde_json::Value as Json;
 /// What a model is asked.
 pub(crate) fn request(secrets: &Secrets, request: &mut Request) {
     text(secrets, &mut request.system);
+    for tool in &mut request.tools {
+        // A server of tools describes them as it likes, and may have been started with a secret.
+        text(secrets, &mut tool.description);
+        json(secrets, &mut tool.parameters);
+    }
+    if let Some(schema) = &mut request.output {
+        json(secrets, schema);
+    }
     for message in &mut request.messages {
         match message {
             Message::User { text: own, media } => {

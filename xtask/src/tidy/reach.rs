@@ -58,6 +58,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/commands/cases/case.rs", &[Files], "reads the cases of workers, and writes what one comes to now"),
     ("crates/almoner/src/commands/cases/mod.rs", &[Files], "finds cases, and makes the home in which they are tried"),
     ("crates/almoner/src/commands/cases/staged.rs", &[Files], "copies the directories that a case works on"),
+    ("crates/almoner/src/commands/cases/within.rs", &[Files], "finds where a path of a case really leads"),
     ("crates/almoner/src/commands/daemon.rs", &[Files, Clocks], "says how the daemon is, and waits until it has ended"),
     ("crates/almoner/src/commands/demo/bare_loop.rs", &[Files], "shows what a loop without a membrane does to a folder"),
     ("crates/almoner/src/commands/demo/folder.rs", &[Files], "makes the demo's folder"),

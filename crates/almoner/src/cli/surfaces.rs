@@ -7,7 +7,8 @@ use super::JsonArg;
 /// `almoner trust`.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// The file, or a directory in which it lies [default: the `almoner.toml` of the project you are in]
+    /// The file, a directory in which it lies, or the case of a worker [default: the `almoner.toml` of the project
+    /// you are in]
     #[arg(value_name = "FILE")]
     pub file: Option<std::path::PathBuf>,
     /// Do not ask, if the file has exactly this digest

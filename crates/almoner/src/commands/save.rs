@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use worker::definition::Bundle;
 
 use super::acting::Acting;
-use super::cases::{self, Recorded, pretty};
+use super::cases::{self, Case, Recorded, pretty};
 use super::look::LAST;
 use super::stage::number;
 use super::{look, output, run};
@@ -83,6 +83,8 @@ pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
     let recorded = Recorded { command: command.clone(), calls, made: before.made };
     files.push((root.join(cases::FILE), pretty(&recorded)?.into_bytes()));
     put_all(&files)?;
+    // Whoever saves a run has handed over what its case hands over.
+    cases::keep(acting.place, &Case::load(&root)?)?;
     for (path, _) in &files {
         output::note(&format!("{} is there", output::path(path)));
     }

@@ -1,10 +1,13 @@
-//! `almoner trust`: a project's `almoner.toml` is used after its user has seen what it says.
+//! `almoner trust`: a project's `almoner.toml` is used after its user has seen what it says; and a case that came along
+//! with a project leads out of where it lies, and runs programs, after its user has.
 
 use std::path::{Path, PathBuf};
 
+use kernel::BlobHash;
 use passable::visible_line;
 use serde_json::{Value, json};
 
+use super::cases::{Case, is_case};
 use super::output;
 use super::prompt::{self, Typed};
 use crate::cli::surfaces::TrustArgs;
@@ -21,6 +24,19 @@ pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
     if args.list {
         return list(place, args.json.json);
     }
+    if let Some(root) = args.file.as_deref().filter(|path| is_case(path)) {
+        let case = Case::load(root)?;
+        if args.revoke {
+            return revoke(place, &case.known_as());
+        }
+        let shown = Shown {
+            path: case.known_as(),
+            digest: case.digest,
+            words: case_in_words(&case),
+            json: json!({ "command": case.recorded.command }),
+        };
+        return decide(place, args, shown);
+    }
     let path = named(args.file.as_deref())?;
     if args.revoke {
         return revoke(place, &path);
@@ -30,19 +46,47 @@ pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
             .help("docs/settings.md says what a project can write into its `almoner.toml`")
     })?;
     let workers = file.workers()?;
-    let already = trust::is_trusted(place, &file)?;
+    let lines: serde_json::Map<String, Value> =
+        workers.iter().map(|(name, handed)| (name.clone(), json!(handed.lines()))).collect();
+    let words = in_words(&file, &workers);
+    decide(
+        place,
+        args,
+        Shown { path: file.path, digest: file.digest, words, json: json!({ "workers": lines }) },
+    )
+}
+
+/// What a person is shown before they say yes.
+struct Shown {
+    path: PathBuf,
+    digest: BlobHash,
+    words: String,
+    json: Value,
+}
+
+/// Shows it, and trusts it if its user says so.
+fn decide(place: &Place, args: &TrustArgs, mut shown: Shown) -> Ended {
+    let already = trust::is_trusted(place, &shown.path, shown.digest)?;
     if args.json.json {
-        let told = keep_if_told(place, &file, args.yes.as_deref())?;
-        output::json(&as_json(&file, &workers, already || told))?;
+        let told = keep_if_told(place, &shown, args.yes.as_deref())?;
+        for (key, value) in [
+            ("version", json!(1)),
+            ("path", json!(shown.path)),
+            ("digest", json!(shown.digest.to_string())),
+            ("trusted", json!(already || told)),
+        ] {
+            shown.json[key] = value;
+        }
+        output::json(&shown.json)?;
         return Ok(Exit::Ok);
     }
-    output::listing(&in_words(&file, &workers))?;
+    output::listing(&format!("{}digest: {}\n", shown.words, shown.digest))?;
     if already {
         output::note("it is trusted as it is");
         return Ok(Exit::Ok);
     }
-    if keep_if_told(place, &file, args.yes.as_deref())? || asked()? {
-        trust::keep(place, &file)?;
+    if keep_if_told(place, &shown, args.yes.as_deref())? || asked()? {
+        trust::keep(place, &shown.path, shown.digest)?;
         output::note("it is trusted, until a byte of it changes; `almoner trust --revoke` takes that back");
         return Ok(Exit::Ok);
     }
@@ -50,16 +94,28 @@ pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
     Ok(Exit::Denied)
 }
 
-/// Trusts the file if its digest is the one that was given.
-fn keep_if_told(place: &Place, file: &File, digest: Option<&str>) -> Result<bool, Failure> {
+/// Trusts it if its digest is the one that was given.
+fn keep_if_told(place: &Place, shown: &Shown, digest: Option<&str>) -> Result<bool, Failure> {
     let Some(digest) = digest else { return Ok(false) };
-    if digest != file.digest.to_string() {
-        let what = format!("{} has another digest: {}", output::path(&file.path), file.digest);
+    if digest != shown.digest.to_string() {
+        let what = format!("{} has another digest: {}", output::path(&shown.path), shown.digest);
         return Err(Failure::new(Exit::Conflict, what)
             .help("`almoner trust` without `--yes` shows what it hands over now; nothing was changed"));
     }
-    trust::keep(place, file)?;
+    trust::keep(place, &shown.path, shown.digest)?;
     Ok(true)
+}
+
+/// What a case hands over, and what it lets happen.
+fn case_in_words(case: &Case) -> String {
+    let mut text = format!("{} is tried as\n  almoner run", output::path(&case.root));
+    for word in &case.recorded.command {
+        text += &format!(" {}", visible_line(word));
+    }
+    text += "\nover copies, without network, and lets happen what it says had happened:\n";
+    let calls = case.recorded.calls.iter().flatten().filter(|call| call.was_let());
+    let lines: Vec<String> = calls.map(|call| format!("  {}\n", visible_line(&call.line()))).collect();
+    text + &if lines.is_empty() { "  nothing\n".to_owned() } else { lines.concat() }
 }
 
 fn asked() -> Result<bool, Failure> {
@@ -108,9 +164,14 @@ fn list(place: &Place, as_json: bool) -> Ended {
     let rows: Vec<_> = trust::all(place)?
         .into_iter()
         .map(|kept| {
-            let now = match File::load(&kept.path) {
-                Ok(Some(file)) if file.digest == kept.digest => "as it was",
-                Ok(None) => "gone",
+            let is_gone = kept.path.symlink_metadata().is_err();
+            let digest = match kept.path.parent().filter(|dir| is_case(dir)) {
+                Some(case) => Case::load(case).ok().map(|case| case.digest),
+                None => File::load(&kept.path).ok().flatten().map(|file| file.digest),
+            };
+            let now = match digest {
+                Some(digest) if digest == kept.digest => "as it was",
+                _ if is_gone => "gone",
                 _ => "changed, and not used",
             };
             (kept, now)
@@ -149,14 +210,5 @@ fn in_words(file: &File, workers: &Workers) -> String {
     if workers.is_empty() {
         text += "  nothing\n";
     }
-    text + &format!("digest: {}\n", file.digest)
-}
-
-fn as_json(file: &File, workers: &Workers, trusted: bool) -> Value {
-    let workers: serde_json::Map<String, Value> =
-        workers.iter().map(|(name, handed)| (name.clone(), json!(handed.lines()))).collect();
-    json!({
-        "version": 1, "path": file.path, "digest": file.digest.to_string(), "trusted": trusted,
-        "workers": workers,
-    })
+    text
 }

@@ -6,11 +6,20 @@ use passable::visible_line;
 
 use control::exit::{Exit, Failure};
 
-/// The text by which a document is known: what stands in it, or, where only the model can read it, a line about it.
+/// What is known of a document.
+#[derive(Debug)]
+pub struct Read {
+    /// The text by which it is known: what stands in it, or, where only the model can read it, a line about it.
+    pub text: String,
+    /// What it is by its content: `application/pdf`.
+    pub media_type: &'static str,
+}
+
+/// Reads a document.
 ///
 /// # Errors
 /// When it is not what its name says, or nobody can read it.
-pub fn readable(name: &str, bytes: &[u8], limits: &Limits, takes: Takes) -> Result<String, Failure> {
+pub fn readable(name: &str, bytes: &[u8], limits: &Limits, takes: Takes) -> Result<Read, Failure> {
     let refuse = |e: &DocumentError, help: String| {
         Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(name))).help(help)
     };
@@ -21,7 +30,10 @@ pub fn readable(name: &str, bytes: &[u8], limits: &Limits, takes: Takes) -> Resu
         let what = format!("{}: its name says {named}, but its content is {known}", visible_line(name));
         return Err(Failure::new(Exit::Invalid, what).help("give it the suffix of what it is"));
     }
-    let stands_for = |kind: &str| format!("({kind}, {} bytes: no text of it is known)", bytes.len());
+    let stands_for = |media_type: &'static str| Read {
+        text: format!("({media_type}, {} bytes: no text of it is known)", bytes.len()),
+        media_type,
+    };
     match (found, document::text(bytes, name, limits)) {
         (_, Err(e @ DocumentError::TooLarge { .. })) => Err(refuse(&e, e.help())),
         (Some((MediaKind::Image, kind)), _) if takes.images => Ok(stands_for(kind)),
@@ -32,7 +44,7 @@ pub fn readable(name: &str, bytes: &[u8], limits: &Limits, takes: Takes) -> Resu
         (Some((MediaKind::Pdf, kind)), Err(DocumentError::PdfWithoutText { .. })) if takes.pdfs => {
             Ok(stands_for(kind))
         }
-        (_, Ok(text)) => Ok(text.text),
+        (_, Ok(read)) => Ok(Read { text: read.text, media_type: read.media_type.as_str() }),
         (_, Err(e)) => Err(refuse(&e, e.help())),
     }
 }
@@ -47,12 +59,15 @@ mod tests {
     fn check(name: &str, bytes: &[u8], takes: Takes, expected: Result<&str, &str>) {
         let found = readable(name, bytes, &Limits { bytes: 100, ..Limits::default() }, takes);
         match (found, expected) {
-            (Ok(text), Ok(part)) => assert!(text.contains(part), "{text}"),
+            (Ok(read), Ok(part)) => {
+                assert!(read.text.contains(part), "{read:?}");
+                assert!(worker::definition::MEDIA_TYPES.contains(&read.media_type), "{read:?}");
+            }
             (Err(failure), Err(part)) => {
                 let said = format!("{} / {}", failure.message.raw(), failure.help);
                 assert!(said.contains(part), "{said}");
             }
-            (found, _) => panic!("{name}: {:?}", found.map_err(|failure| failure.help)),
+            (found, _) => panic!("{name}: {:?}", found.map(|read| read.text).map_err(|failure| failure.help)),
         }
     }
 
@@ -66,6 +81,9 @@ mod tests {
         check("a.png", b"plain words", both, Err("its content is no picture"));
         check("a.txt", PNG, both, Err("ends in .txt"));
         check("a.txt", b"plain words", both, Ok("plain words"));
+        for name in ["a.md", "a.json", "a.csv", "a.eml"] {
+            check(name, b"Subject: words\n\nwords", both, Ok("words"));
+        }
         check("a.png", &[PNG, &[0; 100]].concat(), both, Err("the limit is 100"));
         check("a.pdf", b"no PDF", both, Err("a.pdf"));
         check("a.pdf", b"%PDF-1.4 damaged", both, Err("a.pdf"));

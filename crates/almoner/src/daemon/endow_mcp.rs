@@ -1,5 +1,6 @@
 //! Servers of tools as a person hands them over: asked for their tools once, of which the named ones are pinned.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use kernel::mcp::{Line, ServerProgram, Told, ToolServer};
 use kernel::programs::{ProgramDirectory, Setting};
 use kernel::web::{Place, SecretUse, Web};
 use passable::{Untrusted, visible_line};
+use worker::World as _;
 
 use super::desk::Desk;
 use super::mounts;
@@ -32,6 +34,18 @@ const LONGEST_TOOL: usize = 64;
 pub fn target(desk: &Desk, slot: &str, given: &McpFill) -> Result<Target, Failure> {
     let line = line(desk, &given.server)?;
     let told = ask(desk, &given.server, &line, None)?;
+    let secrets = desk.daemon.secrets();
+    let named = |told: &&Told| given.tools.iter().any(|(name, _)| *name == told.name);
+    if let Some(tool) = told.iter().filter(named).find(|told| holds_secret(&secrets, told)) {
+        let name = visible_line(secrets.redact(&tool.name).as_ref()).into_owned();
+        return Err(Failure::new(
+            Exit::Invalid,
+            format!("slot `{slot}`: what the server {} says of `{name}` {HOLDS_SECRET}", given.server),
+        )
+        .help(
+            "it is not handed over: it would be kept and told to models. Is that the server that you meant?",
+        ));
+    }
     let tools = caps::endow_server(&told, &given.tools).map_err(|(tool, why)| {
         let message =
             format!("slot `{slot}`: `{}` of the server {}: {why}", visible_line(&tool), given.server);
@@ -44,6 +58,17 @@ pub fn target(desk: &Desk, slot: &str, given: &McpFill) -> Result<Target, Failur
     }
     let call_ms = given.call_ms.unwrap_or(CALL_MS);
     Ok(Target::Mcp(Box::new(ToolServer { name: given.server.clone(), line, tools, call_ms })))
+}
+
+/// What is wrong with a tool whose server tells what nobody is to be told.
+const HOLDS_SECRET: &str = "has the value of a secret in it";
+
+/// Whether what a server says of a tool has a value of the vault's in it.
+fn holds_secret(secrets: &policy::Secrets, told: &Told) -> bool {
+    let texts =
+        [Some(&told.name), told.title.as_ref(), told.description.as_ref()].into_iter().flatten().cloned();
+    let data = [Some(&told.input), told.output.as_ref(), told.hints.as_ref()].into_iter().flatten();
+    texts.chain(data.map(ToString::to_string)).any(|text| matches!(secrets.redact(&text), Cow::Owned(_)))
 }
 
 /// Refuses `--allow` for a tool that counts as sending: it would not be heard.
@@ -88,7 +113,19 @@ pub fn check_apart(bindings: &[Binding]) -> Result<(), Failure> {
 pub fn table(desk: &Desk, name: &str) -> Result<ToolTable, Failure> {
     let line = line(desk, name)?;
     let told = ask(desk, name, &line, Some(PATIENCE))?;
+    let secrets = desk.daemon.secrets();
     let row = |told: &Told| {
+        if holds_secret(&secrets, told) {
+            // Of such a tool it is said that there is one.
+            return ToolRow {
+                name: Untrusted::new(secrets.redact(&told.name)),
+                digest: told.digest(),
+                description: Untrusted::new(""),
+                signature: Untrusted::new(""),
+                says_it_reads: false,
+                problem: Some(format!("what the server says of it {HOLDS_SECRET}")),
+            };
+        }
         let pinned =
             caps::endow_server(std::slice::from_ref(told), &[(told.name.clone(), passable::Effect::Commit)]);
         let (signature, problem) = match pinned {

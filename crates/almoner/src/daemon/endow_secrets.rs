@@ -18,14 +18,16 @@ pub fn target(desk: &Desk, slot: &str, secret: &HandedSecret) -> Result<Target, 
     Ok(Target::Secret(secret.clone()))
 }
 
-/// Refuses a secret that no program would get. While the vault is locked that is not known, and a call will say it.
+/// Refuses a secret that no program would get. A locked vault is told to the person who can open it: a model that meets it
+/// later can only go on without.
 ///
 /// # Errors
-/// When there is no such secret, or it is for servers alone.
+/// When there is no such secret, it is for servers alone, or the vault is locked.
 pub fn for_program(desk: &Desk, slot: &str, name: &str) -> Result<(), Failure> {
     let set = format!("`almoner secret set {name}`");
     match desk.daemon.vault.value_for_program(name) {
-        Ok(_) | Err(Withheld::Locked) => Ok(()),
+        Ok(_) => Ok(()),
+        Err(Withheld::Locked) => Err(locked(&format!("slot `{slot}`"), name)),
         Err(Withheld::Missing) => Err(missing(&format!("slot `{slot}`"), name, &set)),
         Err(Withheld::Elsewhere) => Err(Failure::new(
             Exit::Denied,
@@ -38,11 +40,12 @@ pub fn for_program(desk: &Desk, slot: &str, name: &str) -> Result<(), Failure> {
 /// Refuses a secret that a server would not get.
 ///
 /// # Errors
-/// When there is no such secret, or it is not for this server.
+/// When there is no such secret, it is not for this server, or the vault is locked.
 pub fn for_server(desk: &Desk, whose: &str, name: &str, origin: &Origin) -> Result<(), Failure> {
     let set = format!("`almoner secret set {name} --for {origin}`");
     match desk.daemon.vault.value_for(name, origin) {
-        Ok(_) | Err(Withheld::Locked) => Ok(()),
+        Ok(_) => Ok(()),
+        Err(Withheld::Locked) => Err(locked(whose, name)),
         Err(Withheld::Missing) => Err(missing(whose, name, &set)),
         Err(Withheld::Elsewhere) => Err(Failure::new(
             Exit::Denied,
@@ -50,6 +53,11 @@ pub fn for_server(desk: &Desk, whose: &str, name: &str, origin: &Origin) -> Resu
         )
         .help(format!("say that it is: {set}"))),
     }
+}
+
+fn locked(whose: &str, name: &str) -> Failure {
+    let what = format!("{whose} needs the secret `{}`, and the vault is locked", visible_line(name));
+    Failure::new(Exit::NeedsYou, what).help("`almoner unlock`, then the same command")
 }
 
 fn missing(whose: &str, name: &str, set: &str) -> Failure {

@@ -363,7 +363,7 @@ mod tests {
     fn start(number: u64) -> Act {
         let document = |name: &str| {
             let hash = BlobHash::of(name.as_bytes());
-            Attachment { name: name.to_owned(), hash, text: hash, bytes: 1 }
+            Attachment { name: name.to_owned(), hash, text: hash, bytes: 1, media_type: String::new() }
         };
         Act::Start(Box::new(Start {
             text: Untrusted::new(format!("run {number}")),

@@ -600,22 +600,27 @@ fn take_in(
             (name, read(path, limits)?)
         }
     };
-    let text = as_it_is::readable(&name, &bytes, limits, takes)?;
-    let (hash, shown) = (shelf.put(&bytes)?, shelf.put(text.as_bytes())?);
-    Ok(Attachment { hash, text: shown, bytes: bytes.len() as u64, name })
+    let read = as_it_is::readable(&name, &bytes, limits, takes)?;
+    let media_type = read.media_type.to_owned();
+    if !definition.attachments.takes_type(&media_type) {
+        let what =
+            format!("{}: this is {media_type}, and `{}` takes none", visible_line(&name), definition.name);
+        return Err(Failure::new(Exit::Invalid, what)
+            .help(format!("it takes: {}", definition.attachments.types.join(", "))));
+    }
+    let (hash, shown) = (shelf.put(&bytes)?, shelf.put(read.text.as_bytes())?);
+    Ok(Attachment { hash, text: shown, bytes: bytes.len() as u64, name, media_type })
 }
 
 fn check_suffix(name: &str, definition: &Definition) -> Result<(), Failure> {
-    let allowed = &definition.attachments.suffixes;
-    let lower = name.to_lowercase();
-    if allowed.is_empty() || allowed.iter().any(|suffix| lower.ends_with(suffix)) {
+    if definition.attachments.takes(name) {
         return Ok(());
     }
     Err(Failure::new(
         Exit::Invalid,
         format!("{}: `{}` takes no such files", visible_line(name), definition.name),
     )
-    .help(format!("it takes: {}", allowed.join(", "))))
+    .help(format!("it takes: {}", definition.attachments.suffixes.join(", "))))
 }
 
 /// Reads a regular file that is not too large; the size is looked at first.

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use model::ModelRef;
 use passable::visible_line;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use super::read::{Text, Trouble, table};
 use super::tighter::Tighter;
@@ -47,14 +47,7 @@ pub fn parse(file: &Path, base: &Path, source: &str) -> Result<Workers, Failure>
 
 fn read(base: &Path, source: &str) -> Result<Workers, Trouble> {
     let text = Text::new(source);
-    let parsed = DeTable::parse(source).map_err(|error| {
-        let what = format!("this is not TOML: {}", visible_line(error.message()));
-        let help = "docs/settings.md has an example";
-        match error.span() {
-            Some(span) => text.trouble(span.start, what, help),
-            None => Trouble { line: None, what, help: help.to_owned() },
-        }
-    })?;
+    let parsed = text.sections()?;
     let mut workers = Workers::new();
     for (key, value) in parsed.get_ref() {
         match key.get_ref().as_ref() {

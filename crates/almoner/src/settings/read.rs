@@ -32,6 +32,18 @@ impl<'a> Text<'a> {
         Text(text)
     }
 
+    /// What the text has at its top.
+    pub(super) fn sections(&self) -> Result<Spanned<DeTable<'a>>, Trouble> {
+        DeTable::parse(self.0).map_err(|error| {
+            let what = format!("this is not TOML: {}", visible_line(error.message()));
+            let help = "docs/settings.md has an example";
+            match error.span() {
+                Some(span) => self.trouble(span.start, what, help),
+                None => Trouble { line: None, what, help: help.to_owned() },
+            }
+        })
+    }
+
     pub(super) fn trouble(&self, at: usize, what: impl Into<String>, help: impl Into<String>) -> Trouble {
         let before = self.0.as_bytes().iter().take(at);
         let line = before.filter(|byte| **byte == b'\n').count() + 1;
@@ -51,14 +63,7 @@ impl<'a> Text<'a> {
 /// Reads settings; the first thing that is wrong is told.
 pub(super) fn parse(source: &str) -> Result<Settings, Trouble> {
     let text = Text(source);
-    let table = DeTable::parse(source).map_err(|error| {
-        let what = format!("this is not TOML: {}", visible_line(error.message()));
-        let help = "docs/settings.md has an example";
-        match error.span() {
-            Some(span) => text.trouble(span.start, what, help),
-            None => Trouble { line: None, what, help: help.to_owned() },
-        }
-    })?;
+    let table = text.sections()?;
     let mut settings = Settings::default();
     for (key, value) in table.get_ref() {
         match key.get_ref().as_ref() {

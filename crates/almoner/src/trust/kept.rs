@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use kernel::BlobHash;
 use serde::{Deserialize, Serialize};
 
-use super::File;
 use crate::place::{Place, private_dir};
 use control::exit::{Exit, Failure};
 
@@ -63,25 +62,25 @@ fn read(place: &Place, path: &Path) -> Result<Option<Kept>, Failure> {
     }
 }
 
-/// Whether exactly this file is trusted.
+/// Whether the file at this path is trusted as it is: with exactly these bytes.
 ///
 /// # Errors
 /// When it cannot be looked up.
-pub fn is_trusted(place: &Place, file: &File) -> Result<bool, Failure> {
-    let kept = read(place, &entry(place, &file.path))?;
-    Ok(kept.is_some_and(|kept| kept.path == file.path && kept.digest == file.digest))
+pub fn is_trusted(place: &Place, path: &Path, digest: BlobHash) -> Result<bool, Failure> {
+    let kept = read(place, &entry(place, path))?;
+    Ok(kept.is_some_and(|kept| kept.path == path && kept.digest == digest))
 }
 
-/// Trusts this file as it is now, instead of what it was before.
+/// Trusts the file at this path as it is now, instead of what it was before.
 ///
 /// # Errors
 /// When that cannot be written down.
-pub fn keep(place: &Place, file: &File) -> Result<(), Failure> {
+pub fn keep(place: &Place, path: &Path, digest: BlobHash) -> Result<(), Failure> {
     private_dir(&place.state)?;
     private_dir(&dir(place))?;
-    let kept = Kept { path: file.path.clone(), digest: file.digest };
+    let kept = Kept { path: path.to_owned(), digest };
     let text = serde_json::to_vec(&kept).map_err(|e| failed(place, &e))?;
-    let path = entry(place, &file.path);
+    let path = entry(place, path);
     let new = path.with_extension(format!("{}.new", std::process::id()));
     let written = (|| {
         let mut out =

@@ -156,7 +156,7 @@ pub fn of_worker(place: &Place, worker: &Path) -> Result<Result<Option<Endowed>,
         Err(failure) => return Ok(Err(format!("{} (not used)", failure.message.visible_line()))),
     };
     let shown = path.display().to_string();
-    if !is_trusted(place, &file)? {
+    if !is_trusted(place, &file.path, file.digest)? {
         let kept = all(place)?;
         let was = kept.iter().any(|kept| kept.path == file.path);
         let what = if was { "has changed since you trusted it" } else { "is not trusted" };

@@ -35,6 +35,7 @@ mod eval;
 mod every_step;
 mod examples;
 mod findings;
+mod foreign_cases;
 mod gateway;
 mod git;
 mod handed;
@@ -49,6 +50,7 @@ mod load;
 mod mailing;
 mod mcp;
 mod mcp_web;
+mod media_types;
 #[cfg(feature = "local")]
 mod model_host;
 mod model_keys;

@@ -57,6 +57,9 @@ fn no_more_calls_than_these_in_any_such_time() {
         refused[0].contains("3 calls in 1 h") && refused[0].contains("the next call in 3"),
         "{refused:?}"
     );
+    // It is what the run is told first, whatever the gates have noted besides.
+    let trace = home.almoner(&["trace", "r1"]).expect(0).out;
+    assert!(trace.contains("refused: `out` may be used for 3 calls in 1 h, and was"), "{trace}");
     let grants = home.almoner(&["grants"]).expect(0).out;
     assert!(grants.contains("3 calls in 1 h"), "{grants}");
     // What was handed to another run has not been used yet.

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use crate::home::{Home, Said};
+use crate::terminal::Terminal;
 
 const VALUE: &str = "tok-9f3k-swordfish-and-chips";
 const STAND_IN: &str = "⟦secret github⟧";
@@ -229,5 +230,75 @@ fn a_projects_file_names_a_secret_only_after_it_was_trusted() {
     let digest = home.almoner(&["trust", "--json"]).expect(0).json()["digest"].as_str().unwrap().to_owned();
     home.almoner(&["trust", "--yes", &digest]).expect(0);
     run(&home, &[]).expect(0);
+    assert!(came_to(&home).concat().contains(STAND_IN));
+}
+
+#[test]
+fn what_a_server_of_tools_says_of_its_secret_is_kept_nowhere_also_where_it_is_cut() {
+    let hostile = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mjs");
+    for mode in ["tells", "refuses-telling", "tells-of-tools", "names-tools"] {
+        let home = with_secret("far: mcp", &[json!({ "name": "far_echo", "arguments": { "word": "a" } })]);
+        let add = ["mcp", "add", "s", "--env", "TOKEN=secret:github", "--", "node", hostile, mode];
+        home.almoner(&add).expect(0);
+        let looked = home.almoner(&["mcp", "tools", "s"]).expect(0);
+        assert!(!looked.out.contains(VALUE) && !looked.err.contains(VALUE), "{mode}: {looked:?}");
+        let said = run(&home, &["-e", "far=mcp:s[echo]"]);
+        if mode.ends_with("tools") {
+            assert!(looked.out.contains("has the value of a secret in it"), "{mode}: {looked:?}");
+            assert!(
+                said.code == 6 && said.err.contains("has the value of a secret in it"),
+                "{mode}: {said:?}"
+            );
+            assert!(!said.err.contains(VALUE));
+        } else {
+            said.expect(7);
+            home.almoner(&["approve", "1"]).expect(0);
+            home.almoner(&["resume"]);
+            let came = came_to(&home).concat();
+            assert!(came.contains(if mode == "tells" { STAND_IN } else { "bytes more were cut" }), "{mode}");
+        }
+        home.almoner(&["stop"]).expect(0);
+        // Not even where it begins.
+        assert!(!holds(&home.root(), &VALUE[..6]), "{mode}");
+    }
+}
+
+/// A model that meets a locked vault can only go on without; a person can open it.
+#[test]
+fn what_needs_a_secret_of_a_locked_vault_is_told_to_the_person_before_it_begins() {
+    let hands_on = call(&["printenv", "T"], json!({ "T": "token" }));
+    let home = home("token: secret, run: program", &[hands_on]);
+    let words = "a horse that nobody rides";
+    let type_in = |args: &[&str], lines: &[(&str, &str)]| {
+        let mut terminal = Terminal::open(&home, args);
+        for (asked, line) in lines {
+            terminal.shows(asked, 1);
+            terminal.press(&format!("{line}\n"));
+        }
+        let (code, screen) = terminal.end();
+        assert_eq!(code, 0, "{screen}");
+    };
+    let made = [("new passphrase", words), ("once more", words), ("github (not shown)", VALUE)];
+    type_in(&["secret", "set", "github", "--key", "passphrase"], &made);
+    home.almoner(&["stop"]).expect(0);
+    let handed = ["-e", "token=secret:github", "-e", "run=program:printenv"];
+    for endow in
+        [&handed[..], &["-e", "token=secret:other", "-e", "run=program:printenv?env.T=secret:github"]]
+    {
+        let said = run(&home, endow).expect(7);
+        let what = "needs the secret `";
+        assert!(said.err.contains(what) && said.err.contains("the vault is locked"), "{}", said.err);
+        assert!(said.err.contains("`almoner unlock`, then the same command"), "{}", said.err);
+    }
+    assert!(home.almoner(&["runs", "--json"]).expect(0).json().as_array().unwrap().is_empty());
+    type_in(&["unlock"], &[("passphrase of the vault", words)]);
+    run(&home, &handed).expect(7);
+    // A yes is not spent on a vault that was locked meanwhile.
+    home.almoner(&["stop"]).expect(0);
+    home.almoner(&["approve", "1"]).expect(0);
+    let stalled = home.almoner(&["resume", "r1"]);
+    assert!(stalled.err.contains("`almoner unlock`, then `almoner resume`"), "{stalled:?}");
+    type_in(&["unlock"], &[("passphrase of the vault", words)]);
+    assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "done\n");
     assert!(came_to(&home).concat().contains(STAND_IN));
 }

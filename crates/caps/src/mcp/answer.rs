@@ -1,5 +1,6 @@
 //! What a tool gives back, as a value. Whatever it says is the server's word, and is known as that from then on.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kernel::begun::Begun;
@@ -7,6 +8,7 @@ use kernel::mcp::{PinnedTool, ToolServer};
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
+use policy::Secrets;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value as Json;
 
@@ -19,6 +21,7 @@ pub(super) fn completion(
     server: &ToolServer,
     tool: &PinnedTool,
     most: u64,
+    given: &Secrets,
     begun: &Begun,
 ) -> Completion {
     let data = result.structured_content.as_ref().filter(|data| !data.is_null());
@@ -37,7 +40,7 @@ pub(super) fn completion(
         );
     }
     let room = usize::try_from(most - bytes).unwrap_or(usize::MAX);
-    cut(&mut text, room);
+    cut(&mut text, room, given);
     let mut fields = BTreeMap::new();
     let data = match data.map(Value::from_json) {
         Some(Ok(value)) => Some(value),
@@ -64,12 +67,18 @@ pub(super) fn completion(
 
 /// A call to which the server has said no. It may say so with anybody's words, so that they are told as a result: what a
 /// result says is known to be the server's.
-pub(super) fn refusal(error: &McpError, server: &ToolServer, tool: &PinnedTool, begun: &Begun) -> Completion {
+pub(super) fn refusal(
+    error: &McpError,
+    server: &ToolServer,
+    tool: &PinnedTool,
+    given: &Secrets,
+    begun: &Begun,
+) -> Completion {
     let McpError::Refused { message, code } = error else {
         return Completion::Failed(error.finding(&server.name));
     };
     let mut text = format!("the server refused (code {code}): {message}");
-    cut(&mut text, 4096);
+    cut(&mut text, 4096, given);
     let told = text.clone();
     let fields =
         BTreeMap::from([("text".to_owned(), Value::from(text)), ("failed".to_owned(), Value::Bool(true))]);
@@ -110,8 +119,15 @@ fn block(block: &ContentBlock) -> String {
     }
 }
 
-/// Cuts a text to so many bytes, with a word on what was cut.
-fn cut(text: &mut String, most: usize) {
+/// Cuts a text to so many bytes, with a word on what was cut. The secrets that the server was given are taken out first:
+/// nobody would find the beginning of one that was cut.
+fn cut(text: &mut String, most: usize, given: &Secrets) {
+    if text.len() <= most {
+        return;
+    }
+    if let Cow::Owned(redacted) = given.redact(text) {
+        *text = redacted;
+    }
     if text.len() <= most {
         return;
     }
@@ -119,4 +135,22 @@ fn cut(text: &mut String, most: usize) {
     let rest = text.len() - at;
     text.truncate(at);
     text.push_str(&format!("\n[{rest} bytes more were cut]\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_secret_is_left_where_an_answer_is_cut() {
+        let given = Secrets::new([("T", "hunter2-periwinkle")]);
+        for before in 0..40 {
+            let mut text = format!("{}hunter2-periwinkle and more and more and more", "x".repeat(before));
+            cut(&mut text, 20, &given);
+            assert!(!text.contains("hun"), "{text}");
+        }
+        let mut text = "short".to_owned();
+        cut(&mut text, 20, &given);
+        assert_eq!(text, "short");
+    }
 }

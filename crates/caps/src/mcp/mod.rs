@@ -135,9 +135,13 @@ impl McpCapability {
             return refuse(finding);
         }
         match session.call(&tool.name, arguments) {
-            Ok(result) => answer::completion(&result, &self.server, tool, self.most(), begun),
+            Ok(result) => {
+                answer::completion(&result, &self.server, tool, self.most(), session.given(), begun)
+            }
             // The server lives, and has said no.
-            Err(error @ McpError::Refused { .. }) => answer::refusal(&error, &self.server, tool, begun),
+            Err(error @ McpError::Refused { .. }) => {
+                answer::refusal(&error, &self.server, tool, session.given(), begun)
+            }
             Err(error) => {
                 let error = held.take().map_or(error.clone(), |session| session.last_words(error));
                 let finding = error.finding(&self.server.name);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use kernel::mcp::{Line, Told, ToolServer};
 use kernel::proposal::Finding;
 use passable::visible_line;
+use policy::Secrets;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
     PaginatedRequestParams, ProtocolVersion, Tool,
@@ -99,6 +100,19 @@ pub(super) struct Session {
     service: Option<RunningService<RoleClient, ClientConfig>>,
     carrier: Option<Carrier>,
     patience: Duration,
+    /// The secrets that the server was given.
+    given: Secrets,
+}
+
+/// The secrets of a server, as it gets them now.
+fn given(server: &ToolServer, outside: &dyn Outside) -> Secrets {
+    let value = |name: &str| match &server.line {
+        Line::Program(_) => outside.secret_for_program(name).ok(),
+        Line::Web(web) => outside.secret(name, &web.places.first()?.origin).ok(),
+    };
+    let names = server.secrets().into_iter();
+    let values: Vec<_> = names.filter_map(|name| Some((name, value(name)?))).collect();
+    Secrets::new(values.iter().map(|(name, value)| (*name, value.as_str())))
 }
 
 impl Session {
@@ -108,6 +122,7 @@ impl Session {
         outside: &Arc<dyn Outside>,
         ready: Duration,
     ) -> Result<Session, McpError> {
+        let given = given(server, &**outside);
         let (carrier, wire) = match &server.line {
             Line::Program(line) => program::open(&server.name, line, outside)?,
             Line::Web(line) => web::open(line, outside, Duration::from_millis(server.call_ms))?,
@@ -130,7 +145,7 @@ impl Session {
             tokio::time::timeout(ready, greeted).await
         });
         let patience = Duration::from_millis(server.call_ms);
-        let mut session = Session { runtime, service: None, carrier: Some(carrier), patience };
+        let mut session = Session { runtime, service: None, carrier: Some(carrier), patience, given };
         match greeted {
             Ok(Ok(service)) => {
                 session
@@ -142,6 +157,11 @@ impl Session {
             Ok(Err(error)) => Err(session.last_words(not_greeted(&error))),
             Err(_) => Err(session.last_words(McpError::Late(ready.as_secs()))),
         }
+    }
+
+    /// The secrets that the server was given: it may say them again.
+    pub(super) fn given(&self) -> &Secrets {
+        &self.given
     }
 
     /// What the server says of its tools now.

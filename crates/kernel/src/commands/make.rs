@@ -12,9 +12,11 @@ use crate::grant::{Attenuation, Grant};
 use crate::id::{BlobHash, FormulaId, GrantNumber, MessageNumber, StepRef};
 use crate::proposal::{Finding, Proposal, Value};
 use crate::provenance::{Provenance, Source};
-use crate::run::{Completion, Entry, Phase, Run};
+use crate::run::{Completion, Entry, Run};
 use crate::state::State;
 use crate::table;
+
+use super::handed::{Handed, handed};
 
 /// The most workers that one run makes.
 const MOST: usize = 32;
@@ -36,17 +38,7 @@ pub(super) fn make(
     program: Program,
     slots: BTreeMap<String, Given>,
 ) -> Result<(), Fault> {
-    let at = StepRef { run: run.number, step };
-    let Some(Phase::Begun { outbox }) = run.open.get(&step).copied() else {
-        return Err(Fault::OutOfOrder { at, what: "only a call that has begun makes a worker" });
-    };
-    let Entry::Proposed { proposal, .. } = state.step(at)?.entry else {
-        return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
-    };
-    let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
-    if reached.formula != Formula::Workshop {
-        return Err(Fault::OutOfOrder { at, what: "this call makes no worker" });
-    }
+    let Handed { at, outbox, proposal } = handed(state, run, step, &Formula::Workshop)?;
     let addition = run.additions.remove(&step);
     expect_shown(at, &proposal, &program, addition.as_ref().and_then(|(_, addition)| addition.edited))?;
     let was_edited = addition.as_ref().is_some_and(|(_, addition)| addition.edited.is_some());

@@ -10,6 +10,7 @@ mod exhaust;
 mod forget;
 mod genesis;
 mod grants;
+mod handed;
 mod mail;
 mod make;
 mod names;
@@ -35,7 +36,9 @@ pub use genesis::genesis;
 pub(crate) use begin::complete_call;
 pub(crate) use cancel::finish_if_still;
 pub(crate) use code::{give_up, own_code_of, strip_code};
+pub(crate) use pool::forget as forget_pool;
 pub(crate) use question::answered;
+pub(crate) use rate::forget as forget_rate;
 pub(crate) use say::hear as told;
 pub(crate) use stand::fall;
 

@@ -9,20 +9,24 @@ use crate::id::FormulaId;
 use crate::run::{Limits, Run, Share};
 use crate::state::State;
 use crate::table;
-use crate::txn::Table;
+use crate::txn::{NOBODY, Table};
 
-fn key(worker: &FormulaId) -> String {
-    format!("left of {worker}")
+/// One row for each worker, whoever has it called.
+fn key(worker: &FormulaId) -> Vec<u8> {
+    [b"left of ", &worker.number[..]].concat()
+}
+
+/// The worker is gone.
+pub(crate) fn forget(state: &mut State<'_>, worker: &FormulaId) -> Result<(), Fault> {
+    Ok(state.txn.delete(Table::Meta, &NOBODY, &key(worker))?)
 }
 
 fn left(state: &mut State<'_>, worker: &FormulaId, whole: Limits) -> Result<Limits, Fault> {
-    let owner = state.owner();
-    Ok(table::load(state.txn, Table::Meta, &owner, key(worker).as_bytes())?.unwrap_or(whole))
+    Ok(table::load(state.txn, Table::Meta, &NOBODY, &key(worker))?.unwrap_or(whole))
 }
 
 fn keep(state: &mut State<'_>, worker: &FormulaId, left: &Limits) -> Result<(), Fault> {
-    let owner = state.owner();
-    Ok(table::save(state.txn, Table::Meta, &owner, key(worker).as_bytes(), left, None)?)
+    Ok(table::save(state.txn, Table::Meta, &NOBODY, &key(worker), left, None)?)
 }
 
 /// What one of so many calls may use of what is left of `whole`, within what it may use anyway; `None` if nothing is left.

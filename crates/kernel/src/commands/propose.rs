@@ -96,8 +96,10 @@ fn propose_after(
         proposal.run = run.number;
         proposal.provenance = proposal.provenance.join(&run.provenance);
         if let Some(finding) = refusal(state, run, &proposal)? {
+            // What refuses it is told first, before what a gate has noted and let happen.
+            let at = if verdict.decision == Decision::Deny { verdict.findings.len() } else { 0 };
             verdict.decision = Decision::Deny;
-            verdict.findings.push(finding);
+            verdict.findings.insert(at, finding);
         }
         let fingerprint = proposal.fingerprint();
         let provenance = proposal.provenance.clone();

@@ -6,7 +6,7 @@ use passable::Untrusted;
 
 use crate::command::{Binding, Fault};
 use crate::formula::Formula;
-use crate::id::{FormulaId, HostRun, MessageNumber, RunNumber, StepRef};
+use crate::id::{FormulaId, HostRun, MessageNumber, RunNumber};
 use crate::message::{Body, Field};
 use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
@@ -15,6 +15,8 @@ use crate::slot::Want;
 use crate::state::State;
 use crate::table::{self, PromiseRow};
 use crate::txn::{NOBODY, Table};
+
+use super::handed::{Handed, handed};
 
 /// Where it stands which call waits for a promise.
 fn key(promise: &FormulaId) -> Vec<u8> {
@@ -29,17 +31,7 @@ pub(super) fn ask(
     description: Untrusted,
     fields: Vec<Field>,
 ) -> Result<(), Fault> {
-    let at = StepRef { run: run.number, step };
-    let Some(Phase::Begun { outbox }) = run.open.get(&step).copied() else {
-        return Err(Fault::OutOfOrder { at, what: "only a call that has begun asks anything" });
-    };
-    let Entry::Proposed { proposal, .. } = state.step(at)?.entry else {
-        return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
-    };
-    let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
-    if reached.formula != Formula::Questions {
-        return Err(Fault::OutOfOrder { at, what: "this call asks nobody" });
-    }
+    let Handed { outbox, .. } = handed(state, run, step, &Formula::Questions)?;
     super::mail::check_fields(&fields)?;
     // Whoever writes a secret into a form of a model's has been led to it by the model.
     if fields.iter().any(|field| field.secret) {

@@ -14,6 +14,11 @@ fn key(grant: &FormulaId) -> Vec<u8> {
     [b"rate ", &grant.number[..]].concat()
 }
 
+/// The grant is gone.
+pub(crate) fn forget(state: &mut State<'_>, grant: &FormulaId) -> Result<(), Fault> {
+    Ok(state.txn.delete(Table::Meta, &NOBODY, &key(grant))?)
+}
+
 /// When the calls that still count began, oldest first.
 fn counted(state: &mut State<'_>, grant: &FormulaId, rate: Rate) -> Result<Vec<i64>, Fault> {
     let began: Option<Vec<i64>> = table::load(state.txn, Table::Meta, &NOBODY, &key(grant))?;

@@ -2,7 +2,7 @@
 
 use crate::command::Fault;
 use crate::formula::Formula;
-use crate::id::{FormulaId, RunNumber, StepRef};
+use crate::id::{FormulaId, RunNumber};
 use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
@@ -11,19 +11,11 @@ use crate::table;
 use crate::timer::{LONGEST_MS, Wake, wake_key};
 use crate::txn::{NOBODY, Table};
 
+use super::handed::{Handed, handed};
+
 /// A call that has begun comes to its end at this time; at once, if that is past.
 pub(super) fn wait(state: &mut State<'_>, run: &mut Run, step: u64, until_ms: i64) -> Result<(), Fault> {
-    let at = StepRef { run: run.number, step };
-    let Some(Phase::Begun { outbox }) = run.open.get(&step).copied() else {
-        return Err(Fault::OutOfOrder { at, what: "only a call that has begun waits" });
-    };
-    let Entry::Proposed { proposal, .. } = state.step(at)?.entry else {
-        return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
-    };
-    let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
-    if reached.formula != Formula::Alarm {
-        return Err(Fault::OutOfOrder { at, what: "this call waits for no time" });
-    }
+    let Handed { outbox, .. } = handed(state, run, step, &Formula::Alarm)?;
     let longest = state.env.now_ms().saturating_add(i64::try_from(LONGEST_MS).unwrap_or(i64::MAX));
     if until_ms > longest {
         return Err(Fault::Misfit { what: "nobody waits longer than ten years".to_owned() });

@@ -8,7 +8,8 @@ use crate::proposal::{Finding, Proposal, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
 use crate::state::State;
-use crate::table;
+
+use super::handed::{Handed, handed};
 
 /// How often a run writes at most, the runs below it included: whoever cannot be stopped does not fill a mailbox.
 const MOST: u32 = 100;
@@ -19,17 +20,7 @@ const LONGEST: usize = 256 << 10;
 /// A call that has begun becomes a message in the host's mailbox. What only says something is over with that; what asks
 /// is completed by the answer.
 pub(super) fn write(state: &mut State<'_>, run: &mut Run, step: u64, writing: Writing) -> Result<(), Fault> {
-    let at = StepRef { run: run.number, step };
-    let Some(Phase::Begun { outbox }) = run.open.get(&step).copied() else {
-        return Err(Fault::OutOfOrder { at, what: "only a call that has begun writes anything" });
-    };
-    let Entry::Proposed { proposal, .. } = state.step(at)?.entry else {
-        return Err(Fault::OutOfOrder { at, what: "this step proposes nothing" });
-    };
-    let reached = table::reach(state.txn, &proposal.grant)?.ok_or(Fault::Dangling(proposal.grant))?;
-    if reached.formula != Formula::Mail {
-        return Err(Fault::OutOfOrder { at, what: "this call writes to nobody" });
-    }
+    let Handed { at, outbox, proposal } = handed(state, run, step, &Formula::Mail)?;
     expect_proposed(at, &proposal, &writing)?;
     check(&writing)?;
     let completion = match refusal(state, run, &writing)? {

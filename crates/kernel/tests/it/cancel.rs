@@ -135,7 +135,7 @@ fn children_end_with_the_run_that_started_them() {
 
 fn document(name: &str) -> kernel::run::Attachment {
     let hash = kernel::BlobHash::of(name.as_bytes());
-    kernel::run::Attachment { name: name.to_owned(), hash, text: hash, bytes: 3 }
+    kernel::run::Attachment { name: name.to_owned(), hash, text: hash, bytes: 3, media_type: String::new() }
 }
 
 #[test]

@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 
 use kernel::command::{Act, GrantAct, Move, NameAct, Reply};
-use kernel::run::RunOutcome;
+use kernel::grant::Rate;
+use kernel::proposal::Decision;
+use kernel::run::{RunOutcome, Shape};
 use kernel::txn::Table;
 use kernel::{FormulaId, Number, Value, query};
 
 use crate::agents::{copy, dismiss, mail, path, remove, request, resolve, send, store, string};
-use crate::world::{World, env};
+use crate::runs::finish;
+use crate::world::{World, done, env};
 
 fn make_directory(name: &str) -> Act {
     Act::Name(NameAct::MakeDirectory { path: path(name) })
@@ -266,4 +269,30 @@ fn tokens_that_have_ended_go_in_bounded_steps_with_what_they_kept() {
     assert_eq!(w.store.count(Table::Token), 0);
     let rows = w.store.rows(Table::Collector);
     assert!(!rows.iter().any(|(key, _)| key.starts_with(b"t")), "nothing waits for a token that is gone");
+}
+
+/// The rows of no table of their own that begin so.
+fn counted(w: &World, prefix: &[u8]) -> usize {
+    let rows = w.store.rows(Table::Meta);
+    rows.iter().filter(|(key, _)| key.windows(prefix.len()).any(|part| part == prefix)).count()
+}
+
+#[test]
+fn when_a_grant_was_used_is_forgotten_with_it() {
+    let mut w = World::new();
+    let rate = Some(Rate { calls: 3, per_ms: 60_000 });
+    let run = w.start_bound(Shape::Single, vec![], None, |all| all[0].attenuation.rate = rate);
+    assert_eq!(counted(&w, b"rate "), 0);
+    let (step, _) = w.propose(run, "out", "write", Decision::Allow);
+    assert_eq!(counted(&w, b"rate "), 1);
+    w.advance(run, vec![Move::Complete { proposal: step, completion: done() }]);
+    w.advance(run, vec![finish("ok")]);
+    let grant = w.run(run).grants["out"];
+    w.apply(Act::Forget { run });
+    let host = w.host;
+    // The command that began it is what still names its worker.
+    w.as_agent(host, dismiss(0));
+    w.collect(1000);
+    assert!(!w.is_there(grant), "{:?}", paths(&mut w, grant));
+    assert_eq!(counted(&w, b"rate "), 0);
 }

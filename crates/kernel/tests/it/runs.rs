@@ -14,7 +14,7 @@ pub(crate) fn finish(value: &str) -> Move {
 
 pub(crate) fn document(name: &str) -> Attachment {
     let hash = BlobHash::of(name.as_bytes());
-    Attachment { name: name.to_owned(), hash, text: hash, bytes: 3 }
+    Attachment { name: name.to_owned(), hash, text: hash, bytes: 3, media_type: String::new() }
 }
 
 #[test]

@@ -98,6 +98,17 @@ impl World {
         items: Vec<kernel::run::Attachment>,
         earlier: Option<Box<kernel::run::Earlier>>,
     ) -> RunNumber {
+        self.start_bound(shape, items, earlier, |_| {})
+    }
+
+    /// The same, with something else in its slots.
+    pub(crate) fn start_bound(
+        &mut self,
+        shape: Shape,
+        items: Vec<kernel::run::Attachment>,
+        earlier: Option<Box<kernel::run::Earlier>>,
+        change: impl FnOnce(&mut Vec<Binding>),
+    ) -> RunNumber {
         let binding = |slot: &str, target, names: &[&str]| Binding {
             slot: slot.to_owned(),
             target,
@@ -106,7 +117,7 @@ impl World {
             allow: BTreeSet::new(),
             ask: BTreeSet::new(),
         };
-        let start = Start {
+        let mut start = Start {
             text: text("almoner run clerk.worker"),
             worker: program("clerk"),
             shape,
@@ -124,6 +135,7 @@ impl World {
                 binding("reader", Target::Worker(program("reader")), &["call"]),
             ],
         };
+        change(&mut start.bindings);
         match self.apply(Act::Start(Box::new(start))).reply {
             Reply::Started { run } => run,
             other => panic!("{other:?}"),

@@ -124,12 +124,31 @@ pub struct Attachments {
     pub bytes: u64,
     /// How their names may end, in lower case with the point; empty: in any way.
     pub suffixes: Vec<String>,
+    /// What they may be by their content: `application/pdf`, or `image/*` for all that begin so; empty: anything.
+    pub types: Vec<String>,
 }
+
+/// The types that documents are found to be.
+pub const MEDIA_TYPES: [&str; 10] = [
+    "application/json",
+    "application/pdf",
+    "image/gif",
+    "image/jpeg",
+    "image/png",
+    "image/webp",
+    "message/rfc822",
+    "text/csv",
+    "text/markdown",
+    "text/plain",
+];
+
+/// Types that stand for all that begin in the same way.
+pub(crate) const MEDIA_FAMILIES: [&str; 2] = ["image/*", "text/*"];
 
 impl Attachments {
     /// As many, as large, and of whatever kind, as can be said at all.
     pub fn any() -> Attachments {
-        Attachments { max: 1_000, bytes: 1 << 40, suffixes: Vec::new() }
+        Attachments { max: 1_000, bytes: 1 << 40, suffixes: Vec::new(), types: Vec::new() }
     }
 
     /// Whether a document may be called so.
@@ -137,11 +156,20 @@ impl Attachments {
         let lower = name.to_lowercase();
         self.suffixes.is_empty() || self.suffixes.iter().any(|suffix| lower.ends_with(suffix.as_str()))
     }
+
+    /// Whether a document may be this by its content. One of which that is not known fits nothing that is named.
+    pub fn takes_type(&self, media_type: &str) -> bool {
+        let fits = |own: &String| match own.strip_suffix('*') {
+            Some(family) => media_type.starts_with(family),
+            None => own == media_type,
+        };
+        self.types.is_empty() || self.types.iter().any(fits)
+    }
 }
 
 impl Default for Attachments {
     fn default() -> Attachments {
-        Attachments { max: 4, bytes: 10 << 20, suffixes: Vec::new() }
+        Attachments { max: 4, bytes: 10 << 20, suffixes: Vec::new(), types: Vec::new() }
     }
 }
 

@@ -14,7 +14,9 @@ use super::places::Places;
 use super::template::{Place, Template};
 use super::walk::Walk;
 use super::yaml::{Data, Node};
-use super::{Attachments, Definition, Slot, SlotKind, front, steps, suggest, units, yaml};
+use super::{
+    Attachments, Definition, MEDIA_FAMILIES, MEDIA_TYPES, Slot, SlotKind, front, steps, suggest, units, yaml,
+};
 
 /// The keys of the front matter.
 pub(crate) const KEYS: [&str; 12] = [
@@ -346,7 +348,7 @@ fn tools(fields: &Option<Fields<'_>>, slots: &[Slot], problems: &mut Problems<'_
 
 /// What of `attachments` nothing is said about stays as it is.
 fn attachments(node: &Node, mut attachments: Attachments, problems: &mut Problems<'_>) -> Attachments {
-    let Some(fields) = problems.fields(node, "`attachments`", &["max", "bytes", "suffixes"]) else {
+    let Some(fields) = problems.fields(node, "`attachments`", &["max", "bytes", "suffixes", "types"]) else {
         return attachments;
     };
     if let Some(node) = fields.get("max") {
@@ -370,6 +372,17 @@ fn attachments(node: &Node, mut attachments: Attachments, problems: &mut Problem
             );
         } else {
             attachments.suffixes.push(text.to_lowercase());
+        }
+    }
+    let shape = "write it like `types: [application/pdf, image/*]`";
+    for item in problems.list(fields.get("types"), "`types`", shape) {
+        let Some(text) = problems.text(item, "a type") else { continue };
+        let known = MEDIA_TYPES.into_iter().chain(MEDIA_FAMILIES);
+        if known.clone().any(|known| known == text) {
+            attachments.types.push(text.to_owned());
+        } else {
+            let message = format!("`{}` is no type that documents are found to be", text.escape_debug());
+            problems.error("worker/type", message, &item.span, &suggest::help(text, "the types", known));
         }
     }
     attachments

@@ -5,16 +5,18 @@
 
 use serde_json::{Value as Json, json};
 
-use super::SlotKind;
 use super::parse::KEYS;
+use super::{MEDIA_FAMILIES, MEDIA_TYPES, SlotKind};
 
 /// The schema of the front matter.
 pub fn schema() -> Json {
     let kinds: Vec<&str> = SlotKind::ALL.iter().map(|(name, _)| *name).collect();
     let amount = json!({ "type": ["string", "integer"] });
     let strings = json!({ "type": "array", "items": { "type": "string" } });
+    let types: Vec<&str> = MEDIA_TYPES.into_iter().chain(MEDIA_FAMILIES).collect();
     let attachments = json!({ "type": "object", "additionalProperties": false, "properties": {
-        "max": { "type": "integer", "minimum": 0, "maximum": 1000 }, "bytes": amount, "suffixes": strings } });
+        "max": { "type": "integer", "minimum": 0, "maximum": 1000 }, "bytes": amount, "suffixes": strings,
+        "types": { "type": "array", "items": { "enum": types } } } });
     let slot = json!({ "oneOf": [
         { "enum": kinds },
         { "type": "object", "additionalProperties": false, "required": ["is"], "properties": {

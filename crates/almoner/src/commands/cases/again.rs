@@ -12,6 +12,7 @@ use worker::definition::SlotKind;
 
 use super::case::{Case, Made, REPLIES};
 use super::staged::Staged;
+use super::within::Within;
 use crate::cli;
 use crate::client::unexpected;
 use crate::commands::acting::Acting;
@@ -45,8 +46,8 @@ const NOT_RECORDED: &str = "it was not let happen when the case was recorded";
 ///
 /// # Errors
 /// When the daemon cannot be reached.
-pub fn play(acting: &Acting<'_>, case: &Case, room: &Path) -> Result<Came, Failure> {
-    let request = match request(case, room) {
+pub fn play(acting: &Acting<'_>, case: &Case, within: &Within, room: &Path) -> Result<Came, Failure> {
+    let request = match request(case, within, room) {
         Ok(request) => request,
         Err(why) => return Ok(Came::Left(why)),
     };
@@ -94,9 +95,10 @@ fn is_ours(failure: &Failure) -> bool {
 }
 
 /// What the run is asked to do: the recorded command, over copies, with the recorded replies.
-fn request(case: &Case, room: &Path) -> Result<RunRequest, String> {
+fn request(case: &Case, within: &Within, room: &Path) -> Result<RunRequest, String> {
     let said = |failure: Failure| failure.message.visible_line().into_owned();
-    let bundle = run::load(&case.worker).map_err(said)?;
+    let file = within.real(&case.worker)?;
+    let bundle = run::load(&file).map_err(said)?;
     let (definition, diagnostics) = worker::definition::parse(&bundle);
     let Some(definition) = definition else {
         let first = diagnostics.first().map_or_else(String::new, |first| first.message.clone());
@@ -105,32 +107,20 @@ fn request(case: &Case, room: &Path) -> Result<RunRequest, String> {
     if definition.slots.iter().any(|slot| slot.kind == SlotKind::Timer) {
         return Err("it waits for a time, and a case does not".to_owned());
     }
-    let base = case.base();
     let words = Words::of(&case.recorded.command)?;
-    let inputs: Vec<String> = words
-        .inputs
-        .iter()
-        .map(|word| {
-            let path = std::path::absolute(base.join(word)).ok().filter(|path| path.exists());
-            path.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or_else(|| word.clone())
-        })
-        .collect();
-    let inputs = cli::gather(&inputs).map_err(said)?;
-    let given = words.endow.iter().map(|text| cli::parse_endowment_in(&base, text));
+    let inputs = within.inputs(&words.inputs)?;
+    let given = words.endow.iter().map(|text| cli::parse_endowment_in(&case.base, text));
     let mut endow: Vec<Endowment> = given.collect::<Result<_, _>>().map_err(said)?;
-    let mut staged = Staged::into(room.to_owned());
+    let mut staged = Staged::into(room, within)?;
     staged.take(&mut endow)?;
     staged.as_before(case, &endow)?;
-    let absolute = |path: &Path| {
-        let path = std::path::absolute(path).map_err(|e| e.to_string())?;
-        path.into_os_string().into_string().map_err(|_| "a path is not text".to_owned())
-    };
+    let replies = staged.put(REPLIES, &case.replies().map_err(said)?)?;
     Ok(RunRequest {
         text: Untrusted::new(format!("almoner test {}", case.root.display())),
         name: bundle.name,
         source: bundle.source,
         includes: bundle.includes,
-        beside: case.worker.parent().and_then(|dir| absolute(dir).ok()),
+        beside: file.parent().and_then(|dir| dir.to_str().map(str::to_owned)),
         values: inputs.values,
         read_from: inputs.read_from,
         documents: inputs.documents,
@@ -139,7 +129,7 @@ fn request(case: &Case, room: &Path) -> Result<RunRequest, String> {
         each: None,
         endow,
         allow: words.allow,
-        model: format!("scripted:{}", absolute(&case.root.join(REPLIES))?),
+        model: format!("scripted:{replies}"),
         dry_run: false,
         retry: None,
         limits: None,

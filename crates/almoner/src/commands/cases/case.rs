@@ -1,11 +1,14 @@
 //! A case: what a run was given, what its model answered, what it called, and what came of it.
 
 use std::collections::BTreeSet;
+use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use kernel::RunNumber;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 use kernel::proposal::{Effect, Proposal};
 use kernel::run::{Completion, Entry};
+use kernel::{BlobHash, RunNumber};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -32,12 +35,18 @@ const MOST: u64 = 64 << 20;
 pub struct Case {
     /// Its directory.
     pub root: PathBuf,
-    /// The worker's file.
+    /// The same as it was opened: nothing of the case is read but through it, so no link in it leads out.
+    pub dir: Dir,
+    /// The real path of the directory in which it lies.
+    pub base: PathBuf,
+    /// The worker's file, as its command names it.
     pub worker: PathBuf,
     /// What is written down of the run.
     pub recorded: Recorded,
     /// What came of it.
     pub result: Json,
+    /// The hash of what says how the run was begun; of nothing, if nothing says so.
+    pub digest: BlobHash,
 }
 
 /// What is written down of a run beside its replies and its result.
@@ -201,25 +210,47 @@ impl Case {
     /// # Errors
     /// When a part of it is missing or not what it should be.
     pub fn load(root: &Path) -> Result<Case, Failure> {
-        let name = root.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Some(file_name) = root.file_name() else { return Err(broken(root, "it is no case")) };
+        let above = root.parent().filter(|dir| !dir.as_os_str().is_empty());
+        // Without what a path may end in, which would follow a link.
+        let root = above.map_or_else(|| PathBuf::from(file_name), |dir| dir.join(file_name));
+        if root.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
+            return Err(broken(&root, "it is a link, and a case is a directory"));
+        }
+        let opened = Dir::open_ambient_dir(&root, ambient_authority());
+        let dir = opened.map_err(|e| broken(&root, &e.to_string()))?;
+        let base = std::fs::canonicalize(above.unwrap_or(Path::new(".")));
+        let base = base.map_err(|e| broken(&root, &e.to_string()))?;
+        let name = file_name.to_str().unwrap_or_default();
         let name = name.strip_suffix(super::SUFFIX).unwrap_or(name);
-        let result = json(&root.join(RESULT))?;
-        let file = root.join(FILE);
-        let recorded = match file.symlink_metadata() {
-            Ok(_) => serde_json::from_value(json(&file)?).map_err(|e| broken(&file, &e.to_string()))?,
+        let at = |name: &str| root.join(name);
+        let result = json(&at(RESULT), &bytes(&dir, &root, RESULT)?)?;
+        let (recorded, digest) = match dir.symlink_metadata(FILE) {
+            Ok(_) => {
+                let bytes = bytes(&dir, &root, FILE)?;
+                let recorded = serde_json::from_value(json(&at(FILE), &bytes)?);
+                (recorded.map_err(|e| broken(&at(FILE), &e.to_string()))?, BlobHash::of(&bytes))
+            }
             // Made by hand, or before commands were kept: all documents, and nothing handed over.
-            Err(_) => Recorded { command: bare(root, name), ..Recorded::default() },
+            Err(_) => (Recorded { command: bare(&dir, name), ..Recorded::default() }, BlobHash::of(&[])),
         };
-        let Some(worker) = recorded.command.first() else {
-            return Err(broken(&file, "`command` begins with the worker"));
+        let Some(worker) = recorded.command.first().map(PathBuf::from) else {
+            return Err(broken(&at(FILE), "`command` begins with the worker"));
         };
-        let worker = base(root).join(worker);
-        Ok(Case { root: root.to_owned(), worker, recorded, result })
+        Ok(Case { root, dir, base, worker, recorded, result, digest })
     }
 
-    /// The directory from which its command was given.
-    pub fn base(&self) -> PathBuf {
-        base(&self.root)
+    /// The path under which it is known whether the case is trusted.
+    pub fn known_as(&self) -> PathBuf {
+        self.base.join(self.root.file_name().unwrap_or_default()).join(FILE)
+    }
+
+    /// What the model answered, as a script.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn replies(&self) -> Result<Vec<u8>, Failure> {
+        bytes(&self.dir, &self.root, REPLIES)
     }
 
     /// From now on, this is what it comes to.
@@ -229,9 +260,14 @@ impl Case {
     pub fn accept(&self, result: &Json, calls: Vec<Made>) -> Result<(), Failure> {
         let recorded = Recorded { calls: Some(calls), ..self.recorded.clone() };
         for (file, text) in [(FILE, pretty(&recorded)?), (RESULT, pretty(result)?)] {
-            let path = self.root.join(file);
-            std::fs::write(&path, text).map_err(|e| {
-                Failure::new(Exit::Failure, format!("{}: {e}", output::path(&path)))
+            let new = format!("{file}.new");
+            // A file of its own in the place of what was there, whatever that was.
+            let _ = self.dir.remove_file(&new);
+            let mut options = OpenOptions::new();
+            let opened = self.dir.open_with(&new, options.write(true).create_new(true));
+            let written = opened.and_then(|mut out| std::io::Write::write_all(&mut out, text.as_bytes()));
+            written.and_then(|()| self.dir.rename(&new, &self.dir, file)).map_err(|e| {
+                Failure::new(Exit::Failure, format!("{}: {e}", output::path(&self.root.join(file))))
                     .help("check the directory and its permissions")
             })?;
         }
@@ -239,15 +275,10 @@ impl Case {
     }
 }
 
-/// The directory in which a case lies.
-fn base(root: &Path) -> PathBuf {
-    root.parent().map(Path::to_owned).unwrap_or_default()
-}
-
 /// The command of a case that has none written down.
-fn bare(root: &Path, name: &str) -> Vec<String> {
+fn bare(dir: &Dir, name: &str) -> Vec<String> {
     let mut command = vec![format!("{name}.worker")];
-    let files = std::fs::read_dir(root.join(DOCUMENTS)).into_iter().flatten().flatten();
+    let files = dir.read_dir(DOCUMENTS).into_iter().flatten().flatten();
     let mut documents: Vec<String> = files
         .filter_map(|file| {
             Some(format!("{name}{}/{DOCUMENTS}/{}", super::SUFFIX, file.file_name().to_str()?))
@@ -258,15 +289,25 @@ fn bare(root: &Path, name: &str) -> Vec<String> {
     command
 }
 
-fn json(path: &Path) -> Result<Json, Failure> {
-    let size = std::fs::metadata(path).map(|meta| meta.len());
-    let text = match size {
-        Ok(size) if size > MOST => return Err(broken(path, "it is too large")),
-        Ok(_) => std::fs::read_to_string(path),
-        Err(e) => Err(e),
-    };
-    let text = text.map_err(|e| broken(path, &e.to_string()))?;
-    serde_json::from_str(&text).map_err(|e| broken(path, &e.to_string()))
+/// What a file of a case holds. What is no file is not waited for, and what has no end is not read to it.
+fn bytes(dir: &Dir, root: &Path, name: &str) -> Result<Vec<u8>, Failure> {
+    let fail = |what: &dyn std::fmt::Display| broken(&root.join(name), &what.to_string());
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = dir.open_with(name, &options).map_err(|e| fail(&e))?;
+    if !file.metadata().map_err(|e| fail(&e))?.is_file() {
+        return Err(fail(&"it is no file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST + 1).read_to_end(&mut bytes).map_err(|e| fail(&e))?;
+    if bytes.len() as u64 > MOST {
+        return Err(fail(&"it is too large"));
+    }
+    Ok(bytes)
+}
+
+fn json(path: &Path, bytes: &[u8]) -> Result<Json, Failure> {
+    serde_json::from_slice(bytes).map_err(|e| broken(path, &e.to_string()))
 }
 
 fn broken(path: &Path, what: &str) -> Failure {

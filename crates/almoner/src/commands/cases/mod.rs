@@ -3,10 +3,14 @@
 //! A case is a directory `NAME.case` beside a worker file, as `almoner save` makes it. It is tried in a home that is thrown
 //! away, over copies of the directories that were handed over, with the recorded replies instead of a model: nothing of
 //! the user's is changed, and nothing is sent.
+//!
+//! A case may have come along with a project. What lies where it lies it may work on; before it leads anywhere else, or
+//! runs a program, its user has said so for exactly this case: `almoner trust`, or `almoner save`, which made it.
 
 mod again;
 mod case;
 mod staged;
+mod within;
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +20,11 @@ use super::acting::Acting;
 use super::{daemon, output};
 use crate::cli::surfaces::TestArgs;
 use crate::place::Place;
+use crate::trust;
 use again::Came;
 use control::exit::{Ended, Exit, Failure};
 use control::show::difference;
+use within::Within;
 
 /// How the directory of a case ends.
 pub const SUFFIX: &str = ".case";
@@ -27,7 +33,7 @@ pub const SUFFIX: &str = ".case";
 ///
 /// # Errors
 /// When there is no case, or one cannot be read.
-pub fn test(args: &TestArgs) -> Ended {
+pub fn test(own: &Place, args: &TestArgs) -> Ended {
     let found = all(&args.what)?;
     if found.is_empty() {
         return Err(Failure::new(Exit::NotFound, "there is no case here")
@@ -37,13 +43,29 @@ pub fn test(args: &TestArgs) -> Ended {
         Failure::new(Exit::Failure, format!("a directory to try cases in: {e}")).help("see `TMPDIR`")
     })?;
     let place = Place::under(&room.path().join("home"));
-    let tried = each(&place, &found, room.path(), args.accept);
+    let tried = each(own, &place, &found, room.path(), args.accept);
     daemon::halt(&place)?;
     tried
 }
 
-/// Tries one after the other.
-fn each(place: &Place, found: &[PathBuf], room: &Path, accept: bool) -> Ended {
+/// Whether the user has said that exactly this case may lead anywhere and run programs.
+///
+/// # Errors
+/// When it cannot be looked up.
+pub fn is_trusted(own: &Place, case: &Case) -> Result<bool, Failure> {
+    trust::is_trusted(own, &case.known_as(), case.digest)
+}
+
+/// The user says so.
+///
+/// # Errors
+/// When it cannot be written down.
+pub fn keep(own: &Place, case: &Case) -> Result<(), Failure> {
+    trust::keep(own, &case.known_as(), case.digest)
+}
+
+/// Tries one after the other, in the home `place`; in their own home stands what the user trusts.
+fn each(own: &Place, place: &Place, found: &[PathBuf], room: &Path, accept: bool) -> Ended {
     let acting = Acting::new(place, None);
     let mut exit = Exit::Ok;
     for (number, path) in found.iter().enumerate() {
@@ -56,7 +78,9 @@ fn each(place: &Place, found: &[PathBuf], room: &Path, accept: bool) -> Ended {
                 continue;
             }
         };
-        match again::play(&acting, &case, &room.join(number.to_string()))? {
+        let is_trusted = is_trusted(own, &case)?;
+        let within = Within::of(case.base.clone(), is_trusted);
+        match again::play(&acting, &case, &within, &room.join(number.to_string()))? {
             Came::Left(why) => {
                 output::result(&format!("not tried  {shown}: {}", passable::visible_line(&why)))?;
                 exit = Exit::Failure;
@@ -67,6 +91,9 @@ fn each(place: &Place, found: &[PathBuf], room: &Path, accept: bool) -> Ended {
                     output::result(&format!("same       {shown}"))?;
                 } else if let (true, Ok(value)) = (accept, &result) {
                     case.accept(value, calls)?;
+                    if is_trusted {
+                        keep(own, &Case::load(path)?)?;
+                    }
                     output::result(&format!("accepted   {shown}"))?;
                 } else {
                     output::result(&format!("differs    {shown}"))?;
@@ -150,7 +177,8 @@ fn all(what: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-fn is_case(path: &Path) -> bool {
+/// Whether a path is called as the directory of a case is.
+pub fn is_case(path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())
         .is_some_and(|name| name.len() > SUFFIX.len() && name.ends_with(SUFFIX))

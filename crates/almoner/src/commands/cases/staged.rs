@@ -1,8 +1,14 @@
 //! Copies of what was handed over, so that a case changes nothing but them.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use passable::visible_line;
+
 use super::case::{Case, SLOTS, is_within};
+use super::within::Within;
 use control::endowment::{Endowment, Fill};
 
 /// No more bytes are copied for one case.
@@ -12,43 +18,89 @@ const MOST_FILES: usize = 20_000;
 /// Directories lie at most so deep.
 const DEEPEST: usize = 64;
 
-/// Copies of directories.
+/// Copies of directories. All that is written is written through the one directory in which they lie, so nothing that a
+/// case says makes it another place.
 #[derive(Debug)]
-pub struct Staged {
-    room: PathBuf,
-    /// Each directory, and its copy.
+pub struct Staged<'a> {
+    within: &'a Within,
+    /// Where the copies lie, as a path and as it was opened.
+    at: PathBuf,
+    room: Dir,
+    /// The real path of each directory, and where its copy lies in the room.
     copies: Vec<(PathBuf, PathBuf)>,
     bytes: u64,
     files: usize,
 }
 
-impl Staged {
-    /// Copies into `room`.
-    pub fn into(room: PathBuf) -> Staged {
-        Staged { room, copies: vec![], bytes: 0, files: 0 }
+fn shown(path: &Path) -> String {
+    visible_line(&path.display().to_string()).into_owned()
+}
+
+impl<'a> Staged<'a> {
+    /// Copies into the directory `at`, which is made.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn into(at: &Path, within: &'a Within) -> Result<Staged<'a>, String> {
+        let fail = |e: std::io::Error| format!("{}: {e}", shown(at));
+        std::fs::create_dir_all(at).map_err(fail)?;
+        let at = std::fs::canonicalize(at).map_err(fail)?;
+        let room = Dir::open_ambient_dir(&at, ambient_authority()).map_err(fail)?;
+        Ok(Staged { within, at, room, copies: vec![], bytes: 0, files: 0 })
     }
 
-    /// Has what is handed over lead to copies. What of it reaches beyond this machine, or cannot be copied, is said.
+    /// Has what is handed over lead to copies. What of it reaches beyond this machine, or cannot be copied, is said, and so
+    /// is what a case may not hand over before its user has said so.
     ///
     /// # Errors
     /// Why the case cannot be tried.
     pub fn take(&mut self, endowments: &mut [Endowment]) -> Result<(), String> {
-        let mut paths: Vec<&mut String> = Vec::new();
+        let mut paths: Vec<(PathBuf, &mut String)> = Vec::new();
         for given in endowments {
             let slot = &given.slot;
+            let real =
+                |path: &str| self.within.real(Path::new(path)).map_err(|why| format!("`{slot}`: {why}"));
             match &mut given.fill {
-                Fill::Path(fill) => paths.push(&mut fill.path),
+                Fill::Path(fill) => {
+                    let real = real(&fill.path)?;
+                    if real.is_file() {
+                        // A worker, or one file: it is only read.
+                        if fill.write {
+                            return Err(format!("`{slot}` is a file, and only directories are written in"));
+                        }
+                        fill.path = self.within.text(&real)?;
+                    } else {
+                        paths.push((real, &mut fill.path));
+                    }
+                }
                 Fill::Program(fill) if fill.network => {
                     return Err(format!("`{slot}` may open connections, and a case sends nothing"));
                 }
                 Fill::Program(fill) if fill.environment.values().any(|value| value.secret().is_some()) => {
                     return Err(format!("`{slot}` needs a secret, and a case has no vault"));
                 }
-                Fill::Program(fill) => paths.extend(fill.directories.iter_mut().map(|(path, _)| path)),
-                Fill::Git(fill) if !Path::new(&fill.path).join(".git").is_dir() => {
-                    return Err(format!("`{slot}` is a repository that lies elsewhere"));
+                Fill::Program(_) if !self.within.is_trusted() => {
+                    return Err(format!(
+                        "`{slot}` runs programs, and the case {}",
+                        self.within.unless_trusted()
+                    ));
                 }
-                Fill::Git(fill) => paths.push(&mut fill.path),
+                Fill::Program(fill) => {
+                    for (path, _) in &mut fill.directories {
+                        let real = real(path)?;
+                        if real.is_file() {
+                            return Err(format!("`{slot}`: {} is no directory", shown(&real)));
+                        }
+                        paths.push((real, path));
+                    }
+                }
+                Fill::Git(fill) => {
+                    let real = real(&fill.path)?;
+                    if !real.join(".git").symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                        return Err(format!("`{slot}` is a repository that lies elsewhere"));
+                    }
+                    paths.push((real, &mut fill.path));
+                }
                 Fill::Clock | Fill::Myself => {}
                 Fill::Secret(_) => return Err(format!("`{slot}` is a secret, and a case has no vault")),
                 Fill::Web(_) | Fill::Mcp(_) | Fill::Model(_) => {
@@ -59,56 +111,58 @@ impl Staged {
             }
         }
         // What lies in another directory that is handed over lies in its copy as well.
-        paths.sort_by_key(|path| path.len());
-        for path in paths {
-            *path = self.copy_of(Path::new(path.as_str()))?;
+        paths.sort_by_key(|(real, _)| real.components().count());
+        for (real, path) in paths {
+            *path = self.copy_of(&real)?;
         }
         Ok(())
     }
 
-    fn copy_of(&mut self, path: &Path) -> Result<String, String> {
-        let text =
-            |path: PathBuf| path.into_os_string().into_string().map_err(|_| "a path is not text".to_owned());
-        // A worker, or one file: it is only read.
-        if path.is_file() {
-            return text(path.to_owned());
-        }
-        for (from, to) in &self.copies {
-            if let Ok(rest) = path.strip_prefix(from) {
-                return text(to.join(rest));
+    /// The path of a copy; a real path leads to each directory once.
+    fn copy_of(&mut self, real: &Path) -> Result<String, String> {
+        let lies_in = self.copies.iter().find_map(|(from, to)| Some(to.join(real.strip_prefix(from).ok()?)));
+        let to = match lies_in {
+            Some(to) => to,
+            None => {
+                let to = Path::new(&self.copies.len().to_string()).join(real.file_name().unwrap_or_default());
+                match Dir::open_ambient_dir(real, ambient_authority()) {
+                    Ok(from) => self.copy(&from, real, &to, 0)?,
+                    // The run makes it.
+                    Err(e) if e.kind() == ErrorKind::NotFound => self.make(&to)?,
+                    Err(e) => return Err(format!("{}: {e}", shown(real))),
+                }
+                self.copies.push((real.to_owned(), to.clone()));
+                to
             }
-        }
-        let to = self.room.join(self.copies.len().to_string()).join(path.file_name().unwrap_or_default());
-        self.copy(path, &to, 0)?;
-        self.copies.push((path.to_owned(), to.clone()));
-        text(to)
+        };
+        self.at.join(to).into_os_string().into_string().map_err(|_| "a path is not text".to_owned())
     }
 
-    fn copy(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), String> {
-        let fail = |e: std::io::Error| format!("{}: {e}", from.display());
+    fn make(&self, to: &Path) -> Result<(), String> {
+        self.room.create_dir_all(to).map_err(|e| format!("{}: {e}", shown(to)))
+    }
+
+    /// Copies what lies in a directory; `path` is what it is called in messages.
+    fn copy(&mut self, from: &Dir, path: &Path, to: &Path, depth: usize) -> Result<(), String> {
+        let fail = |e: std::io::Error| format!("{}: {e}", shown(path));
         if depth > DEEPEST {
-            return Err(format!("{}: directories lie too deep to be copied", from.display()));
+            return Err(format!("{}: directories lie too deep to be copied", shown(path)));
         }
-        std::fs::create_dir_all(to).map_err(fail)?;
-        let entries = match std::fs::read_dir(from) {
-            Ok(entries) => entries,
-            // The run makes it.
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(e) => return Err(fail(e)),
-        };
-        for entry in entries {
+        self.make(to)?;
+        for entry in from.entries().map_err(fail)? {
             let entry = entry.map_err(fail)?;
-            let meta = entry.metadata().map_err(fail)?;
+            let (name, meta) = (entry.file_name(), entry.metadata().map_err(fail)?);
             self.files += 1;
             self.bytes = self.bytes.saturating_add(if meta.is_file() { meta.len() } else { 0 });
             if self.files > MOST_FILES || self.bytes > MOST_BYTES {
-                return Err(format!("{}: there is too much to copy for a case", from.display()));
+                return Err(format!("{}: there is too much to copy for a case", shown(path)));
             }
-            let (source, target) = (entry.path(), to.join(entry.file_name()));
+            let target = to.join(&name);
             if meta.is_dir() {
-                self.copy(&source, &target, depth + 1)?;
+                let below = from.open_dir(&name).map_err(fail)?;
+                self.copy(&below, &path.join(&name), &target, depth + 1)?;
             } else if meta.is_file() {
-                std::fs::copy(&source, &target).map_err(fail)?;
+                from.copy(&name, &self.room, &target).map_err(fail)?;
             }
             // A link could lead anywhere, and a pipe is nothing to copy.
         }
@@ -119,25 +173,33 @@ impl Staged {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn as_before(&self, case: &Case, endowments: &[Endowment]) -> Result<(), String> {
+    pub fn as_before(&mut self, case: &Case, endowments: &[Endowment]) -> Result<(), String> {
         for given in endowments {
             let Fill::Path(fill) = &given.fill else { continue };
-            let dir = Path::new(&fill.path);
             // Only in a copy of ours.
-            if !dir.starts_with(&self.room) || !dir.is_dir() {
-                continue;
-            }
+            let Ok(copy) = Path::new(&fill.path).strip_prefix(&self.at).map(Path::to_owned) else { continue };
             let before = format!("{}/", given.slot);
             let paths = case.recorded.made.iter().filter_map(|name| name.strip_prefix(&before));
             for path in paths.filter(|path| is_within(path)) {
                 // It may be gone by now.
-                let _ = std::fs::remove_file(dir.join(path));
+                let _ = self.room.remove_file(copy.join(path));
             }
-            let kept = case.root.join(SLOTS).join(&given.slot);
-            if kept.is_dir() {
-                Staged::into(self.room.clone()).copy(&kept, dir, 0)?;
+            let place = Path::new(SLOTS).join(&given.slot);
+            match case.dir.open_dir(&place) {
+                Ok(kept) => self.copy(&kept, &case.root.join(&place), &copy, 0)?,
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Err(e) => return Err(format!("{}: {e}", shown(&case.root.join(&place)))),
             }
         }
         Ok(())
+    }
+
+    /// Puts a text beside the copies, and says where.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<String, String> {
+        self.room.write(name, bytes).map_err(|e| format!("{}: {e}", shown(Path::new(name))))?;
+        self.at.join(name).into_os_string().into_string().map_err(|_| "a path is not text".to_owned())
     }
 }

@@ -194,6 +194,7 @@ pub(super) fn start(world: &mut World, name: &str) -> Start {
         hash: BlobHash::of(name.as_bytes()),
         text: BlobHash::of(b"text"),
         bytes: 4,
+        media_type: String::new(),
     };
     let each = world.random.one_in(3);
     Start {

@@ -31,7 +31,7 @@ fn keys_and_kinds() {
     4:8 "out" [worker/wrong-type] `tools` must be a list, not text
       write it like `tools: [outbox]`, or `tools: []` for none
     5:14 "4" [worker/wrong-type] `attachments` must be a map, not a number
-      its keys are `max`, `bytes`, `suffixes`
+      its keys are `max`, `bytes`, `suffixes`, `types`
     6:9 "none" [worker/wrong-type] `limits` must be a map, not text
       its keys are `turns`, `calls`, `depth`, `tokens`, `usd`, `wall`
     7:8 "3" [worker/wrong-type] `model` must be text, not a number
@@ -104,6 +104,16 @@ fn amounts() {
     2:63 "3" [worker/wrong-type] a suffix must be text, not a number
       put it in quotes if it is meant as text
     "#);
+    assert_snapshot!(front("attachments: { types: [aplication/pdf, imag/*, 3], typs: [] }"), @r#"
+    2:24 "aplication/pdf" [worker/type] `aplication/pdf` is no type that documents are found to be
+      did you mean `application/pdf`?
+    2:40 "imag/*" [worker/type] `imag/*` is no type that documents are found to be
+      did you mean `image/*`?
+    2:48 "3" [worker/wrong-type] a type must be text, not a number
+      put it in quotes if it is meant as text
+    2:52 "typs" [worker/unknown-key] `attachments` has no key `typs`
+      did you mean `types`?
+    "#);
 }
 
 #[test]
@@ -174,7 +184,7 @@ fn slots() {
     2:88 "x" [worker/amount] `max` cannot be read as an amount
       write it like `4`
     2:91 "size" [worker/unknown-key] `attachments` has no key `size`
-      the keys: `max`, `bytes`, `suffixes`
+      the keys: `max`, `bytes`, `suffixes`, `types`
     "#);
     assert_snapshot!(front("slots: { out: dir rw, out_write: worker, send: worker }"), @r#"
     2:23 "out_write" [worker/slot-name] the slot `out_write` and the slot `out` would give the model two tools called `out_write`

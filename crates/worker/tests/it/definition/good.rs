@@ -35,7 +35,7 @@ fn everything() {
 description: Sorts documents.
 input: { rubric: string }
 output: { class: string }
-attachments: { max: 1, bytes: 2kB, suffixes: [.PDF, .tar.gz] }
+attachments: { max: 1, bytes: 2kB, suffixes: [.PDF, .tar.gz], types: [application/pdf, image/*] }
 slots:
   extract: worker
   out: { is: dir  rw, label: Where records are written }
@@ -74,10 +74,10 @@ write:
         definition.then[0].with
     ), @r#"
     Some("Sorts documents.") Some("qwen")
-    Attachments { max: 1, bytes: 2000, suffixes: [".pdf", ".tar.gz"] }
+    Attachments { max: 1, bytes: 2000, suffixes: [".pdf", ".tar.gz"], types: ["application/pdf", "image/*"] }
     Limits { turns: 3, calls: 40, depth: 1, tokens: 200000, wall_ms: 600000, usd_micros: Some(500000) }
     {("out", "write")}
-    Some(0.5) [("class", Value { template: Template { text: "{{ output.class }}", place: Own(435..455) }, expression: "output.class" }), ("n", Data(Number(3))), ("list", List([Text(Template { text: "{{ input.rubric }}!", place: Own(470..491) }), Data(String("plain"))]))]
+    Some(0.5) [("class", Value { template: Template { text: "{{ output.class }}", place: Own(470..490) }, expression: "output.class" }), ("n", Data(Number(3))), ("list", List([Text(Template { text: "{{ input.rubric }}!", place: Own(505..526) }), Data(String("plain"))]))]
     "#);
     let slots: Vec<String> = definition
         .slots
