@@ -130,13 +130,15 @@
   const topics = new Set((body.dataset.topics || '').split(' ').filter(Boolean));
   const happened = what => {
     if (what.say) tell(what.say);
+    const written = what.written && document.getElementById('writes-' + what.written);
+    if (written) { written.textContent = ''; delete written.dataset.prompted; }
     if (what.topics.some(topic => topics.has(topic)) || topics.has('all')) later();
   };
   const streamed = what => {
     const place = document.getElementById('writes-' + what.run);
     if (!place) return;
     if (place.dataset.prompted !== String(what.prompted)) { place.dataset.prompted = what.prompted; place.textContent = ''; }
-    if (what.from <= Number(place.dataset.had || 0) || what.from === 0) place.append(what.text);
+    place.append(what.text);
   };
   const channel = 'BroadcastChannel' in window ? new BroadcastChannel('almoner') : null;
   const hear = ({ kind, data }) => {

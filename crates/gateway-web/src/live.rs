@@ -23,6 +23,9 @@ use crate::serve::{Never, Site};
 /// How many events may wait for a browser that does not take them; then its stream ends, and it begins again.
 const WAITING: usize = 1024;
 
+/// How many browsers are told at once: each has a thread.
+const WATCHERS: usize = 64;
+
 /// How long nothing is said at most, so that whoever has gone is noticed.
 const SILENCE: Duration = Duration::from_secs(15);
 
@@ -37,6 +40,9 @@ pub async fn events(
     let Some(after) = seen.or(asked).unwrap_or("0").parse().ok() else {
         return crate::serve::refused(StatusCode::BAD_REQUEST, "an event's number is wanted");
     };
+    if site.watchers.load(Ordering::Relaxed) >= WATCHERS {
+        return crate::serve::refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many streams");
+    }
     let (sender, receiver) = channel(WAITING);
     let spawned =
         std::thread::Builder::new().name("web events".to_owned()).spawn(move || tell(&site, after, &sender));
@@ -80,7 +86,13 @@ fn tell_until_gone(site: &Site, after: u64, sender: &Sender<Bytes>) {
 
 fn event_line(event: &Event) -> String {
     let (topics, say) = about(&event.change);
-    let data = json!({ "topics": topics, "say": say });
+    let mut data = json!({ "topics": topics, "say": say });
+    if let Change::Step { run, entry, .. } = &event.change
+        && entry == "replied"
+    {
+        // What was shown while it was written is there now as it was kept.
+        data["written"] = json!(run.to_string());
+    }
     format!("id: {}\ndata: {data}\n\n", event.seq)
 }
 

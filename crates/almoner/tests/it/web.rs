@@ -3,6 +3,7 @@
 mod attacks;
 mod browser;
 mod http;
+mod live;
 mod pages;
 mod story;
 
@@ -57,6 +58,20 @@ pub(crate) fn axe() -> String {
     let path = crate::endo::tools().join("node_modules/axe-core/axe.min.js");
     std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}; install it: cargo xtask tools", path.display()))
+}
+
+/// So many messages of a guest, over one connection.
+#[track_caller]
+pub(crate) fn fill(home: &Home, many: usize) {
+    let mut client = crate::wire::Control::open(home);
+    for number in 0..many {
+        let send = serde_json::json!({ "request": "act", "agent": "agent-fae", "act": { "do": "mail", "act": {
+            "mail": "send", "to": ["@host"], "strings": [format!("message {number}")], "names": [], "paths": [],
+            "reply_to": null,
+        } } });
+        let said = client.ask(&send);
+        assert_eq!(said["response"], "reply", "{said}");
+    }
 }
 
 /// The bytes of a picture.

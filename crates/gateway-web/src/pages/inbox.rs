@@ -1,11 +1,13 @@
 //! The inbox: what needs the person, apart from what is there to know.
 
+use std::collections::BTreeMap;
+
 use control::exit::Failure;
 use control::protocol::{Look, Request};
 use control::show::{journal, letter};
-use kernel::MessageNumber;
 use kernel::message::{Answer as Said, Body};
 use kernel::query::Letter;
+use kernel::{FormulaId, MessageNumber};
 use maud::{Markup, html};
 use passable::Untrusted;
 
@@ -32,6 +34,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let all = take!(asked.ask(Request::Inbox { open: false, below, limit: PAGE })?, Letters);
     let last = all.last().map(|one| one.number).filter(|number| number.0 > 0 && all.len() == PAGE);
     let rest: Vec<Letter> = of_kind(all).into_iter().filter(|one| !one.mail.needs_you).collect();
+    let known = names(asked)?;
     let main = html! {
         h1 { "Inbox" }
         nav.filters aria-label="Kinds of messages" {
@@ -43,12 +46,12 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
         section #needs aria-labelledby="needs-title" data-live {
             h2 #needs-title { "Needs you " span.count { (open.len()) } }
             @if open.is_empty() { p.note { "Nothing waits for you." } }
-            @else { ol.rows data-keys { @for one in &open { (row(asked, one)) } } }
+            @else { ol.rows data-keys { @for one in &open { (row(asked, &known, one)) } } }
         }
         section #rest aria-labelledby="rest-title" data-live {
             h2 #rest-title { "For information" }
             @if rest.is_empty() { p.note { "Nothing here." } }
-            @else { ol.rows data-keys { @for one in &rest { (row(asked, one)) } } }
+            @else { ol.rows data-keys { @for one in &rest { (row(asked, &known, one)) } } }
             @if let Some(last) = last {
                 p { a href={ "/?below=" (last) @if let Some(kind) = kind { "&kind=" (kind) } } { "Older messages" } }
             }
@@ -57,9 +60,15 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/", "Inbox", main).live("inbox runs").into())
 }
 
-fn row(asked: &Asked, one: &Letter) -> Markup {
+/// The person's own names, by what they stand for.
+fn names(asked: &Asked) -> Result<BTreeMap<FormulaId, String>, Failure> {
+    let rows = take!(asked.look(Look::Names { path: None })?, Names);
+    Ok(rows.into_iter().filter_map(|row| Some((row.id?, row.name))).collect())
+}
+
+fn row(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> Markup {
     let number = one.number;
-    let from = sender(asked, one);
+    let from = sender(asked, known, one);
     html! {
         li #{ "m-" (number) } {
             a.row href={ "/m/" (number) } {
@@ -74,9 +83,11 @@ fn row(asked: &Asked, one: &Letter) -> Markup {
 }
 
 /// The person's own name for whoever sent it; nothing for what the person did.
-fn sender(asked: &Asked, one: &Letter) -> String {
+fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> String {
+    let named = one.message.as_ref().and_then(|message| known.get(&message.from));
     match one.body() {
         None | Some(Body::Command { .. }) => String::new(),
+        Some(body) if body.run().is_none() && named.is_some() => named.cloned().unwrap_or_default(),
         Some(body) => match body.run() {
             Some(run) => run.to_string(),
             None => match asked.look(Look::Letter { number: one.number }) {

@@ -242,3 +242,70 @@ fn nothing_that_a_model_writes_is_markup_or_hides() {
         assert!(card.contains(shown), "{shown} in {card}");
     }
 }
+
+#[test]
+fn nobody_says_yes_before_he_can_have_read_it() {
+    let home = asked(&"A long text, in which anything may stand. ".repeat(100));
+    let (browser, _) = super::let_in(&home, true, "/m/1");
+    browser.says("wants to do this");
+    let yes = |wanted: &str| {
+        let button = browser.find("button", "Approve");
+        browser
+            .wait(|| (browser.attribute(&button, "aria-disabled").as_deref() == Some(wanted)).then_some(()))
+    };
+    assert!(yes("true").is_some());
+    // It is not the time that is missing: what is folded was not read.
+    assert!(
+        browser.all("button", "Approve").iter().all(|button| {
+            browser.attribute(button, "title").is_some_and(|title| title.contains("Unfold"))
+        })
+    );
+    assert!(!browser.text().contains("in which anything may stand"));
+    browser.press("button", "argument body");
+    browser.press("button", "Approve");
+    browser.says("✓ approved");
+    browser.clean(&[]);
+}
+
+#[test]
+fn what_has_just_come_is_not_pressed_and_enter_says_nothing() {
+    let home = asked("b");
+    let (browser, door) = super::let_in(&home, true, "/m/1");
+    browser.says("wants to do this");
+    // As fast as a script can: long before anybody has read it.
+    let pressed = browser.run(
+        "const yes = [...document.querySelectorAll('button.yes')][0];
+         document.querySelector('form.card').dataset.seen = '';
+         return [yes.getAttribute('aria-disabled'), getComputedStyle(yes).animationName];",
+    );
+    assert_eq!(pressed[1], "settle", "{pressed}");
+    // Enter in a box that was marked, as somebody types who believes to be elsewhere.
+    browser.run("document.querySelector('form.card textarea').focus()");
+    browser.keys("yes\u{E007}");
+    browser.run("const box = document.createElement('input'); document.querySelector('form.card').append(box); box.focus()");
+    browser.keys("\u{E007}");
+    browser.wait(|| (browser.at() == door.page("/m/1")).then_some(()));
+    browser.says("wants to do this");
+    assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 0);
+    let open = home.almoner(&["inbox", "--json"]).expect(0).json();
+    assert_eq!(open.as_array().map(Vec::len), Some(1), "it still waits: {open}");
+}
+
+#[test]
+fn a_stolen_cookie_alone_changes_nothing() {
+    let home = asked("b");
+    let (browser, door) = super::let_in(&home, true, "/m/1");
+    browser.says("wants to do this");
+    // Another program on this machine that has got hold of the cookie, and of the page with its token.
+    let cookies = browser.cookies();
+    let (_, handle) = cookies.iter().find(|(name, _)| name == "__Host-almoner").expect("a cookie").clone();
+    let thief = Visitor { cookie: format!("__Host-almoner={handle}"), token: String::new(), door };
+    let card = thief.get("/m/1", &[]).body;
+    let token = between(&card, "name=\"_token\" value=\"", "\"").to_owned();
+    let seen = between(&card, "name=\"_seen\" value=\"", "\"").to_owned();
+    let thief = Visitor { token, ..thief };
+    let answer = thief.send("/m/1/answer", &format!("_seen={seen}&do=approve"));
+    assert_eq!(answer.status, 403, "{}", answer.body);
+    browser.press("button", "Approve");
+    browser.says("✓ approved");
+}

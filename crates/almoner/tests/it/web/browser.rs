@@ -160,7 +160,7 @@ impl Browser {
             let said = |what: &str| {
                 self.command("GET", &format!("/element/{id}/{what}"), &Value::Null).unwrap_or_default()
             };
-            said("computedrole").as_str() == Some(role)
+            is(said("computedrole").as_str().unwrap_or(""), role)
                 && said("computedlabel").as_str().is_some_and(|label| label.trim().starts_with(name))
         });
         found.map(Thing).collect()
@@ -252,6 +252,13 @@ impl Browser {
         found.as_str().map(str::to_owned)
     }
 
+    /// The cookies, also those that no script sees.
+    pub(crate) fn cookies(&self) -> Vec<(String, String)> {
+        let all = self.get("/cookie");
+        let text = |one: &Value, name: &str| one[name].as_str().unwrap_or("").to_owned();
+        all.as_array().into_iter().flatten().map(|one| (text(one, "name"), text(one, "value"))).collect()
+    }
+
     fn style(&self, thing: &Thing, name: &str) -> String {
         let found = self.command("GET", &format!("/element/{}/css/{name}", thing.0), &Value::Null);
         found.ok().and_then(|found| found.as_str().map(str::to_owned)).unwrap_or_default()
@@ -339,6 +346,11 @@ impl Drop for Browser {
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }
+}
+
+/// Whether a role is the one that is looked for. What unfolds something is a button to everybody but this browser.
+fn is(role: &str, wanted: &str) -> bool {
+    role == wanted || (wanted == "button" && role == "DisclosureTriangle")
 }
 
 /// What can have a role.

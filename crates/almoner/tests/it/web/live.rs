@@ -1,0 +1,67 @@
+//! What browsers are told as it happens, and what it costs.
+
+use super::let_in;
+use crate::home::Home;
+
+#[test]
+fn one_stream_for_all_tabs_of_a_browser() {
+    let home = Home::new();
+    let (browser, door) = let_in(&home, true, "/");
+    let up = |tab: &str| {
+        browser
+            .wait(|| (browser.run("return document.body.dataset.stream || ''") == "up").then_some(()))
+            .is_some_and(|()| !tab.is_empty())
+    };
+    assert!(up("first"));
+    let first = browser.new_tab();
+    browser.go(&door.page("/"));
+    browser.says("Nothing waits for you");
+    // The second listens to the first, and shows what happens all the same.
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["--as", "agent-fae", "request", "@host", "something to eat"]);
+    browser.says("something to eat");
+    assert_eq!(browser.run("return document.body.dataset.stream || ''"), "");
+    browser.tab(&first);
+    browser.says("something to eat");
+    browser.clean(&[]);
+}
+
+/// How large, how fast: `cargo test -p almoner --release … web::live::figures -- --ignored --nocapture`, or `cargo xtask
+/// bench web`.
+#[test]
+#[ignore = "measures; takes a minute"]
+fn figures() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let many = std::env::var("MESSAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(10_000);
+    super::fill(&home, many);
+    let (browser, door) = let_in(&home, true, "/");
+    browser.says("For information");
+    browser.go(&door.page("/sessions"));
+    browser.go(&door.page("/"));
+    browser.says("For information");
+    let paint = browser.run(
+        "const paint = performance.getEntriesByName('first-contentful-paint')[0];
+         const page = performance.getEntriesByType('navigation')[0];
+         const rest = performance.getEntriesByType('resource').filter(one => !one.name.includes('/events'));
+         return { paint: paint && paint.startTime, html: page.decodedBodySize,
+                  all: page.decodedBodySize + rest.reduce((sum, one) => sum + one.decodedBodySize, 0),
+                  answered: page.responseEnd - page.requestStart };",
+    );
+    println!("with {many} messages: {paint}");
+    // From the moment at which something is asked for to the moment at which the page shows it.
+    let update = browser.run_async(
+        "const done = arguments[arguments.length - 1], begun = performance.now(), times = [];
+         (async () => {
+           for (let i = 0; i < 20; i++) {
+             const from = performance.now();
+             const answer = await fetch('/');
+             await answer.text();
+             times.push(performance.now() - from);
+           }
+           times.sort((a, b) => a - b);
+           done({ median: times[10], worst: times[19] });
+         })();",
+    );
+    println!("the inbox asked for again, in ms: {update}");
+}
