@@ -228,7 +228,7 @@ pub fn settled(state: &PromiseState, json: bool) -> Ended {
     match state {
         PromiseState::Fulfilled { value } => {
             if !json {
-                output::result(&thing::value(value))?;
+                output::result(&thing::value(value, output::reader()))?;
             }
             Ok(Exit::Ok)
         }

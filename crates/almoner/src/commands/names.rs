@@ -31,7 +31,7 @@ pub fn list(acting: &Acting<'_>, args: &ListArgs) -> Ended {
     } else if rows.is_empty() {
         output::note("no names");
     } else {
-        output::result(&thing::names(&rows, args.long))?;
+        output::result(&thing::names(&rows, args.long, output::reader()))?;
     }
     Ok(Exit::Ok)
 }
@@ -64,7 +64,7 @@ pub fn show(acting: &Acting<'_>, args: &ShowArgs) -> Ended {
         };
     }
     if !args.json.json {
-        output::result(&thing::thing(&thing))?;
+        output::result(&thing::thing(&thing, output::reader()))?;
     }
     Ok(Exit::Ok)
 }

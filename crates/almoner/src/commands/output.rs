@@ -10,6 +10,7 @@ use passable::{visible, visible_line};
 use serde::Serialize;
 
 use control::exit::{Exit, Failure};
+use control::show::thing::Reader;
 use control::show::{json, lines};
 
 /// Writes a line of the result to standard output.
@@ -141,6 +142,11 @@ fn size() -> Option<(usize, usize)> {
 /// A path in one line: whoever made a directory chose its name.
 pub fn path(path: &Path) -> String {
     visible_line(&path.display().to_string()).into_owned()
+}
+
+/// Who reads what goes to standard output.
+pub fn reader() -> Reader {
+    if io::stdout().is_terminal() { Reader::Person } else { Reader::Program }
 }
 
 /// How many columns a card may take: as many as the terminal has, and not so many that it cannot be read.

@@ -1,7 +1,6 @@
 //! Names, and what they stand for.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 
 use kernel::Value;
 use kernel::grant::EVERY_METHOD;
@@ -10,13 +9,22 @@ use serde_json::{Value as Json, json};
 
 use crate::view::{GrantRow, NameRow, PromiseState, Thing};
 
+/// Who reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// A person at a screen: what cannot be seen is written out.
+    Person,
+    /// A program, which gets texts as they are.
+    Program,
+}
+
 /// Names, one in a line; with what they stand for if `long`.
-pub fn names(rows: &[NameRow], long: bool) -> String {
+pub fn names(rows: &[NameRow], long: bool, reader: Reader) -> String {
     let width = rows.iter().map(|row| visible_line(&row.name).chars().count()).max().unwrap_or(0).min(40);
     rows.iter()
         .map(|row| {
             let name = visible_line(&row.name);
-            let badge = badge(&row.name);
+            let badge = badge(&row.name, reader);
             match (long, row.id) {
                 (false, _) => format!("{name}{badge}\n"),
                 (true, id) => {
@@ -30,18 +38,18 @@ pub fn names(rows: &[NameRow], long: bool) -> String {
 }
 
 /// What stands behind a name whose letters may be taken for others. A program gets names as they are.
-fn badge(name: &str) -> String {
-    let mixed = std::io::stdout().is_terminal() && kernel::alike::mixes_scripts(name);
+fn badge(name: &str, reader: Reader) -> String {
+    let mixed = reader == Reader::Person && kernel::alike::mixes_scripts(name);
     if mixed { format!("  (look-alike letters: {})", name.escape_default()) } else { String::new() }
 }
 
 /// What a name stands for: its value as JSON, its bytes if they are text, else what it is.
-pub fn thing(thing: &Thing) -> String {
+pub fn thing(thing: &Thing, reader: Reader) -> String {
     if let Some(shown) = &thing.value {
-        return value(shown);
+        return value(shown, reader);
     }
     match &thing.text {
-        Some(text) => for_reader(text.raw()),
+        Some(text) => for_reader(text.raw(), reader),
         None => format!("{} ({})", thing.words.visible_line(), visible_line(&thing.kind)),
     }
 }
@@ -72,12 +80,15 @@ pub fn promise_json(state: &PromiseState) -> Json {
 }
 
 /// A value as JSON. A program gets it as it is; a terminal gets it made visible.
-pub fn value(value: &Value) -> String {
-    for_reader(&serde_json::to_string_pretty(&value.to_json()).unwrap_or_default())
+pub fn value(value: &Value, reader: Reader) -> String {
+    for_reader(&serde_json::to_string_pretty(&value.to_json()).unwrap_or_default(), reader)
 }
 
-fn for_reader(text: &str) -> String {
-    if std::io::stdout().is_terminal() { visible(text).into_owned() } else { text.to_owned() }
+fn for_reader(text: &str, reader: Reader) -> String {
+    match reader {
+        Reader::Person => visible(text).into_owned(),
+        Reader::Program => text.to_owned(),
+    }
 }
 
 /// Grants, one in a line.
