@@ -7,7 +7,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State};
@@ -26,8 +25,8 @@ const WAITING: usize = 1024;
 /// How many browsers are told at once: each has a thread.
 const WATCHERS: usize = 64;
 
-/// How long nothing is said at most, so that whoever has gone is noticed.
-const SILENCE: Duration = Duration::from_secs(15);
+/// How long nothing is said at most, in milliseconds, so that whoever has gone is noticed.
+const SILENCE_MS: i64 = 15_000;
 
 /// `GET /events?after=SEQ`: everything after that event, or after the one that the browser has seen last.
 pub async fn events(
@@ -60,7 +59,7 @@ fn tell(site: &Site, after: u64, sender: &Sender<Bytes>) {
 }
 
 fn tell_until_gone(site: &Site, after: u64, sender: &Sender<Bytes>) {
-    let mut said = Instant::now();
+    let mut said = site.backend.now_ms();
     // How long a browser waits before it comes back.
     if sender.try_send(Bytes::from_static(b"retry: 500\n\n")).is_err() {
         return;
@@ -76,10 +75,10 @@ fn tell_until_gone(site: &Site, after: u64, sender: &Sender<Bytes>) {
                 let data = json!({ "run": run.to_string(), "line": line.visible_line() });
                 format!("event: progress\ndata: {data}\n\n")
             }
-            _ if said.elapsed() >= SILENCE => ": here\n\n".to_owned(),
+            _ if site.backend.now_ms() - said >= SILENCE_MS => ": here\n\n".to_owned(),
             _ => return !sender.is_closed(),
         };
-        said = Instant::now();
+        said = site.backend.now_ms();
         sender.try_send(Bytes::from(line)).is_ok()
     });
 }

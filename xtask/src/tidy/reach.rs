@@ -153,7 +153,6 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/caps/src/stage.rs", &[Files], "makes staged copies of directories"),
     ("crates/caps/src/undo.rs", &[Files], "puts files back, under temporary names of its own"),
     ("crates/caps/src/walk.rs", &[Files], "walks beneath one open directory"),
-    ("crates/gateway-web/src/live.rs", &[Clocks], "says something now and then to browsers that listen"),
     ("crates/gateway-web/src/serve.rs", &[Network], "answers browsers on a port of this machine"),
     ("crates/git/src/add.rs", &[Files], "reads the files that are added"),
     ("crates/model/src/cascade.rs", &[Clocks], "passes over a model that failed, for a time"),

@@ -151,10 +151,10 @@ mod tests {
             words: Untrusted::new("directory /tmp/a\nb"),
             id: None,
         };
-        let long = names(&[row("a"), row("b\u{1b}[2K\nc")], true);
+        let long = names(&[row("a"), row("b\u{1b}[2K\nc")], true, Reader::Program);
         assert_eq!(long.lines().count(), 2, "{long}");
         assert!(!long.contains('\u{1b}'));
-        assert_eq!(names(&[row("a")], false), "a\n");
+        assert_eq!(names(&[row("a")], false, Reader::Program), "a\n");
     }
 
     #[test]
