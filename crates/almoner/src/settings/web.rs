@@ -57,7 +57,10 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Web,
         web.bind = Some(SocketAddr::from(([127, 0, 0, 1], port)));
     }
     let reaches_out = web.bind.is_some_and(|address| !address.ip().is_loopback());
-    if (reaches_out || !web.hosts.is_empty()) && !(behind_tls && !web.hosts.is_empty()) {
+    let is_named = !web.hosts.is_empty();
+    let is_public = reaches_out || is_named;
+    let is_safe = behind_tls && is_named;
+    if is_public && !is_safe {
         let what = "pages that others can reach are served behind TLS, under names that are said";
         let help =
             "set `hosts`, put a proxy that ends TLS before it, and say `tls_terminated_by_proxy = true`";
