@@ -7,6 +7,7 @@ mod each;
 mod later;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use caps::Settled;
@@ -26,6 +27,7 @@ use crate::deep;
 use crate::fold::{Call, Fold};
 use crate::handed::handed;
 use crate::judging::Bench;
+use crate::memory::Rest;
 use crate::program::{self, Program};
 use crate::redaction;
 use crate::spill;
@@ -57,24 +59,31 @@ pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> R
         Err(trouble) if first.cancelled.is_some() => return give_up(world, &first, &trouble),
         opened => opened?,
     };
-    let fold = Fold::of([]);
+    let at = HostRun { host: world.host(), run };
+    let fresh = || Rest { fold: Fold::of([]), recorded: 1, entries: vec![] };
+    let Rest { fold, recorded, entries } = world.memory().wake(at).unwrap_or_else(fresh);
     let mut driver = Driver {
         world,
         run: first,
         program,
         slots,
-        recorded: fold.next,
+        recorded,
         fold,
         begun: BTreeMap::new(),
-        later: Later::default(),
+        later: Later { entries, ..Later::default() },
         fresh: None,
         is_overtaken: false,
+        rests: false,
         ready,
     };
     let outcome = driver.go();
     if outcome.is_err() && driver.later.has_turn() {
         // Why the run did not go on stands behind what it has come to. If this fails as well, the first reason counts.
         let _ = driver.advance(vec![]);
+    }
+    if outcome.is_ok() && driver.rests {
+        let Driver { fold, recorded, later, .. } = driver;
+        world.memory().rest(at, Rest { fold, recorded, entries: later.entries });
     }
     outcome
 }
@@ -119,7 +128,7 @@ enum Flow {
 struct Driver<'w> {
     world: &'w dyn World,
     run: Run,
-    program: Program,
+    program: Arc<Program>,
     slots: Slots,
     fold: Fold,
     /// Effects that began in this process and have not been performed.
@@ -132,12 +141,21 @@ struct Driver<'w> {
     fresh: Option<(BlobHash, Reply)>,
     /// Whether the last steps were refused because somebody else came first.
     is_overtaken: bool,
+    /// Whether it waits for its children, which will wake it soon.
+    rests: bool,
     ready: &'w dyn Fn(&[HostRun]),
 }
 
 impl Driver<'_> {
     fn go(&mut self) -> Result<(), Trouble> {
-        while !self.world.is_stopping() && self.refresh()? {
+        self.catch_up()?;
+        let mut is_known = true;
+        while !self.world.is_stopping() {
+            // Whether a turn that is still to go out was overtaken is found out when it does.
+            if !is_known && !self.later.has_turn() && !self.refresh()? {
+                break;
+            }
+            is_known = false;
             let flow = self.step()?;
             // Whoever was overtaken looks again.
             if flow == Flow::Stop && !std::mem::take(&mut self.is_overtaken) {
@@ -368,10 +386,19 @@ impl Driver<'_> {
                 (Shape::Chat, true) => "for you to say something".to_owned(),
                 _ => FOR_CHILDREN.to_owned(),
             });
-        match self.advance(vec![Move::Suspend { seen: self.recorded, why: asked }])? {
-            CommandReply::NotSuspended => Ok(Flow::Continue),
-            _ => Ok(Flow::Stop),
-        }
+        let rests = asked == FOR_CHILDREN;
+        self.end_for_now(vec![Move::Suspend { seen: self.recorded, why: asked }], rests)
+    }
+
+    /// Suspends, unless there is something to do after all.
+    fn end_for_now(&mut self, moves: Vec<Move>, rests: bool) -> Result<Flow, Trouble> {
+        Ok(match self.advance(moves)? {
+            CommandReply::NotSuspended => Flow::Continue,
+            _ => {
+                self.rests = rests;
+                Flow::Stop
+            }
+        })
     }
 
     fn finish(&mut self, outcome: RunOutcome) -> Result<Flow, Trouble> {
@@ -479,7 +506,13 @@ impl Driver<'_> {
         conversation::put_in_bytes(self.world, &mut request)?;
         let number = self.run.number;
         let answered = self.world.provider(&self.run).map(|provider| {
-            let mut shown = |progress| self.world.progress(number, prompted, progress);
+            // Nothing is shown of a step that is not recorded: it will be at once.
+            let is_recorded = prompted < self.recorded;
+            let mut shown = |progress| {
+                if is_recorded {
+                    self.world.progress(number, prompted, progress);
+                }
+            };
             provider.complete(&request, &mut shown)
         });
         let mut reply = match answered {
@@ -594,10 +627,7 @@ impl Driver<'_> {
         }
         if waits && moves.len() == 1 {
             moves.push(Move::Suspend { seen: self.recorded, why: FOR_CHILDREN.to_owned() });
-            return match self.advance(moves)? {
-                CommandReply::NotSuspended => Ok(Flow::Continue),
-                _ => Ok(Flow::Stop),
-            };
+            return self.end_for_now(moves, true);
         }
         self.advance(moves)?;
         Ok(Flow::Continue)

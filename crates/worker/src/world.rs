@@ -11,6 +11,8 @@ use kernel::{BlobHash, FormulaId, RunNumber, StepRef};
 use model::{Cancel, Price, Progress, Provider, Takes};
 use policy::{Rules, Secrets};
 
+use crate::memory::Memory;
+
 /// The daemon as a run's driver sees it. Every method may fail with a [`Trouble`] that says what to do; the driver
 /// then leaves the run as its journal has it.
 pub trait World: Send + Sync {
@@ -18,6 +20,8 @@ pub trait World: Send + Sync {
     fn host(&self) -> FormulaId;
     /// The clock's reading, in milliseconds since 1970.
     fn now_ms(&self) -> i64;
+    /// What drivers leave for those that come after them.
+    fn memory(&self) -> &Memory;
     /// The run as it stands.
     fn run(&self, run: RunNumber) -> Result<Run, Trouble>;
     /// The run's steps from number `from` on.

@@ -1,7 +1,7 @@
 //! Connections: who may talk, and one thread for each who does.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write as _};
 use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use passable::Untrusted;
+use zeroize::Zeroizing;
 
 use super::desk::Desk;
 use super::stream::Had;
@@ -194,10 +195,13 @@ fn follow(daemon: &Daemon, stream: &mut UnixStream, mut after: u64, text: bool) 
                 Err(failure) => return frame::write(stream, &Response::Failed(failure)),
             };
             let full = events.len() == BATCH;
+            // What came together is sent together: whoever follows is woken once.
+            let mut frames = Zeroizing::new(Vec::new());
             for event in events {
                 after = event.seq;
-                frame::write(stream, &Response::Event(Box::new(event)))?;
+                frame::write(&mut *frames, &Response::Event(Box::new(event)))?;
             }
+            stream.write_all(&frames)?;
             if !full {
                 break;
             }

@@ -71,6 +71,8 @@ pub struct Shared {
     vats: OnceLock<Arc<Office>>,
     /// Effects in agents' journals that nobody has in hand.
     pub orphans: Orphans,
+    /// What drivers of runs leave for those that come after them.
+    pub memory: worker::Memory,
     /// Outcomes of calls that only looked, until they are written down.
     pub unwritten: Unwritten,
     /// Stops every model call when the daemon ends.
@@ -242,6 +244,7 @@ impl Daemon {
             settings: OnceLock::new(),
             vats: OnceLock::new(),
             orphans: Orphans::default(),
+            memory: worker::Memory::default(),
             unwritten: Unwritten::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
@@ -476,6 +479,10 @@ impl World for Daemon {
         clock()
     }
 
+    fn memory(&self) -> &worker::Memory {
+        &self.memory
+    }
+
     fn run(&self, run: RunNumber) -> Result<Run, Trouble> {
         self.read(|txn| table::run(txn, &self.host.number, run)).map_err(trouble)?.ok_or_else(|| missing(run))
     }
@@ -560,7 +567,8 @@ impl World for Daemon {
     }
 
     fn looks_up(&self, run: &Run) -> bool {
-        model::list(&run.model).is_ok_and(|all| all.iter().all(ModelRef::looks_up))
+        // Which of several answers depends on how the others are.
+        model::list(&run.model).is_ok_and(|all| matches!(all.as_slice(), [one] if one.looks_up()))
     }
 
     fn kept_from_private(&self, model: &str) -> Option<String> {

@@ -17,7 +17,7 @@ pub(super) struct Later {
     /// What is to be recorded.
     pub(super) moves: Vec<Move>,
     /// What it will be in the journal.
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     /// Bytes that these moves, or those with which they go out, name.
     pub(super) bytes: Vec<Vec<u8>>,
 }
