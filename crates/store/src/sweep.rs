@@ -227,6 +227,8 @@ impl Sweep<'_> {
         }
         let some = marks.garbage(FILES);
         if some.is_empty() {
+            // Also if nothing has gone: an earlier sweep may have been cut off before it came to this.
+            self.store.scrub()?;
             return Ok(Phase::Done);
         }
         let (rows, files): (Vec<_>, Vec<_>) = some.into_iter().partition(|hash| self.rows.contains_key(hash));
@@ -269,9 +271,6 @@ impl Sweep<'_> {
             self.store.blobs().rows().forget(hash);
             self.swept.blobs += 1;
             self.swept.bytes += self.rows.get(hash).copied().unwrap_or(0);
-        }
-        if !gone.is_empty() {
-            self.store.scrub()?;
         }
         failpoint::reach("sweep.after_remove");
         Ok(())
