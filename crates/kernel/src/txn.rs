@@ -67,6 +67,8 @@ tables! {
     /// Messages that wait for an answer, by mailbox and number as the messages themselves: nobody looks at all mail to
     /// find them.
     Awaiting = "awaiting",
+    /// Small bytes addressed by content themselves, kept in the transaction of the first row that names them.
+    Bytes = "bytes",
 }
 
 /// The owner of a row: the number of an agent's formula.

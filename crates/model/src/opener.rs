@@ -31,6 +31,8 @@ pub struct Opener {
     boxed: Arc<PenaltyBox>,
     /// One client, and so one child process, per weights file.
     hosts: Mutex<BTreeMap<PathBuf, Arc<local::Client>>>,
+    /// The script that was opened last, and its text: the same text need not be read again for each request.
+    script: Mutex<Option<(String, Arc<Scripted>)>>,
 }
 
 impl Opener {
@@ -47,6 +49,7 @@ impl Opener {
             retry: Retry::default(),
             boxed: Arc::default(),
             hosts: Mutex::default(),
+            script: Mutex::default(),
         }
     }
 
@@ -117,7 +120,7 @@ impl Opener {
         retry: Retry,
     ) -> Result<Arc<dyn Provider>, ModelError> {
         Ok(match reference {
-            ModelRef::Scripted { path } => Arc::new(Scripted::open(path)?),
+            ModelRef::Scripted { path } => self.open_script(path)?,
             ModelRef::Replay { path } => Arc::new(Replay::open(path)?),
             ModelRef::Local { name } => self.open_local(reference, name.as_deref())?,
             ModelRef::Vendor { .. } | ModelRef::Ollama { .. } | ModelRef::Compat { .. } => {
@@ -130,6 +133,20 @@ impl Opener {
     #[must_use]
     pub fn detect(&self) -> Found {
         detect(&*self.lookup, &self.weights_dir)
+    }
+
+    fn open_script(&self, path: &Path) -> Result<Arc<Scripted>, ModelError> {
+        let text = Scripted::text(path)?;
+        let mut last = self.script.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, script)) = last.as_ref()
+            && *known == text
+            && script.path() == path
+        {
+            return Ok(Arc::clone(script));
+        }
+        let script = Arc::new(Scripted::parse(path, &text)?);
+        *last = Some((text, Arc::clone(&script)));
+        Ok(script)
     }
 
     fn open_local(&self, reference: &ModelRef, name: Option<&str>) -> Result<Arc<dyn Provider>, ModelError> {

@@ -122,6 +122,12 @@ impl ModelRef {
         matches!(self, Self::Local { .. } | Self::Scripted { .. } | Self::Replay { .. })
     }
 
+    /// Whether it only looks up what it answers, in a file: at once, for nothing, and nobody sees it.
+    #[must_use]
+    pub fn looks_up(&self) -> bool {
+        matches!(self, Self::Scripted { .. } | Self::Replay { .. })
+    }
+
     /// The name of the secret that is its key, if the user chose one.
     #[must_use]
     pub fn key(&self) -> Option<&str> {

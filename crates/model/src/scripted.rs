@@ -66,9 +66,16 @@ impl Scripted {
     /// # Errors
     /// [`ModelError::File`] when it cannot be read, [`ModelError::Script`] when it is not a script.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| ModelError::File { path: path.to_owned(), reason: e.to_string() })?;
-        Self::parse(path, &text)
+        Self::parse(path, &Self::text(path)?)
+    }
+
+    pub(crate) fn text(path: &Path) -> Result<String, ModelError> {
+        std::fs::read_to_string(path)
+            .map_err(|e| ModelError::File { path: path.to_owned(), reason: e.to_string() })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// A script from its text; `path` is only what [`Provider::name`] shows.

@@ -75,7 +75,8 @@ fn fill(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
 
     let shelves = to.join(place::BLOBS);
     make_dir(&shelves)?;
-    for hash in blobs.list()? {
+    // Those that are rows went with the other rows.
+    for hash in blobs.files()? {
         copy_blob(blobs, &hash, &shelves)?;
     }
     place::sync_dir(&shelves).and_then(|()| place::sync_dir(to)).map_err(failed(to))

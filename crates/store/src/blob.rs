@@ -1,4 +1,5 @@
-//! Bytes addressed by their content: one file each, named by the BLAKE3 hash, written once.
+//! Bytes addressed by their content: one file each, named by the BLAKE3 hash, written once; or, if they are small and
+//! kept in the transaction that names them, a row ([`crate::small`]).
 //!
 //! A hash may be named in a row only after `put` has returned it: by then the bytes and the name of the file
 //! are on disk. What is read is verified.
@@ -18,6 +19,7 @@ use rustix::io::Errno;
 use crate::failpoint;
 use crate::marks::{Hold, Marks};
 use crate::place::{self, FILE_MODE};
+use crate::small::Rows;
 use crate::stats::{Counters, add};
 
 /// Why bytes could not be stored or fetched.
@@ -87,8 +89,15 @@ impl From<BlobError> for StoreFault {
 /// A blob opened for reading. Its bytes were verified when it was opened.
 #[derive(Debug)]
 pub struct Blob {
-    file: File,
+    source: Source,
     len: u64,
+}
+
+/// Where the bytes of a blob come from.
+#[derive(Debug)]
+enum Source {
+    File(File),
+    Row(io::Cursor<Vec<u8>>),
 }
 
 impl Blob {
@@ -105,13 +114,19 @@ impl Blob {
 
 impl Read for Blob {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.file.read(buf)
+        match &mut self.source {
+            Source::File(file) => file.read(buf),
+            Source::Row(bytes) => bytes.read(buf),
+        }
     }
 }
 
 impl Seek for Blob {
     fn seek(&mut self, pos: SeekFrom) -> io::Result<u64> {
-        self.file.seek(pos)
+        match &mut self.source {
+            Source::File(file) => file.seek(pos),
+            Source::Row(bytes) => bytes.seek(pos),
+        }
     }
 }
 
@@ -124,6 +139,7 @@ pub struct Blobs {
     shelves: [AtomicBool; 256],
     counters: Arc<Counters>,
     marks: Arc<Marks>,
+    rows: Rows,
     quota: Option<u64>,
     /// How many bytes there are; `None` until somebody asks. Locked while a file comes or goes.
     used: Mutex<Option<u64>>,
@@ -147,6 +163,7 @@ impl Blobs {
             shelves,
             counters,
             marks,
+            rows: Rows::new(dir.join(place::DATABASE)),
             quota,
             used: Mutex::new(None),
         }
@@ -180,7 +197,7 @@ impl Blobs {
         Ok(hash)
     }
 
-    /// How many bytes there are.
+    /// How many bytes lie in files.
     pub fn bytes(&self) -> Result<u64, BlobError> {
         Ok(*self.used()?)
     }
@@ -198,7 +215,15 @@ impl Blobs {
 
     /// The bytes of a blob, as they are: nothing is verified.
     pub(crate) fn raw(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {
-        fs::read(self.path(hash)).map_err(|e| self.missing(hash, e))
+        match fs::read(self.path(hash)).map_err(|e| self.missing(hash, e)) {
+            Err(missing @ BlobError::NotFound { .. }) => self.rows.raw(hash)?.ok_or(missing),
+            found => found,
+        }
+    }
+
+    /// The rows of small ones.
+    pub(crate) fn rows(&self) -> &Rows {
+        &self.rows
     }
 
     pub(crate) fn marks(&self) -> &Arc<Marks> {
@@ -208,7 +233,12 @@ impl Blobs {
     /// Whether a blob begins so. Nothing is verified.
     pub(crate) fn begins_with(&self, hash: &BlobHash, with: &[u8], most: u64) -> Result<bool, BlobError> {
         let path = self.path(hash);
-        let file = File::open(&path).map_err(|e| self.missing(hash, e))?;
+        let file = match File::open(&path).map_err(|e| self.missing(hash, e)) {
+            Err(missing @ BlobError::NotFound { .. }) => {
+                return self.rows.raw(hash)?.map(|bytes| bytes.starts_with(with)).ok_or(missing);
+            }
+            found => found?,
+        };
         let mut beginning = Vec::new();
         file.take(most).read_to_end(&mut beginning).map_err(|source| BlobError::Io { path, source })?;
         Ok(beginning.starts_with(with))
@@ -224,8 +254,8 @@ impl Blobs {
         let Used(mut used) = self.known();
         if used.is_none() {
             let mut sum = 0;
-            for hash in self.list()? {
-                sum += self.len(&hash)?.unwrap_or(0);
+            for hash in self.files()? {
+                sum += self.len_of_file(&hash)?.unwrap_or(0);
             }
             *used = Some(sum);
         }
@@ -235,7 +265,7 @@ impl Blobs {
     fn expect_room(&self, hash: &BlobHash, bytes: u64, used: u64) -> Result<(), BlobError> {
         let Some(quota) = self.quota else { return Ok(()) };
         // A damaged file that is replaced makes room for itself.
-        let others = used.saturating_sub(self.len(hash)?.unwrap_or(0));
+        let others = used.saturating_sub(self.len_of_file(hash)?.unwrap_or(0));
         match others.saturating_add(bytes) > quota {
             true => Err(BlobError::OverQuota { bytes, used, quota }),
             false => Ok(()),
@@ -274,8 +304,14 @@ impl Blobs {
 
     /// All bytes of a blob, verified.
     pub fn get(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {
+        if let Some(bytes) = self.rows.remembered(hash) {
+            return Ok(bytes);
+        }
         let path = self.path(hash);
-        let bytes = fs::read(&path).map_err(|e| self.missing(hash, e))?;
+        let bytes = match fs::read(&path).map_err(|e| self.missing(hash, e)) {
+            Err(missing @ BlobError::NotFound { .. }) => return self.rows.get(hash)?.ok_or(missing),
+            found => found?,
+        };
         match BlobHash::of(&bytes) == *hash {
             true => Ok(bytes),
             false => Err(BlobError::Corrupt { path }),
@@ -285,6 +321,18 @@ impl Blobs {
     /// A blob for reading piece by piece. All of it is read and verified first, so that no caller acts on
     /// bytes that turn out to be damaged.
     pub fn open(&self, hash: &BlobHash) -> Result<Blob, BlobError> {
+        match self.open_file(hash) {
+            Err(missing @ BlobError::NotFound { .. }) => {
+                let bytes = self.rows.get(hash)?.ok_or(missing)?;
+                let len = bytes.len() as u64;
+                Ok(Blob { source: Source::Row(io::Cursor::new(bytes)), len })
+            }
+            Err(error) => Err(error),
+            Ok((file, len)) => Ok(Blob { source: Source::File(file), len }),
+        }
+    }
+
+    fn open_file(&self, hash: &BlobHash) -> Result<(File, u64), BlobError> {
         let path = self.path(hash);
         let mut file = File::open(&path).map_err(|e| self.missing(hash, e))?;
         let io = |source| BlobError::Io { path: path.clone(), source };
@@ -293,11 +341,18 @@ impl Blobs {
             return Err(BlobError::Corrupt { path });
         }
         file.seek(SeekFrom::Start(0)).map_err(io)?;
-        Ok(Blob { file, len })
+        Ok((file, len))
     }
 
     /// How many bytes a blob has, or None if there is no such blob. Nothing is verified.
     pub fn len(&self, hash: &BlobHash) -> Result<Option<u64>, BlobError> {
+        match self.len_of_file(hash)? {
+            None => self.rows.len(hash),
+            found => Ok(found),
+        }
+    }
+
+    fn len_of_file(&self, hash: &BlobHash) -> Result<Option<u64>, BlobError> {
         let path = self.path(hash);
         match fs::metadata(&path) {
             Ok(meta) => Ok(Some(meta.len())),
@@ -306,12 +361,12 @@ impl Blobs {
         }
     }
 
-    /// Removes a blob that nothing refers to any more; no error if there is none. It may come back after a
-    /// power failure, which harms nothing.
+    /// Removes the file of a blob that nothing refers to any more; no error if there is none. It may come back after a
+    /// power failure, which harms nothing. A row goes in a transaction.
     pub fn remove(&self, hash: &BlobHash) -> Result<(), BlobError> {
         let path = self.path(hash);
         let mut used = self.known();
-        let bytes = self.len(hash)?.unwrap_or(0);
+        let bytes = self.len_of_file(hash)?.unwrap_or(0);
         match fs::remove_file(&path) {
             Ok(()) => {
                 used.change(|used| used.saturating_sub(bytes));
@@ -322,8 +377,15 @@ impl Blobs {
         }
     }
 
-    /// The hashes of all blobs, in no order. Files with other names are left out.
+    /// The hashes of all blobs, in no order.
     pub fn list(&self) -> Result<Vec<BlobHash>, BlobError> {
+        let mut all = self.rows.all()?;
+        all.extend(self.files()?.into_iter().map(|hash| (hash, 0)));
+        Ok(all.into_keys().collect())
+    }
+
+    /// The hashes of those that are files. Files with other names are left out.
+    pub(crate) fn files(&self) -> Result<Vec<BlobHash>, BlobError> {
         let io = |source| BlobError::Io { path: self.root.clone(), source };
         let mut hashes = Vec::new();
         for shelf in fs::read_dir(&self.root).map_err(io)? {
@@ -351,14 +413,14 @@ impl Blobs {
         root.join(shelf).join(rest)
     }
 
-    /// Whether the blob is there, undamaged and durable. Another process may have died between its rename and
+    /// Whether the file is there, undamaged and durable. Another process may have died between its rename and
     /// its sync of the directory, so the directories are synced here as well.
     fn confirm(&self, hash: &BlobHash) -> Result<bool, BlobError> {
-        match self.open(hash) {
-            Ok(blob) => {
+        match self.open_file(hash) {
+            Ok((file, _)) => {
                 let path = self.path(hash);
                 let io = |source| BlobError::Io { path: path.clone(), source };
-                blob.file.sync_all().map_err(io)?;
+                file.sync_all().map_err(io)?;
                 add(&self.counters.blob_syncs, 1);
                 self.sync_names(hash)?;
                 Ok(true)
@@ -384,7 +446,7 @@ impl Blobs {
         if room == Room::WithinQuota {
             self.expect_room(hash, new, *used)?;
         }
-        let old = self.len(hash)?.unwrap_or(0);
+        let old = self.len_of_file(hash)?.unwrap_or(0);
         failpoint::reach("blob.before_rename");
         fs::rename(&temporary.path, &path).map_err(|e| medium(&path, e))?;
         used.change(|used| used.saturating_sub(old).saturating_add(new));

@@ -116,6 +116,8 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     conn.pragma_update(None, "fullfsync", true)?;
     conn.pragma_update(None, "checkpoint_fullfsync", true)?;
     conn.pragma_update(None, "foreign_keys", true)?;
+    // What is deleted is overwritten: rows may hold what somebody wants to be gone.
+    conn.pragma_update(None, "secure_delete", true)?;
     conn.pragma_update(None, "journal_size_limit", 64 << 20)?;
     // Where the journal of a savepoint goes. It is gone after a crash in any case, and a file costs system calls.
     conn.pragma_update(None, "temp_store", "MEMORY")?;

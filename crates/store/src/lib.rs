@@ -5,7 +5,7 @@
 //! ```text
 //! lock              held with flock by the owner; its pid inside
 //! almoner.sqlite    the rows: WAL, synchronous=FULL, one table per `kernel::txn::Table`
-//! blobs/ab/cdef…    bytes, named by their BLAKE3 hash
+//! blobs/ab/cdef…    bytes, named by their BLAKE3 hash; small ones may be rows
 //! tmp/              half-written blobs; emptied when the store opens
 //! ```
 //!
@@ -30,6 +30,7 @@ mod overlay;
 mod place;
 mod probe;
 mod reader;
+mod small;
 mod sql;
 mod stats;
 mod store;
@@ -54,6 +55,7 @@ pub use error::{OpenError, ReadError, WriteError};
 pub use marks::Hold;
 pub use migration::VERSION as SCHEMA_VERSION;
 pub use probe::fsync_rate;
+pub use small::Kept;
 pub use stats::Stats;
 pub use store::{Options, Store};
 pub use sweep::{Sweep, Swept};

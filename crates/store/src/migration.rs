@@ -8,10 +8,11 @@ use rusqlite::Connection;
 use crate::fault;
 
 /// The steps, in order; step `i` leads from version `i` to `i + 1`.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     include_str!("migrations/0001_tables.sql"),
     include_str!("migrations/0002_mail_and_retention.sql"),
     include_str!("migrations/0003_awaiting.sql"),
+    include_str!("migrations/0004_bytes.sql"),
 ];
 
 /// The schema version that this program writes, kept in `PRAGMA user_version`.

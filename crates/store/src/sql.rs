@@ -82,7 +82,7 @@ impl SqlTxn<'_> {
     /// Writes changed rows of one owner: a body and its provenance, or nothing for a row that was removed.
     pub(crate) fn write(&mut self, table: Table, owner: &Owner, changes: &Changed) -> Result<(), StoreFault> {
         let conn = self.conn;
-        let marks = self.marks.filter(|_| table != Table::Blob);
+        let marks = self.marks.filter(|_| !matches!(table, Table::Blob | Table::Bytes));
         let outcome = conn.prepare_cached(&statements(table).put).and_then(|mut put| {
             for (key, change) in changes {
                 if let (Some(marks), Some((body, _))) = (marks, change) {

@@ -54,7 +54,7 @@ pub struct Store {
     // lock is given up last.
     readers: Readers,
     writer: Writer,
-    blobs: Blobs,
+    blobs: Arc<Blobs>,
     counters: Arc<Counters>,
     place: Place,
 }
@@ -81,7 +81,7 @@ impl Store {
         let writer = Writer::start(conn, &place, limits, Arc::clone(&counters), Arc::clone(&marks))
             .map_err(|fault| OpenError::from_fault(dir, fault))?;
         let readers = Readers::new(dir.join(place::DATABASE), options.readers);
-        let blobs = Blobs::new(dir, Arc::clone(&counters), marks, options.quota);
+        let blobs = Arc::new(Blobs::new(dir, Arc::clone(&counters), marks, options.quota));
         Ok(Store { readers, writer, blobs, counters, place })
     }
 
@@ -139,6 +139,22 @@ impl Store {
         &self.blobs
     }
 
+    /// The bytes, for a closure that the writer runs.
+    pub(crate) fn shared_blobs(&self) -> Arc<Blobs> {
+        Arc::clone(&self.blobs)
+    }
+
+    /// Overwrites what deleted rows have left in the log. Rows themselves are overwritten when they are deleted.
+    pub(crate) fn scrub(&self) -> Result<(), StoreFault> {
+        self.writer.scrub();
+        // The log is cut behind the first of these; the second is answered after that.
+        for _ in 0..2 {
+            let done: Result<(), WriteError<StoreFault>> = self.write(|_| Ok(()));
+            done.map_err(|e| StoreFault::Io(e.to_string()))?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn readers(&self) -> &Readers {
         &self.readers
     }
@@ -176,6 +192,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         // SQLite removes the log when the last connection closes, and that should be the writer's.
         self.readers.close();
+        self.blobs.rows().close();
     }
 }
 

@@ -5,12 +5,13 @@
 //! looked at too; what only looks like a reference keeps bytes that could go, never the other way round. All that it
 //! knows is in memory: a process that ends half way has removed only what nothing refers to.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use kernel::BlobHash;
 use kernel::run::Run;
 use kernel::table::{self, Forgotten};
-use kernel::txn::{Owner, StoreFault, Table, decode_row};
+use kernel::txn::{NOBODY, Owner, StoreFault, Table, decode_row};
 use rusqlite::params;
 
 use crate::blob::BlobError;
@@ -32,6 +33,8 @@ pub struct Sweep<'s> {
     store: &'s Store,
     forgotten: Runs,
     phase: Phase,
+    /// Those that were rows when the sweep began, with their sizes.
+    rows: HashMap<BlobHash, u64>,
     swept: Swept,
 }
 
@@ -85,13 +88,16 @@ impl Store {
         let marks = self.blobs().marks();
         // Counted before anything is locked: removing would wait for that.
         self.blobs().bytes()?;
-        if !marks.begin(self.blobs().list()?) {
+        let rows = self.blobs().rows().all()?;
+        let all = self.blobs().files()?.into_iter().chain(rows.keys().copied());
+        if !marks.begin(all.collect()) {
             return Ok(None);
         }
         let mut sweep = Sweep {
             store: self,
             forgotten: Runs::default(),
             phase: Phase::Rows { table: 0, behind: None },
+            rows,
             swept: Swept::default(),
         };
         pinned.iter().for_each(|hash| marks.look_at(hash.to_string().as_bytes()));
@@ -126,8 +132,8 @@ impl Sweep<'_> {
 
     fn rows(&self, table: usize, behind: Option<(Vec<u8>, Vec<u8>)>) -> Result<Phase, StoreFault> {
         let Some(which) = Table::ALL.get(table) else { return Ok(Phase::Lists) };
-        // What is known of bytes does not keep them.
-        if *which == Table::Blob {
+        // What is known of bytes does not keep them, and bytes are looked into only once they are kept.
+        if matches!(which, Table::Blob | Table::Bytes) {
             return Ok(Phase::Rows { table: table + 1, behind: None });
         }
         let sql = format!(
@@ -221,9 +227,13 @@ impl Sweep<'_> {
         }
         let some = marks.garbage(FILES);
         if some.is_empty() {
+            // Also if nothing has gone: an earlier sweep may have been cut off before it came to this.
+            self.store.scrub()?;
             return Ok(Phase::Done);
         }
-        for hash in some {
+        let (rows, files): (Vec<_>, Vec<_>) = some.into_iter().partition(|hash| self.rows.contains_key(hash));
+        self.remove_rows(rows)?;
+        for hash in files {
             let bytes = blobs.len(&hash)?.unwrap_or(0);
             failpoint::reach("sweep.before_remove");
             if marks.remove(&hash, || blobs.remove(&hash))? {
@@ -233,6 +243,37 @@ impl Sweep<'_> {
             failpoint::reach("sweep.after_remove");
         }
         Ok(Phase::Removing)
+    }
+
+    /// Removes those that are rows. It is the writer that looks whether they are still garbage: whoever keeps the same
+    /// bytes in a transaction has said so before, or finds them gone.
+    fn remove_rows(&mut self, some: Vec<BlobHash>) -> Result<(), StoreFault> {
+        if some.is_empty() {
+            return Ok(());
+        }
+        failpoint::reach("sweep.before_remove");
+        let (marks, blobs) = (Arc::clone(self.store.blobs().marks()), self.store.shared_blobs());
+        let gone: Result<Vec<BlobHash>, crate::WriteError<StoreFault>> = self.store.write(move |txn| {
+            let mut gone = Vec::new();
+            for hash in some {
+                // The same bytes may lie in a file as well.
+                if marks.remove(&hash, || blobs.remove(&hash))? {
+                    blobs.rows().forget(&hash);
+                    txn.delete(Table::Bytes, &NOBODY, &hash.0)?;
+                    gone.push(hash);
+                }
+            }
+            Ok(gone)
+        });
+        let gone = gone.map_err(|e| StoreFault::Io(e.to_string()))?;
+        for hash in &gone {
+            // Somebody may have read it until now.
+            self.store.blobs().rows().forget(hash);
+            self.swept.blobs += 1;
+            self.swept.bytes += self.rows.get(hash).copied().unwrap_or(0);
+        }
+        failpoint::reach("sweep.after_remove");
+        Ok(())
     }
 }
 

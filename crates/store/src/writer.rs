@@ -8,7 +8,7 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
@@ -98,6 +98,7 @@ pub(crate) struct Writer {
     queue: Option<Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
     id: ThreadId,
+    scrub: Arc<AtomicBool>,
 }
 
 impl Writer {
@@ -118,13 +119,21 @@ impl Writer {
         conn.wal_hook(Some(hook)).map_err(|e| fault::of(&e))?;
         let (queue, jobs) = channel();
         let (dir, lock) = (place.dir.clone(), Arc::clone(&place.lock));
-        let state = State { conn, dir, limits, counters, marks, pages, broken: None, _lock: lock };
+        let scrub = Arc::<AtomicBool>::default();
+        let asked = Arc::clone(&scrub);
+        let state =
+            State { conn, dir, limits, counters, marks, pages, scrub: asked, broken: None, _lock: lock };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || state.serve(&jobs))
             .map_err(|e| StoreFault::Io(format!("the writer could not be started: {e}")))?;
         let id = thread.thread().id();
-        Ok(Writer { queue: Some(queue), thread: Some(thread), id })
+        Ok(Writer { queue: Some(queue), thread: Some(thread), id, scrub })
+    }
+
+    /// After the next group the log is copied into the database file, and cut.
+    pub(crate) fn scrub(&self) {
+        self.scrub.store(true, Ordering::SeqCst);
     }
 
     /// Queues a closure; `done` gets the answer on the writer's thread, after COMMIT.
@@ -171,6 +180,8 @@ struct State {
     marks: Arc<Marks>,
     /// Pages in the log, as of the last commit.
     pages: Arc<AtomicU64>,
+    /// Whether nothing is to be left in the log.
+    scrub: Arc<AtomicBool>,
     /// Set when what is on disk is no longer certain; every later write gets it.
     broken: Option<StoreFault>,
     /// The store stays owned until the connection has been closed.
@@ -208,7 +219,9 @@ impl State {
                 // A callback that panics must not take the answers of others with it.
                 let _ = catch_unwind(AssertUnwindSafe(|| job.finish(fault)));
             }
-            if self.pages.load(Ordering::Relaxed) >= self.limits.checkpoint_pages {
+            if self.scrub.swap(false, Ordering::SeqCst) {
+                self.copy_log("PRAGMA wal_checkpoint(TRUNCATE)");
+            } else if self.pages.load(Ordering::Relaxed) >= self.limits.checkpoint_pages {
                 self.checkpoint();
             }
         }
@@ -306,9 +319,13 @@ impl State {
 
     /// Copies the log into the database file, between groups so that no answer waits for it. If readers have
     /// kept the log from being reused for long, waits for them.
-    fn checkpoint(&mut self) {
+    fn checkpoint(&self) {
         let patient = self.pages.load(Ordering::Relaxed) < 8 * self.limits.checkpoint_pages;
         let sql = if patient { "PRAGMA wal_checkpoint(PASSIVE)" } else { "PRAGMA wal_checkpoint(RESTART)" };
+        self.copy_log(sql);
+    }
+
+    fn copy_log(&self, sql: &str) {
         match self.conn.query_row(sql, [], |_| Ok(())) {
             Ok(()) => add(&self.counters.checkpoints, 1),
             // The rows are safe in the log; the next commit tries again.

@@ -173,23 +173,29 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
         return Ok(Bound { grant, interface: mail::interface(), subject, reach: Reach::Mail, model: None });
     }
     if formula == Formula::Myself {
-        let callee = program::load(world, &run.name, &run.definition, &run.includes)?.definition;
+        let callee = &program::load(world, &run.name, &run.definition, &run.includes)?.definition;
         let subject = Subject { kind: "worker".to_owned(), names: vec![run.name.clone()] };
-        let interface = worker_interface(&callee);
+        let interface = worker_interface(callee);
         return Ok(Bound {
             grant,
             interface,
             subject,
-            reach: Reach::Worker(callee.attachments),
+            reach: Reach::Worker(callee.attachments.clone()),
             model: None,
         });
     }
     if let Formula::Worker { name, definition, includes, model, .. } = &formula {
         let model = model.clone();
-        let callee = program::load(world, name, definition, includes)?.definition;
-        let interface = worker_interface(&callee);
+        let callee = &program::load(world, name, definition, includes)?.definition;
+        let interface = worker_interface(callee);
         let subject = Subject { kind: "worker".to_owned(), names: vec![name.clone()] };
-        return Ok(Bound { grant, interface, subject, reach: Reach::Worker(callee.attachments), model });
+        return Ok(Bound {
+            grant,
+            interface,
+            subject,
+            reach: Reach::Worker(callee.attachments.clone()),
+            model,
+        });
     }
     let capability = caps::open_with(&formula, &grant, &world.outside(run)).map_err(|e| {
         trouble(

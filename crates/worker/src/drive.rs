@@ -4,16 +4,18 @@
 
 mod deeper;
 mod each;
+mod later;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use caps::Settled;
 use kernel::begun::Begun;
 use kernel::command::{Judgement, Move, Reply as CommandReply};
-use kernel::proposal::{Effect, Finding, Proposal};
+use kernel::proposal::{Decision, Effect, Finding, Proposal};
 use kernel::run::{CallSite, Completion, Phase, Run, RunOutcome, Shape, State, Trouble, Usage};
-use kernel::{HostRun, RunNumber, StepRef, Value};
+use kernel::{BlobHash, HostRun, RunNumber, StepRef, Value};
 use model::{ModelError, Reply, Request};
 use serde_json::Value as Json;
 
@@ -25,6 +27,7 @@ use crate::deep;
 use crate::fold::{Call, Fold};
 use crate::handed::handed;
 use crate::judging::Bench;
+use crate::memory::Rest;
 use crate::program::{self, Program};
 use crate::redaction;
 use crate::spill;
@@ -33,8 +36,13 @@ use crate::trouble::{internal, is_final, of_model, trouble};
 use crate::workshop;
 use crate::world::World;
 
+use later::Later;
+
 /// How often in a row a model may be told that its answer is no use.
 const REPAIRS: usize = 3;
+
+/// What a run waits for that has called workers.
+const FOR_CHILDREN: &str = "for its children";
 
 /// Drives a run until it waits, stalls, ends, or the daemon stops. `ready` is told of runs that can go on.
 ///
@@ -51,15 +59,33 @@ pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> R
         Err(trouble) if first.cancelled.is_some() => return give_up(world, &first, &trouble),
         opened => opened?,
     };
-    let fold = Fold::of([]);
-    let mut driver =
-        Driver { world, run: first, program, slots, fold, begun: BTreeMap::new(), pending: vec![], ready };
-    while !world.is_stopping() && driver.refresh()? {
-        if driver.step()? == Flow::Stop {
-            break;
-        }
+    let at = HostRun { host: world.host(), run };
+    let fresh = || Rest { fold: Fold::of([]), recorded: 1, entries: vec![] };
+    let Rest { fold, recorded, entries } = world.memory().wake(at).unwrap_or_else(fresh);
+    let mut driver = Driver {
+        world,
+        run: first,
+        program,
+        slots,
+        recorded,
+        fold,
+        begun: BTreeMap::new(),
+        later: Later { entries, ..Later::default() },
+        fresh: None,
+        is_overtaken: false,
+        rests: false,
+        ready,
+    };
+    let outcome = driver.go();
+    if outcome.is_err() && driver.later.has_turn() {
+        // Why the run did not go on stands behind what it has come to. If this fails as well, the first reason counts.
+        let _ = driver.advance(vec![]);
     }
-    Ok(())
+    if outcome.is_ok() && driver.rests {
+        let Driver { fold, recorded, later, .. } = driver;
+        world.memory().rest(at, Rest { fold, recorded, entries: later.entries });
+    }
+    outcome
 }
 
 /// Ends what a cancelled run had begun and cannot bring to an end.
@@ -102,18 +128,43 @@ enum Flow {
 struct Driver<'w> {
     world: &'w dyn World,
     run: Run,
-    program: Program,
+    program: Arc<Program>,
     slots: Slots,
     fold: Fold,
     /// Effects that began in this process and have not been performed.
     begun: BTreeMap<u64, Begun>,
-    /// Outcomes of calls that only read: recorded together with the step that follows, since repeating them is
-    /// harmless.
-    pending: Vec<Move>,
+    /// The number of the first step that the journal did not have when it was looked at last.
+    recorded: u64,
+    /// What is recorded together with the step that follows, since having it again is harmless.
+    later: Later,
+    /// The model's last answer, so that it need not be read back.
+    fresh: Option<(BlobHash, Reply)>,
+    /// Whether the last steps were refused because somebody else came first.
+    is_overtaken: bool,
+    /// Whether it waits for its children, which will wake it soon.
+    rests: bool,
     ready: &'w dyn Fn(&[HostRun]),
 }
 
 impl Driver<'_> {
+    fn go(&mut self) -> Result<(), Trouble> {
+        self.catch_up()?;
+        let mut is_known = true;
+        while !self.world.is_stopping() {
+            // Whether a turn that is still to go out was overtaken is found out when it does.
+            if !is_known && !self.later.has_turn() && !self.refresh()? {
+                break;
+            }
+            is_known = false;
+            let flow = self.step()?;
+            // Whoever was overtaken looks again.
+            if flow == Flow::Stop && !std::mem::take(&mut self.is_overtaken) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Catches up with the journal. False if the run is not to be driven any more.
     fn refresh(&mut self) -> Result<bool, Trouble> {
         let run = self.world.run(self.run.number)?;
@@ -122,16 +173,25 @@ impl Driver<'_> {
             self.slots = Slots::open(self.world, &run, &self.program.definition)?;
         }
         self.run = run;
-        for step in self.world.journal(self.run.number, self.fold.next)? {
-            self.fold.push(&step);
-        }
+        self.catch_up()?;
         Ok(self.run.state == State::Ready)
     }
 
     fn advance(&mut self, moves: Vec<Move>) -> Result<CommandReply, Trouble> {
-        let mut all = std::mem::take(&mut self.pending);
+        let waited = self.later.has_turn().then(|| self.later.moves.clone());
+        let mut all = std::mem::take(&mut self.later.moves);
         all.extend(moves);
-        let outcome = self.world.advance(self.run.number, all)?;
+        let bytes = std::mem::take(&mut self.later.bytes);
+        let outcome = match (self.world.advance_with(self.run.number, all, bytes), waited) {
+            (Ok(outcome), _) => outcome,
+            (Err(_), Some(waited)) if self.was_overtaken() => {
+                self.later.moves = waited;
+                self.begin_anew()?;
+                self.is_overtaken = true;
+                return Ok(CommandReply::NotSuspended);
+            }
+            (Err(trouble), _) => return Err(trouble),
+        };
         self.begun.extend(outcome.begun.into_iter().map(|begun| (begun.step().step, begun)));
         (self.ready)(&outcome.ready);
         Ok(outcome.reply)
@@ -143,7 +203,7 @@ impl Driver<'_> {
         }
         if self.run.cancelled.is_some() {
             // What had begun completes, and nothing follows. Children that still complete theirs end it.
-            if self.pending.is_empty() {
+            if self.later.moves.is_empty() {
                 return Ok(Flow::Stop);
             }
             self.advance(vec![])?;
@@ -256,12 +316,10 @@ impl Driver<'_> {
             };
             let (completion, whole) = spill::spill(self.world, completion)?;
             let spilled = whole.map(|whole| spill::kept(step, whole));
-            let done = Move::Complete { proposal: step, completion: completion.clone() };
+            let done = Move::Complete { proposal: step, completion };
             if begun.proposal().effect == Effect::Observe {
-                self.fold.complete(step, completion);
-                whole.into_iter().for_each(|whole| self.fold.spill(step, whole));
-                self.pending.extend(spilled);
-                self.pending.push(done);
+                spilled.into_iter().for_each(|spilled| self.later(spilled));
+                self.later(done);
             } else {
                 moves.extend(spilled);
                 moves.push(done);
@@ -326,13 +384,21 @@ impl Driver<'_> {
             })
             .unwrap_or_else(|| match (self.run.shape, self.run.open.is_empty()) {
                 (Shape::Chat, true) => "for you to say something".to_owned(),
-                _ => "for its children".to_owned(),
+                _ => FOR_CHILDREN.to_owned(),
             });
-        let seen = self.fold.next + self.pending.len() as u64;
-        match self.advance(vec![Move::Suspend { seen, why: asked }])? {
-            CommandReply::NotSuspended => Ok(Flow::Continue),
-            _ => Ok(Flow::Stop),
-        }
+        let rests = asked == FOR_CHILDREN;
+        self.end_for_now(vec![Move::Suspend { seen: self.recorded, why: asked }], rests)
+    }
+
+    /// Suspends, unless there is something to do after all.
+    fn end_for_now(&mut self, moves: Vec<Move>, rests: bool) -> Result<Flow, Trouble> {
+        Ok(match self.advance(moves)? {
+            CommandReply::NotSuspended => Flow::Continue,
+            _ => {
+                self.rests = rests;
+                Flow::Stop
+            }
+        })
     }
 
     fn finish(&mut self, outcome: RunOutcome) -> Result<Flow, Trouble> {
@@ -353,9 +419,14 @@ impl Driver<'_> {
     fn one(&mut self) -> Result<Flow, Trouble> {
         let Some(turn) = self.fold.turns.last().cloned() else { return self.prompt() };
         let Some((replied, hash)) = turn.replied else {
-            return self.ask(turn.prompted, &turn.request);
+            let request = serde_json::from_slice(&self.world.blob(&turn.request)?)
+                .map_err(|_| internal("a recorded request cannot be read"))?;
+            return self.ask(turn.prompted, request);
         };
-        let reply = conversation::read_reply(self.world, &hash)?;
+        let reply = match self.fresh.take() {
+            Some((fresh, reply)) if fresh == hash => reply,
+            _ => conversation::read_reply(self.world, &hash)?,
+        };
         let calls = reply.calls.len() + reply.malformed.len();
         if calls > turn.calls.len() {
             return self.propose_calls(replied, &reply, &turn);
@@ -398,8 +469,14 @@ impl Driver<'_> {
         if let Some(trouble) = budget::too_large(self.world, &self.run, &self.program.bundle, bytes.len()) {
             return self.fail(trouble);
         }
-        let request = self.world.put_blob(&bytes)?;
-        self.advance(vec![Move::Prompt { request, model: self.run.model.clone() }])?;
+        let prompt = Move::Prompt { request: BlobHash::of(&bytes), model: self.run.model.clone() };
+        self.later.bytes.push(bytes);
+        if self.world.looks_up(&self.run) {
+            let prompted = self.fold.next;
+            self.later(prompt);
+            return self.ask(prompted, request);
+        }
+        self.advance(vec![prompt])?;
         Ok(Flow::Continue)
     }
 
@@ -421,17 +498,21 @@ impl Driver<'_> {
         }
     }
 
-    /// Has the model answer a request that stands in the journal. After a crash it is the same request.
-    fn ask(&mut self, prompted: u64, request: &kernel::BlobHash) -> Result<Flow, Trouble> {
-        let mut request: Request = serde_json::from_slice(&self.world.blob(request)?)
-            .map_err(|_| internal("a recorded request cannot be read"))?;
+    /// Has the model answer a request that stands in the journal, or will. After a crash it is the same request.
+    fn ask(&mut self, prompted: u64, mut request: Request) -> Result<Flow, Trouble> {
         // What its server makes of the time, a request has no more of it than the run.
         let left = self.run.limits.wall_ms.saturating_sub(self.fold.ran_ms);
         request.cancel = self.world.cancel().within(Duration::from_millis(left));
         conversation::put_in_bytes(self.world, &mut request)?;
         let number = self.run.number;
         let answered = self.world.provider(&self.run).map(|provider| {
-            let mut shown = |progress| self.world.progress(number, prompted, progress);
+            // Nothing is shown of a step that is not recorded: it will be at once.
+            let is_recorded = prompted < self.recorded;
+            let mut shown = |progress| {
+                if is_recorded {
+                    self.world.progress(number, prompted, progress);
+                }
+            };
             provider.complete(&request, &mut shown)
         });
         let mut reply = match answered {
@@ -458,8 +539,16 @@ impl Driver<'_> {
             usd_micros: price.cost(&counted(&request, &reply)),
         };
         let bytes = serde_json::to_vec(&reply).map_err(|e| internal(e.to_string()))?;
-        let reply = self.world.put_blob(&bytes)?;
-        self.advance(vec![Move::Reply { prompted, reply, usage, model: by }])?;
+        let hash = BlobHash::of(&bytes);
+        self.later.bytes.push(bytes);
+        self.fresh = Some((hash, reply));
+        let replied = Move::Reply { prompted, reply: hash, usage, model: by };
+        // One that was asked for something is not asked again; and what follows names this step by its number, which is
+        // sure only if the request goes out with it.
+        match prompted >= self.recorded {
+            true => self.later(replied),
+            false => drop(self.advance(vec![replied])?),
+        }
         Ok(Flow::Continue)
     }
 
@@ -527,11 +616,26 @@ impl Driver<'_> {
                 .allowed("a JSON object");
             moves.push(Move::Reject { site: Some(site), findings: vec![finding] });
         }
+        // What only workers are called for leaves nothing to do until they are done, unless the kernel refuses it.
+        let waits = self.run.shape != Shape::Chat
+            && !proposals.is_empty()
+            && proposals
+                .iter()
+                .all(|one| self.is_worker(&one.proposal) && one.verdict.decision == Decision::Allow);
         if !proposals.is_empty() {
             moves.push(Move::Propose { proposals });
         }
+        if waits && moves.len() == 1 {
+            moves.push(Move::Suspend { seen: self.recorded, why: FOR_CHILDREN.to_owned() });
+            return self.end_for_now(moves, true);
+        }
         self.advance(moves)?;
         Ok(Flow::Continue)
+    }
+
+    fn is_worker(&self, proposal: &Proposal) -> bool {
+        let bound = self.slots.by_grant(&proposal.grant);
+        bound.is_some_and(|bound| matches!(bound.reach, Reach::Worker(_)))
     }
 
     /// The worker's `then` steps, one after the other, and what follows them.

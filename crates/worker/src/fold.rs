@@ -222,15 +222,7 @@ impl Fold {
             matches!(step.entry, Entry::Suspended { .. } | Entry::Stalled { .. }) || (self.still && !resumed);
     }
 
-    /// Notes an outcome before it is recorded: it goes out with the run's next steps, in the same transaction.
-    pub fn complete(&mut self, proposal: u64, completion: Completion) {
-        if let Some(call) = self.calls.get_mut(&proposal) {
-            call.completion = Some(completion);
-        }
-    }
-
-    /// Notes where the whole of an outcome is, before that is recorded.
-    pub fn spill(&mut self, proposal: u64, whole: Whole) {
+    fn spill(&mut self, proposal: u64, whole: Whole) {
         if let Some(call) = self.calls.get_mut(&proposal) {
             call.whole = Some(whole);
         }

@@ -1,11 +1,13 @@
 //! A run's worker, read back from the bytes that were kept when the run began.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kernel::BlobHash;
 use kernel::run::Trouble;
 
 use crate::definition::{self, Bundle, Definition, Severity};
+use crate::memory::Source;
 use crate::trouble::{internal, trouble};
 use crate::world::World;
 
@@ -25,7 +27,11 @@ pub(crate) fn load(
     name: &str,
     source: &BlobHash,
     includes: &BTreeMap<String, BlobHash>,
-) -> Result<Program, Trouble> {
+) -> Result<Arc<Program>, Trouble> {
+    let made_of = Source { name: name.to_owned(), definition: *source, includes: includes.clone() };
+    if let Some(program) = world.memory().program(&made_of) {
+        return Ok(program);
+    }
     let text = |hash: &BlobHash| -> Result<String, Trouble> {
         String::from_utf8(world.blob(hash)?).map_err(|_| internal("a worker definition is not text"))
     };
@@ -38,7 +44,11 @@ pub(crate) fn load(
         Bundle { name: name.to_owned(), file: format!("{name}.worker"), source: text(source)?, includes };
     let (definition, diagnostics) = definition::parse(&bundle);
     match definition.filter(|_| diagnostics.iter().all(|d| d.severity != Severity::Error)) {
-        Some(definition) => Ok(Program { bundle, definition }),
+        Some(definition) => {
+            let program = Arc::new(Program { bundle, definition });
+            world.memory().remember(made_of, &program);
+            Ok(program)
+        }
         // It was checked when the run began, so a newer daemon has stricter rules.
         None => Err(trouble(
             "definition/invalid",

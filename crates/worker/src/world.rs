@@ -11,6 +11,8 @@ use kernel::{BlobHash, FormulaId, RunNumber, StepRef};
 use model::{Cancel, Price, Progress, Provider, Takes};
 use policy::{Rules, Secrets};
 
+use crate::memory::Memory;
+
 /// The daemon as a run's driver sees it. Every method may fail with a [`Trouble`] that says what to do; the driver
 /// then leaves the run as its journal has it.
 pub trait World: Send + Sync {
@@ -18,12 +20,19 @@ pub trait World: Send + Sync {
     fn host(&self) -> FormulaId;
     /// The clock's reading, in milliseconds since 1970.
     fn now_ms(&self) -> i64;
+    /// What drivers leave for those that come after them.
+    fn memory(&self) -> &Memory;
     /// The run as it stands.
     fn run(&self, run: RunNumber) -> Result<Run, Trouble>;
     /// The run's steps from number `from` on.
     fn journal(&self, run: RunNumber, from: u64) -> Result<Vec<Step>, Trouble>;
     /// Lets the run take steps, in one transaction; returns when they are durable.
-    fn advance(&self, run: RunNumber, moves: Vec<Move>) -> Result<Outcome, Trouble>;
+    fn advance(&self, run: RunNumber, moves: Vec<Move>) -> Result<Outcome, Trouble> {
+        self.advance_with(run, moves, vec![])
+    }
+    /// The same, and keeps these bytes with them: they are durable when the steps are.
+    fn advance_with(&self, run: RunNumber, moves: Vec<Move>, bytes: Vec<Vec<u8>>)
+    -> Result<Outcome, Trouble>;
     /// Takes up an effect that had begun; `None` if its outcome is known by now.
     fn reopen(&self, step: StepRef) -> Result<Option<Begun>, Trouble>;
     /// A grant and what it leads to.
@@ -34,6 +43,9 @@ pub trait World: Send + Sync {
     fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble>;
     /// The run's model, if it may read what the run has been shown.
     fn provider(&self, run: &Run) -> Result<Arc<dyn Provider>, Trouble>;
+    /// Whether a run's model only looks up what it answers: it costs nothing, nobody sees that it was asked, and it
+    /// answers at once, so that asking it again is nothing that anybody could notice.
+    fn looks_up(&self, run: &Run) -> bool;
     /// The first of these models that may not read what is private, if there is one.
     fn kept_from_private(&self, model: &str) -> Option<String>;
     /// What a model costs, or the dearest of several; `None` where that is not known.

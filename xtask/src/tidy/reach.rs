@@ -195,6 +195,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/store/src/place.rs", &[Files, Processes], "one process owns a store"),
     ("crates/store/src/probe.rs", &[Files, Processes, Clocks], "measures what a sync of this disk takes"),
     ("crates/store/src/reader.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/small.rs", &[Files], "the store owns its files"),
     ("crates/store/src/sql.rs", &[Files], "the store owns its files"),
     ("crates/store/src/store.rs", &[Files], "the store owns its files"),
     ("crates/store/src/sweep.rs", &[Files], "the store owns its files"),

@@ -120,8 +120,9 @@ impl Engine {
         if !daemon.is_stopping() {
             daemon.set_free(run);
             let is_cancelled = || daemon.run(run).is_ok_and(|run| run.cancelled.is_some());
-            let was_cancelled = is_cancelled();
-            let driven = catch_unwind(AssertUnwindSafe(|| match daemon.run(run) {
+            let found = daemon.run(run);
+            let was_cancelled = found.as_ref().is_ok_and(|run| run.cancelled.is_some());
+            let driven = catch_unwind(AssertUnwindSafe(|| match found {
                 Ok(found) if found.is_standing() => handed::drive(&daemon, daemon.state(), run),
                 Ok(_) => worker::drive(&daemon, run, &|ready| ready.iter().for_each(|one| self.drive(*one))),
                 Err(trouble) => Err(trouble),

@@ -21,6 +21,14 @@ pub trait Follower {
     /// When nobody listens any more.
     fn tell(&mut self, response: Response) -> io::Result<()>;
 
+    /// Tells of what came together.
+    ///
+    /// # Errors
+    /// When nobody listens any more.
+    fn tell_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
+        responses.into_iter().try_for_each(|response| self.tell(response))
+    }
+
     /// Whether nobody listens any more. Asked at least once a second.
     fn has_gone(&mut self) -> bool;
 }
@@ -43,10 +51,8 @@ pub fn follow(daemon: &Daemon, follower: &mut dyn Follower, mut after: u64, text
                 Err(failure) => return follower.tell(Response::Failed(failure)),
             };
             let full = events.len() == BATCH;
-            for event in events {
-                after = event.seq;
-                follower.tell(Response::Event(Box::new(event)))?;
-            }
+            after = events.last().map_or(after, |event| event.seq);
+            follower.tell_all(events.into_iter().map(|event| Response::Event(Box::new(event))).collect())?;
             if !full {
                 break;
             }

@@ -39,6 +39,8 @@ pub fn forget(desk: &Desk, text: Untrusted, run: RunNumber) -> Result<Vec<RunNum
         let said = (*one == run).then(|| Said { verb: "forget".to_owned(), text: text.clone() });
         desk.apply_as(desk.daemon.host, said, Act::Forget { run: *one })?;
     }
+    // Nor is it remembered by what is still to run.
+    desk.daemon.memory.forget();
     Ok(forgotten)
 }
 

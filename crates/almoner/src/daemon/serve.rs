@@ -1,13 +1,15 @@
 //! Connections: who may talk, and one thread for each who does.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write as _};
 use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
+
+use zeroize::Zeroizing;
 
 use super::desk::Desk;
 use super::follow::{Follower, follow};
@@ -180,6 +182,15 @@ struct Socket<'a>(&'a mut UnixStream);
 impl Follower for Socket<'_> {
     fn tell(&mut self, response: Response) -> io::Result<()> {
         frame::write(self.0, &response)
+    }
+
+    fn tell_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
+        // What came together is sent together: whoever follows is woken once.
+        let mut frames = Zeroizing::new(Vec::new());
+        for response in responses {
+            frame::write(&mut *frames, &response)?;
+        }
+        self.0.write_all(&frames)
     }
 
     fn has_gone(&mut self) -> bool {

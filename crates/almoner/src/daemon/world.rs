@@ -15,12 +15,12 @@ use kernel::grant::Grant;
 use kernel::hub::View;
 use kernel::run::{Run, Step, Trouble};
 use kernel::secret::HandedSecret;
-use kernel::txn::{ReadTxn, StoreFault};
+use kernel::txn::{ReadTxn, StoreFault, Txn};
 use kernel::{BlobHash, FormulaId, HostRun, RunNumber, StepRef, query, table};
 use model::{Cancel, ModelError, ModelRef, Opener, Price, Progress, Provider, Takes};
 use passable::Untrusted;
 use policy::Rules;
-use store::Store;
+use store::{Kept, Store};
 use worker::World;
 
 use super::forget::Errands;
@@ -71,6 +71,8 @@ pub struct Shared {
     vats: OnceLock<Arc<Office>>,
     /// Effects in agents' journals that nobody has in hand.
     pub orphans: Orphans,
+    /// What drivers of runs leave for those that come after them.
+    pub memory: worker::Memory,
     /// Outcomes of calls that only looked, until they are written down.
     pub unwritten: Unwritten,
     /// Stops every model call when the daemon ends.
@@ -130,13 +132,28 @@ impl Shared {
         said: Option<Said>,
         act: Act,
     ) -> Result<Result<Outcome, Fault>, Failure> {
+        self.attempt_with(actor, said, act, vec![])
+    }
+
+    /// The same, keeping bytes that the act names.
+    fn attempt_with(
+        &self,
+        actor: FormulaId,
+        said: Option<Said>,
+        act: Act,
+        kept: Vec<Kept>,
+    ) -> Result<Result<Outcome, Fault>, Failure> {
         let is_of_timers = matches!(
             act,
             Act::Timer(TimerAct::Subscribe { .. }) | Act::Cancel { .. } | Act::Grant(GrantAct::Revoke { .. })
         ) || waits(&act);
         let command = Command { actor, act, said };
         let env = environment()?;
-        match self.store.write(move |txn| kernel::apply(txn, &env, command)) {
+        let write = move |txn: &mut dyn Txn| {
+            kept.iter().try_for_each(|kept| kept.keep(txn))?;
+            kernel::apply(txn, &env, command)
+        };
+        match self.store.write(write) {
             Ok(outcome) => {
                 if is_of_timers {
                     self.alarms.stir();
@@ -227,6 +244,7 @@ impl Daemon {
             settings: OnceLock::new(),
             vats: OnceLock::new(),
             orphans: Orphans::default(),
+            memory: worker::Memory::default(),
             unwritten: Unwritten::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
@@ -461,6 +479,10 @@ impl World for Daemon {
         clock()
     }
 
+    fn memory(&self) -> &worker::Memory {
+        &self.memory
+    }
+
     fn run(&self, run: RunNumber) -> Result<Run, Trouble> {
         self.read(|txn| table::run(txn, &self.host.number, run)).map_err(trouble)?.ok_or_else(|| missing(run))
     }
@@ -469,12 +491,21 @@ impl World for Daemon {
         self.read(|txn| query::journal(txn, &self.host.number, run, from)).map_err(trouble)
     }
 
-    fn advance(&self, run: RunNumber, moves: Vec<Move>) -> Result<Outcome, Trouble> {
+    fn advance_with(
+        &self,
+        run: RunNumber,
+        moves: Vec<Move>,
+        bytes: Vec<Vec<u8>>,
+    ) -> Result<Outcome, Trouble> {
         // What was shown while it was written is in the journal now.
         if moves.iter().any(|step| matches!(step, Move::Reply { .. })) {
             self.news.forget_text(&self.mine(run));
         }
-        self.apply(Act::Advance(Advance { run, moves })).map_err(trouble)
+        let ready = |bytes| self.store.blobs().ready(bytes);
+        let kept: Result<Vec<Kept>, _> = bytes.into_iter().map(ready).collect();
+        let kept = kept.map_err(|e| trouble(store_failure(e.to_string())))?;
+        let applied = self.attempt_with(self.host, None, Act::Advance(Advance { run, moves }), kept);
+        applied.and_then(|applied| applied.map_err(|fault| fault_failure(&fault))).map_err(trouble)
     }
 
     fn reopen(&self, step: StepRef) -> Result<Option<Begun>, Trouble> {
@@ -533,6 +564,11 @@ impl World for Daemon {
             ),
             e => failed(e.to_string(), format!("{}; then `almoner resume`", e.help())),
         })
+    }
+
+    fn looks_up(&self, run: &Run) -> bool {
+        // Which of several answers depends on how the others are.
+        model::list(&run.model).is_ok_and(|all| matches!(all.as_slice(), [one] if one.looks_up()))
     }
 
     fn kept_from_private(&self, model: &str) -> Option<String> {

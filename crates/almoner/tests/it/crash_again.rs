@@ -15,6 +15,9 @@ use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
 /// How long all of it may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Of several models each request and each reply is recorded by itself, as with any that is paid for.
+const TWO: &str = "scripted:script.json,scripted:script.json";
+
 /// A run that somebody must answer, and how it is told that all came as it must.
 #[derive(Clone, Copy)]
 struct Play {
@@ -94,7 +97,7 @@ fn changed_since() -> Home {
     home.write("out/a.md", "as it was\n");
     let call = json!({ "name": "out_write", "arguments": { "path": "a.md", "content": "new\n" } });
     home.write("script.json", json!([{ "turns": [{ "calls": [call] }, { "text": "done" }] }]).to_string());
-    home.almoner(&["run", "w.worker", "-e", "out=out:rw", "-m", "scripted:script.json"]).expect(7);
+    home.almoner(&["run", "w.worker", "-e", "out=out:rw", "-m", TWO]).expect(7);
     home.write("out/a.md", "changed since\n");
     home.almoner(&["stop"]).expect(0);
     home

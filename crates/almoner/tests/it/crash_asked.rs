@@ -13,8 +13,9 @@ use crate::home::{Home, Said};
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
 
 const WORKER: &str = "---\nslots: { out: dir rw, outbox: outbox }\n---\nDo it.\n";
-const RUN: [&str; 8] =
-    ["run", "clerk.worker", "-e", "out=out:rw", "-e", "outbox=outbox", "-m", "scripted:script.json"];
+/// Of several models each request and each reply is recorded by itself, as with any that is paid for.
+const TWO: &str = "scripted:script.json,scripted:script.json";
+const RUN: [&str; 8] = ["run", "clerk.worker", "-e", "out=out:rw", "-e", "outbox=outbox", "-m", TWO];
 /// A card with two entries, then one with a single one.
 const SCRIPT: &str = r#"[{ "turns": [
     { "calls": [

@@ -10,6 +10,9 @@ use crate::home::Home;
 /// Writes a line, and then takes its time, but only the first time.
 const SLOW: &str = "echo line >> log; [ $(wc -l < log) -gt 1 ] || sleep 120";
 
+/// Of several models each request and each reply is recorded by itself, as with any that is paid for.
+const TWO: &str = "scripted:calls.json,scripted:calls.json";
+
 /// A home in which the daemon was killed while a program that somebody had approved was at work.
 pub(crate) fn cut_off() -> Home {
     let home = Home::new();
@@ -18,7 +21,7 @@ pub(crate) fn cut_off() -> Home {
     home.write("calls.json", json!([{ "turns": [{ "calls": [call] }, { "text": "done" }] }]).to_string());
     std::fs::create_dir_all(home.path("in")).unwrap();
     let endow = "tools=program:sh?dir=in:rw&exec=yes";
-    home.almoner(&["run", "w.worker", "-e", endow, "-m", "scripted:calls.json"]).expect(7);
+    home.almoner(&["run", "w.worker", "-e", endow, "-m", TWO]).expect(7);
     home.almoner(&["approve", "1"]).expect(0);
     let begun = Instant::now();
     while !home.path("in/log").exists() {

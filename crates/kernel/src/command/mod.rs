@@ -403,9 +403,10 @@ pub enum Move {
         /// Which, from 0.
         index: usize,
     },
-    /// Nothing is left to do until somebody else acts. Refused when the journal has grown past `seen`.
+    /// Nothing is left to do until somebody else acts. Refused when the journal has grown past `seen`, but for what the
+    /// moves before this one in the same command have led to.
     Suspend {
-        /// The number of the next step when the decision was made.
+        /// The number of the next step when the decision was made: now, or before this command.
         seen: u64,
         /// What the run waits for, in one line.
         why: String,

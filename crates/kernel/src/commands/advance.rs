@@ -16,6 +16,7 @@ use super::{begin, exhaust, make, propose, question, stand, wait, write};
 pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, Fault> {
     let mut run = state.run(advance.run)?;
     let mut reply = Reply::Done;
+    let first = run.next_step;
     for step in advance.moves {
         let at = StepRef { run: run.number, step: run.next_step };
         if run.is_finished() {
@@ -82,8 +83,10 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             }
             Move::Spawn { index } => spawn(state, &mut run, index)?,
             Move::Suspend { seen, why } => {
-                // Others write in the journal of an agent while it is looked at.
-                if (run.next_step != seen && !run.is_standing()) || !run.is_idle() {
+                // Others write in the journal of an agent while it is looked at. What the moves before this one have
+                // led to is known to whoever makes them.
+                let has_seen = seen == run.next_step || seen == first || run.is_standing();
+                if !has_seen || !run.is_idle() {
                     reply = Reply::NotSuspended;
                     continue;
                 }

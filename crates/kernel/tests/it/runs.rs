@@ -1,9 +1,9 @@
 //! Runs: journals, children, recovery.
 
-use kernel::command::{Act, Fault, Move};
+use kernel::command::{Act, Fault, Move, Reply};
 use kernel::proposal::{Decision, Effect};
 use kernel::provenance::{Provenance, Source};
-use kernel::run::{Attachment, Completion, Entry, Phase, RunOutcome, Shape, State, Trouble};
+use kernel::run::{Attachment, Completion, Entry, Phase, RunOutcome, Shape, State, Trouble, Usage};
 use kernel::{BlobHash, FormulaId, RunNumber, StepRef, Value, query};
 
 use crate::world::{World, completion, done, text};
@@ -81,6 +81,38 @@ fn calling_a_worker_is_a_child_run_with_nothing_inherited() {
     };
     assert_eq!(value.as_str(), Some("facts"));
     assert!(provenance.sources.contains(&Source::Run(child)));
+}
+
+/// A turn of the model, the call that it asks for, and the wait for it in one command: as if each had been one.
+#[test]
+fn a_run_goes_from_one_wait_to_the_next_in_one_command() {
+    let mut w = World::new();
+    let run = w.start();
+    let first = w.run(run).next_step;
+    let hash = BlobHash([7; 32]);
+    let turn = |prompted| {
+        let model = "scripted:x".to_owned();
+        let usage = Usage::default();
+        [Move::Prompt { request: hash, model }, Move::Reply { prompted, reply: hash, usage, model: None }]
+    };
+    let suspend = |seen| Move::Suspend { seen, why: "for its children".to_owned() };
+    let judged = w.judgement(run, "reader", "call", Decision::Allow);
+    let propose = || Move::Propose { proposals: vec![judged.clone()] };
+    // Somebody else came first: nothing of it happens, and a wait is not begun by one who has not seen all.
+    let stale: Vec<Move> = turn(first - 1).into_iter().chain([propose(), suspend(first - 1)]).collect();
+    assert!(matches!(w.try_advance(run, stale), Err(Fault::OutOfOrder { .. })));
+    assert_eq!(w.run(run).next_step, first);
+    let all: Vec<Move> = turn(first).into_iter().chain([propose(), suspend(first)]).collect();
+    let outcome = w.advance(run, all);
+    assert_eq!((outcome.reply, outcome.ready.len()), (Reply::Done, 1));
+    assert_eq!(w.run(run).state, State::Waiting);
+    // What was refused leaves something to do, so nobody waits.
+    let other = w.start();
+    let denied = w.judgement(other, "reader", "call", Decision::Deny);
+    let first = w.run(other).next_step;
+    let moves = vec![Move::Propose { proposals: vec![denied] }, suspend(first)];
+    assert_eq!(w.advance(other, moves).reply, Reply::NotSuspended);
+    assert_eq!(w.run(other).state, State::Ready);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod group;
 mod medium;
 mod ownership;
 mod power;
+mod small;
 mod sweep;
 
 use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table, Txn};

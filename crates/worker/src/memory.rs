@@ -1,0 +1,84 @@
+//! What drivers leave for those that come after them. All of it may be lost: programs are read again, journals folded
+//! again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kernel::run::Entry;
+use kernel::{BlobHash, HostRun};
+
+use crate::fold::Fold;
+use crate::program::Program;
+
+/// How many programs are remembered.
+const PROGRAMS: usize = 64;
+
+/// How many runs are remembered that wait for their children.
+const RESTING: usize = 8;
+
+/// A run of more calls is folded again: what they came to is not kept in memory for long.
+const CALLS: usize = 256;
+
+/// What drivers leave for those that come after them.
+#[derive(Default)]
+pub struct Memory {
+    programs: Mutex<VecDeque<(Source, Arc<Program>)>>,
+    resting: Mutex<VecDeque<(HostRun, Rest)>>,
+}
+
+/// What a program is made of; the same makes the same.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) definition: BlobHash,
+    pub(crate) includes: BTreeMap<String, BlobHash>,
+}
+
+/// A journal that was folded so far.
+#[derive(Default)]
+pub(crate) struct Rest {
+    pub(crate) fold: Fold,
+    /// The first step that was not read.
+    pub(crate) recorded: u64,
+    /// What stands from there on, and is folded already.
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Memory {
+    /// Forgets everything.
+    pub fn forget(&self) {
+        lock(&self.programs).clear();
+        lock(&self.resting).clear();
+    }
+
+    pub(crate) fn program(&self, source: &Source) -> Option<Arc<Program>> {
+        let programs = lock(&self.programs);
+        programs.iter().find(|(known, _)| known == source).map(|(_, program)| Arc::clone(program))
+    }
+
+    pub(crate) fn remember(&self, source: Source, program: &Arc<Program>) {
+        let mut programs = lock(&self.programs);
+        programs.push_front((source, Arc::clone(program)));
+        programs.truncate(PROGRAMS);
+    }
+
+    /// Lets the fold of a run rest that will soon be woken by its children.
+    pub(crate) fn rest(&self, run: HostRun, rest: Rest) {
+        if rest.fold.calls.len() <= CALLS {
+            let mut resting = lock(&self.resting);
+            resting.retain(|(other, _)| *other != run);
+            resting.push_front((run, rest));
+            resting.truncate(RESTING);
+        }
+    }
+
+    pub(crate) fn wake(&self, run: HostRun) -> Option<Rest> {
+        let mut resting = lock(&self.resting);
+        let at = resting.iter().position(|(other, _)| *other == run)?;
+        resting.remove(at).map(|(_, rest)| rest)
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
