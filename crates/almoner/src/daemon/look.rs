@@ -334,9 +334,7 @@ fn kept(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Vec<String>>, Failu
     desk.daemon.look(|txn| {
         let id = match id {
             Some(id) => {
-                if !query::holds(txn, &view.agent, &id)? {
-                    return Err(Fault::NotHeld(id));
-                }
+                inspect::expect_may_see(desk, txn, view, &id)?;
                 id
             }
             None => view.identify(txn, &NamePath::parse(thing)?)?,

@@ -2,13 +2,20 @@
 
 mod answered;
 mod approval;
+mod audit;
+mod doctor;
 mod grants;
+mod graph;
 mod inbox;
 pub mod login;
 mod message;
+mod models;
+mod names;
+mod policy;
 mod runs;
 mod sessions;
 mod why;
+mod workers;
 
 use crate::serve::Show;
 
@@ -28,6 +35,15 @@ pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/why", Some(why::show), None),
     ("/grants", Some(grants::show), None),
     ("/grants/{grant}", Some(grants::one::show), Some(grants::one::revoke)),
+    ("/names", Some(names::show), Some(names::act)),
+    ("/names/{*path}", Some(names::show), None),
+    ("/graph", Some(graph::show), None),
+    ("/workers", Some(workers::show), None),
+    ("/models", Some(models::show), None),
+    ("/policy", Some(policy::show), None),
+    ("/audit", Some(audit::show), None),
+    ("/doctor", Some(doctor::show), None),
+    ("/thing", Some(names::by_id), None),
     ("/sessions", Some(sessions::show), Some(sessions::revoke)),
     ("/logout", None, Some(sessions::leave)),
 ];

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::command::Fault;
-use kernel::formula::Formula;
 use kernel::hub::View;
 use kernel::run::{Completion, Entry, Step};
 use kernel::txn::ReadTxn;
@@ -22,6 +21,9 @@ const CALLS: usize = 20;
 /// How many runs are looked into.
 const RUNS: usize = 100;
 
+/// How many runs are asked whether they use it.
+const LOOKED_AT: usize = 5000;
+
 /// One of the agent's grants.
 ///
 /// # Errors
@@ -32,24 +34,23 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
         let Some(grant) = all.into_iter().find(|grant| grant.number == number) else { return Ok(None) };
         let target = in_short(txn, view, &grant.target)?;
         let (below, falls) = below(txn, view, &grant.id)?;
-        let holders = falls.iter().map(|row| row.grant.holder).chain([grant.holder]).collect();
-        let runs = runs_of(txn, &holders)?;
-        Ok(Some((row(txn, view, grant)?, target, below, falls, runs)))
+        Ok(Some((row(txn, view, grant)?, target, below, falls)))
     })?;
     let gone = || {
         Failure::new(Exit::NotFound, format!("there is no grant {number}"))
             .help("`almoner grants` lists them")
     };
-    let (row, target, mut of, falls, runs) = found.ok_or_else(gone)?;
+    let (row, target, mut of, falls) = found.ok_or_else(gone)?;
     let target = target.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("what grant {number} led to is gone"))
             .help("nothing can be done through it any more")
     })?;
     of.insert(row.grant.id);
+    let holders = falls.iter().map(|row| row.grant.holder).chain([row.grant.holder]).collect();
     let mut shown = GrantView { row, target, runs: vec![], falls, calls: 0, last: vec![] };
     // Only the host of a desk has runs.
     if view.agent == desk.daemon.host {
-        for run in runs.into_iter().rev().take(RUNS) {
+        for run in runs_of(desk, &of, &holders)? {
             if uses(desk, run, &of, &mut shown)? {
                 shown.runs.push(run);
             }
@@ -83,19 +84,21 @@ fn below(
     Ok((ids, rows))
 }
 
-/// The runs of these workers, agents or code, oldest first.
-fn runs_of(txn: &mut dyn ReadTxn, holders: &BTreeSet<FormulaId>) -> Result<BTreeSet<RunNumber>, Fault> {
-    let mut runs = BTreeSet::new();
-    for holder in holders {
-        for (from, label) in query::references_to(txn, holder, MOST)? {
-            if label == "worker"
-                && let Some(Formula::Run { run, .. }) = table::formula(txn, &from)?.map(|row| row.formula)
-            {
-                runs.insert(run);
-            }
+/// The runs that were given one of these, or that are the journal of one of these holders, newest first.
+fn runs_of(
+    desk: &Desk,
+    grants: &BTreeSet<FormulaId>,
+    holders: &BTreeSet<FormulaId>,
+) -> Result<Vec<RunNumber>, Failure> {
+    let (mut found, mut looked_at) = (Vec::new(), 0);
+    listing::for_each_run(&desk.daemon, None, |run| {
+        looked_at += 1;
+        if run.grants.values().any(|id| grants.contains(id)) || holders.contains(&run.worker) {
+            found.push(run.number);
         }
-    }
-    Ok(runs)
+        Ok(found.len() < RUNS && looked_at < LOOKED_AT)
+    })?;
+    Ok(found)
 }
 
 /// Adds what a run has done through these grants; whether that is anything.

@@ -26,7 +26,12 @@ use control::view::GrantRow;
 const MOST: usize = 200;
 
 /// Refuses whoever is neither the store's own host nor holds the formula.
-fn expect_may_see(desk: &Desk, txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<(), Fault> {
+pub(super) fn expect_may_see(
+    desk: &Desk,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    id: &FormulaId,
+) -> Result<(), Fault> {
     if view.agent == desk.daemon.host || query::holds(txn, &view.agent, id)? {
         return Ok(());
     }
