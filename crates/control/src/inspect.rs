@@ -165,8 +165,9 @@ impl Graph {
                 .filter(|(_, link)| link.from == holder && link.how == How::Holds && which(link));
             of.map(|(at, _)| at).collect()
         };
-        // The person who looks at the graph may do everything anyway.
-        let risks = (1..self.nodes.len()).map(|holder| Risk {
+        // Whoever is a host decides what leaves anyway.
+        let others = (0..self.nodes.len()).filter(|holder| !is(*holder, |node| node.kind == "host"));
+        let risks = others.map(|holder| Risk {
             holder,
             secrets: holds(holder, &|link| link.is_private || is(link.to, |node| node.is_secret)),
             outlets: holds(holder, &|link| is(link.to, |node| node.is_outlet)),
@@ -181,9 +182,9 @@ mod tests {
 
     #[test]
     fn whoever_holds_a_secret_and_a_way_out_is_told_of() {
-        let node = |is_secret, is_outlet| Node {
+        let node = |kind: &str, is_secret, is_outlet| Node {
             id: FormulaId { number: [0; 32], node: [0; 32] },
-            kind: "x".to_owned(),
+            kind: kind.to_owned(),
             name: None,
             words: Untrusted::new("x"),
             run: None,
@@ -200,12 +201,12 @@ mod tests {
             is_private,
         };
         let nodes = vec![
-            node(false, false),
-            node(false, false),
-            node(false, false),
-            node(true, false),
-            node(false, true),
-            node(false, false),
+            node("host", false, false),
+            node("run", false, false),
+            node("guest", false, false),
+            node("secret", true, false),
+            node("web", false, true),
+            node("mount", false, false),
         ];
         let with = |links: Vec<Link>| Graph { nodes: nodes.clone(), links, risks: vec![], left_out: 0 };
         let held = How::Holds;

@@ -76,9 +76,9 @@ fn edge(link: &Link, points: &[Point], is_risky: bool) -> Markup {
             path class={ (class) @if is_risky { " risky" } } d=(curve(points)) marker-end="url(#arrow)" {
                 title { (words(link)) }
             }
-            @if let Some(first) = first {
-                text.label x=(format!("{:.0}", if leads_on { first.x + 5.0 } else { first.x - 5.0 }))
-                    y=(format!("{:.0}", first.y - 4.0)) text-anchor=(if leads_on { "start" } else { "end" }) {
+            @if let Some(last) = last {
+                text.label x=(format!("{:.0}", if leads_on { last.x - 14.0 } else { last.x + 14.0 }))
+                    y=(format!("{:.0}", last.y - 3.0)) text-anchor=(if leads_on { "end" } else { "start" }) {
                     @if is_risky { "⚠ " } (cut(&link.label, 18))
                 }
             }
@@ -98,6 +98,7 @@ fn cut(text: &str, letters: usize) -> String {
 fn title(node: &Node) -> String {
     match (&node.run, &node.name) {
         (Some(run), _) => run.to_string(),
+        (None, Some(name)) if name == "@agent" => "you".to_owned(),
         (None, Some(name)) => name.clone(),
         (None, None) => node.words.visible_line().into_owned(),
     }
@@ -134,13 +135,13 @@ fn node(node: &Node, corner: Point) -> Markup {
 /// What a link says, in words.
 fn words(link: &Link) -> String {
     let how = match link.how {
-        How::Names => "names",
-        How::Holds => "holds",
-        How::MadeOf => "is made of",
+        How::Names => "name",
+        How::Holds => "slot",
+        How::MadeOf => "part",
     };
     let grant = link.grant.map(|grant| format!(", grant {grant}")).unwrap_or_default();
     let limits: String = link.limits.iter().map(|one| format!("; {}", visible_line(one))).collect();
-    format!("{how} it as {}{grant}{limits}", visible_line(&link.label))
+    format!("{how} {}{grant}{limits}", visible_line(&link.label))
 }
 
 /// The same as a list: whatever several lead to stands where it is met first, and is named again elsewhere.
@@ -159,7 +160,7 @@ fn item(graph: &Graph, at: usize, by: Option<&Link>, seen: &mut BTreeSet<usize>,
     };
     html! {
         li {
-            @if let Some(link) = by { span.note { (words(link)) ": " } }
+            @if let Some(link) = by { span.note { (words(link)) " → " } }
             a href=(address(node)) { (parts::word(&title(node))) }
             " " (parts::word(&node.kind))
             @if node.name.is_some() || node.run.is_some() { ", " (parts::line(&node.words)) }

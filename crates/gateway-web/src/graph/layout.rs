@@ -73,7 +73,8 @@ pub fn layout(nodes: usize, edges: &[(usize, usize)]) -> Layout {
         }
         points
     });
-    let edges = drawn.collect();
+    let mut edges: Vec<Vec<Point>> = drawn.collect();
+    spread(nodes, &found, &mut edges);
     let columns = found.layers.len() as f64;
     let lowest = middles.iter().fold(0.0_f64, |most, y| most.max(*y));
     Layout {
@@ -81,6 +82,36 @@ pub fn layout(nodes: usize, edges: &[(usize, usize)]) -> Layout {
         edges,
         width: (columns * (WIDTH + BETWEEN) - BETWEEN).max(0.0) + 2.0 * MARGIN,
         height: lowest + HEIGHT / 2.0 + MARGIN,
+    }
+}
+
+/// Spreads the ends of edges over the sides of their nodes, in the order in which they come, so that each can be told
+/// from the others.
+fn spread(nodes: usize, found: &Layers, edges: &mut [Vec<Point>]) {
+    // For each side of each node: which end of which edge is there, and how high the edge is before that.
+    let mut sides: Vec<[Vec<(usize, bool, f64)>; 2]> = vec![[vec![], vec![]]; nodes];
+    for (edge, (way, points)) in found.ways.iter().zip(edges.iter()).enumerate() {
+        let [Some(first), Some(last)] = [way.first(), way.last()] else { continue };
+        let [Some(second), Some(before)] =
+            [points.get(1), points.len().checked_sub(2).and_then(|at| points.get(at))]
+        else {
+            continue;
+        };
+        let leads_on = found.layer_of[*first] <= found.layer_of[*last];
+        sides[*first][usize::from(leads_on)].push((edge, true, second.y));
+        sides[*last][usize::from(!leads_on)].push((edge, false, before.y));
+    }
+    for side in sides.iter_mut().flatten() {
+        side.sort_by(|a, b| a.2.total_cmp(&b.2));
+        let step = (HEIGHT - 10.0) / side.len().max(1) as f64;
+        for (at, (edge, is_first, _)) in side.iter().enumerate() {
+            let offset = (at as f64 + 0.5) * step - (HEIGHT - 10.0) / 2.0;
+            let points = &mut edges[*edge];
+            let end = if *is_first { points.first_mut() } else { points.last_mut() };
+            if let Some(end) = end {
+                end.y += offset;
+            }
+        }
     }
 }
 
@@ -205,11 +236,29 @@ mod tests {
                 let side = |node: usize, point: &Point| {
                     let corner = found.nodes[node];
                     let beside = point.x == corner.x || point.x == corner.x + WIDTH;
-                    beside && (point.y - corner.y - HEIGHT / 2.0).abs() < 0.01
+                    beside && point.y > corner.y && point.y < corner.y + HEIGHT
                 };
                 assert!(side(*from, &points[0]), "{points:?}");
                 assert!(side(*to, &points[points.len() - 1]), "{points:?}");
             }
+        }
+    }
+
+    #[test]
+    fn no_two_edges_end_in_the_same_point() {
+        for (nodes, edges) in graphs() {
+            let found = layout(nodes, &edges);
+            let mut ends: Vec<(u64, u64)> = found
+                .edges
+                .iter()
+                .filter(|points| points.len() > 1)
+                .flat_map(|points| [points[0], points[points.len() - 1]])
+                .map(|point| (point.x.to_bits(), point.y.to_bits()))
+                .collect();
+            let count = ends.len();
+            ends.sort_unstable();
+            ends.dedup();
+            assert_eq!(ends.len(), count);
         }
     }
 

@@ -51,7 +51,11 @@ fn chain(asked: &Asked, thing: &str) -> Result<Vec<Reason>, Failure> {
         }
         if let Ok(grant) = thing.parse::<GrantNumber>() {
             let view = take!(asked.look(Look::Grant { grant })?, Grant);
-            return origin(&view.row.grant.id.to_string());
+            let mut reasons = origin(&view.row.grant.id.to_string())?;
+            if let Some(first) = reasons.first_mut() {
+                first.what = format!("grant {grant}");
+            }
+            return Ok(reasons);
         }
     }
     reasons(asked.ask(Request::Why { thing: thing.to_owned() })?)
