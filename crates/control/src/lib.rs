@@ -11,6 +11,8 @@ mod copied;
 pub mod endowment;
 pub mod exit;
 pub mod frame;
+pub mod inspect;
+mod look;
 pub mod protocol;
 mod run_request;
 pub mod secret;

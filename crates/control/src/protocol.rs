@@ -2,6 +2,7 @@
 
 pub use super::answered::{Answered, Written};
 pub use super::copied::{Copy, Freed};
+pub use super::look::Look;
 pub use super::run_request::{Document, RunRequest};
 pub use super::status::{CodeCount, Plan, Status};
 use std::collections::BTreeMap;
@@ -11,12 +12,13 @@ use kernel::command::{Cancel, MailAct, NameAct, ProvideAgent, Reply, Said};
 use kernel::event::Event;
 use kernel::query::Letter;
 use kernel::run::{ResultGoesTo, Run, Step};
-use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, NamePath, RunNumber};
+use kernel::{BlobHash, GrantNumber, MessageNumber, NamePath, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use super::audited::{Anchor, Audited};
 use super::endowment::Endowment;
+use super::inspect::{Called, FormulaView, GrantView, Graph};
 use super::secret::{SecretAct, VaultView};
 use super::tools::ToolTable;
 use super::undone::{Diff, Undone};
@@ -452,61 +454,6 @@ pub enum AgentAct {
     },
 }
 
-/// What to look at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "look", rename_all = "snake_case")]
-pub enum Look {
-    /// The names in a directory; the agent's own without a path.
-    Names {
-        /// Which.
-        path: Option<NamePath>,
-    },
-    /// What a name stands for.
-    Thing {
-        /// The name.
-        path: NamePath,
-    },
-    /// Grants that the agent gave.
-    Grants,
-    /// Mail, oldest first, at most a thousand letters at once.
-    Letters {
-        /// Only what needs an answer.
-        open: bool,
-        /// Only from this number on.
-        from: Option<MessageNumber>,
-    },
-    /// One message in full.
-    Letter {
-        /// Which.
-        number: MessageNumber,
-    },
-    /// What a promise has come to; with `wait`, as soon as it has come to anything.
-    Promise {
-        /// Which.
-        promise: FormulaId,
-        /// Whether to wait for it.
-        wait: bool,
-    },
-    /// Where something comes from that has a name.
-    Origin {
-        /// A name or an identifier.
-        thing: String,
-    },
-    /// The journal of endowed code: a page of it.
-    Code {
-        /// The name or the identifier of its result, or of an object that it has made.
-        thing: String,
-        /// The number of the first entry that is wanted.
-        #[serde(default)]
-        from: u64,
-    },
-    /// Why something is kept.
-    Kept {
-        /// A name or an identifier.
-        thing: String,
-    },
-}
-
 /// A one-use token for the gateway. It is shown once and kept nowhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pass {
@@ -583,6 +530,14 @@ pub enum Response {
     Pass(Pass),
     /// An address that lets one browser in, once and within a minute.
     Web(String),
+    /// What formulas are, in short.
+    Called(Vec<Called>),
+    /// A formula.
+    Formula(Box<FormulaView>),
+    /// A grant.
+    Grant(Box<GrantView>),
+    /// A graph.
+    Graph(Box<Graph>),
     /// What came of runs, in figures.
     Stats(Box<Stats>),
     /// Where something comes from.

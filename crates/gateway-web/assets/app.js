@@ -60,7 +60,8 @@
       if (old.data !== now.data) old.data = now.data;
       return;
     }
-    if (old.isEqualNode(now)) return;
+    // What a model writes comes by the stream of events alone.
+    if (old.isEqualNode(now) || (old.matches('[data-streamed]') && now.matches('[data-streamed]'))) return;
     if (old.matches('form[data-weighty]') && held(old)) return stale(old);
     const field = old.matches(fields);
     for (const { name } of [...old.attributes]) if (!now.hasAttribute(name) && !name.startsWith('data-') && !(name === 'open' && old.matches('details')) && name !== 'aria-disabled') old.removeAttribute(name);

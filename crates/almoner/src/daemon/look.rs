@@ -16,6 +16,7 @@ use worker::World as _;
 
 use super::agents;
 use super::desk::Desk;
+use super::inspect;
 use super::journal_of_code;
 use super::origin;
 use control::exit::{Exit, Failure};
@@ -54,6 +55,10 @@ pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failu
         Look::Origin { thing } => Response::Why(origin::origin(desk, &view, &thing)?),
         Look::Code { thing, from } => Response::Code(journal_of_code::journal(desk, &view, &thing, from)?),
         Look::Kept { thing } => Response::Kept(kept(desk, &view, &thing)?),
+        Look::Called { ids } => Response::Called(inspect::called(desk, &view, &ids)?),
+        Look::Formula { id } => Response::Formula(Box::new(inspect::formula(desk, &view, &id)?)),
+        Look::Grant { grant } => Response::Grant(Box::new(inspect::grant(desk, &view, grant)?)),
+        Look::Graph { focus } => Response::Graph(Box::new(inspect::graph(desk, &view, focus.as_deref())?)),
     })
 }
 
@@ -99,7 +104,7 @@ pub(super) fn describe(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(String,
     Ok((reached.formula.kind().to_owned(), words))
 }
 
-fn thing(desk: &Desk, view: &View, found: Found) -> Result<Thing, Failure> {
+pub(super) fn thing(desk: &Desk, view: &View, found: Found) -> Result<Thing, Failure> {
     let daemon = &desk.daemon;
     let id = match found {
         Found::Data(value) => {
@@ -200,7 +205,7 @@ fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault> {
 
 /// Who holds something: what the agent calls it, else its type and a few digits. An agent goes by its mail address as
 /// a rule.
-fn holder(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
+pub(super) fn holder(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
     let Some(formula) = table::formula(txn, id)?.map(|row| row.formula) else {
         return Ok(format!("someone who is gone ({})", id.short()));
     };
@@ -212,7 +217,6 @@ fn holder(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, 
     Ok(format!("{} {}", formula.kind(), id.short()))
 }
 
-/// What the agent calls a formula: the first of its names, or a few digits.
 /// What the agent calls a formula; what it is, if it has no name for it.
 pub(super) fn called(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
     Ok(name_of(txn, view, id)?.unwrap_or_else(|| format!("someone ({})", id.short())))
@@ -330,9 +334,7 @@ fn kept(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Vec<String>>, Failu
     desk.daemon.look(|txn| {
         let id = match id {
             Some(id) => {
-                if !query::holds(txn, &view.agent, &id)? {
-                    return Err(Fault::NotHeld(id));
-                }
+                inspect::expect_may_see(desk, txn, view, &id)?;
                 id
             }
             None => view.identify(txn, &NamePath::parse(thing)?)?,

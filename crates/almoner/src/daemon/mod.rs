@@ -21,6 +21,7 @@ mod follow;
 pub mod forget;
 pub mod gardener;
 pub mod handed;
+mod inspect;
 pub mod journal_of_code;
 pub mod keys;
 pub mod listing;

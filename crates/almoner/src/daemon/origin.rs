@@ -45,8 +45,10 @@ struct Found {
 pub fn origin(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Reason>, Failure> {
     let found = desk.daemon.look(|txn| {
         let (id, path) = match thing.parse::<FormulaId>() {
-            Ok(id) if query::holds(txn, &view.agent, &id)? => (id, None),
-            Ok(id) => return Err(Fault::NotHeld(id)),
+            Ok(id) => {
+                super::inspect::expect_may_see(desk, txn, view, &id)?;
+                (id, None)
+            }
             Err(_) => {
                 let path = NamePath::parse(thing)?;
                 (view.identify(txn, &path)?, Some(path))

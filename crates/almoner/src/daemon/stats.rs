@@ -9,7 +9,7 @@ use kernel::run::{CallSite, Completion, Entry, Run, RunOutcome, State, Step};
 use super::listing;
 use super::world::Daemon;
 use control::exit::Failure;
-use control::show::stats::{Rule, Stats};
+use control::show::stats::{ModelCalls, OfModel, OfWorker, Rule, Runs, Stats};
 
 /// How many rules are told of.
 const RULES: usize = 10;
@@ -37,6 +37,7 @@ pub fn stats(daemon: &Daemon, since_ms: Option<i64>) -> Result<Stats, Failure> {
             run.state = State::Stalled { trouble };
         }
         let mut journal = Journal::default();
+        sums.own = ModelCalls::default();
         listing::for_each_step(daemon, run.number, 0, |step| {
             journal.push(&mut sums, &step);
             true
@@ -51,6 +52,10 @@ pub fn stats(daemon: &Daemon, since_ms: Option<i64>) -> Result<Stats, Failure> {
 #[derive(Default)]
 struct Sums {
     stats: Stats,
+    /// What models were asked in the journal that is being folded.
+    own: ModelCalls,
+    models: BTreeMap<String, ModelCalls>,
+    workers: BTreeMap<String, OfWorker>,
     rules: BTreeMap<String, (u64, u64)>,
     answered_ms: Vec<u64>,
 }
@@ -77,6 +82,11 @@ impl Sums {
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.asked + rule.denied));
         rules.truncate(RULES);
         self.stats.rules = rules;
+        let models = std::mem::take(&mut self.models).into_iter();
+        self.stats.models = models.map(|(model, asked)| OfModel { model, asked }).collect();
+        self.stats.models.sort_by_key(|one| std::cmp::Reverse((one.asked.usd_micros, one.asked.tokens())));
+        self.stats.workers = std::mem::take(&mut self.workers).into_values().collect();
+        self.stats.workers.sort_by_key(|one| std::cmp::Reverse(one.runs.all()));
         self.answered_ms.sort_unstable();
         self.stats.approvals.median_ms = self.answered_ms.get(self.answered_ms.len() / 2).copied();
         self.stats
@@ -133,6 +143,8 @@ struct Failed {
 struct Journal {
     /// What the model did in the turn that is going on, and whether it was refused; calls without an outcome wait.
     turn: Vec<(Option<u64>, Call, Option<bool>)>,
+    /// Who was asked last.
+    model: String,
     /// Whether the model has answered in it.
     replied: bool,
     /// Turns that can still be repaired.
@@ -146,15 +158,25 @@ struct Journal {
 impl Journal {
     fn push(&mut self, sums: &mut Sums, step: &Step) {
         match &step.entry {
-            Entry::Prompted { .. } => self.end_turn(sums),
-            Entry::Replied { usage, .. } => {
+            Entry::Prompted { model, .. } => {
+                self.end_turn(sums);
+                self.model.clone_from(model);
+            }
+            Entry::Replied { usage, model, .. } => {
                 self.replied = true;
-                let model = &mut sums.stats.model;
-                model.calls += 1;
-                model.input_tokens = model.input_tokens.saturating_add(usage.input_tokens);
-                model.output_tokens = model.output_tokens.saturating_add(usage.output_tokens);
-                model.ms = model.ms.saturating_add(usage.model_ms);
-                model.usd_micros = model.usd_micros.saturating_add(usage.usd_micros);
+                let one = ModelCalls {
+                    calls: 1,
+                    input_tokens: usage.input_tokens,
+                    output_tokens: usage.output_tokens,
+                    ms: usage.model_ms,
+                    usd_micros: usage.usd_micros,
+                };
+                sums.stats.model.add(&one);
+                sums.own.add(&one);
+                let model = model.as_ref().unwrap_or(&self.model);
+                if sums.models.len() < KNOWN || sums.models.contains_key(model) {
+                    sums.models.entry(model.clone()).or_default().add(&one);
+                }
             }
             Entry::Rejected { site, findings } => {
                 sums.stats.calls.rejected += u64::from(site.is_some());
@@ -268,17 +290,27 @@ impl Journal {
             sums.stats.repairs.open += self.failed.len() as u64;
         }
         sums.stats.approvals.open += if run.is_finished() { 0 } else { self.asked.len() as u64 };
-        let runs = &mut sums.stats.runs;
-        let counted = match &run.state {
-            State::Finished { outcome: RunOutcome::Done(_) } => &mut runs.done,
-            State::Finished { .. } if run.cancelled.is_some() => &mut runs.cancelled,
-            State::Finished { .. } => &mut runs.failed,
-            State::Waiting => &mut runs.waiting,
-            State::Stalled { .. } => &mut runs.stalled,
-            State::Ready => &mut runs.working,
-        };
-        *counted += 1;
+        count(&mut sums.stats.runs, run);
+        if !run.is_standing() && (sums.workers.len() < KNOWN || sums.workers.contains_key(&run.name)) {
+            let worker = sums.workers.entry(run.name.clone()).or_default();
+            worker.worker.clone_from(&run.name);
+            count(&mut worker.runs, run);
+            worker.model.add(&sums.own);
+        }
     }
+}
+
+/// Counts a run where it stands.
+fn count(runs: &mut Runs, run: &Run) {
+    let counted = match &run.state {
+        State::Finished { outcome: RunOutcome::Done(_) } => &mut runs.done,
+        State::Finished { .. } if run.cancelled.is_some() => &mut runs.cancelled,
+        State::Finished { .. } => &mut runs.failed,
+        State::Waiting => &mut runs.waiting,
+        State::Stalled { .. } => &mut runs.stalled,
+        State::Ready => &mut runs.working,
+    };
+    *counted += 1;
 }
 
 #[cfg(test)]

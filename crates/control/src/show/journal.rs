@@ -142,7 +142,7 @@ pub fn finding_line(finding: &Finding) -> String {
 }
 
 /// What a step has found, and about which proposal.
-fn findings(entry: &Entry) -> (Option<u64>, &[Finding]) {
+pub fn findings(entry: &Entry) -> (Option<u64>, &[Finding]) {
     match entry {
         Entry::Judged { proposal, verdict, .. } => (Some(*proposal), &verdict.findings),
         Entry::Rejected { findings, .. } => (None, findings),
@@ -239,14 +239,16 @@ pub fn detail(entry: &Entry) -> String {
     }
 }
 
-fn outcome_line(outcome: &RunOutcome) -> String {
+/// What came of a run, in a line. It may quote foreign text.
+pub fn outcome_line(outcome: &RunOutcome) -> String {
     match outcome {
         RunOutcome::Done(value) => shorten(&value::argument(value)),
         RunOutcome::Failed(trouble) => format!("failed: {}", trouble.message.visible_line()),
     }
 }
 
-fn shorten(text: &str) -> String {
+/// The beginning of a text, in a line, with how much there is of it.
+pub fn shorten(text: &str) -> String {
     const MOST: usize = 60;
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MOST) {

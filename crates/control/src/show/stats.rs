@@ -21,6 +21,33 @@ pub struct Stats {
     pub approvals: Approvals,
     /// What came of telling a model why something was refused.
     pub repairs: Repairs,
+    /// What each model was asked, the dearest first.
+    #[serde(default)]
+    pub models: Vec<OfModel>,
+    /// What came of the runs of each worker, the most first.
+    #[serde(default)]
+    pub workers: Vec<OfWorker>,
+}
+
+/// What one model was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfModel {
+    /// The model, by the name under which it was asked.
+    pub model: String,
+    /// What it was asked.
+    #[serde(flatten)]
+    pub asked: ModelCalls,
+}
+
+/// What came of the runs of one worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfWorker {
+    /// Its name.
+    pub worker: String,
+    /// Its runs.
+    pub runs: Runs,
+    /// What they asked models, without what runs asked that they started.
+    pub model: ModelCalls,
 }
 
 /// Runs by where they stand.
@@ -87,6 +114,22 @@ pub struct Rule {
     pub asked: u64,
     /// Calls that were refused, with this among the reasons.
     pub denied: u64,
+}
+
+impl ModelCalls {
+    /// Adds others to these.
+    pub fn add(&mut self, other: &ModelCalls) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.ms = self.ms.saturating_add(other.ms);
+        self.usd_micros = self.usd_micros.saturating_add(other.usd_micros);
+    }
+
+    /// All tokens, read and written.
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
 }
 
 /// What people were asked.
@@ -234,6 +277,7 @@ mod tests {
             rules: vec![Rule { rule: "effects/commit\u{1B}[2K".to_owned(), asked: 3, denied: 0 }],
             approvals: Approvals { approved: 2, denied: 1, open: 0, median_ms: Some(180_000) },
             repairs: Repairs { turns: 4, repaired: 2, open: 1 },
+            ..Stats::default()
         };
         insta::assert_snapshot!(render(&stats), @r"
         runs       6: 3 done, 1 failed, 2 waiting

@@ -12,18 +12,29 @@ const COLUMNS: usize = 40;
 
 /// Somebody did something, or was waited for.
 #[derive(Clone, Debug, PartialEq)]
-struct Span {
-    run: RunNumber,
-    kind: Kind,
-    what: String,
-    from: i64,
-    to: i64,
+pub struct Span {
+    /// In this run.
+    pub run: RunNumber,
+    /// The step at which it began, or the proposal that it is about.
+    pub step: u64,
+    /// Who.
+    pub kind: Kind,
+    /// What, in a word; it may quote foreign text.
+    pub what: String,
+    /// From when, in milliseconds since 1970.
+    pub from: i64,
+    /// Until when.
+    pub to: i64,
 }
 
+/// Who took time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
+    /// A model.
     Model,
+    /// What was called.
     Tool,
+    /// A person, who was waited for.
     You,
 }
 
@@ -40,8 +51,7 @@ impl Kind {
 /// A family of runs as bars over time. Waiting for a person is drawn short, whatever it took.
 pub fn render(family: &[(Run, Vec<Step>)]) -> String {
     let Some((root, _)) = family.first() else { return String::new() };
-    let mut spans: Vec<Span> = family.iter().flat_map(|(run, steps)| spans(run, steps)).collect();
-    spans.sort_by_key(|span| (span.from, span.run, span.to));
+    let spans = of_family(family);
     let scale = Scale::of(&spans);
     let seconds = |ms: i64| ms as f64 / 1000.0;
     let mut out = format!("{} `{}`\n", root.number, visible_line(&root.name));
@@ -73,6 +83,13 @@ pub fn render(family: &[(Run, Vec<Step>)]) -> String {
     out
 }
 
+/// What of a family of runs took time, in the order in which it began.
+pub fn of_family(family: &[(Run, Vec<Step>)]) -> Vec<Span> {
+    let mut spans: Vec<Span> = family.iter().flat_map(|(run, steps)| spans(run, steps)).collect();
+    spans.sort_by_key(|span| (span.from, span.run, span.to));
+    spans
+}
+
 /// What of a journal took time. What has not ended has a span to the last step.
 fn spans(run: &Run, steps: &[Step]) -> Vec<Span> {
     let Some(last) = steps.last().map(|step| step.at_ms) else { return vec![] };
@@ -82,7 +99,7 @@ fn spans(run: &Run, steps: &[Step]) -> Vec<Span> {
     let mut close = |open: &mut Vec<(u64, Kind, String, i64)>, step: u64, kind: Kind, at: i64| {
         while let Some(i) = open.iter().position(|(of, one, ..)| (*of, *one) == (step, kind)) {
             let (_, kind, what, from) = open.remove(i);
-            done.push(Span { run: run.number, kind, what, from, to: at });
+            done.push(Span { run: run.number, step, kind, what, from, to: at });
         }
     };
     for step in steps {
@@ -118,13 +135,14 @@ fn spans(run: &Run, steps: &[Step]) -> Vec<Span> {
 }
 
 /// Time as columns: as long as anybody is at work it runs evenly, and hardly at all while nobody is.
-struct Scale {
+pub struct Scale {
     /// Points in time, with how much of the scale lies before each.
     points: Vec<(i64, f64)>,
 }
 
 impl Scale {
-    fn of(spans: &[Span]) -> Scale {
+    /// The scale for these.
+    pub fn of(spans: &[Span]) -> Scale {
         let mut times: Vec<i64> = spans.iter().flat_map(|span| [span.from, span.to]).collect();
         times.sort_unstable();
         times.dedup();
@@ -152,10 +170,15 @@ impl Scale {
     }
 
     fn column(&self, at: i64) -> usize {
+        ((self.part(at) * COLUMNS as f64) as usize).min(COLUMNS - 1)
+    }
+
+    /// How much of the scale lies before a point in time: from 0 to 1.
+    pub fn part(&self, at: i64) -> f64 {
         let whole = self.points.last().map_or(0.0, |(_, all)| *all).max(1.0);
         let index = self.points.partition_point(|(time, _)| *time < at);
         let before = self.points.get(index).map_or(whole, |(_, so_far)| *so_far);
-        ((before / whole * COLUMNS as f64) as usize).min(COLUMNS - 1)
+        before / whole
     }
 }
 

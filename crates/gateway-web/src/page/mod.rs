@@ -1,4 +1,7 @@
 //! What several pages show.
 
+pub mod hunks;
+pub mod link;
 pub mod parts;
+pub mod seen;
 pub mod shell;

@@ -36,6 +36,11 @@ pub fn block(label: &str, text: &Untrusted) -> Markup {
     }
 }
 
+/// The same, never folded: for what is only looked at.
+pub fn whole(label: &str, text: &Untrusted) -> Markup {
+    html! { pre.foreign tabindex="0" aria-label=(label) { (text.visible()) } }
+}
+
 /// Text of ours or of the person's over several lines.
 pub fn own_block(label: &str, text: &str) -> Markup {
     html! { pre tabindex="0" aria-label=(label) { (visible(text)) } }

@@ -13,6 +13,7 @@ const PARTS: &[(&str, &str)] = &[
     ("/chat", "Chat"),
     ("/names", "Names"),
     ("/grants", "Grants"),
+    ("/why", "Why"),
     ("/workers", "Workers"),
     ("/models", "Models"),
     ("/policy", "Policy"),

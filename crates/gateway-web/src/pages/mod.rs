@@ -2,11 +2,21 @@
 
 mod answered;
 mod approval;
+mod audit;
 mod chat;
+mod doctor;
+mod grants;
+mod graph;
 mod inbox;
 pub mod login;
 mod message;
+mod models;
+mod names;
+mod policy;
+mod runs;
 mod sessions;
+mod why;
+mod workers;
 
 use crate::serve::Show;
 
@@ -19,6 +29,25 @@ pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/chat", Some(chat::list), Some(chat::begin)),
     ("/chat/{run}", Some(chat::show), Some(chat::say)),
     ("/chat/{run}/end", None, Some(chat::end)),
+    ("/runs", Some(runs::list::show), None),
+    ("/r/{run}", Some(runs::page::show), None),
+    ("/r/{run}/step/{step}", Some(runs::step::show), None),
+    ("/r/{run}/cancel", None, Some(runs::act::cancel)),
+    ("/r/{run}/resume", None, Some(runs::act::resume)),
+    ("/r/{run}/undo", Some(runs::undo::show), Some(runs::undo::undo)),
+    ("/r/{run}/diff", Some(runs::diff::show), Some(runs::diff::act)),
+    ("/why", Some(why::show), None),
+    ("/grants", Some(grants::show), None),
+    ("/grants/{grant}", Some(grants::one::show), Some(grants::one::revoke)),
+    ("/names", Some(names::show), Some(names::act)),
+    ("/names/{*path}", Some(names::show), None),
+    ("/graph", Some(graph::show), None),
+    ("/workers", Some(workers::show), None),
+    ("/models", Some(models::show), None),
+    ("/policy", Some(policy::show), None),
+    ("/audit", Some(audit::show), None),
+    ("/doctor", Some(doctor::show), None),
+    ("/thing", Some(names::by_id), None),
     ("/sessions", Some(sessions::show), Some(sessions::revoke)),
     ("/logout", None, Some(sessions::leave)),
 ];

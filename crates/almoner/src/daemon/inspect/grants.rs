@@ -1,0 +1,141 @@
+//! One grant: what it was used for, and what falls with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::command::Fault;
+use kernel::hub::View;
+use kernel::run::{Completion, Entry, Step};
+use kernel::txn::ReadTxn;
+use kernel::{FormulaId, GrantNumber, RunNumber, StepRef, query, table};
+
+use super::{MOST, in_short, row};
+use crate::daemon::desk::Desk;
+use crate::daemon::listing;
+use control::exit::{Exit, Failure};
+use control::inspect::{GrantView, Use};
+use control::view::GrantRow;
+
+/// How many calls are told of one by one.
+const CALLS: usize = 20;
+
+/// How many runs are looked into.
+const RUNS: usize = 100;
+
+/// How many runs are asked whether they use it.
+const LOOKED_AT: usize = 5000;
+
+/// One of the agent's grants.
+///
+/// # Errors
+/// When it has given none of this number.
+pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView, Failure> {
+    let found = desk.daemon.look(|txn| {
+        let all = query::grants(txn, &view.agent.number)?;
+        let Some(grant) = all.into_iter().find(|grant| grant.number == number) else { return Ok(None) };
+        let target = in_short(txn, view, &grant.target)?;
+        let (below, falls) = below(txn, view, &grant.id)?;
+        Ok(Some((row(txn, view, grant)?, target, below, falls)))
+    })?;
+    let gone = || {
+        Failure::new(Exit::NotFound, format!("there is no grant {number}"))
+            .help("`almoner grants` lists them")
+    };
+    let (row, target, mut of, falls) = found.ok_or_else(gone)?;
+    let target = target.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("what grant {number} led to is gone"))
+            .help("nothing can be done through it any more")
+    })?;
+    of.insert(row.grant.id);
+    let holders = falls.iter().map(|row| row.grant.holder).chain([row.grant.holder]).collect();
+    let mut shown = GrantView { row, target, runs: vec![], falls, calls: 0, last: vec![] };
+    // Only the host of a desk has runs.
+    if view.agent == desk.daemon.host {
+        for run in runs_of(desk, &of, &holders)? {
+            if uses(desk, run, &of, &mut shown)? {
+                shown.runs.push(run);
+            }
+        }
+        shown.last.sort_by_key(|one| std::cmp::Reverse(one.at_ms));
+        shown.last.truncate(CALLS);
+    }
+    Ok(shown)
+}
+
+/// Every grant that was made of this one, directly or not.
+fn below(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    id: &FormulaId,
+) -> Result<(BTreeSet<FormulaId>, Vec<GrantRow>), Fault> {
+    let (mut ids, mut rows, mut next) = (BTreeSet::new(), Vec::new(), vec![*id]);
+    while let Some(at) = next.pop() {
+        for (from, label) in query::references_to(txn, &at, MOST)? {
+            if !matches!(label.as_str(), "target" | "through") || ids.len() >= MOST {
+                continue;
+            }
+            if let Some(grant) = table::grant(txn, &from)?
+                && ids.insert(from)
+            {
+                next.push(from);
+                rows.push(row(txn, view, grant)?);
+            }
+        }
+    }
+    Ok((ids, rows))
+}
+
+/// The runs that were given one of these, or that are the journal of one of these holders, newest first.
+fn runs_of(
+    desk: &Desk,
+    grants: &BTreeSet<FormulaId>,
+    holders: &BTreeSet<FormulaId>,
+) -> Result<Vec<RunNumber>, Failure> {
+    let (mut found, mut looked_at) = (Vec::new(), 0);
+    listing::for_each_run(&desk.daemon, None, |run| {
+        looked_at += 1;
+        if run.grants.values().any(|id| grants.contains(id)) || holders.contains(&run.worker) {
+            found.push(run.number);
+        }
+        Ok(found.len() < RUNS && looked_at < LOOKED_AT)
+    })?;
+    Ok(found)
+}
+
+/// Adds what a run has done through these grants; whether that is anything.
+fn uses(
+    desk: &Desk,
+    run: RunNumber,
+    grants: &BTreeSet<FormulaId>,
+    shown: &mut GrantView,
+) -> Result<bool, Failure> {
+    let mut calls: BTreeMap<u64, Use> = BTreeMap::new();
+    listing::for_each_step(&desk.daemon, run, 1, |step: Step| {
+        match step.entry {
+            Entry::Proposed { proposal, .. } if grants.contains(&proposal.grant) => {
+                let one = Use {
+                    at: StepRef { run, step: step.number },
+                    at_ms: step.at_ms,
+                    method: proposal.method,
+                    outcome: "open".to_owned(),
+                };
+                calls.insert(step.number, one);
+            }
+            Entry::Completed { proposal, completion } => {
+                if let Some(one) = calls.get_mut(&proposal) {
+                    one.outcome = match completion {
+                        Completion::Done { .. } => "done",
+                        Completion::Refused(_) => "refused",
+                        Completion::Failed(_) => "failed",
+                    }
+                    .to_owned();
+                }
+            }
+            _ => {}
+        }
+        true
+    })?;
+    shown.calls += calls.len() as u64;
+    let any = !calls.is_empty();
+    shown.last.extend(calls.into_values().rev().take(CALLS));
+    Ok(any)
+}

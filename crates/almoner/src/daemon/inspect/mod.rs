@@ -1,0 +1,128 @@
+//! Looking behind names: formulas by their identifiers, what refers to what, what grants were used for.
+//!
+//! The store's own host sees all of the store that it owns. Anybody else sees what it holds.
+
+mod grants;
+mod graph;
+
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::hub::{Found, View};
+use kernel::txn::ReadTxn;
+use kernel::{FormulaId, query, table};
+use passable::Untrusted;
+
+pub use grants::grant;
+pub use graph::graph;
+
+use super::desk::Desk;
+use super::look;
+use control::exit::Failure;
+use control::inspect::{Called, FormulaView, Reference};
+use control::view::GrantRow;
+
+/// How many references to a formula are told of.
+const MOST: usize = 200;
+
+/// Refuses whoever is neither the store's own host nor holds the formula.
+pub(super) fn expect_may_see(
+    desk: &Desk,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    id: &FormulaId,
+) -> Result<(), Fault> {
+    if view.agent == desk.daemon.host || query::holds(txn, &view.agent, id)? {
+        return Ok(());
+    }
+    Err(Fault::NotHeld(*id))
+}
+
+/// Formulas in short. What is gone is left out.
+///
+/// # Errors
+/// When the store cannot be read, or the agent may not see one of them.
+pub fn called(desk: &Desk, view: &View, ids: &[FormulaId]) -> Result<Vec<Called>, Failure> {
+    desk.daemon.look(|txn| {
+        let mut found = Vec::new();
+        for id in ids.iter().take(MOST) {
+            expect_may_see(desk, txn, view, id)?;
+            found.extend(in_short(txn, view, id)?);
+        }
+        Ok(found)
+    })
+}
+
+/// A formula in short; `None` if it, or what it leads to, is gone.
+fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<Called>, Fault> {
+    let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
+    let mut name = look::name_of(txn, view, id)?;
+    // An agent goes by its mail address as a rule.
+    let handle = reached.formula.agent().map(|agent| agent.handle);
+    for other in std::iter::once(reached.id).chain(handle) {
+        if name.is_none() {
+            name = look::name_of(txn, view, &other)?;
+        }
+    }
+    let grant = match table::grant(txn, id)? {
+        Some(grant) => Some(row(txn, view, grant)?),
+        None => None,
+    };
+    let (kind, words) = (reached.formula.kind().to_owned(), words(&reached.formula));
+    Ok(Some(Called { id: *id, name, kind, words: Untrusted::new(words), grant, target: reached.id }))
+}
+
+/// What a formula is, in words.
+fn words(formula: &Formula) -> String {
+    match formula {
+        Formula::Message { message } => format!("a message: {}", message.body.kind()),
+        other => query::words(other),
+    }
+}
+
+fn row(txn: &mut dyn ReadTxn, view: &View, grant: Grant) -> Result<GrantRow, Fault> {
+    let held_by = Untrusted::new(look::holder(txn, view, &grant.holder)?);
+    Ok(GrantRow { grant, held_by })
+}
+
+/// A formula with what it refers to, and what refers to it.
+///
+/// # Errors
+/// When there is none of this identifier, or the agent may not see it.
+pub fn formula(desk: &Desk, view: &View, id: &FormulaId) -> Result<FormulaView, Failure> {
+    let mut shown = desk.daemon.look(|txn| {
+        expect_may_see(desk, txn, view, id)?;
+        let called = in_short(txn, view, id)?.ok_or(Fault::Dangling(*id))?;
+        let row = table::formula(txn, id)?.ok_or(Fault::Dangling(*id))?;
+        let mut refers_to = Vec::new();
+        for (label, other) in row.formula.edges().into_iter().take(MOST) {
+            refers_to.extend(in_short(txn, view, &other)?.map(|other| Reference { label, other }));
+        }
+        let from = query::references_to(txn, id, MOST + 1)?;
+        let is_more = from.len() > MOST;
+        let (mut referred_by, mut grants) = (Vec::new(), Vec::new());
+        for (other, label) in from.into_iter().take(MOST) {
+            if let Some(grant) = table::grant(txn, &other)?
+                && grant.target == *id
+                && grant.owner.0 == view.agent.number
+            {
+                grants.push(self::row(txn, view, grant)?);
+            }
+            referred_by.extend(in_short(txn, view, &other)?.map(|other| Reference { label, other }));
+        }
+        let thing = control::view::Thing {
+            id: Some(*id),
+            kind: called.kind.clone(),
+            words: called.words.clone(),
+            value: None,
+            text: None,
+            promise: None,
+        };
+        Ok(FormulaView { thing, called, refers_to, referred_by, is_more, grants })
+    })?;
+    // What can be used no more is still there to be looked at, without what it says.
+    if let Ok(thing) = look::thing(desk, view, Found::Formula(*id)) {
+        shown.thing = thing;
+    }
+    Ok(shown)
+}

@@ -1,0 +1,80 @@
+//! What agents look at.
+
+use kernel::{FormulaId, GrantNumber, MessageNumber, NamePath};
+use serde::{Deserialize, Serialize};
+
+/// What to look at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "look", rename_all = "snake_case")]
+pub enum Look {
+    /// The names in a directory; the agent's own without a path.
+    Names {
+        /// Which.
+        path: Option<NamePath>,
+    },
+    /// What a name stands for.
+    Thing {
+        /// The name.
+        path: NamePath,
+    },
+    /// Grants that the agent gave.
+    Grants,
+    /// Mail, oldest first, at most a thousand letters at once.
+    Letters {
+        /// Only what needs an answer.
+        open: bool,
+        /// Only from this number on.
+        from: Option<MessageNumber>,
+    },
+    /// One message in full.
+    Letter {
+        /// Which.
+        number: MessageNumber,
+    },
+    /// What a promise has come to; with `wait`, as soon as it has come to anything.
+    Promise {
+        /// Which.
+        promise: FormulaId,
+        /// Whether to wait for it.
+        wait: bool,
+    },
+    /// Where something comes from that has a name.
+    Origin {
+        /// A name or an identifier.
+        thing: String,
+    },
+    /// The journal of endowed code: a page of it.
+    Code {
+        /// The name or the identifier of its result, or of an object that it has made.
+        thing: String,
+        /// The number of the first entry that is wanted.
+        #[serde(default)]
+        from: u64,
+    },
+    /// Why something is kept.
+    Kept {
+        /// A name or an identifier.
+        thing: String,
+    },
+    /// What the agent calls these, and what they are; of what is gone, nothing is said.
+    Called {
+        /// Which.
+        ids: Vec<FormulaId>,
+    },
+    /// A formula with what it refers to, and what refers to it.
+    Formula {
+        /// Which.
+        id: FormulaId,
+    },
+    /// A grant that the agent gave, with what it was used for and what falls with it.
+    Grant {
+        /// Which.
+        grant: GrantNumber,
+    },
+    /// What the agent's names, grants and open runs lead to.
+    Graph {
+        /// Where to begin, instead of the agent itself: a run (`r17`), a name, or an identifier.
+        #[serde(default)]
+        focus: Option<String>,
+    },
+}

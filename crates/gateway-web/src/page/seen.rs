@@ -1,0 +1,39 @@
+//! What a yes is bound to: exactly what was shown.
+
+use control::exit::{Exit, Failure};
+use maud::{Markup, html};
+use serde::Serialize;
+
+use crate::asked::Asked;
+
+/// A digest of what a page shows.
+///
+/// # Errors
+/// When it cannot be written down.
+pub fn digest<T: Serialize>(shown: &T) -> Result<String, Failure> {
+    let bytes = serde_json::to_vec(shown).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    Ok(blake3::hash(&bytes).to_hex().to_string())
+}
+
+/// What is said to a yes to what is not so any more.
+pub fn changed(done: &str) -> Markup {
+    html! {
+        p.failure role="alert" {
+            "Nothing was " (done) ": this is not what it was when you saw it. Read it again as it is now."
+        }
+    }
+}
+
+/// The paths that were marked, of so many. All of them are no choice: then nothing is left to change meanwhile.
+///
+/// # Errors
+/// When none is.
+pub fn chosen(asked: &Asked, of: usize) -> Result<Vec<String>, Failure> {
+    let marked = asked.body.iter().filter(|(name, _)| name == "only").map(|(_, path)| path.clone());
+    let marked: Vec<String> = marked.collect();
+    // No mark at all must never come to mean all of them.
+    if marked.is_empty() && of > 0 {
+        return Err(Failure::new(Exit::Usage, "no file was marked").help("mark those that you mean"));
+    }
+    Ok(marked)
+}

@@ -1,0 +1,114 @@
+//! The log of events: whether it is whole, and what it says.
+
+use control::audited::{Anchor, Audited, Broken};
+use control::exit::Failure;
+use control::protocol::Request;
+use control::show::event;
+use kernel::event::{Change, Event};
+use maud::{Markup, html};
+use passable::{Untrusted, visible_line};
+
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, take};
+use crate::page::{link, parts};
+
+/// How many events a page shows.
+const PAGE: u64 = 100;
+
+/// How many events the daemon tells of at once.
+const MOST: u64 = 1000;
+
+/// `GET /audit`, with `?before=` for older events, `?contains=` for a line that was kept elsewhere.
+pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let wanted = asked.query("contains").map(str::trim).filter(|text| !text.is_empty());
+    let anchor: Option<Result<Anchor, String>> = wanted.map(str::parse);
+    let contains = anchor.clone().and_then(Result::ok);
+    let last = usize::try_from(MOST).unwrap_or(usize::MAX);
+    let found = *take!(asked.ask(Request::Audit { last: Some(last), contains })?, Audited);
+    let before: u64 = asked.query("before").and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
+    let mut shown: Vec<&Event> = found.last.iter().filter(|event| event.seq < before).collect();
+    shown.reverse();
+    shown.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
+    let oldest = shown.last().map(|event| event.seq);
+    let has_older = found.last.first().is_some_and(|first| oldest.is_some_and(|oldest| first.seq < oldest));
+    let main = html! {
+        h1 { "Audit" }
+        section #verified aria-labelledby="verified-title" data-live {
+            h2 #verified-title { "Whether the log is whole" }
+            (verified(&found))
+        }
+        form.search method="get" action="/audit" role="search" {
+            label for="contains" { "A line of the log that you kept elsewhere: NUMBER:HASH" }
+            input #contains name="contains" value=(wanted.unwrap_or("")) autocomplete="off" spellcheck="false";
+            button { "Is it in the log?" }
+        }
+        @match (&anchor, found.contains) {
+            (Some(Err(what)), _) => p.failure role="alert" { "That is no such line: " (visible_line(what)) },
+            (Some(Ok(_)), Some(true)) => p.answer role="status" {
+                "✓ It is in the log, so nothing before it was changed."
+            },
+            (Some(Ok(_)), _) => p.failure role="alert" {
+                "It is not in the log: the log was changed since, or the line is of another store."
+            },
+            (None, _) => {}
+        }
+        section #events aria-labelledby="events-title" data-live {
+            h2 #events-title { "Events" }
+            @if shown.is_empty() { p.note { "No events here." } } @else { (table(&shown)) }
+            @if let Some(oldest) = oldest.filter(|_| has_older) {
+                p { a href={ "/audit?before=" (oldest) } { "Older events" } }
+            }
+        }
+    };
+    Ok(Page::new("/audit", "Audit", main).live("all").into())
+}
+
+fn verified(found: &Audited) -> Markup {
+    html! {
+        @match found.broken {
+            Some(Broken::Chain { seq }) => p.failure role="alert" {
+                "Event " (seq) " does not follow the one before: the log was changed. Keep a copy of the store, and go back to a backup."
+            },
+            Some(Broken::Record { seq }) => p.failure role="alert" {
+                "What event " (seq) " tells of is not what was recorded. Keep a copy of the store, and go back to a backup."
+            },
+            None => p {
+                "✓ " (found.events) " events, each follows the one before; " (found.covered)
+                " of them tell of what is there as it was recorded"
+                @if found.gone > 0 { ", " (found.gone) " of what was removed since" } "."
+            },
+        }
+        @if let Some(end) = &found.end {
+            p { "The end is " code { (end) } ". Kept elsewhere, that line proves later that nothing before it was changed." }
+        }
+    }
+}
+
+fn table(events: &[&Event]) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label="Events" {
+            table {
+                thead { tr { th scope="col" { "Event" } th scope="col" { "When" } th scope="col" { "What" } } }
+                tbody { @for event in events { tr #{ "e-" (event.seq) } {
+                    th scope="row" { (event.seq) }
+                    td { (parts::when(event.at_ms)) }
+                    td { (parts::line(&Untrusted::new(event::words(&event.change)))) " " (about(&event.change)) }
+                } } }
+            }
+        }
+    }
+}
+
+/// A link to what an event tells of.
+fn about(change: &Change) -> Markup {
+    match change {
+        Change::RunStarted { run, .. } | Change::RunFinished { run, .. } => parts::run(*run),
+        Change::Step { run, step, .. } => link::step(kernel::StepRef { run: *run, step: *step }),
+        Change::Message { number, .. } | Change::Answered { number, .. } | Change::Dismissed { number } => {
+            link::message(*number)
+        }
+        Change::Granted { number, .. } | Change::Revoked { number } => link::grant(*number),
+        Change::Named { id, .. } => html! { a href=(link::formula(id)) { (id.short()) } },
+        _ => html! {},
+    }
+}

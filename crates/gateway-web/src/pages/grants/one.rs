@@ -1,0 +1,123 @@
+//! One grant: what it was used for, and its end.
+
+use control::exit::Failure;
+use control::inspect::GrantView;
+use control::protocol::{AgentAct, Look};
+use kernel::GrantNumber;
+use maud::{Markup, html};
+use passable::visible_line;
+
+use super::{state, table};
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, take};
+use crate::page::{link, parts, seen};
+use crate::pages::runs::figures::called;
+use crate::pages::runs::started::methods;
+
+fn view(asked: &Asked) -> Result<GrantView, Failure> {
+    let grant: GrantNumber = asked.part("grant")?;
+    Ok(*take!(asked.look(Look::Grant { grant })?, Grant))
+}
+
+/// What a revocation is bound to: the grant, and what falls with it. What it is used for goes on meanwhile.
+fn digest(view: &GrantView) -> Result<String, Failure> {
+    let falls: Vec<_> = view.falls.iter().map(|row| &row.grant).collect();
+    seen::digest(&(&view.row, falls))
+}
+
+/// `GET /grants/GRANT`.
+pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let view = view(asked)?;
+    page(asked, &view, None)
+}
+
+/// `POST /grants/GRANT`: revokes it as it was shown.
+pub fn revoke(asked: &Asked) -> Result<Answer, Failure> {
+    let view = view(asked)?;
+    let number = view.row.grant.number;
+    let to = format!("/grants/{number}");
+    if asked.field("do") != Some("revoke") {
+        return Ok(Answer::Go(to));
+    }
+    if asked.field("_seen") != Some(digest(&view)?.as_str()) {
+        return Ok(match page(asked, &view, Some(seen::changed("revoked")))? {
+            Answer::Page(page) => page.status(409).into(),
+            other => other,
+        });
+    }
+    asked.act("revoke", format!("revoke {number}"), AgentAct::Revoke { grant: number })?;
+    Ok(Answer::Go(to))
+}
+
+fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer, Failure> {
+    let now = asked.site.backend.now_ms();
+    let (row, grant) = (&view.row, &view.row.grant);
+    let number = grant.number;
+    let digest = digest(view)?;
+    let limits = grant.attenuation.words();
+    let main = html! {
+        @if let Some(said) = said { (said) }
+        h1 { "Grant " (number) ": " (parts::word(&grant.slot)) }
+        section #grant aria-label="The grant" data-live {
+            p { span.mark { (state(row, now)) } " " (link::why(number)) }
+            dl.facts {
+                dt { "What" } dd { (called(&view.target)) ": " (parts::line(&view.target.words)) }
+                dt { "Held by" } dd { a href=(link::formula(&grant.holder)) { (parts::line(&row.held_by)) } }
+                dt { "Methods" } dd { (methods(&grant.methods)) }
+                dt { "Limits" }
+                dd {
+                    @if limits.is_empty() { "none" }
+                    @else { ul { @for one in &limits { li { (visible_line(one)) } } } }
+                }
+                @if !grant.allow.is_empty() { dt { "Not asked about" } dd { (methods(&grant.allow)) } }
+                @if !grant.ask.is_empty() { dt { "Always asked about" } dd { (methods(&grant.ask)) } }
+                dt { "Given" }
+                dd { (parts::when(grant.given_ms)) @if let Some(message) = grant.source { " by " (link::message(message)) } }
+                @if let Some(end) = grant.expires_ms { dt { "Ends by itself" } dd { (parts::when(end)) } }
+                @if let Some(end) = grant.revoked_ms { dt { "Revoked" } dd { (parts::when(end)) } }
+            }
+            h2 { "What it was used for " span.count { (view.calls) } }
+            @if view.last.is_empty() { p.note { "Nothing yet." } }
+            @else {
+                div.wide tabindex="0" role="region" aria-label="The last calls" {
+                    table {
+                        thead { tr { th scope="col" { "Step" } th scope="col" { "When" } th scope="col" { "Method" }
+                            th scope="col" { "Outcome" } th scope="col" { "Why" } } }
+                        tbody { @for one in &view.last { tr {
+                            th scope="row" { (link::step(one.at)) }
+                            td { (parts::when(one.at_ms)) }
+                            td { (parts::word(&one.method)) }
+                            td { (parts::word(&one.outcome)) }
+                            td { (link::why(one.at)) }
+                        } } }
+                    }
+                }
+            }
+            @if !view.runs.is_empty() {
+                p { "By " @for run in &view.runs { (parts::run(*run)) " " } }
+            }
+            h2 { "What falls with it " span.count { (view.falls.len()) } }
+            @if view.falls.is_empty() { p.note { "No grant was made of it." } } @else { (table(&view.falls, now)) }
+            @if grant.revoked_ms.is_none() { (revocation(asked, view, &digest)) }
+        }
+    };
+    Ok(Page::new("/grants", format!("Grant {number}"), main).live("grants").into())
+}
+
+fn revocation(asked: &Asked, view: &GrantView, digest: &str) -> Markup {
+    let number = view.row.grant.number;
+    let falls = view.falls.len();
+    html! {
+        form.card method="post" action={ "/grants/" (number) } data-weighty {
+            (parts::token(&asked.session))
+            input type="hidden" name="_seen" value=(digest);
+            button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
+            p {
+                "Revoked, it can never be used again: not by " (parts::line(&view.row.held_by))
+                @if falls > 0 { ", nor through the " (falls) " grants that were made of it" }
+                ". What had begun completes."
+            }
+            div.buttons { button.yes.away name="do" value="revoke" { "Revoke " (number) } }
+        }
+    }
+}

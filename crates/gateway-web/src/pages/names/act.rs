@@ -1,0 +1,166 @@
+//! What is done with names: small forms.
+
+use control::exit::{Exit, Failure};
+use control::protocol::AgentAct;
+use kernel::command::NameAct;
+use kernel::{NamePath, Value};
+use maud::{Markup, html};
+
+use crate::answer::Answer;
+use crate::asked::Asked;
+use crate::page::{link, parts};
+
+/// The forms of a directory: what is sent there is shown again if it was not taken.
+pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
+    let directory = path.map(ToString::to_string).unwrap_or_default();
+    let field = |name: &str| asked.field(name).unwrap_or("").to_owned();
+    let is = |what: &str| asked.field("do") == Some(what);
+    html! {
+        section aria-labelledby="new-title" {
+            h2 #new-title { "Something new" }
+            details open[is("store")] {
+                summary { "Keep a value under a name" }
+                form method="post" action="/names" data-draft="store" {
+                    (common(asked, "store", &directory))
+                    label for="store-name" { "Name" }
+                    input #store-name name="name" value=(field("name")) autocomplete="off" required;
+                    label for="store-value" { "Value" }
+                    textarea #store-value name="value" rows="3" { "\n" (field("value")) }
+                    fieldset {
+                        legend { "It is" }
+                        label.beside { input type="radio" name="as" value="text" checked[field("as") != "json"]; "text" }
+                        label.beside { input type="radio" name="as" value="json" checked[field("as") == "json"]; "JSON" }
+                    }
+                    (insist(asked, "store"))
+                    div.buttons { button { "Keep it" } }
+                }
+            }
+            details open[is("mkdir")] {
+                summary { "Make a directory" }
+                form method="post" action="/names" {
+                    (common(asked, "mkdir", &directory))
+                    label for="mkdir-name" { "Name" }
+                    input #mkdir-name name="name" value=(field("name")) autocomplete="off" required;
+                    (insist(asked, "mkdir"))
+                    div.buttons { button { "Make it" } }
+                }
+            }
+        }
+    }
+}
+
+/// The forms of one name.
+pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
+    let text = path.to_string();
+    let to = asked.field("to").map_or_else(|| text.clone(), str::to_owned);
+    html! {
+        section aria-labelledby="name-title" {
+            h2 #name-title { "The name" }
+            @for (what, label, button) in [("move", "Its new name", "Rename"), ("copy", "Another name for it", "Copy")] {
+                form method="post" action="/names" {
+                    (common(asked, what, &text))
+                    label for={ (what) "-to" } { (label) }
+                    input #{ (what) "-to" } name="to" value=(to) autocomplete="off" required;
+                    (insist(asked, what))
+                    div.buttons { button { (button) } }
+                }
+            }
+            form method="post" action="/names" {
+                (common(asked, "remove", &text))
+                p.note { "What it stands for stays as long as something else leads to it." }
+                div.buttons { button.yes.away { "Take the name away" } }
+            }
+        }
+    }
+}
+
+fn common(asked: &Asked, what: &str, path: &str) -> Markup {
+    html! {
+        (parts::token(&asked.session))
+        input type="hidden" name="do" value=(what);
+        input type="hidden" name="path" value=(path);
+    }
+}
+
+/// Offered after a refusal: a name that looks like another one is taken if a person insists.
+fn insist(asked: &Asked, what: &str) -> Markup {
+    html! {
+        @if asked.field("do") == Some(what) {
+            label.beside { input type="checkbox" name="force" value="yes"; "Even if it looks like another name here" }
+        }
+    }
+}
+
+/// `POST /names`.
+pub fn act(asked: &Asked) -> Result<Answer, Failure> {
+    let path = asked.field("path").unwrap_or("");
+    match done(asked, path) {
+        Ok(to) => Ok(Answer::Go(to)),
+        Err(failure) => {
+            let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
+            let wrong = html! {
+                div.failure role="alert" {
+                    p { (parts::line(&failure.message)) }
+                    @if !failure.help.is_empty() { p { (parts::word(&failure.help)) } }
+                }
+            };
+            super::page(asked, path, Some(wrong), status)
+        }
+    }
+}
+
+fn bad_name(error: &kernel::name::NameError) -> Failure {
+    Failure::new(Exit::Invalid, error.to_string())
+        .help("a name has 1 to 255 letters, without `/`, `@`, and is neither `.` nor `..`; `/` stands between names")
+}
+
+/// Does what was sent; where to look at it.
+fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
+    let parse = |text: &str| NamePath::parse(text.trim()).map_err(|error| bad_name(&error));
+    let new = || {
+        let name = asked.filled("name").unwrap_or("");
+        if path.is_empty() { parse(name) } else { parse(&format!("{path}/{name}")) }
+    };
+    let force = asked.field("force") == Some("yes");
+    let name = |verb: &str, text: String, act: NameAct, to: &[String]| -> Result<String, Failure> {
+        let act = if force { NameAct::Forced { act: Box::new(act) } } else { act };
+        asked.act(verb, text, AgentAct::Name { act })?;
+        Ok(link::names(to))
+    };
+    match asked.field("do") {
+        Some("store") => {
+            let path = new()?;
+            let value = asked.field("value").unwrap_or("").replace("\r\n", "\n");
+            let (value, text) = match asked.field("as") {
+                Some("json") => {
+                    let json = serde_json::from_str(&value)
+                        .map_err(|error| Failure::new(Exit::Invalid, format!("this is not JSON: {error}")))?;
+                    let kept = Value::from_json(&json)
+                        .map_err(|error| Failure::new(Exit::Invalid, error.to_string()))?;
+                    (kept, format!("store {path}:={value}"))
+                }
+                _ => (Value::string(value.clone()), format!("store {path}={value}")),
+            };
+            let to = path.names().to_vec();
+            name("store", text, NameAct::StoreValue { value, path }, &to)
+        }
+        Some("mkdir") => {
+            let path = new()?;
+            let to = path.names().to_vec();
+            name("mkdir", format!("mkdir {path}"), NameAct::MakeDirectory { path }, &to)
+        }
+        Some(verb @ ("move" | "copy")) => {
+            let (from, to) = (parse(path)?, parse(asked.filled("to").unwrap_or(""))?);
+            let text = format!("{verb} {from} {to}");
+            let place = to.names().to_vec();
+            let act = if verb == "move" { NameAct::Move { from, to } } else { NameAct::Copy { from, to } };
+            name(verb, text, act, &place)
+        }
+        Some("remove") => {
+            let path = parse(path)?;
+            let to = path.split().0.to_vec();
+            name("remove", format!("remove {path}"), NameAct::Remove { path }, &to)
+        }
+        _ => Err(Failure::new(Exit::Usage, "there is nothing of that name to do")),
+    }
+}

@@ -1,0 +1,26 @@
+//! What is done with a run from its page.
+
+use control::exit::Failure;
+use control::protocol::{AgentAct, Request};
+use kernel::RunNumber;
+use kernel::command::Cancel;
+use passable::Untrusted;
+
+use crate::answer::Answer;
+use crate::asked::{Asked, take};
+
+/// `POST /r/RUN/cancel`.
+pub fn cancel(asked: &Asked) -> Result<Answer, Failure> {
+    let run: RunNumber = asked.part("run")?;
+    let reason = asked.filled("reason").unwrap_or("you said so");
+    let act = AgentAct::Cancel { what: Cancel::Run { run }, reason: Untrusted::new(reason) };
+    asked.act("cancel", format!("cancel {run} -r {reason}"), act)?;
+    Ok(Answer::Go(format!("/r/{run}")))
+}
+
+/// `POST /r/RUN/resume`.
+pub fn resume(asked: &Asked) -> Result<Answer, Failure> {
+    let run: RunNumber = asked.part("run")?;
+    take!(asked.ask(Request::Resume { run: Some(run) })?, Reply);
+    Ok(Answer::Go(format!("/r/{run}")))
+}

@@ -1,0 +1,116 @@
+//! Figures of runs, as they stand on their pages.
+
+use std::collections::BTreeMap;
+
+use control::exit::Failure;
+use control::inspect::Called;
+use control::protocol::Look;
+use control::show::card::source;
+use control::show::money;
+use kernel::provenance::Provenance;
+use kernel::run::{Run, Usage};
+use kernel::{FormulaId, GrantNumber};
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use crate::asked::{Asked, take};
+use crate::page::{link, parts};
+
+/// How many formulas are asked about at once.
+const AT_ONCE: usize = 200;
+
+/// How many sources are named in a row.
+const SOURCES: usize = 4;
+
+/// What the person calls the things that runs use.
+#[derive(Default)]
+pub struct Known(BTreeMap<FormulaId, Called>);
+
+impl Known {
+    /// What the person calls all that these runs were given, and those for whom they act.
+    ///
+    /// # Errors
+    /// When the daemon cannot say.
+    pub fn of<'a>(asked: &Asked, runs: impl Iterator<Item = &'a Run>) -> Result<Known, Failure> {
+        let mut ids: Vec<FormulaId> =
+            runs.flat_map(|run| run.grants.values().copied().chain(run.principal)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut known = BTreeMap::new();
+        for some in ids.chunks(AT_ONCE) {
+            let called = take!(asked.look(Look::Called { ids: some.to_vec() })?, Called);
+            known.extend(called.into_iter().map(|one| (one.id, one)));
+        }
+        Ok(Known(known))
+    }
+
+    /// What is known of a formula.
+    pub fn get(&self, id: &FormulaId) -> Option<&Called> {
+        self.0.get(id)
+    }
+
+    /// The number of a grant, if it is one of the person's.
+    pub fn grant(&self, id: &FormulaId) -> Option<GrantNumber> {
+        self.get(id)?.grant.as_ref().map(|row| row.grant.number)
+    }
+}
+
+/// A thing by the person's own name for it, else by what it is; a link to its page.
+pub fn called(one: &Called) -> Markup {
+    html! {
+        a href=(link::formula(&one.target)) {
+            @match &one.name {
+                Some(name) => (parts::word(name)),
+                None => (parts::word(&one.words.visible_line())),
+            }
+        }
+    }
+}
+
+/// A time that something took.
+pub fn took(ms: i64) -> String {
+    match ms {
+        ..1_000 => format!("{ms} ms"),
+        1_000..120_000 => format!("{:.1} s", ms as f64 / 1e3),
+        120_000..7_200_000 => format!("{} min", ms / 60_000),
+        7_200_000..172_800_000 => format!("{} h", ms / 3_600_000),
+        _ => format!("{} days", ms / 86_400_000),
+    }
+}
+
+/// What models have read and written, and what that cost.
+pub fn usage(usage: &Usage) -> String {
+    format!(
+        "{} tokens in, {} out{}",
+        usage.input_tokens,
+        usage.output_tokens,
+        money::behind(usage.usd_micros)
+    )
+}
+
+/// What something depends on, in a line.
+pub fn depends(provenance: &Provenance) -> Markup {
+    let more = provenance.sources.len().saturating_sub(SOURCES);
+    html! {
+        @if !provenance.sources.is_empty() {
+            "depends on "
+            @for (at, one) in provenance.sources.iter().take(SOURCES).enumerate() {
+                @if at > 0 { ", " }
+                (parts::line(&Untrusted::new(source(one))))
+            }
+            @if more > 0 { " and " (more) " more" }
+            @if provenance.is_private() { " (private)" }
+        }
+    }
+}
+
+/// Used of what may be used, as a bar with its figures.
+pub fn meter(label: &str, used: u64, most: u64, words: &str) -> Markup {
+    html! {
+        dt { (label) }
+        dd {
+            meter min="0" max=(most.max(1)) value=(used.min(most.max(1))) aria-label=(label) { (words) }
+            " " (words)
+        }
+    }
+}

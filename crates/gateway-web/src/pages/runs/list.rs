@@ -1,0 +1,148 @@
+//! The list of runs.
+
+use control::exit::Failure;
+use control::protocol::Request;
+use control::show::{journal, money};
+use kernel::RunNumber;
+use kernel::run::{Run, RunOutcome, State};
+use maud::{Markup, html};
+
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, take};
+use crate::page::{link, parts};
+
+/// How many runs a page shows.
+const PAGE: usize = 50;
+
+/// How many runs are looked at for one page: what is rare may be far back.
+const LOOKED_AT: usize = 5000;
+
+/// The states by which runs can be looked for.
+const STATES: &[(&str, fn(&Run) -> bool)] = &[
+    ("at work", |run| matches!(run.state, State::Ready)),
+    ("waiting", |run| matches!(run.state, State::Waiting)),
+    ("stalled", |run| matches!(run.state, State::Stalled { .. })),
+    ("done", |run| matches!(run.state, State::Finished { outcome: RunOutcome::Done(_) })),
+    ("failed", |run| {
+        matches!(run.state, State::Finished { outcome: RunOutcome::Failed(_) }) && run.cancelled.is_none()
+    }),
+    ("cancelled", |run| run.is_finished() && run.cancelled.is_some()),
+];
+
+/// What is looked for.
+struct Wanted<'a> {
+    state: Option<&'static (&'static str, fn(&Run) -> bool)>,
+    worker: Option<&'a str>,
+    all: bool,
+}
+
+impl Wanted<'_> {
+    fn is(&self, run: &Run) -> bool {
+        self.state.is_none_or(|(_, is)| is(run)) && self.worker.is_none_or(|worker| run.name == worker)
+    }
+
+    /// The address of the same with another state, or older ones.
+    fn address(&self, state: Option<&str>, all: bool, below: Option<RunNumber>) -> String {
+        let mut pairs = Vec::new();
+        pairs.extend(state.map(|state| format!("state={}", link::query(state))));
+        pairs.extend(self.worker.map(|worker| format!("worker={}", link::query(worker))));
+        pairs.extend(all.then(|| "all=yes".to_owned()));
+        pairs.extend(below.map(|below| format!("below={below}")));
+        if pairs.is_empty() { "/runs".to_owned() } else { format!("/runs?{}", pairs.join("&")) }
+    }
+}
+
+/// `GET /runs`, with `?state=`, `?worker=`, `?all=yes` for runs that other runs started too, `?below=` for older ones.
+pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let wanted = Wanted {
+        state: asked.query("state").and_then(|state| STATES.iter().find(|(name, _)| *name == state)),
+        worker: asked.query("worker").map(str::trim).filter(|worker| !worker.is_empty()),
+        all: asked.query("all") == Some("yes"),
+    };
+    let below = asked.query("below").and_then(|text| text.parse().ok());
+    let (runs, older) = find(asked, &wanted, below)?;
+    let state = wanted.state.map(|(name, _)| *name);
+    let main = html! {
+        h1 { "Runs" }
+        nav.filters aria-label="States of runs" {
+            a href=(wanted.address(None, wanted.all, None)) aria-current=[state.is_none().then_some("true")] { "all" }
+            @for (name, _) in STATES {
+                a href=(wanted.address(Some(name), wanted.all, None))
+                    aria-current=[(state == Some(*name)).then_some("true")] { (name) }
+            }
+        }
+        form.search method="get" action="/runs" role="search" {
+            label for="worker" { "Worker" }
+            input #worker name="worker" value=(wanted.worker.unwrap_or("")) autocomplete="off" spellcheck="false";
+            @if let Some(state) = state { input type="hidden" name="state" value=(state); }
+            label.beside {
+                input type="checkbox" name="all" value="yes" checked[wanted.all];
+                "Also runs that other runs started"
+            }
+            button { "Show" }
+        }
+        section #list aria-label="Runs" data-live {
+            @if runs.is_empty() { p.note { "No runs here." } }
+            @else { ol.rows data-keys { @for run in &runs { (row(run)) } } }
+            @if let Some(older) = older {
+                p { a href=(wanted.address(state, wanted.all, Some(older))) { "Older runs" } }
+            }
+        }
+    };
+    Ok(Page::new("/runs", "Runs", main).live("runs").into())
+}
+
+/// A page of runs, and below which one the next page begins.
+fn find(
+    asked: &Asked,
+    wanted: &Wanted<'_>,
+    mut below: Option<RunNumber>,
+) -> Result<(Vec<Run>, Option<RunNumber>), Failure> {
+    let (mut found, mut looked_at) = (Vec::new(), 0);
+    while looked_at < LOOKED_AT {
+        let request = Request::Runs { limit: PAGE * 4, below, roots: !wanted.all };
+        let page = take!(asked.ask(request)?, Runs);
+        if page.is_empty() {
+            return Ok((found, None));
+        }
+        for run in page {
+            looked_at += 1;
+            if found.len() == PAGE {
+                return Ok((found, below));
+            }
+            below = Some(run.number);
+            if wanted.is(&run) {
+                found.push(run);
+            }
+        }
+    }
+    Ok((found, below))
+}
+
+/// One run as a row.
+pub fn row(run: &Run) -> Markup {
+    let tokens = run.used.tokens();
+    html! {
+        li #{ "r-" (run.number) } {
+            a.row href={ "/r/" (run.number) } {
+                span.number { (run.number) } " "
+                span.from { (parts::word(&run.name)) } " "
+                span class={ "mark " (mark(run)) } { (parts::word(&journal::state(run))) } " "
+                @if tokens > 0 {
+                    span.note { (tokens) " tokens" (money::behind(run.used.usd_micros)) } " "
+                }
+                (parts::when(run.started_ms))
+            }
+        }
+    }
+}
+
+/// The class of how a run stands. It is said in words as well.
+pub fn mark(run: &Run) -> &'static str {
+    match &run.state {
+        State::Finished { outcome: RunOutcome::Done(_) } => "good",
+        State::Finished { .. } => "bad",
+        State::Stalled { .. } => "warn",
+        State::Ready | State::Waiting => "open",
+    }
+}

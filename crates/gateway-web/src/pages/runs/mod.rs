@@ -1,0 +1,15 @@
+//! Runs: which there are, and what each has done.
+
+pub mod act;
+pub mod diff;
+mod family;
+pub mod figures;
+pub mod list;
+pub mod page;
+mod raw;
+mod rows;
+pub mod started;
+pub mod step;
+mod timeline;
+mod tree;
+pub mod undo;

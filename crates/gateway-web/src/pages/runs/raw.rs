@@ -1,0 +1,38 @@
+//! A journal as it is kept.
+
+use kernel::StepRef;
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use super::family::Family;
+use crate::page::{link, parts};
+
+/// How many bytes of a step are shown in the list; its own page shows all.
+const MOST: usize = 4000;
+
+/// Every step, one after the other.
+pub fn raw(family: &Family) -> Markup {
+    html! {
+        @for (run, steps) in &family.members {
+            section aria-labelledby={ "raw-" (run.number) } {
+                h2 #{ "raw-" (run.number) } { (run.number) " " (parts::word(&run.name)) }
+                ol.raw {
+                    @for step in steps {
+                        @let json = serde_json::to_string(step).unwrap_or_default();
+                        li #{ "raw-" (run.number) "-" (step.number) } {
+                            (link::step(StepRef { run: run.number, step: step.number })) " "
+                            (parts::line(&Untrusted::new(cut(&json))))
+                            @if json.len() > MOST { span.note { " … " (json.len() - MOST) " more bytes" } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The beginning of a text.
+fn cut(text: &str) -> &str {
+    let end = (0..=MOST.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
+}

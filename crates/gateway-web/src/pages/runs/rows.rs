@@ -1,0 +1,201 @@
+//! A journal folded into rows: one for each time that a model was asked, one for each call, one for each other step.
+
+use std::collections::BTreeMap;
+
+use kernel::proposal::{Finding, Proposal, Verdict};
+use kernel::run::{Completion, Entry, Step, Usage};
+use kernel::{MessageNumber, RunNumber};
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Row<'a> {
+    /// A model was asked.
+    Turn(Turn<'a>),
+    /// A call was proposed.
+    Call(Box<Call<'a>>),
+    /// Anything else.
+    Other(&'a Step),
+}
+
+/// A model was asked, and answered or has not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn<'a> {
+    /// The step that asked.
+    pub asked: &'a Step,
+    /// Who was asked, or who has answered.
+    pub model: &'a str,
+    /// The step that answered, with what it cost.
+    pub replied: Option<(&'a Step, Usage)>,
+    /// What was not even a proposal, or no answer that fits: the step, and what was wrong.
+    pub rejected: Vec<(&'a Step, &'a [Finding])>,
+}
+
+/// A call, and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call<'a> {
+    /// The step that proposed it.
+    pub proposed: &'a Step,
+    /// The call.
+    pub proposal: &'a Proposal,
+    /// What the gates said last.
+    pub verdict: Option<&'a Verdict>,
+    /// The message that asks, or has asked, a person about it.
+    pub message: Option<MessageNumber>,
+    /// What the person said.
+    pub approved: Option<bool>,
+    /// When it began.
+    pub begun_ms: Option<i64>,
+    /// Until when it waits.
+    pub until_ms: Option<i64>,
+    /// The run that it is.
+    pub child: Option<RunNumber>,
+    /// What came of it, and when.
+    pub completed: Option<(&'a Step, &'a Completion)>,
+}
+
+impl Call<'_> {
+    /// How long it took from when it began, in milliseconds.
+    pub fn took_ms(&self) -> Option<i64> {
+        self.completed.map(|(step, _)| step.at_ms - self.begun_ms.unwrap_or(self.proposed.at_ms))
+    }
+}
+
+/// The rows of a journal, in the order in which they began.
+pub fn rows(steps: &[Step]) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    // Where the row of a prompt or of a proposal stands.
+    let mut at: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut last_turn = None;
+    for step in steps {
+        if let Some(of) = about(&step.entry)
+            && let Some(Row::Call(call)) = at.get(&of).and_then(|row| rows.get_mut(*row))
+        {
+            add(call, step);
+            continue;
+        }
+        match &step.entry {
+            Entry::Prompted { model, .. } => {
+                at.insert(step.number, rows.len());
+                last_turn = Some(rows.len());
+                rows.push(Row::Turn(Turn { asked: step, model, replied: None, rejected: vec![] }));
+            }
+            Entry::Replied { prompted, usage, model, .. } => {
+                match at.get(prompted).and_then(|row| rows.get_mut(*row)) {
+                    Some(Row::Turn(turn)) => {
+                        turn.replied = Some((step, *usage));
+                        turn.model = model.as_deref().unwrap_or(turn.model);
+                    }
+                    _ => rows.push(Row::Other(step)),
+                }
+            }
+            Entry::Rejected { findings, .. } => match last_turn.and_then(|row: usize| rows.get_mut(row)) {
+                Some(Row::Turn(turn)) => turn.rejected.push((step, findings)),
+                _ => rows.push(Row::Other(step)),
+            },
+            Entry::Proposed { proposal, .. } => {
+                at.insert(step.number, rows.len());
+                rows.push(Row::Call(Box::new(Call {
+                    proposed: step,
+                    proposal,
+                    verdict: None,
+                    message: None,
+                    approved: None,
+                    begun_ms: None,
+                    until_ms: None,
+                    child: None,
+                    completed: None,
+                })));
+            }
+            _ => rows.push(Row::Other(step)),
+        }
+    }
+    rows
+}
+
+/// The proposal that a step is about.
+fn about(entry: &Entry) -> Option<u64> {
+    match entry {
+        Entry::Judged { proposal, .. }
+        | Entry::Answered { proposal, .. }
+        | Entry::Begun { proposal, .. }
+        | Entry::Slept { proposal, .. }
+        | Entry::Questioned { proposal, .. }
+        | Entry::Doubted { proposal, .. }
+        | Entry::Vouched { proposal, .. }
+        | Entry::Completed { proposal, .. }
+        | Entry::Spilled { proposal, .. } => Some(*proposal),
+        _ => None,
+    }
+}
+
+fn add<'a>(call: &mut Call<'a>, step: &'a Step) {
+    match &step.entry {
+        Entry::Judged { verdict, message, .. } => {
+            call.verdict = Some(verdict);
+            call.message = message.or(call.message);
+        }
+        Entry::Answered { message, approved, .. } => {
+            call.message = Some(*message);
+            call.approved = Some(*approved);
+        }
+        Entry::Begun { child, .. } => {
+            call.begun_ms = Some(step.at_ms);
+            call.child = *child;
+        }
+        Entry::Slept { until_ms, .. } => call.until_ms = Some(*until_ms),
+        Entry::Questioned { message, .. }
+        | Entry::Doubted { message, .. }
+        | Entry::Vouched { message, .. } => {
+            call.message = Some(*message);
+        }
+        Entry::Completed { completion, .. } => call.completed = Some((step, completion)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::run::Run;
+
+    use super::*;
+
+    /// A run that called a worker, asked for a write, and waited a day for the answer; and that worker's.
+    fn family() -> Vec<(Run, Vec<Step>)> {
+        serde_json::from_str(include_str!("../../../../control/src/show/fixtures/family.json")).unwrap()
+    }
+
+    #[test]
+    fn every_step_is_in_one_row() {
+        for (run, steps) in family() {
+            let rows = rows(&steps);
+            assert!(rows.len() < steps.len(), "{}", run.number);
+            let mut turns = 0;
+            for row in &rows {
+                match row {
+                    Row::Turn(turn) => {
+                        turns += 1;
+                        let (replied, _) = turn.replied.expect("it was answered");
+                        assert!(replied.number > turn.asked.number);
+                    }
+                    Row::Call(call) => {
+                        assert!(call.verdict.is_some() && call.completed.is_some());
+                        assert!(call.took_ms().is_some_and(|ms| ms >= 0));
+                        // Whoever was asked has answered.
+                        assert_eq!(call.message.is_some(), call.approved.is_some());
+                    }
+                    Row::Other(step) => assert_eq!(about(&step.entry), None, "{step:?}"),
+                }
+            }
+            let asked = steps.iter().filter(|step| matches!(step.entry, Entry::Prompted { .. })).count();
+            assert_eq!(turns, asked);
+        }
+    }
+
+    #[test]
+    fn what_is_told_of_nothing_that_is_known_stands_by_itself() {
+        let (_, mut steps) = family().swap_remove(0);
+        steps.retain(|step| !matches!(step.entry, Entry::Proposed { .. } | Entry::Prompted { .. }));
+        assert!(rows(&steps).iter().all(|row| matches!(row, Row::Other(_))));
+        assert_eq!(rows(&steps).len(), steps.len());
+    }
+}

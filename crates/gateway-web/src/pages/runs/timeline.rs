@@ -1,0 +1,133 @@
+//! A family of runs as bars over time.
+
+use control::show::timeline::{Kind, Scale, Span, of_family};
+use kernel::StepRef;
+use kernel::run::{Run, Step};
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use super::family::Family;
+use super::figures::took;
+use crate::page::{link, parts};
+
+/// How wide the drawing is, in its own units.
+const WIDTH: f64 = 600.0;
+
+/// How many bars are drawn.
+const BARS: usize = 500;
+
+/// A bar: where it begins and how long it is, in units of the drawing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bar {
+    x: f64,
+    width: f64,
+}
+
+/// Where a span lies. Every span can be seen, and none leaves the drawing.
+fn bar(scale: &Scale, span: &Span) -> Bar {
+    /// The least that can be seen.
+    const LEAST: f64 = 3.0;
+    let (from, to) = (scale.part(span.from) * WIDTH, scale.part(span.to) * WIDTH);
+    let width = (to - from).clamp(LEAST, WIDTH);
+    Bar { x: from.clamp(0.0, WIDTH - width), width }
+}
+
+fn words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Model => "model",
+        Kind::Tool => "tool",
+        Kind::You => "waiting for you",
+    }
+}
+
+fn class(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Model => "bar model",
+        Kind::Tool => "bar tool",
+        Kind::You => "bar you",
+    }
+}
+
+/// The bars, in a table whose other columns say the same.
+pub fn timeline(family: &Family) -> Markup {
+    let spans = of_family(&family.members);
+    let scale = Scale::of(&spans);
+    let begun = family.members.first().map_or(0, |(run, _): &(Run, Vec<Step>)| run.started_ms);
+    let sum = |kind: Kind| -> i64 {
+        spans.iter().filter(|span| span.kind == kind).map(|span| span.to - span.from).sum()
+    };
+    html! {
+        p {
+            "Models " strong { (took(sum(Kind::Model))) } ", tools " strong { (took(sum(Kind::Tool))) }
+            ", waiting for you " strong { (took(sum(Kind::You))) } " (drawn short)."
+        }
+        @if spans.is_empty() { p.note { "Nothing has taken time yet." } }
+        @else {
+            div.wide tabindex="0" role="region" aria-label="Timeline" {
+                table.timeline {
+                    thead { tr {
+                        th scope="col" { "After" } th scope="col" { "Run" } th scope="col" { "Who" }
+                        th scope="col" { "What" } th scope="col" { "Took" } th scope="col" { "When" }
+                    } }
+                    tbody {
+                        @for span in spans.iter().take(BARS) {
+                            @let bar = bar(&scale, span);
+                            tr {
+                                td { (took((span.from - begun).max(0))) }
+                                td { (link::step(StepRef { run: span.run, step: span.step })) }
+                                td { (words(span.kind)) }
+                                td { (parts::line(&Untrusted::new(span.what.clone()))) }
+                                td { (took(span.to - span.from)) }
+                                td.bars {
+                                    svg viewBox={ "0 0 " (WIDTH) " 14" } width=(WIDTH) height="14"
+                                        preserveAspectRatio="none" aria-hidden="true" {
+                                        rect.track x="0" y="6" width=(WIDTH) height="2" {}
+                                        rect class=(class(span.kind)) x=(format!("{:.1}", bar.x)) y="1"
+                                            width=(format!("{:.1}", bar.width)) height="12" rx="2" {}
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if spans.len() > BARS { p.note { (spans.len() - BARS) " more are not drawn." } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_span_is_seen_and_none_leaves_the_drawing() {
+        let span = |kind, from, to| Span {
+            run: kernel::RunNumber(1),
+            step: 1,
+            kind,
+            what: "x".to_owned(),
+            from,
+            to,
+        };
+        let day = 86_400_000;
+        let spans = [
+            span(Kind::Model, 0, 1000),
+            span(Kind::Tool, 1000, 1000),
+            span(Kind::You, 1000, 1000 + day),
+            span(Kind::Model, 1000 + day, 1500 + day),
+        ];
+        let scale = Scale::of(&spans);
+        for one in &spans {
+            let Bar { x, width } = bar(&scale, one);
+            assert!(x >= 0.0 && width >= 3.0 && x + width <= WIDTH + 0.01, "{one:?}: {x} {width}");
+        }
+        // A day of waiting is no longer than a tenth of the work; the second turn is half of the first.
+        let [first, _, wait, second] = spans.clone().map(|one| bar(&scale, &one));
+        assert!(wait.width < first.width / 5.0);
+        assert!((second.width * 2.0 - first.width).abs() < 2.0);
+        // Nothing at all is drawn of nothing.
+        let none = bar(&Scale::of(&[]), &spans[0]);
+        assert!(none.x >= 0.0 && none.x + none.width <= WIDTH);
+    }
+}

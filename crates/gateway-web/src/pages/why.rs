@@ -1,0 +1,78 @@
+//! Why: from a thing back to the rule, the answer, the grant and the command that caused it.
+
+use control::exit::{Exit, Failure};
+use control::protocol::{Look, Request, Response};
+use control::show::reason::{Reason, Thing};
+use kernel::{FormulaId, GrantNumber};
+use maud::{Markup, html};
+
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, take, unexpected};
+use crate::page::{link, parts};
+
+/// `GET /why`, with `?thing=`: a run, a step, a message, a grant, a name, an identifier, or the path of a file.
+pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let thing = asked.query("thing").map(str::trim).filter(|thing| !thing.is_empty());
+    let found = thing.map(|thing| chain(asked, thing));
+    let status = if matches!(found, Some(Err(_))) { 404 } else { 200 };
+    let main = html! {
+        h1 { "Why" }
+        form.search method="get" action="/why" role="search" {
+            label for="thing" { "A run (r17), a step (r17#9), a message (7), a grant (g4), a name, or the whole path of a file" }
+            input #thing name="thing" value=(thing.unwrap_or("")) autocomplete="off" spellcheck="false" required;
+            button { "Ask why" }
+        }
+        @match &found {
+            None => p.note { "Everything that happened has a chain of reasons that ends with something that you said." },
+            Some(Err(failure)) => div.failure role="alert" {
+                p { (parts::line(&failure.message)) }
+                @if !failure.help.is_empty() { p { (parts::word(&failure.help)) } }
+            },
+            Some(Ok(reasons)) => section aria-labelledby="chain-title" {
+                h2 #chain-title { "The chain, back to what it began with" }
+                ol.chain { @for one in reasons { (line(one)) } }
+            },
+        }
+    };
+    Ok(Page::new("/why", "Why", main).status(status).into())
+}
+
+/// The chain of reasons for a thing.
+fn chain(asked: &Asked, thing: &str) -> Result<Vec<Reason>, Failure> {
+    let origin = |thing: &str| reasons(asked.look(Look::Origin { thing: thing.to_owned() })?);
+    let is_name = matches!(thing.parse(), Ok(Thing::Name(_)) | Err(_)) && !thing.starts_with('/');
+    if thing.parse::<FormulaId>().is_ok() {
+        return origin(thing);
+    }
+    if is_name {
+        match origin(thing) {
+            Err(failure) if matches!(failure.exit, Exit::NotFound | Exit::Usage | Exit::Invalid) => {}
+            other => return other,
+        }
+        if let Ok(grant) = thing.parse::<GrantNumber>() {
+            let view = take!(asked.look(Look::Grant { grant })?, Grant);
+            let mut reasons = origin(&view.row.grant.id.to_string())?;
+            if let Some(first) = reasons.first_mut() {
+                first.what = format!("grant {grant}");
+            }
+            return Ok(reasons);
+        }
+    }
+    reasons(asked.ask(Request::Why { thing: thing.to_owned() })?)
+}
+
+fn reasons(response: Response) -> Result<Vec<Reason>, Failure> {
+    match response {
+        Response::Why(reasons) => Ok(reasons),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn line(one: &Reason) -> Markup {
+    html! {
+        li {
+            span.what { (link::reason(&one.what)) } " "
+            span.says { (parts::line(&one.says)) }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Workers: which have run or were endowed, and what came of it.
+
+use control::exit::Failure;
+use control::protocol::{Look, Request};
+use control::show::money;
+use control::show::stats::Runs;
+use maud::{Markup, html};
+
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, take};
+use crate::page::{link, parts};
+
+/// `GET /workers`.
+pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let stats = take!(asked.ask(Request::Stats { since_ms: None })?, Stats);
+    let names = take!(asked.look(Look::Names { path: None })?, Names);
+    let endowed: Vec<_> = names.iter().filter(|row| row.kind == "worker").collect();
+    let main = html! {
+        h1 { "Workers" }
+        section #workers aria-labelledby="ran-title" data-live {
+            h2 #ran-title { "That have run " span.count { (stats.workers.len()) } }
+            @if stats.workers.is_empty() { p.note { "None yet." } }
+            @else {
+                div.wide tabindex="0" role="region" aria-label="Workers that have run" {
+                    table {
+                        thead { tr {
+                            th scope="col" { "Worker" } th scope="col" { "Runs" } th scope="col" { "With a result" }
+                            th scope="col" { "Asked models" } th scope="col" { "Tokens" } th scope="col" { "Cost" }
+                        } }
+                        tbody {
+                            @for one in &stats.workers {
+                                tr {
+                                    th scope="row" {
+                                        a href={ "/runs?worker=" (link::query(&one.worker)) "&all=yes" } {
+                                            (parts::word(&one.worker))
+                                        }
+                                    }
+                                    td { (one.runs.all()) }
+                                    td { (success(&one.runs)) }
+                                    td { (one.model.calls) }
+                                    td { (one.model.tokens()) }
+                                    td { (money::dollars(one.model.usd_micros)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        h2 { "That have a name " span.count { (endowed.len()) } }
+        @if endowed.is_empty() { p.note { "You have given no worker a name." } }
+        @else {
+            ul { @for row in &endowed {
+                li { a href=(link::names([&row.name])) { (parts::word(&row.name)) } " " (parts::line(&row.words)) }
+            } }
+        }
+    };
+    Ok(Page::new("/workers", "Workers", main).live("runs").into())
+}
+
+/// How many of the runs that are over have a result, as a bar with its figures.
+fn success(runs: &Runs) -> Markup {
+    let over = runs.done + runs.failed + runs.cancelled;
+    html! {
+        @if over == 0 { span.note { "none is over" } }
+        @else {
+            meter min="0" max=(over) value=(runs.done) aria-label="With a result" { (runs.done) " of " (over) }
+            " " (runs.done) " of " (over)
+        }
+    }
+}
