@@ -118,6 +118,9 @@ pub enum Request {
     Audit {
         /// Also the last events, so many.
         last: Option<usize>,
+        /// Of those before this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<u64>,
         /// What the log had come to at some time, to be found in it.
         contains: Option<Anchor>,
     },

@@ -19,8 +19,10 @@ use control::show::event;
 /// When something is not as it was recorded.
 pub fn audit(acting: &Acting<'_>, args: &AuditArgs) -> Ended {
     let request = match &args.verb {
-        Some(AuditVerb::Verify { contains, .. }) => Request::Audit { last: None, contains: *contains },
-        None => Request::Audit { last: Some(args.n), contains: None },
+        Some(AuditVerb::Verify { contains, .. }) => {
+            Request::Audit { last: None, before: None, contains: *contains }
+        }
+        None => Request::Audit { last: Some(args.n), before: None, contains: None },
     };
     let found = match acting.connect()?.ask(request)? {
         Response::Audited(found) => *found,

@@ -10,11 +10,15 @@ use control::exit::Failure;
 /// How many events are looked at in one go.
 const PAGE: usize = 1000;
 
-/// Goes through the log of the daemon's host.
+/// Goes through the log of the daemon's host. `events` says how many of the last are told of, and before which.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn verify(daemon: &Daemon, events: Option<usize>, contains: Option<Anchor>) -> Result<Audited, Failure> {
+pub fn verify(
+    daemon: &Daemon,
+    events: Option<(usize, Option<u64>)>,
+    contains: Option<Anchor>,
+) -> Result<Audited, Failure> {
     let mut found = Audited::default();
     let mut prev = BlobHash([0; 32]);
     let mut after = 0;
@@ -51,8 +55,11 @@ pub fn verify(daemon: &Daemon, events: Option<usize>, contains: Option<Anchor>) 
     if contains.is_some() && found.contains.is_none() {
         found.contains = Some(false);
     }
-    if let Some(count) = events {
-        found.last = daemon.events(found.events.saturating_sub(count as u64), count.min(PAGE))?;
+    if let Some((count, before)) = events {
+        let end = before.map_or(found.events, |before| before.saturating_sub(1).min(found.events));
+        let from = end.saturating_sub(count as u64);
+        let count = usize::try_from(end - from).unwrap_or(count);
+        found.last = daemon.events(from, count.min(PAGE))?;
     }
     Ok(found)
 }

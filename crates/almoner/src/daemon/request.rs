@@ -114,7 +114,8 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         }
         Request::Stats { since_ms } => Response::Stats(Box::new(stats::stats(daemon, since_ms)?)),
         Request::LastEvent => Response::LastEvent(daemon.last_event()?),
-        Request::Audit { last, contains } => {
+        Request::Audit { last, before, contains } => {
+            let last = last.map(|count| (count, before));
             Response::Audited(Box::new(audit::verify(daemon, last, contains)?))
         }
         Request::Secret { act } => vault::answer(desk, act)?,

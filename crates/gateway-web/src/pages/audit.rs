@@ -13,27 +13,20 @@ use crate::asked::{Asked, take};
 use crate::page::{link, parts};
 
 /// How many events a page shows.
-const PAGE: u64 = 100;
-
-/// How many events the daemon tells of at once.
-const MOST: u64 = 1000;
+const PAGE: usize = 100;
 
 /// `GET /audit`, with `?before=` for older events, `?contains=` for a line that was kept elsewhere.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let wanted = asked.query("contains").map(str::trim).filter(|text| !text.is_empty());
     let anchor: Option<Result<Anchor, String>> = wanted.map(str::parse);
     let contains = anchor.clone().and_then(Result::ok);
-    let last = usize::try_from(MOST).unwrap_or(usize::MAX);
-    let found = *take!(asked.ask(Request::Audit { last: Some(last), contains })?, Audited);
-    let before: u64 = asked.query("before").and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
-    let mut shown: Vec<&Event> = found.last.iter().filter(|event| event.seq < before).collect();
-    shown.reverse();
-    shown.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
-    let oldest = shown.last().map(|event| event.seq);
-    let has_older = found.last.first().is_some_and(|first| oldest.is_some_and(|oldest| first.seq < oldest));
+    let before: Option<u64> = asked.query("before").and_then(|text| text.parse().ok());
+    let found = *take!(asked.ask(Request::Audit { last: Some(PAGE), contains, before })?, Audited);
+    let shown: Vec<&Event> = found.last.iter().rev().collect();
+    let older = shown.last().map(|event| event.seq).filter(|oldest| *oldest > 1);
     let main = html! {
         h1 { "Audit" }
-        section #verified aria-labelledby="verified-title" data-live {
+        section #verified aria-labelledby="verified-title" {
             h2 #verified-title { "Whether the log is whole" }
             (verified(&found))
         }
@@ -52,15 +45,15 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             },
             (None, _) => {}
         }
-        section #events aria-labelledby="events-title" data-live {
+        section #events aria-labelledby="events-title" {
             h2 #events-title { "Events" }
             @if shown.is_empty() { p.note { "No events here." } } @else { (table(&shown)) }
-            @if let Some(oldest) = oldest.filter(|_| has_older) {
+            @if let Some(oldest) = older {
                 p { a href={ "/audit?before=" (oldest) } { "Older events" } }
             }
         }
     };
-    Ok(Page::new("/audit", "Audit", main).live("all").into())
+    Ok(Page::new("/audit", "Audit", main).into())
 }
 
 fn verified(found: &Audited) -> Markup {

@@ -17,7 +17,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let bad = checks.iter().filter(|(_, ok, _)| !ok).count() + policy.problems.len();
     let main = html! {
         h1 { "Doctor" }
-        section #checks aria-label="What was found" data-live {
+        section #checks aria-label="What was found" {
             p { @if bad == 0 { "✓ All that was looked at is well." } @else { span.warning { (bad) " things are not well." } } }
             dl.facts {
                 dt { "Daemon" } dd { (parts::word(&status.build)) ", process " (status.pid) }
@@ -29,7 +29,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
                     @if status.others_at_work > 0 { "and " (status.others_at_work) " of other hosts" }
                 }
                 dt { "Code that has not ended" } dd { (status.code.all()) }
-                dt { "Waits for you" } dd { a href="/" { (status.needs_you) " messages" } }
+                dt { "Waits for you" } dd { a href="/" { (status.needs_you) } " in your inbox" }
                 dt { "Commits" } dd { (status.commits) ", " (status.syncs) " waits for the disk" }
             }
             ul.checks {

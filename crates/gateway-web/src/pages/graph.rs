@@ -30,5 +30,5 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             (draw::list(&graph))
         }
     };
-    Ok(Page::new("/names", "What leads to what", main).live("names grants runs").into())
+    Ok(Page::new("/names", "What leads to what", main).live("names grants").into())
 }

@@ -33,7 +33,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
                     aria-current=[(*one == days).then_some("true")] { (word) }
             }
         }
-        section #models aria-label="What models were asked" data-live {
+        section #models aria-label="What models were asked" {
             p {
                 strong { (all.calls) } " calls, " strong { (all.input_tokens) } " tokens read, "
                 strong { (all.output_tokens) } " written, " (took(i64::try_from(all.ms).unwrap_or(i64::MAX))) ", "
@@ -46,7 +46,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             code { "almoner ask -m MODEL QUESTION" } " asks one."
         }
     };
-    Ok(Page::new("/models", "Models", main).live("runs").into())
+    Ok(Page::new("/models", "Models", main).into())
 }
 
 /// A bar for each model: by what it cost, or by its tokens where nothing did.

@@ -14,7 +14,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let stats = take!(asked.ask(Request::Stats { since_ms: None })?, Stats);
     let main = html! {
         h1 { "Policy" }
-        section #policy aria-label="Policies" data-live {
+        section #policy aria-label="Policies" {
             p {
                 "The file is " code { (parts::word(&report.path)) } ": "
                 @match &report.digest {
@@ -52,7 +52,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             }
         }
     };
-    Ok(Page::new("/policy", "Policy", main).live("runs").into())
+    Ok(Page::new("/policy", "Policy", main).into())
 }
 
 fn table(policies: &[PolicyRow]) -> Markup {

@@ -17,7 +17,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let endowed: Vec<_> = names.iter().filter(|row| row.kind == "worker").collect();
     let main = html! {
         h1 { "Workers" }
-        section #workers aria-labelledby="ran-title" data-live {
+        section #workers aria-labelledby="ran-title" {
             h2 #ran-title { "That have run " span.count { (stats.workers.len()) } }
             @if stats.workers.is_empty() { p.note { "None yet." } }
             @else {
@@ -55,7 +55,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             } }
         }
     };
-    Ok(Page::new("/workers", "Workers", main).live("runs").into())
+    Ok(Page::new("/workers", "Workers", main).into())
 }
 
 /// How many of the runs that are over have a result, as a bar with its figures.

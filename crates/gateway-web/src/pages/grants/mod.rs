@@ -60,7 +60,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             @if let Some(older) = older { p { a href={ "/grants?" (query) "below=" (older) } { "Older grants" } } }
         }
     };
-    Ok(Page::new("/grants", "Grants", main).live("grants runs").into())
+    Ok(Page::new("/grants", "Grants", main).live("grants").into())
 }
 
 fn is_found(row: &GrantRow, find: &str) -> bool {
