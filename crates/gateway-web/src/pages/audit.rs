@@ -79,7 +79,7 @@ fn verified(found: &Audited) -> Markup {
 
 fn table(events: &[&Event]) -> Markup {
     html! {
-        div.wide tabindex="0" role="region" aria-label="Events" {
+        div.wide tabindex="0" role="region" aria-label="The table of events" {
             table {
                 thead { tr { th scope="col" { "Event" } th scope="col" { "When" } th scope="col" { "What" } } }
                 tbody { @for event in events { tr #{ "e-" (event.seq) } {

@@ -30,9 +30,34 @@ fn pages_can_be_used_by_everybody() {
     let home = Home::with_inbox();
     home.almoner(&crate::home::TRIAGE).expect(7);
     let (browser, door) = let_in(&home, true, "/");
-    for (name, path, says) in
-        [("inbox", "/", "Needs you"), ("approval", "/m/1", "Approve"), ("sessions", "/sessions", "until")]
-    {
+    for (name, path, says) in [
+        ("inbox", "/", "Needs you"),
+        ("approval", "/m/1", "Approve"),
+        ("runs", "/runs", "triage"),
+        ("run", "/r/r1", "triage"),
+        ("run-timeline", "/r/r1?view=timeline", "triage"),
+        ("run-raw", "/r/r1?view=raw", "triage"),
+        ("step", "/r/r1/step/21", "proposed"),
+        ("chat", "/chat", "Begin another"),
+        ("names", "/names", "Names"),
+        ("graph", "/graph", "What leads to what"),
+        ("grants", "/grants", "out"),
+        ("grant", "/grants/g1", "g1"),
+        ("why", "/why?thing=r1", "r1"),
+        ("workers", "/workers", "triage"),
+        ("models", "/models", "scripted"),
+        ("policy", "/policy", "Policy"),
+        ("audit", "/audit", "Audit"),
+        ("doctor", "/doctor", "Doctor"),
+        ("sessions", "/sessions", "until"),
+    ] {
+        browser.go(&door.page(path));
+        browser.says(says);
+        looked_at(&browser, name);
+    }
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    for (name, path, says) in [("undo", "/r/r1/undo", "Undo r1"), ("answered", "/m/1", "✓ approved")] {
         browser.go(&door.page(path));
         browser.says(says);
         looked_at(&browser, name);
