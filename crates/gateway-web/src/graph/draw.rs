@@ -28,12 +28,15 @@ pub fn drawing(graph: &Graph) -> Markup {
                 viewBox={ "0 0 " (size(found.width)) " " (size(found.height)) }
                 width=(size(found.width)) height=(size(found.height)) {
                 defs {
-                    marker #arrow viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto" {
+                    marker #arrow viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto" {
                         path d="M0 0 L8 4 L0 8 z" {}
                     }
                 }
                 @for (at, (link, points)) in graph.links.iter().zip(&found.edges).enumerate() {
                     (edge(link, points, risky.contains(&at)))
+                }
+                @for (at, (link, points)) in graph.links.iter().zip(&found.edges).enumerate() {
+                    (label(link, points, risky.contains(&at)))
                 }
                 @for (node, corner) in graph.nodes.iter().zip(&found.nodes) { (self::node(node, *corner)) }
             }
@@ -69,18 +72,24 @@ fn edge(link: &Link, points: &[Point], is_risky: bool) -> Markup {
         How::Holds => "edge holds",
         How::MadeOf => "edge made",
     };
-    let (first, last) = (points.first(), points.last());
-    let leads_on = first.zip(last).is_none_or(|(first, last)| first.x <= last.x);
     html! {
         @if points.len() > 1 {
             path class={ (class) @if is_risky { " risky" } } d=(curve(points)) marker-end="url(#arrow)" {
                 title { (words(link)) }
             }
-            @if let Some(last) = last {
-                text.label x=(format!("{:.0}", if leads_on { last.x - 14.0 } else { last.x + 14.0 }))
-                    y=(format!("{:.0}", last.y - 3.0)) text-anchor=(if leads_on { "end" } else { "start" }) {
-                    @if is_risky { "⚠ " } (cut(&link.label, 18))
-                }
+        }
+    }
+}
+
+/// The words of an edge, where it ends. They stand above all edges.
+fn label(link: &Link, points: &[Point], is_risky: bool) -> Markup {
+    let [Some(first), Some(last)] = [points.first(), points.last()] else { return html! {} };
+    let leads_on = first.x <= last.x;
+    html! {
+        @if points.len() > 1 {
+            text.label x=(format!("{:.0}", if leads_on { last.x - 14.0 } else { last.x + 14.0 }))
+                y=(format!("{:.0}", last.y - 3.0)) text-anchor=(if leads_on { "end" } else { "start" }) {
+                @if is_risky { "⚠ " } (cut(&link.label, 18))
             }
         }
     }

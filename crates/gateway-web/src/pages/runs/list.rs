@@ -17,8 +17,11 @@ const PAGE: usize = 50;
 /// How many runs are looked at for one page: what is rare may be far back.
 const LOOKED_AT: usize = 5000;
 
+/// A state by its name, and whether a run is in it.
+type Standing = (&'static str, fn(&Run) -> bool);
+
 /// The states by which runs can be looked for.
-const STATES: &[(&str, fn(&Run) -> bool)] = &[
+const STATES: &[Standing] = &[
     ("at work", |run| matches!(run.state, State::Ready)),
     ("waiting", |run| matches!(run.state, State::Waiting)),
     ("stalled", |run| matches!(run.state, State::Stalled { .. })),
@@ -31,7 +34,7 @@ const STATES: &[(&str, fn(&Run) -> bool)] = &[
 
 /// What is looked for.
 struct Wanted<'a> {
-    state: Option<&'static (&'static str, fn(&Run) -> bool)>,
+    state: Option<&'static Standing>,
     worker: Option<&'a str>,
     all: bool,
 }
