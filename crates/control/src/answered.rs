@@ -1,6 +1,6 @@
 //! What a person answers to requests and writes into forms, as a client says it.
 
-use kernel::NamePath;
+use kernel::{FormulaId, NamePath};
 use serde::{Deserialize, Serialize};
 
 use super::endowment::Endowment;
@@ -19,6 +19,16 @@ pub enum Answered {
         /// For a run: methods, as `SLOT.METHOD`, about which the person does not want to be asked.
         #[serde(default)]
         allow: Vec<String>,
+    },
+    /// The same for what an agent has asked, by its identifier: exactly what the person has seen.
+    Seen {
+        /// What it is.
+        id: FormulaId,
+    },
+    /// For a run: what fills the slot that it has named, as it stands behind `-e`, with every path from the root.
+    Typed {
+        /// The slot and what fills it: `SLOT=…`.
+        text: String,
     },
     /// For a run: data.
     Value {
@@ -51,5 +61,11 @@ pub enum Written {
     Json {
         /// The value.
         json: serde_json::Value,
+    },
+    /// The pairs that a form made of the field's pattern has sent, with `value` as the first step of each name. Where a
+    /// capability is picked stands its identifier.
+    Pairs {
+        /// Name and text, in order.
+        pairs: Vec<(String, String)>,
     },
 }

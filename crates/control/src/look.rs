@@ -51,6 +51,13 @@ pub enum Look {
         #[serde(default)]
         from: u64,
     },
+    /// What the agent has names for that can be picked where a capability is asked for.
+    Picks,
+    /// What a message proposes, with what it would do with what it is given.
+    Proposed {
+        /// The message.
+        number: MessageNumber,
+    },
     /// Why something is kept.
     Kept {
         /// A name or an identifier.

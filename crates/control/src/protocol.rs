@@ -12,7 +12,7 @@ use kernel::command::{Cancel, MailAct, NameAct, ProvideAgent, Reply, Said};
 use kernel::event::Event;
 use kernel::query::Letter;
 use kernel::run::{ResultGoesTo, Run, Step};
-use kernel::{BlobHash, GrantNumber, MessageNumber, NamePath, RunNumber};
+use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, NamePath, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ use super::inspect::{Called, FormulaView, GrantView, Graph};
 use super::secret::{SecretAct, VaultView};
 use super::tools::ToolTable;
 use super::undone::{Diff, Undone};
-use super::view::{CodePage, GrantRow, LetterView, NameRow, PromiseState, Thing};
+use super::view::{CodePage, GrantRow, LetterView, NameRow, PickRow, PromiseState, Proposed, Thing};
 use crate::exit::Failure;
 use crate::show::card::Card;
 use crate::show::reason::Reason;
@@ -381,6 +381,16 @@ pub enum AgentAct {
         goes_to: ResultGoesTo,
         /// The name under which the host keeps the promise for the result.
         result_name: Option<NamePath>,
+        /// Slots bound by what stands after `-e` on a command line, as `SLOT=…`, with every path from the root.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        typed: Vec<String>,
+        /// What the names stood for when they were chosen: if one stands for something else by now, nothing happens.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        seen: BTreeMap<String, FormulaId>,
+        /// The model as a person writes it, to be found by the daemon: the one that is used when none is named, if it is
+        /// empty.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
     },
     /// Runs a program of modules.
     Make {
@@ -521,6 +531,10 @@ pub enum Response {
     Grants(Vec<GrantRow>),
     /// A message in full.
     Letter(Box<LetterView>),
+    /// What can be picked.
+    Picks(Vec<PickRow>),
+    /// What a message proposes.
+    Proposed(Box<Proposed>),
     /// How a promise stands.
     Promise(PromiseState),
     /// The journal of endowed code.

@@ -1,5 +1,7 @@
 //! What an agent sees when it looks: names, things, grants, letters.
 
+use std::collections::BTreeMap;
+
 use kernel::grant::Grant;
 use kernel::query::Letter;
 use kernel::{FormulaId, Value};
@@ -114,4 +116,91 @@ pub struct CodePage {
     pub modules: Option<kernel::modules::Modules>,
     /// The entries.
     pub entries: Vec<kernel::code::Record>,
+}
+
+/// Something of an agent's that can be picked where a capability is asked for, by one of the agent's names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PickRow {
+    /// The name, with `/` between directories.
+    pub path: String,
+    /// What it stands for.
+    pub id: FormulaId,
+    /// Its type.
+    pub kind: String,
+    /// What it is, in words.
+    pub words: Untrusted,
+    /// What it can do, each method with what that does to the world; empty where its type does not say.
+    #[serde(default)]
+    pub methods: Vec<String>,
+    /// Whether it is a promise that nothing has come of yet.
+    #[serde(default)]
+    pub pending: bool,
+    /// Whether it is data.
+    #[serde(default)]
+    pub data: bool,
+    /// The labels of slots and patterns that it fits.
+    pub labels: Vec<String>,
+}
+
+impl PickRow {
+    /// Whether it can stand where a capability with this label is asked for, or, if `pending`, a promise.
+    pub fn fits(&self, label: Option<&str>, pending: bool) -> bool {
+        if self.pending {
+            return pending;
+        }
+        match label.filter(|label| SLOT_LABELS.contains(label)) {
+            Some(label) => self.labels.iter().any(|own| own == label),
+            None => !self.data,
+        }
+    }
+}
+
+/// The labels that say what kind of thing may fill a slot; any other label is no more than a word.
+pub const SLOT_LABELS: [&str; 15] = [
+    "dir", "dir rw", "outbox", "program", "http", "git", "git rw", "clock", "mcp", "worker", "ask", "timer",
+    "mail", "model", "secret",
+];
+
+/// A program that a message proposes, as a person studies it before endowing it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proposed {
+    /// The hash of exactly what is shown, and would run: the text, what it includes, its slots.
+    pub digest: String,
+    /// Its text.
+    pub source: Untrusted,
+    /// For a worker: its name.
+    pub worker: Option<String>,
+    /// For a worker: the files that it includes.
+    pub includes: BTreeMap<String, Untrusted>,
+    /// What it says that it does, if it says so.
+    pub description: Option<Untrusted>,
+    /// For a worker: the pattern of its inputs, as a value.
+    pub input: Option<Value>,
+    /// For a worker: how many documents it takes.
+    pub documents: u32,
+    /// For a worker: the model that it asks for.
+    pub model: Option<Untrusted>,
+    /// Its slots.
+    pub slots: Vec<ProposedSlot>,
+    /// What code takes from its surroundings: names that it uses and does not declare.
+    pub free: Vec<String>,
+    /// What else it says that it does, in sentences.
+    pub notes: Vec<Untrusted>,
+    /// How it differs from the definition of the run that proposes it, if one does and both are worker files.
+    pub difference: Option<Untrusted>,
+}
+
+/// A slot of a program that is proposed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposedSlot {
+    /// Its name.
+    pub name: String,
+    /// The label of its pattern, if it wants a capability: `dir`, `http`, or any other word.
+    pub label: Option<String>,
+    /// Whether anything may be bound that a name stands for, data as well.
+    pub data: bool,
+    /// The methods that the program calls, or can, each with what that does to the world.
+    pub uses: Vec<String>,
+    /// Whether the text nowhere uses it.
+    pub unused: bool,
 }

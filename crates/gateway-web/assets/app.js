@@ -62,6 +62,7 @@
     }
     // What a model writes comes by the stream of events alone.
     if (old.isEqualNode(now) || (old.matches('[data-streamed]') && now.matches('[data-streamed]'))) return;
+    if (old.dataset.same && old.dataset.same === now.dataset.same) return;
     if (old.matches('form[data-weighty]') && held(old)) return stale(old);
     const field = old.matches(fields);
     for (const { name } of [...old.attributes]) if (!now.hasAttribute(name) && !name.startsWith('data-') && !(name === 'open' && old.matches('details')) && name !== 'aria-disabled') old.removeAttribute(name);
@@ -247,6 +248,48 @@
       field.wait = setTimeout(() => check(form)(field), 150);
     }
   });
+
+  // ---- Forms: rows come and go in place, what is left out stays out of sight, files become text --------------------
+  const id = one => document.getElementById(one);
+  addEventListener('click', async event => {
+    const button = event.target.closest && event.target.closest('button[name=_row]');
+    if (!button || !button.form) return;
+    event.preventDefault();
+    const form = button.form, list = button.dataset.items && id(button.dataset.items);
+    if (!list) {
+      const item = button.closest('.item'), more = item.parentElement.parentElement.querySelector(':scope > button[data-items]');
+      item.remove();
+      if (more) more.focus();
+      return;
+    }
+    sign(form);
+    const sent = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) if (typeof value === 'string') sent.append(name, value);
+    sent.append('_row', button.value);
+    const answer = await fetch(form.getAttribute('action'), { method: 'POST', body: sent });
+    const now = parse(await answer.text()).getElementById(list.id);
+    const item = now && now.lastElementChild;
+    if (!item) return tell('no row could be added: send the form', true);
+    list.append(document.adoptNode(item));
+    const first = item.querySelector('input:not([type=hidden]),textarea,select');
+    if (first) first.focus();
+  });
+  addEventListener('input', event => {
+    const field = event.target, count = field.id && document.querySelector('[data-counter-of="' + CSS.escape(field.id) + '"]');
+    if (count) count.textContent = field.value.length > .8 * field.maxLength ? field.value.length + ' of ' + field.maxLength : '';
+  });
+  for (const file of $$('input[data-bytes-of]')) file.hidden = false;
+  addEventListener('change', async event => {
+    const of = event.target.dataset.bytesOf, place = of && id(of), file = event.target.files && event.target.files[0];
+    if (!place || !file) return;
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    let text = '';
+    for (let at = 0; at < bytes.length; at += 3072) text += btoa(String.fromCharCode(...bytes.subarray(at, at + 3072)));
+    place.value = text;
+    place.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  if (id('wrong')) id('wrong').focus();
+  else if (id('granted-title')) id('granted-title').focus();
 
   // ---- The keyboard does what the mouse does -------------------------------------------------------------------
   const rows = () => $$('a.row');

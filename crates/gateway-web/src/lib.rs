@@ -14,6 +14,7 @@ pub mod answer;
 pub mod asked;
 pub mod assets;
 pub mod backend;
+pub mod field;
 mod graph;
 pub mod guard;
 mod live;

@@ -139,6 +139,9 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         run: Box::new(request),
         goes_to: args.to.into(),
         result_name: acting::maybe_path(args.result.as_deref())?,
+        typed: vec![],
+        seen: BTreeMap::new(),
+        model: None,
     };
     let mut client = acting.connect()?;
     let after = client.last_event()?;

@@ -264,6 +264,7 @@ fn in_words(
             Written::Text { text } if text.contains(char::is_whitespace) => format!(" {name}={text:?}"),
             Written::Text { text } => format!(" {name}={text}"),
             Written::Json { json } => format!(" {name}:={json}"),
+            Written::Pairs { .. } => format!(" {name}=…"),
         };
     }
     text

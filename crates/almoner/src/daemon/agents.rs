@@ -17,7 +17,7 @@ use worker::definition::Bundle;
 use super::desk::Desk;
 use super::own::Own;
 use super::start_run::{self, Endowed};
-use super::{modules, mounts, secrets, tree, world};
+use super::{modules, mounts, picks, proposed, secrets, tree, world};
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, GivenModules, Response, Written};
 
@@ -131,6 +131,7 @@ pub fn act(
             | MailAct::EndowWorker { .. }
             | MailAct::Make { .. }
             | MailAct::Give { .. }
+            | MailAct::AsSeen { .. }
             | MailAct::Submit { .. } => {
                 return Err(Failure::new(Exit::Usage, "this act has a request of its own"));
             }
@@ -143,8 +144,13 @@ pub fn act(
                 None => MailAct::Define(kernel::command::Define { to, program, result_name }),
             }))
         }
-        AgentAct::Endow { number, names, mut run, goes_to, result_name } => {
+        AgentAct::Endow { number, names, mut run, goes_to, result_name, typed, seen, model } => {
             let (program, slots) = proposed(desk, agent, number)?;
+            for text in &typed {
+                run.endow.push(proposed::typed(text)?);
+            }
+            let seen = seen.into_iter().filter_map(|(slot, id)| Some((names.get(&slot)?.clone(), id)));
+            let seen: Vec<_> = seen.collect();
             let Some(bundle) = program else {
                 if let Some(endowment) = run.endow.first() {
                     let message = format!("slot `{}`: code takes names, not paths", endowment.slot);
@@ -152,6 +158,7 @@ pub fn act(
                         .help("give the thing a name first, then bind SLOT=NAME"));
                 }
                 let act = MailAct::EndowCode { number, bindings: names, vat: None, goes_to, result_name };
+                let act = start_run::as_seen(seen, act);
                 return send(desk, agent, said, Act::Mail(Box::new(act)));
             };
             let desk = desk.of(agent, name)?;
@@ -167,7 +174,11 @@ pub fn act(
             run.includes = bundle.includes;
             run.beside = None;
             run.text = said.map_or_else(|| Untrusted::new("endow"), |said| said.text);
-            return start_run::start_as(&desk, *run, Some(Endowed { number, names, goes_to, result_name }));
+            if let Some(named) = model {
+                run.model = proposed::model(&named)?;
+            }
+            let endowed = Endowed { number, names, goes_to, result_name, seen };
+            return start_run::start_as(&desk, *run, Some(endowed));
         }
         AgentAct::Make { given, powers, env, result_name } => {
             let modules = given_modules(desk, agent, given, env)?;
@@ -382,13 +393,13 @@ fn filled(
                 Failure::new(Exit::Invalid, format!("there is no field `{}`", visible_line(&name)))
                     .help(visible_line(&format!("its fields: {}", known.join(", "))).into_owned())
             })?;
-            let filled = fill(desk, field, written)?;
+            let filled = fill(desk, agent, field, written)?;
             Ok((name, filled))
         })
         .collect()
 }
 
-fn fill(desk: &Desk, field: &Field, written: Written) -> Result<Filled, Failure> {
+fn fill(desk: &Desk, agent: FormulaId, field: &Field, written: Written) -> Result<Filled, Failure> {
     let bad = |what: String| Failure::new(Exit::Invalid, what).help("nothing was sent");
     let pattern = Pattern::from_value(&field.pattern).map_err(|e| bad(e.to_string()))?;
     let named = format!("field {:?}", field.name);
@@ -397,6 +408,17 @@ fn fill(desk: &Desk, field: &Field, written: Written) -> Result<Filled, Failure>
         Err(mismatch) => Err(bad(mismatch.to_string())),
     };
     let text = match written {
+        Written::Pairs { .. } if field.secret => {
+            return Err(bad(format!("{named} is secret: it takes text")));
+        }
+        Written::Pairs { pairs } => {
+            let read =
+                pattern.read_form_with(&pairs, &mut |part, text| picks::picked(desk, agent, part, text));
+            return match read {
+                Ok(value) => Ok(Filled::Value { value }),
+                Err(mismatch) => Err(bad(format!("{named}: {}", mismatch.teach()))),
+            };
+        }
         Written::Json { json } if field.secret => match json {
             serde_json::Value::String(text) => text,
             _ => return Err(bad(format!("{named} is secret: it takes text"))),

@@ -18,7 +18,7 @@ use super::agents;
 use super::desk::Desk;
 use super::inspect;
 use super::journal_of_code;
-use super::origin;
+use super::{origin, picks, proposed};
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Response};
 use control::view::{GrantRow, Hole, LetterView, NameRow, PromiseState, Thing};
@@ -54,6 +54,8 @@ pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failu
         Look::Promise { promise, wait } => Response::Promise(self::promise(desk, agent, &promise, wait)?),
         Look::Origin { thing } => Response::Why(origin::origin(desk, &view, &thing)?),
         Look::Code { thing, from } => Response::Code(journal_of_code::journal(desk, &view, &thing, from)?),
+        Look::Picks => Response::Picks(daemon.look(|txn| picks::all(txn, &view))?),
+        Look::Proposed { number } => Response::Proposed(Box::new(proposed::proposed(desk, agent, number)?)),
         Look::Kept { thing } => Response::Kept(kept(desk, &view, &thing)?),
         Look::Called { ids } => Response::Called(inspect::called(desk, &view, &ids)?),
         Look::Formula { id } => Response::Formula(Box::new(inspect::formula(desk, &view, &id)?)),

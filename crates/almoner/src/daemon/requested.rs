@@ -13,7 +13,7 @@ use passable::visible_line;
 use worker::definition::{Bundle, Definition, SlotKind};
 
 use super::desk::Desk;
-use super::{additions, agents, private, start_run};
+use super::{additions, agents, private, proposed, start_run};
 use control::endowment::Fill;
 use control::exit::{Exit, Failure};
 use control::protocol::{Answered, Response};
@@ -40,6 +40,11 @@ pub fn answer(
         (None, Answered::Name { path, is: None, allow }) if allow.is_empty() => {
             MailAct::Resolve { number, path }
         }
+        (None, Answered::Seen { id }) => {
+            let resolver = letter.body().and_then(Body::asks).map(|(_, resolver)| resolver);
+            let resolver = resolver.ok_or_else(|| Failure::new(Exit::Failure, "nothing was asked"))?;
+            MailAct::ResolveWith { resolver, id }
+        }
         (None, _) => {
             let message = format!("an agent has sent message {number}: it is answered with a name of yours");
             return Err(Failure::new(Exit::Usage, message).help(format!("`almoner resolve {number} NAME`")));
@@ -51,6 +56,13 @@ pub fn answer(
         }
         (Some(wish), answered) => {
             let desk = desk.of(agent, name)?;
+            let answered = match answered {
+                Answered::Typed { text } => {
+                    let endowment = Box::new(proposed::typed(&text)?);
+                    Answered::Endow { endowment, is: None, allow: vec![] }
+                }
+                other => other,
+            };
             to_run(&desk, number, wish, answered)?
         }
     };
@@ -83,7 +95,9 @@ fn to_run(desk: &Desk, number: MessageNumber, wish: &Wish, answered: Answered) -
             let kind = is.unwrap_or_else(|| kind_of_fill(&endowment.fill).to_owned());
             (kind, vec![*endowment], allow)
         }
-        Answered::Value { .. } => return Err(Failure::new(Exit::Failure, "data fills no slot")),
+        Answered::Value { .. } | Answered::Seen { .. } | Answered::Typed { .. } => {
+            return Err(Failure::new(Exit::Failure, "data fills no slot"));
+        }
     };
     let mut definition = with_slot(slot, &kind)?;
     let mut bindings = additions::bound(desk, &mut definition, "the run", endow, allow, &names)?;

@@ -60,6 +60,8 @@ pub struct Endowed {
     pub goes_to: ResultGoesTo,
     /// The name under which the host keeps the promise for the result.
     pub result_name: Option<NamePath>,
+    /// What names stood for when they were chosen.
+    pub seen: Vec<(NamePath, kernel::FormulaId)>,
 }
 
 /// Starts a run for the host alone, or of a worker that somebody proposed.
@@ -131,8 +133,9 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
     });
     let outcome = desk.apply(match endowed {
         None => Act::Start(start),
-        Some(Endowed { number, goes_to, result_name, .. }) => {
-            Act::Mail(Box::new(MailAct::EndowWorker { number, start, goes_to, result_name }))
+        Some(Endowed { number, goes_to, result_name, seen, .. }) => {
+            let act = MailAct::EndowWorker { number, start, goes_to, result_name };
+            Act::Mail(Box::new(as_seen(seen, act)))
         }
     })?;
     match outcome.reply {
@@ -141,6 +144,14 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
             Ok(Response::Reply(Reply::Started { run }))
         }
         _ => Err(Failure::new(Exit::Failure, "the run was not started")),
+    }
+}
+
+/// An act with names, bound to what was seen of them.
+pub fn as_seen(seen: Vec<(NamePath, kernel::FormulaId)>, act: MailAct) -> MailAct {
+    match seen.is_empty() {
+        true => act,
+        false => MailAct::AsSeen { seen, act: Box::new(act) },
     }
 }
 

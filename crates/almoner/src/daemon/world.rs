@@ -441,6 +441,9 @@ pub fn fault_failure(fault: &Fault) -> Failure {
         Fault::Taken(_) => {
             Failure::new(Exit::Conflict, fault.to_string()).help("`almoner remove` takes a name away")
         }
+        Fault::NotAsSeen { .. } => {
+            Failure::new(Exit::Conflict, fault.to_string()).help("look again, and choose again")
+        }
         // Its text says the way out.
         Fault::LooksLike { .. } => Failure::new(Exit::Conflict, fault.to_string()),
         Fault::NotSupported(_) => Failure::new(Exit::Usage, fault.to_string()),

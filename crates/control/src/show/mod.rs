@@ -17,5 +17,6 @@ pub mod reason;
 pub mod stats;
 pub mod thing;
 pub mod timeline;
+pub mod uses;
 pub mod value;
 pub mod waiting;

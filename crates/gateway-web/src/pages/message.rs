@@ -1,13 +1,14 @@
 //! One message: a card for what asks, the words of what tells.
 
-use control::exit::Failure;
+use control::exit::{Exit, Failure};
 use control::protocol::{Look, Request};
 use control::view::LetterView;
 use kernel::MessageNumber;
-use kernel::message::Body;
+use kernel::message::{Answer as Said, Body};
 use maud::{Markup, html};
 
 use super::approval;
+use super::asks::{definition, evaluation, form, release, said, wish, words};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::parts;
@@ -16,6 +17,34 @@ use crate::page::parts;
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let number: MessageNumber = asked.part("number")?;
     page(asked, number, None, 200)
+}
+
+/// `POST /m/NUMBER`: what a card of this kind is answered with.
+pub fn send(asked: &Asked) -> Result<Answer, Failure> {
+    let view = letter(asked)?;
+    match asked.field("do") {
+        Some("reject") => return said::reject(asked, &view),
+        Some("reply") => return said::reply(asked, &view),
+        Some("adopt") => return said::adopt(asked, &view),
+        _ => {}
+    }
+    match view.letter.body() {
+        Some(Body::Form { .. }) => form::send(asked, &view),
+        Some(Body::Definition { .. }) => definition::send(asked, &view),
+        Some(Body::EvalRequest { .. }) => evaluation::send(asked, &view),
+        Some(Body::Request { .. }) => wish::send(asked, &view),
+        Some(Body::Release { .. }) => release::send(asked, &view),
+        _ => Err(Failure::new(Exit::Usage, "this message is answered in another way")),
+    }
+}
+
+/// The message that an address names.
+///
+/// # Errors
+/// When there is none.
+pub fn letter(asked: &Asked) -> Result<LetterView, Failure> {
+    let number: MessageNumber = asked.part("number")?;
+    Ok(*take!(asked.look(Look::Letter { number })?, Letter))
 }
 
 /// The page of a message, with what was wrong with what was sent there.
@@ -34,21 +63,40 @@ pub fn page(
             let card = take!(asked.ask(Request::Card { message: number })?, Card);
             approval::card(asked, &card)?
         }
-        Some(body) => words(&view, body),
+        Some(Body::Form { .. }) => form::card(asked, &view)?,
+        Some(Body::Definition { .. }) => definition::card(asked, &view)?,
+        Some(Body::EvalRequest { .. }) => evaluation::card(asked, &view)?,
+        Some(Body::Request { .. }) => wish::card(asked, &view)?,
+        Some(Body::Release { .. }) => release::card(asked, &view)?,
+        Some(body) => words::card(asked, &view, body)?,
         None => html! { p { "Dismissed: only its envelope is left." } },
     };
+    Ok(with_card(asked, &view, &card, wrong, status))
+}
+
+/// The page of a message around its card.
+pub fn with_card(
+    asked: &Asked,
+    view: &LetterView,
+    card: &Markup,
+    wrong: Option<Markup>,
+    status: u16,
+) -> Answer {
+    let number = view.letter.number;
     let topics = view.letter.body().and_then(Body::run).map(|run| format!(" run:{run}")).unwrap_or_default();
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
         article #card data-live data-message=(number) {
             h1 { "Message " (number) ": " (parts::word(&view.letter.mail.envelope.kind)) }
-            (envelope(&view))
+            (envelope(view))
             (card)
-            (dismissal(asked, &view))
+            (answers(view))
+            (said::chain(asked, view))
+            (dismissal(asked, view))
         }
     };
     let title = format!("Message {number}");
-    Ok(Page::new("/", title, main).status(status).live(format!("message:{number}{topics}")).into())
+    Page::new("/", title, main).status(status).live(format!("message:{number} inbox{topics}")).into()
 }
 
 /// Who, to whom, when, in answer to what, by the person's own names.
@@ -63,10 +111,30 @@ fn envelope(view: &LetterView) -> Markup {
     }
 }
 
-/// What is only told.
-fn words(view: &LetterView, _body: &Body) -> Markup {
-    let text = control::show::letter::render(view, 100);
-    parts::own_block("The message", &text)
+/// How a message that asks for one thing was answered.
+fn answers(view: &LetterView) -> Markup {
+    let own_card =
+        matches!(view.letter.body(), Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. }));
+    html! {
+        @if !own_card {
+            @for answer in view.letter.mail.answers.values() {
+                p.answer {
+                    @match answer {
+                        Said::Approved { at_ms, .. } | Said::Happened { at_ms } | Said::Repeat { at_ms } => {
+                            "✓ answered, " (parts::when(*at_ms))
+                        }
+                        Said::Denied { reason, at_ms } => {
+                            "✗ refused: " (parts::line(reason)) ", " (parts::when(*at_ms))
+                        }
+                        Said::Withdrawn { reason, at_ms } => {
+                            "✗ withdrawn by its sender" @if !reason.raw().is_empty() { ": " (parts::line(reason)) }
+                            ", " (parts::when(*at_ms))
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn dismissal(asked: &Asked, view: &LetterView) -> Markup {

@@ -2,6 +2,7 @@
 
 mod answered;
 mod approval;
+mod asks;
 mod audit;
 mod chat;
 mod doctor;
@@ -23,8 +24,9 @@ use crate::serve::Show;
 /// Every address: its path, what shows it, and what takes what its form sends.
 pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/", Some(inbox::show), None),
-    ("/m/{number}", Some(message::show), None),
+    ("/m/{number}", Some(message::show), Some(message::send)),
     ("/m/{number}/answer", None, Some(answered::answer)),
+    ("/m/{number}/check", None, Some(asks::form::check)),
     ("/m/{number}/dismiss", None, Some(answered::dismiss)),
     ("/chat", Some(chat::list), Some(chat::begin)),
     ("/chat/{run}", Some(chat::show), Some(chat::say)),

@@ -101,6 +101,12 @@ pub enum Fault {
         /// What it looks like, spelled out.
         other: String,
     },
+    /// A name stands for something else than it did when it was chosen.
+    #[error("{path} stands for something else by now than what you have seen: nothing was done")]
+    NotAsSeen {
+        /// The name.
+        path: String,
+    },
     /// A sharing token that does not exist, was used, or has ended.
     #[error("this token was used, has ended, or was never given")]
     NoToken,

@@ -154,6 +154,13 @@ pub enum MailAct {
         /// The name under which the host keeps the promise for the result.
         result_name: Option<NamePath>,
     },
+    /// Does something with names, if they still stand for what the actor has seen.
+    AsSeen {
+        /// Each name, and what it stood for.
+        seen: Vec<(NamePath, FormulaId)>,
+        /// What is done then.
+        act: Box<MailAct>,
+    },
     /// Runs code of the actor's own.
     Evaluate {
         /// The name of the place where it runs; the actor's own without one.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::describe::literal;
+use super::form::choice_texts;
 use super::layout::{Layout, Part, layout};
 use super::schema::unwrap_and;
 use super::{Matcher, Pattern};
@@ -135,8 +136,11 @@ pub enum Widget {
 pub struct Choice {
     /// What people read; safe to show.
     pub label: String,
-    /// What is sent, as JSON.
+    /// What is chosen, as JSON.
     pub value: Json,
+    /// The text by which a form says that it is chosen.
+    #[serde(skip)]
+    pub sent: String,
 }
 
 /// One variant that can be chosen.
@@ -203,8 +207,9 @@ fn written<C: Reference>(value: &Value<C>) -> Json {
 }
 
 fn choices<C: Reference>(values: &[Value<C>]) -> Vec<Choice> {
-    let choice = |value: &Value<C>| Choice { label: literal(value), value: written(value) };
-    values.iter().map(choice).collect()
+    let choice =
+        |(value, sent): (&Value<C>, String)| Choice { label: literal(value), value: written(value), sent };
+    values.iter().zip(choice_texts(values)).map(choice).collect()
 }
 
 fn field<C: Reference>(part: &Part<C>) -> ControlField {

@@ -102,7 +102,7 @@ impl<C: Reference> Pattern<C> {
 }
 
 /// The texts by which literals are chosen: themselves if all are text that a form can carry, else their numbers.
-fn choice_texts<C: Reference>(values: &[Value<C>]) -> Vec<String> {
+pub(super) fn choice_texts<C: Reference>(values: &[Value<C>]) -> Vec<String> {
     let texts: Option<Vec<String>> =
         values.iter().map(|value| value.as_str().filter(|text| is_plain(text)).map(str::to_owned)).collect();
     texts.unwrap_or_else(|| (0..values.len()).map(|at| at.to_string()).collect())

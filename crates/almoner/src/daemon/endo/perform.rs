@@ -445,6 +445,7 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trou
         names: start.bindings,
         goes_to: start.goes_to,
         result_name: start.result_name,
+        seen: vec![],
     };
     match start_run::start_as(desk, request, Some(endowed))? {
         Response::Reply(reply @ Reply::Started { .. }) => Ok(facet::result(&Then::Promise, &reply)),

@@ -135,8 +135,12 @@ fn fill(
             return Err(Fault::Misfit { what: format!("{named} is secret, and was not sealed") });
         }
         Filled::Value { value } => {
+            let want = Want::of(&pattern);
             for id in value.references() {
                 state.expect_held(id)?;
+                if want != Want::Pattern {
+                    expect_kind(state, &named, &want, id)?;
+                }
             }
             value
         }

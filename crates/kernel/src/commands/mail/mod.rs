@@ -43,6 +43,19 @@ pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> 
         MailAct::EndowWorker { number, start, goes_to, result_name } => {
             define::endow_worker(state, number, *start, goes_to, result_name.as_ref())
         }
+        MailAct::AsSeen { seen, act } => {
+            for (path, id) in &seen {
+                if state.resolve(path)? != *id {
+                    return Err(Fault::NotAsSeen { path: path.to_string() });
+                }
+            }
+            match *act {
+                MailAct::AsSeen { .. } => {
+                    Err(Fault::Misfit { what: "what was seen is said once".to_owned() })
+                }
+                act => mail(state, act),
+            }
+        }
         MailAct::Form(act) => form::form(state, act),
         MailAct::Submit { number, values } => form::submit(state, number, values),
         MailAct::RequestEvaluation { source, names, paths, result_name } => {

@@ -1,0 +1,127 @@
+//! What can be picked where a capability is asked for: everything that the agent has a name for, with what it is by our
+//! own record, and never by what it says of itself.
+
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::hub::{Found, View};
+use kernel::slot::Want;
+use kernel::table::{self, PromiseRow};
+use kernel::txn::ReadTxn;
+use kernel::{FormulaId, NamePath, Pattern, Value, query};
+use passable::{Effect, Matcher, Untrusted};
+
+use super::desk::Desk;
+use super::look::describe;
+use control::view::{PickRow, SLOT_LABELS};
+
+/// How many things are offered at most.
+const MOST: usize = 500;
+
+/// How deep directories of names are looked into.
+const DEEPEST: usize = 4;
+
+/// Everything that the agent has given a name to, in its directories as well. Special names are left out: whoever hands
+/// on an agent's own powers does not do it by a slip in a menu.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn all(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<PickRow>, Fault> {
+    let mut rows = Vec::new();
+    below(txn, view, &[], &mut rows)?;
+    Ok(rows)
+}
+
+fn below(txn: &mut dyn ReadTxn, view: &View, path: &[String], rows: &mut Vec<PickRow>) -> Result<(), Fault> {
+    // A directory that was granted and has ended has nothing to offer.
+    let Ok(hub) = view.hub_for(txn, path, "list") else { return Ok(()) };
+    for name in view.list(txn, &hub)? {
+        if name.starts_with('@') || rows.len() >= MOST {
+            continue;
+        }
+        let Ok(Some(Found::Formula(id))) = view.entry(txn, &hub, &name) else { continue };
+        let path: Vec<String> = path.iter().cloned().chain([name]).collect();
+        let Some((row, formula)) = row(txn, view, &path, id)? else { continue };
+        rows.push(row);
+        if matches!(formula, Formula::Directory { .. }) && path.len() < DEEPEST {
+            below(txn, view, &path, rows)?;
+        }
+    }
+    Ok(())
+}
+
+fn row(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    path: &[String],
+    id: FormulaId,
+) -> Result<Option<(PickRow, Formula)>, Fault> {
+    let Ok(path) = NamePath::new(path.iter().cloned()) else { return Ok(None) };
+    let Some(reached) = table::reach(txn, &id)? else { return Ok(None) };
+    if reached.ended(view.now_ms).is_some() {
+        return Ok(None);
+    }
+    let (kind, mut words) = describe(txn, &id)?;
+    let limits = reached.grants.iter().flat_map(|grant| grant.attenuation.words());
+    limits.for_each(|limit| words.push_str(&format!("; {limit}")));
+    let allows = |method: &str| reached.grants.iter().all(|grant| grant.allows(method));
+    let labels = SLOT_LABELS.into_iter().filter(|label| {
+        let want = Want::of(&Pattern::remotable(*label));
+        want.takes(&reached.formula) && (want != Want::Dir { write: true } || allows("write"))
+    });
+    let read_only = matches!(
+        reached.formula,
+        Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true }
+    );
+    let methods = caps::interface_for(&reached.formula).map_or(vec![], |interface| {
+        let own = interface
+            .methods
+            .iter()
+            .filter(|method| allows(&method.name) && !(read_only && method.effect != Effect::Observe));
+        own.map(|method| format!("{} ({})", method.name, method.effect.as_words())).collect()
+    });
+    let pending = matches!(reached.formula, Formula::Promise { .. })
+        && matches!(table::promise(txn, &reached.id)?, Some(PromiseRow::Pending));
+    let row = PickRow {
+        path: path.to_string(),
+        id,
+        kind,
+        words: Untrusted::new(words),
+        methods,
+        pending,
+        data: !Want::Capability.takes(&reached.formula),
+        labels: labels.map(str::to_owned).collect(),
+    };
+    Ok(Some((row, reached.formula)))
+}
+
+/// What an identifier stands for that a form has sent where a capability is asked for: only what the agent holds, and
+/// only what is of the kind that is asked for.
+pub fn picked(desk: &Desk, agent: FormulaId, pattern: &Pattern, text: &str) -> Option<Value> {
+    let id: FormulaId = text.parse().ok()?;
+    let found = desk.daemon.look(|txn| {
+        if !query::holds(txn, &agent, &id)? {
+            return Ok(None);
+        }
+        let Some(reached) = table::reach(txn, &id)? else { return Ok(None) };
+        let pending = matches!(reached.formula, Formula::Promise { .. });
+        Ok(Some((pending, reached.formula)))
+    });
+    let (pending, formula) = found.ok()??;
+    let promised = match pattern.matcher() {
+        Matcher::Promise(_) => true,
+        Matcher::Kind(kind) => *kind == "promise",
+        _ => false,
+    };
+    match (pending, promised) {
+        (true, true) => Some(Value::promise(id)),
+        (true, false) => None,
+        _ => {
+            let want = match pattern.matcher() {
+                Matcher::Promise(_) => Want::Capability,
+                _ => Want::of(pattern),
+            };
+            let fits = want.takes(&formula) || (want == Want::Pattern && promised);
+            fits.then(|| Value::remotable(id))
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What a message proposes, as a person studies it before endowing it: the text itself, and what it would do with what
+//! it is given, found without running any of it.
+
+use std::collections::BTreeMap;
+
+use kernel::formula::Formula;
+use kernel::message::Body;
+use kernel::slot::{Slot, Want};
+use kernel::{BlobHash, FormulaId, MessageNumber, Pattern, RunNumber, table};
+use passable::{Matcher, Untrusted, visible_line};
+use worker::definition::{Bundle, Definition};
+
+use super::desk::Desk;
+use super::{agents, start_run};
+use crate::place::Place;
+use control::endowment::{Endowment, Fill};
+use control::exit::{Exit, Failure};
+use control::show::{difference, uses};
+use control::view::{Proposed, ProposedSlot};
+
+/// What a message proposes.
+///
+/// # Errors
+/// When there is no such message, or it proposes nothing.
+pub fn proposed(desk: &Desk, agent: FormulaId, number: MessageNumber) -> Result<Proposed, Failure> {
+    let letter = agents::letter(desk, agent, number)?;
+    let Some(Body::Definition { definition, by, .. }) = letter.body() else {
+        return Err(Failure::new(Exit::Conflict, format!("message {number} proposes nothing")));
+    };
+    let row = desk.daemon.read(|txn| table::formula(txn, definition))?;
+    let Some(Formula::Definition { source, .. }) = row.map(|row| row.formula) else {
+        return Err(Failure::new(Exit::Failure, "the definition is missing").help("`almoner doctor`"));
+    };
+    let (bundle, slots) = agents::proposed(desk, agent, number)?;
+    let digest = digest(&source, bundle.as_ref(), &slots)?;
+    let mut shown = match &bundle {
+        Some(bundle) => of_worker(bundle, &slots),
+        None => of_code(source.raw(), &slots),
+    };
+    shown.digest = digest;
+    if let (Some(draft), Some(bundle)) = (by, &bundle) {
+        shown.difference = from_maker(desk, draft.run, bundle);
+    }
+    Ok(shown)
+}
+
+/// The hash of all that is shown and would run.
+fn digest(
+    source: &Untrusted,
+    bundle: Option<&Bundle>,
+    slots: &BTreeMap<String, Slot>,
+) -> Result<String, Failure> {
+    let includes = bundle.map(|bundle| &bundle.includes);
+    let all = serde_json::to_vec(&(source.raw(), includes, slots))
+        .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    Ok(BlobHash::of(&all).to_string())
+}
+
+/// A slot as a person binds it: by the label of its pattern, or with whatever has a name.
+fn slot(name: &str, slot: &Slot) -> ProposedSlot {
+    let pattern = Pattern::from_value(&slot.pattern).unwrap_or_else(|_| Pattern::any());
+    let label = match pattern.matcher() {
+        Matcher::Remotable(label) => Some(label.to_str_lossy().into_owned()),
+        _ if Want::of(&pattern) == Want::Capability => Some(String::new()),
+        _ => None,
+    };
+    let data = label.is_none();
+    ProposedSlot { name: name.to_owned(), label, data, uses: vec![], unused: false }
+}
+
+fn of_code(source: &str, slots: &BTreeMap<String, Slot>) -> Proposed {
+    let names: Vec<&str> = slots.keys().map(String::as_str).collect();
+    let found = uses::of(source, &names);
+    let slots = slots.iter().map(|(name, own)| {
+        let used = found.slots.get(name.as_str());
+        ProposedSlot {
+            uses: used.map(|used| used.iter().cloned().collect()).unwrap_or_default(),
+            unused: used.is_none(),
+            ..slot(name, own)
+        }
+    });
+    Proposed {
+        digest: String::new(),
+        source: Untrusted::new(source),
+        worker: None,
+        includes: BTreeMap::new(),
+        description: None,
+        input: None,
+        documents: 0,
+        model: None,
+        slots: slots.collect(),
+        free: found.free.into_iter().collect(),
+        notes: vec![],
+        difference: None,
+    }
+}
+
+fn of_worker(bundle: &Bundle, slots: &BTreeMap<String, Slot>) -> Proposed {
+    let includes = bundle.includes.iter();
+    let mut shown = Proposed {
+        source: Untrusted::new(bundle.source.as_str()),
+        worker: Some(bundle.name.clone()),
+        includes: includes.map(|(name, text)| (name.clone(), Untrusted::new(text.as_str()))).collect(),
+        ..of_code("", &BTreeMap::new())
+    };
+    let definition = match start_run::parse(bundle) {
+        Ok(definition) => definition,
+        Err(failure) => {
+            shown.slots = slots.iter().map(|(name, own)| slot(name, own)).collect();
+            shown.notes.push(failure.message);
+            return shown;
+        }
+    };
+    shown.description = definition.description.as_deref().map(Untrusted::new);
+    shown.input = Some(definition.input.to_value());
+    shown.documents = definition.attachments.max;
+    shown.model = definition.model.as_deref().map(Untrusted::new);
+    shown.slots = slots.iter().map(|(name, own)| used(name, own, &definition)).collect();
+    shown.notes = notes(&definition);
+    shown
+}
+
+/// A slot of a worker, with the methods that its model is offered or its steps call.
+fn used(name: &str, own: &Slot, definition: &Definition) -> ProposedSlot {
+    let mut shown = slot(name, own);
+    let Some(kind) = definition.slot(name).map(|slot| slot.kind) else { return shown };
+    let interface = caps::interface_of(kind.to_string().split(' ').next().unwrap_or_default());
+    let words = |method: &str| {
+        let effect = interface.and_then(|interface| interface.method(method)).map(|method| method.effect);
+        let effect = effect.map_or(String::new(), |effect| format!(" ({})", effect.as_words()));
+        let asks = if definition.asks(name, method) { ", the file wants you to be asked" } else { "" };
+        format!("{method}{effect}{asks}")
+    };
+    if definition.offered_slots().iter().any(|slot| slot.name == name) {
+        shown.uses.extend(kind.methods().iter().map(|method| words(method)));
+    }
+    let then = definition.then.iter().filter(|then| then.slot == name).count();
+    let write = definition.write.iter().filter(|write| write.slot == name).count();
+    if then > 0 {
+        shown.uses.push(format!("called by {then} `then` step(s), without the model"));
+    }
+    if write > 0 {
+        shown.uses.push(format!("{} by {write} `write` step(s), once the run is through", words("write")));
+    }
+    shown.unused = shown.uses.is_empty();
+    shown
+}
+
+/// What else a worker file says that one should know.
+fn notes(definition: &Definition) -> Vec<Untrusted> {
+    let mut notes = Vec::new();
+    if definition.creates {
+        notes.push("its model may make workers; each is shown to you first".to_owned());
+    }
+    let limits = &definition.limits;
+    notes.push(format!(
+        "it may ask its model {} times, make {} calls and use {} tokens",
+        limits.turns, limits.calls, limits.tokens
+    ));
+    if let Some(usd) = definition.usd {
+        notes.push(format!("it may spend ${usd:.2}"));
+    }
+    if definition.output.is_some() {
+        notes.push("its result is checked against a pattern that the file says".to_owned());
+    }
+    notes.into_iter().map(Untrusted::new).collect()
+}
+
+/// How a worker that a run proposes differs from that run's own definition. Nothing if that is no worker file, or gone.
+fn from_maker(desk: &Desk, run: RunNumber, bundle: &Bundle) -> Option<Untrusted> {
+    let daemon = &desk.daemon;
+    let worker = daemon.read(|txn| {
+        let Some(run) = table::run(txn, &daemon.host.number, run)? else { return Ok(None) };
+        Ok(table::formula(txn, &run.worker)?.map(|row| row.formula))
+    });
+    let Some(Formula::Worker { definition, .. }) = worker.ok()? else { return None };
+    let own = String::from_utf8(daemon.store.blobs().get(&definition).ok()?).ok()?;
+    Some(Untrusted::new(difference::unified(
+        &format!("{}.worker", bundle.name),
+        (false, Some(own.as_bytes())),
+        (false, Some(bundle.source.as_bytes())),
+    )))
+}
+
+/// What a person has typed of a slot, as after `-e`. There is no directory in which a page stands, so paths begin at
+/// the root.
+///
+/// # Errors
+/// When it is not written as it should be.
+pub fn typed(text: &str) -> Result<Endowment, Failure> {
+    let path = text.split_once('=').map_or("", |(_, path)| path);
+    let read = crate::cli::parse_endowment(text)?;
+    let relative = match &read.fill {
+        Fill::Path(_) => !path.starts_with('/'),
+        Fill::Git(_) => !path.starts_with("git:/"),
+        Fill::Program(program) => {
+            let relative = |part: &str| {
+                part.split_once('=')
+                    .is_some_and(|(key, path)| key.starts_with("dir") && !path.starts_with('/'))
+            };
+            !program.directories.is_empty() && path.split(['?', '&']).any(relative)
+        }
+        _ => false,
+    };
+    if relative {
+        let shown = visible_line(text);
+        return Err(Failure::new(Exit::Usage, format!("{shown}: the path does not begin at the root"))
+            .help("write it in full, beginning with `/`"));
+    }
+    Ok(read)
+}
+
+/// The model that a person names, as after `-m`; what is used when none is named, if there is nothing.
+///
+/// # Errors
+/// When it is none, or there is none.
+pub fn model(named: &str) -> Result<String, Failure> {
+    let named = Some(named.trim()).filter(|named| !named.is_empty());
+    crate::commands::models::choose(&Place::from_env()?, named, None, true)
+}

@@ -1,0 +1,79 @@
+//! Reading what was typed: the same code while it is typed and when it is sent.
+
+use control::view::PickRow;
+use kernel::{FormulaId, Pattern, Value};
+use passable::Matcher;
+
+use super::place;
+use super::typed::{Typed, has_secret, of_field};
+use crate::asked::Pairs;
+
+/// What does not fit, and where in the form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The place.
+    pub place: String,
+    /// What is wrong there; safe to show.
+    pub why: String,
+}
+
+/// Reads a field. What a picker sends counts only if it was offered.
+///
+/// # Errors
+/// When it does not fit.
+pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -> Result<Value, Wrong> {
+    let own = of_field(pairs, prefix);
+    let read = pattern.read_form_with(&own, &mut |part, text| picked(part, text, picks));
+    read.map_err(|mismatch| {
+        let control = pattern.controls();
+        let place = place::of(&control, prefix, &Typed::sent(pairs), &mismatch);
+        let why = match has_secret(&control) {
+            // What was found may be the secret.
+            true => format!("expected {}", mismatch.expected),
+            false => format!("expected {}, found {}", mismatch.expected, mismatch.found),
+        };
+        Wrong { place, why }
+    })
+}
+
+/// What a picker has sent: an identifier that was among what it offered.
+fn picked(pattern: &Pattern, text: &str, picks: &[PickRow]) -> Option<Value> {
+    let id: FormulaId = text.parse().ok()?;
+    let pending = wants_promise(pattern);
+    let row = picks.iter().find(|row| row.id == id && row.fits(label(pattern).as_deref(), pending))?;
+    Some(if row.pending { Value::promise(id) } else { Value::remotable(id) })
+}
+
+/// What a pattern says that a capability should be.
+fn label(pattern: &Pattern) -> Option<String> {
+    match pattern.matcher() {
+        Matcher::Remotable(label) | Matcher::Promise(label) => Some(label.to_str_lossy().into_owned()),
+        _ => None,
+    }
+}
+
+fn wants_promise(pattern: &Pattern) -> bool {
+    match pattern.matcher() {
+        Matcher::Promise(_) => true,
+        Matcher::Kind(kind) => *kind == "promise",
+        _ => false,
+    }
+}
+
+/// Reads a field whose text is sealed.
+///
+/// # Errors
+/// When it does not fit.
+pub fn read_secret(pattern: &Pattern, prefix: &str, pairs: &Pairs) -> Result<String, Wrong> {
+    let text = pairs.iter().rev().find(|(name, _)| name == prefix).map_or("", |(_, text)| text.as_str());
+    // Browsers send every line end as two characters.
+    let text = text.replace("\r\n", "\n");
+    match pattern.check(&Value::string(text.clone())) {
+        Ok(()) if !text.is_empty() => Ok(text),
+        Ok(()) => Err(Wrong { place: prefix.to_owned(), why: "this one is needed".to_owned() }),
+        // What was found is the secret.
+        Err(mismatch) => {
+            Err(Wrong { place: prefix.to_owned(), why: format!("expected {}", mismatch.expected) })
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Controls with parts: rows, pairs, groups.
+//!
+//! A row is added, and taken away, by a button that sends the whole form and gets it back with one more, or less: so
+//! it is without a script, and the script takes no other way.
+
+use maud::{Markup, html};
+use passable::Widget;
+
+use super::draw::{Drawn, Spot};
+use super::place::id;
+use super::typed::ROW;
+
+impl Drawn<'_> {
+    /// The parts of a control that has such.
+    pub(super) fn listed(&self, spot: &Spot<'_>) -> Markup {
+        let place = spot.place;
+        match &spot.control.widget {
+            Widget::Rows { item, max, .. } => {
+                // One that may be left out says itself that it is there.
+                let marked = !matches!(item.widget, Widget::Optional { .. });
+                self.rows(spot, *max, marked, |place, number| {
+                    let title = format!("{number}");
+                    self.part(item, place, html! { (number) }, &title)
+                })
+            }
+            Widget::Pairs { key, value, max, of } => {
+                let (left, right) = match *of {
+                    "bag" => ("value", "how often"),
+                    "map" => ("key", "value"),
+                    _ => ("name", "value"),
+                };
+                self.rows(spot, *max, true, |place, _| {
+                    html! {
+                        (self.part(key, &format!("{place}/key"), html! { (left) }, left))
+                        (self.part(value, &format!("{place}/value"), html! { (right) }, right))
+                    }
+                })
+            }
+            Widget::Group { fields, rest, .. } => html! {
+                @for field in fields { (self.named(&field.name, field.required, &field.control, place)) }
+                @if let Some(rest) = rest {
+                    @let below = format!("{place}:rest");
+                    details open[self.typed.has(&below)] {
+                        summary { "Further ones" }
+                        (self.part(rest, &below, html! { "Further ones" }, "Further ones"))
+                    }
+                }
+            },
+            _ => html! {},
+        }
+    }
+
+    fn rows(&self, spot: &Spot<'_>, max: f64, marked: bool, row: impl Fn(&str, usize) -> Markup) -> Markup {
+        let place = spot.place;
+        let rows = self.typed.rows(place);
+        let more = (rows.len() as f64) < max;
+        html! {
+            ol.items id={ (id(place)) "-items" } {
+                @for (at, number) in rows.into_iter().enumerate() {
+                    @let below = format!("{place}/{number}");
+                    @let count = at + 1;
+                    li.item id={ (id(&below)) "-item" } {
+                        // An empty row is a row.
+                        @if marked { input type="hidden" name={ (below) ":given" } value="yes"; }
+                        (row(&below, count))
+                        button.plain name=(ROW) value={ "less " (below) } formnovalidate
+                            aria-label={ "Take row " (count) " of " (spot.said) " away" } { "Take away" }
+                    }
+                }
+            }
+            @if more {
+                button.plain name=(ROW) value={ "more " (place) } formnovalidate
+                    data-items={ (id(place)) "-items" } aria-label={ "Add a row to " (spot.said) } { "Add a row" }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use kernel::{Pattern, Value};
+
+    use super::super::typed::Typed;
+    use super::*;
+
+    /// The pairs that a browser sends of what is drawn, nothing having been touched.
+    fn sent(markup: &str) -> Vec<(String, String)> {
+        let mut pairs = Vec::new();
+        let attribute = |tag: &str, name: &str| {
+            let from = tag.find(&format!(" {name}=\""))? + name.len() + 3;
+            let text = &tag[from..];
+            Some(unescape(&text[..text.find('"')?]))
+        };
+        let (mut rest, mut select): (&str, Option<String>) = (markup, None);
+        let mut had = false;
+        while let Some(at) = rest.find('<') {
+            rest = &rest[at + 1..];
+            let end = rest.find('>').unwrap();
+            let tag = &rest[..end];
+            let after = &rest[end + 1..];
+            let has = |word: &str| tag.split_whitespace().any(|part| part == word);
+            if tag.starts_with("input") {
+                let kind = attribute(tag, "type").unwrap();
+                let ticked = !matches!(kind.as_str(), "radio" | "checkbox") || has("checked");
+                if let (Some(name), true) = (attribute(tag, "name"), ticked) {
+                    pairs.push((name, attribute(tag, "value").unwrap_or_default()));
+                }
+            } else if tag.starts_with("textarea") {
+                let text = unescape(&after[..after.find("</textarea").unwrap()]);
+                let text = text.strip_prefix('\n').unwrap_or(&text).replace('\n', "\r\n");
+                pairs.push((attribute(tag, "name").unwrap(), text));
+            } else if tag.starts_with("select") {
+                (select, had) = (attribute(tag, "name"), false);
+            } else if let (true, Some(name)) = (tag.starts_with("option"), &select) {
+                if has("selected") && !has("disabled") && !had {
+                    had = true;
+                    pairs.push((name.clone(), attribute(tag, "value").unwrap()));
+                }
+            } else if tag == "/select" {
+                select = None;
+            }
+            rest = after;
+        }
+        pairs
+    }
+
+    fn unescape(text: &str) -> String {
+        text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+    }
+
+    fn drawn(pattern: &Pattern, value: &Value) -> String {
+        let mut typed = Typed::default();
+        typed.fill("f0", pattern.write_form(value));
+        let wrong = BTreeMap::new();
+        let form = Drawn { typed: &typed, picks: &[], wrong: &wrong };
+        let control = pattern.controls();
+        let spot = Spot {
+            control: &control,
+            place: "f0",
+            title: html! { "x" },
+            said: "x",
+            help: None,
+            preset: true,
+        };
+        form.draw(&spot).into_string()
+    }
+
+    #[test]
+    fn what_is_drawn_sends_the_value_that_was_filled_in() {
+        for (pattern, value) in [
+            ("M.string()", r#""a \"b\" <c> & \n d""#),
+            ("M.string({ stringLengthLimit: 10 })", r#""x""#),
+            ("M.number()", "1.5"),
+            ("M.number()", "NaN"),
+            ("M.bigint()", "-12345678901234567890n"),
+            ("M.boolean()", "true"),
+            ("M.boolean()", "false"),
+            ("M.null()", "null"),
+            ("M.or('a', 'b')", r#""b""#),
+            ("M.or(1, 'b', null)", "null"),
+            ("M.or('a','b','c','d','e','f')", r#""f""#),
+            ("M.arrayOf(M.or('a', 'b', 'c'))", r#"["a", "c"]"#),
+            ("M.arrayOf(M.or('a', 'b', 'c'))", "[]"),
+            ("M.opt(M.string())", "undefined"),
+            ("M.opt(M.string())", r#""""#),
+            ("M.or(M.number(), M.arrayOf(M.string()))", r#"["x", ""]"#),
+            ("M.arrayOf(M.arrayOf(M.number()))", "[[], [1], [2, 3]]"),
+            ("M.arrayOf(M.opt(M.string()))", r#"[undefined, "a"]"#),
+            ("M.setOf(M.string())", "[]"),
+            (
+                "{ name: M.string(), 'a/b:~': M.opt(M.number()), c: M.boolean() }",
+                r#"{ name: "n", "a/b:~": 4, c: true }"#,
+            ),
+            ("{ name: M.string(), 'a/b:~': M.opt(M.number()) }", r#"{ name: "n" }"#),
+            ("[M.string(), M.nat()]", r#"["a", 3n]"#),
+            ("M.splitRecord({ a: M.string() }, { b: M.number() })", r#"{ a: "1", b: 2, more: "x" }"#),
+            ("M.splitRecord({ a: M.string() }, { b: M.number() })", r#"{ a: "1" }"#),
+            ("M.recordOf(M.string(), M.number())", r#"{ x: 1, y: 2 }"#),
+            ("M.any()", r#"{ a: [1, "x", null] }"#),
+            ("M.any()", r#""text""#),
+            ("M.scalar()", "true"),
+            ("M.byteArray()", "undefined"),
+        ] {
+            let pattern = Pattern::parse(pattern).unwrap_or_else(|e| panic!("{pattern}: {e}"));
+            let value = Value::parse(value).unwrap();
+            if !pattern.matches(&value) {
+                continue;
+            }
+            let markup = drawn(&pattern, &value);
+            let pairs = super::super::typed::of_field(&sent(&markup), "f0");
+            let read = pattern.read_form(&pairs);
+            let read = read
+                .unwrap_or_else(|e| panic!("{}: {} of {pairs:?}\n{markup}", pattern.to_text(), e.teach()));
+            // What may be left out is left out.
+            assert_eq!(pattern.write_form(&read), pattern.write_form(&value), "{markup}");
+        }
+    }
+
+    #[test]
+    fn what_is_secret_is_in_no_page() {
+        let pattern = Pattern::parse("{ a: M.string() }").unwrap();
+        let mut control = pattern.controls();
+        let Widget::Group { fields, .. } = &mut control.widget else { panic!("a group") };
+        let Widget::Line { secret, .. } = &mut fields[0].control.widget else { panic!("a line") };
+        *secret = true;
+        let mut typed = Typed::sent(&vec![("f0/a".to_owned(), "hunter2".to_owned())]);
+        let wrong = BTreeMap::new();
+        let spot =
+            |control| Spot { control, place: "f0", title: html! {}, said: "", help: None, preset: false };
+        let drawn =
+            |typed: &Typed| Drawn { typed, picks: &[], wrong: &wrong }.draw(&spot(&control)).into_string();
+        assert!(!drawn(&typed).contains("hunter2"));
+        typed.forget_secrets(&control, "f0");
+        assert_eq!(typed, Typed::default());
+    }
+}

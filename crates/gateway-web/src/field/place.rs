@@ -1,0 +1,148 @@
+//! From where a value does not fit to the place of a form where that is said, and from places to identifiers.
+
+use passable::{Control, Mismatch, Segment, Widget};
+
+use super::typed::{Typed, step};
+
+/// The place at which a mismatch is shown: the control for the part of the value that does not fit, as far as there
+/// is one.
+pub fn of(control: &Control, place: &str, typed: &Typed, mismatch: &Mismatch) -> String {
+    let steps: Vec<&Segment> = mismatch.steps().collect();
+    find(control, place, typed, &steps)
+}
+
+fn find(control: &Control, place: &str, typed: &Typed, steps: &[&Segment]) -> String {
+    let here = || place.to_owned();
+    if typed.has(&format!("{place}:json")) {
+        return here();
+    }
+    match &control.widget {
+        Widget::Optional { inner } => find(inner, place, typed, steps),
+        Widget::Variants { variants } => {
+            let chosen = typed.text(&format!("{place}:kind")).and_then(|text| text.parse::<usize>().ok());
+            match chosen.and_then(|at| Some((at, variants.get(at)?))) {
+                Some((at, variant)) => find(&variant.control, &format!("{place}/{at}"), typed, steps),
+                None => here(),
+            }
+        }
+        Widget::Rows { item, .. } => match steps.split_first() {
+            Some((Segment::Index(at), rest)) => match typed.rows(place).into_iter().nth(*at) {
+                Some(row) => find(item, &format!("{place}/{row}"), typed, rest),
+                None => here(),
+            },
+            _ => here(),
+        },
+        Widget::Pairs { key, value, .. } => pair(key, value, place, typed, steps),
+        Widget::Group { fields, rest, of } => {
+            let Some((first, further)) = steps.split_first() else { return here() };
+            let field = match first {
+                Segment::Index(at) => fields.get(*at),
+                Segment::Name(name) => fields.iter().find(|field| name.as_str() == Some(&field.name)),
+            };
+            match (field, rest, first) {
+                (Some(field), ..) => {
+                    find(&field.control, &format!("{place}/{}", step(&field.name)), typed, further)
+                }
+                // What comes after the elements of a list counts on from them.
+                (None, Some(rest), Segment::Index(at)) if *of == "list" => {
+                    let at = Segment::Index(at.saturating_sub(fields.len()));
+                    let steps: Vec<&Segment> = std::iter::once(&at).chain(further.iter().copied()).collect();
+                    find(rest, &format!("{place}:rest"), typed, &steps)
+                }
+                (None, Some(rest), _) => find(rest, &format!("{place}:rest"), typed, steps),
+                (None, None, _) => here(),
+            }
+        }
+        _ => here(),
+    }
+}
+
+fn pair(key: &Control, value: &Control, place: &str, typed: &Typed, steps: &[&Segment]) -> String {
+    let Some((first, rest)) = steps.split_first() else { return place.to_owned() };
+    match first {
+        Segment::Index(at) => {
+            let Some(row) = typed.rows(place).into_iter().nth(*at) else { return place.to_owned() };
+            match rest.split_first() {
+                Some((Segment::Name(side), rest)) if side.as_str() == Some("key") => {
+                    find(key, &format!("{place}/{row}/key"), typed, rest)
+                }
+                Some((Segment::Name(side), rest)) if side.as_str() == Some("value") => {
+                    find(value, &format!("{place}/{row}/value"), typed, rest)
+                }
+                _ => format!("{place}/{row}/key"),
+            }
+        }
+        // In a record, what was checked is found under its name.
+        Segment::Name(name) => {
+            let is_it = |row: &u32| typed.text(&format!("{place}/{row}/key")) == name.as_str();
+            match typed.rows(place).into_iter().find(is_it) {
+                Some(row) => find(value, &format!("{place}/{row}/value"), typed, rest),
+                None => place.to_owned(),
+            }
+        }
+    }
+}
+
+/// A place as an identifier: letters, digits, `-` and `_`, and no two places alike.
+pub fn id(place: &str) -> String {
+    let mut out = String::new();
+    for letter in place.chars() {
+        match letter {
+            'a'..='z' | 'A'..='Z' | '0'..='9' => out.push(letter),
+            '/' => out.push('-'),
+            ':' => out.push_str("--"),
+            other => out.push_str(&format!("_{:x}_", u32::from(other))),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::Pattern;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_said_where_it_was_typed() {
+        for (pattern, pairs, expected) in [
+            ("M.number()", vec![("value", "x")], "value"),
+            ("{ a: { b: M.number() } }", vec![("value/a/b", "x")], "value/a/b"),
+            ("{ a: M.number() }", vec![], "value/a"),
+            ("{ 'x/y': M.number() }", vec![("value/x~1y", "?")], "value/x~1y"),
+            ("M.arrayOf(M.number())", vec![("value/2", "1"), ("value/5", "x")], "value/5"),
+            // Which of several patterns was meant, a check does not know: it is said of the variant as a whole.
+            (
+                "M.or(M.string(), M.arrayOf(M.number()))",
+                vec![("value:kind", "1"), ("value/1/0", "x")],
+                "value/1",
+            ),
+            ("M.opt(M.number())", vec![("value:given", "yes"), ("value", "x")], "value"),
+            (
+                "M.recordOf(M.string(), M.number())",
+                vec![("value/4/key", "k"), ("value/4/value", "x")],
+                "value/4/value",
+            ),
+            (
+                "M.mapOf(M.string(), M.number())",
+                vec![("value/4/key", "k"), ("value/4/value", "x")],
+                "value/4/value",
+            ),
+            ("[M.number(), M.string()]", vec![("value/0", "1")], "value/1"),
+        ] {
+            let pattern = Pattern::parse(pattern).unwrap();
+            let pairs: Vec<_> = pairs.iter().map(|(n, t)| ((*n).to_owned(), (*t).to_owned())).collect();
+            let mismatch = pattern.read_form(&pairs).unwrap_err();
+            let place = of(&pattern.controls(), "value", &Typed::sent(&pairs), &mismatch);
+            assert_eq!(place, expected, "{mismatch:?}");
+        }
+    }
+
+    #[test]
+    fn identifiers_are_plain_and_differ() {
+        let places = ["f0", "f0/a", "f0:a", "f0/a b", "f0/a_20_b", "f0/ä", "f0/\u{202E}"];
+        let ids: std::collections::BTreeSet<String> = places.iter().map(|place| id(place)).collect();
+        assert_eq!(ids.len(), places.len());
+        assert!(ids.iter().all(|id| id.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))));
+    }
+}

@@ -1,0 +1,322 @@
+//! The definition card: exactly what would run, what it does with what it is given, a choice for each slot, and, once all
+//! is chosen, what each choice grants. Only then is there a button that endows, and it is bound to what is shown.
+
+mod chosen;
+
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, Look};
+use control::view::{LetterView, PickRow, Proposed};
+use kernel::command::Reply;
+use kernel::message::Body;
+use kernel::{MessageNumber, NamePath};
+use maud::{Markup, html};
+use passable::Untrusted;
+use serde::Serialize;
+
+use super::{form, said};
+use crate::answer::Answer;
+use crate::asked::{Asked, take};
+use crate::page::parts;
+use crate::pages::message;
+use chosen::Chosen;
+
+/// Text of so many bytes is unfolded by whoever approves it.
+const LONG: usize = 2000;
+
+/// A hash of what an answer is bound to.
+///
+/// # Errors
+/// When it cannot be written down.
+pub fn hashed<T: Serialize>(shown: &T) -> Result<String, Failure> {
+    let bytes = serde_json::to_vec(shown).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    Ok(blake3::hash(&bytes).to_hex().to_string())
+}
+
+/// What is said when something else would happen than what was shown.
+pub fn stale() -> Markup {
+    html! {
+        p.failure role="alert" {
+            "Nothing was done: this is not what you saw when you pressed the button. Read it again as it is now."
+        }
+    }
+}
+
+/// What is said when a name has come to stand for something else.
+pub fn gone() -> Failure {
+    Failure::new(
+        Exit::Conflict,
+        "what was chosen has no name of yours any more, or stands for something else",
+    )
+    .help("choose again")
+}
+
+/// Somebody's text with numbers before its lines, exactly as it is stored.
+pub fn numbered(label: &str, text: &Untrusted) -> Markup {
+    let shown = text.visible();
+    let body = html! {
+        pre.foreign.numbered tabindex="0" aria-label=(label) {
+            @for line in shown.lines() { span.l { (line) "\n" } }
+        }
+    };
+    html! {
+        @if text.raw().len() > LONG {
+            details.long data-must-open open { summary { (label) " " span.note { (text.raw().len()) " bytes" } } (body) }
+        } @else { (body) }
+    }
+}
+
+/// The card, with nothing chosen.
+///
+/// # Errors
+/// When the daemon does not answer.
+pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
+    let shown = Shown::of(asked, view)?;
+    Ok(shown.draw(asked, view, &Chosen::default(), None))
+}
+
+/// All that a card is made from.
+struct Shown {
+    proposed: Proposed,
+    picks: Vec<PickRow>,
+}
+
+impl Shown {
+    fn of(asked: &Asked, view: &LetterView) -> Result<Shown, Failure> {
+        let number = view.letter.number;
+        let proposed = *take!(asked.look(Look::Proposed { number })?, Proposed);
+        Ok(Shown { proposed, picks: take!(asked.look(Look::Picks)?, Picks) })
+    }
+
+    /// The card. `granted` is what the choices come to, once they come to something.
+    fn draw(&self, asked: &Asked, view: &LetterView, chosen: &Chosen, granted: Option<&Granted>) -> Markup {
+        let number = view.letter.number;
+        let shown = &self.proposed;
+        html! {
+            (words(view, shown))
+            form #fill.card method="post" action={ "/m/" (number) } data-weighty novalidate
+                data-draft={ "endow " (number) } data-same={ "endow " (shown.digest) } {
+                (parts::token(&asked.session))
+                // What Enter presses: it shows what would be granted, and grants nothing.
+                button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
+                    "Look"
+                }
+                (source(shown))
+                (analysis(shown))
+                @if said::is_open(view) {
+                    (chosen.draw(shown, &self.picks))
+                    div.buttons {
+                        button name="do" value="look" formnovalidate { "Show what this would grant" }
+                    }
+                    @if let Some(granted) = granted { (granted.draw(shown)) }
+                }
+            }
+            @if said::is_open(view) {
+                (edit(asked, number, shown))
+                (said::refusal(asked, number, "Or send it back", "Send it back with this note"))
+            }
+        }
+    }
+}
+
+/// What its sender says of it, apart from what we say.
+fn words(view: &LetterView, shown: &Proposed) -> Markup {
+    let by = match view.letter.body() {
+        Some(Body::Definition { by, .. }) => by.as_ref(),
+        _ => None,
+    };
+    html! {
+        p {
+            strong { (parts::word(&view.from)) } " proposes "
+            @match &shown.worker {
+                Some(name) => { "a worker, " (parts::line(&Untrusted::new(name.as_str()))) }
+                None => "code",
+            }
+            ". It does nothing until you endow it."
+        }
+        @if by.is_some() { p.note { "A run has written it: its words are those of a model." } }
+        @if let Some(draft) = by {
+            @if !draft.description.raw().is_empty() {
+                section.entry aria-labelledby="sender" {
+                    h2 #sender { "What its sender says of it" }
+                    (parts::block("What its sender says of it", &draft.description))
+                }
+            }
+        }
+        @if let Some(description) = &shown.description {
+            section.entry aria-label="What the file says of itself" {
+                p { "The file says of itself: " (parts::line(description)) }
+            }
+        }
+    }
+}
+
+fn source(shown: &Proposed) -> Markup {
+    let lines = shown.source.raw().lines().count();
+    html! {
+        section.entry aria-labelledby="source" {
+            h2 #source { "What would run" }
+            p.note {
+                (lines) @if lines == 1 { " line, " } @else { " lines, " } (shown.source.raw().len()) " bytes, digest "
+                code { (shown.digest.get(..16).unwrap_or_default()) }
+            }
+            (numbered("What would run", &shown.source))
+            @for (name, text) in &shown.includes {
+                h3 { "It includes " (parts::line(&Untrusted::new(name.as_str()))) }
+                (numbered("An included file", text))
+            }
+            @if let Some(difference) = &shown.difference {
+                h3 { "How it differs from the definition of the run that proposes it" }
+                (parts::difference("The difference", difference))
+            }
+        }
+    }
+}
+
+/// What was found in the text, without running it.
+fn analysis(shown: &Proposed) -> Markup {
+    html! {
+        section.entry aria-labelledby="analysis" {
+            h2 #analysis { "What it does with what it is given" }
+            p.note {
+                @if shown.worker.is_some() { "Read from the file." }
+                @else { "Found in the text without running it: a help for reading, and no proof." }
+            }
+            @if shown.slots.is_empty() { p { "It asks for nothing." } }
+            dl {
+                @for slot in &shown.slots {
+                    dt { (parts::line(&Untrusted::new(slot.name.as_str()))) }
+                    dd {
+                        @if slot.unused { span.warning { "it never uses this" } }
+                        @else if slot.uses.is_empty() { "it uses this, and calls no method by name" }
+                        @else if shown.worker.is_some() {
+                            (parts::line(&Untrusted::new(slot.uses.join(", "))))
+                        } @else { "it calls " (parts::line(&Untrusted::new(slot.uses.join(", ")))) }
+                    }
+                }
+                @if !shown.free.is_empty() {
+                    dt { "From its surroundings" }
+                    dd { (parts::line(&Untrusted::new(shown.free.join(", ")))) }
+                }
+            }
+            @if !shown.notes.is_empty() {
+                ul { @for note in &shown.notes { li { (parts::line(note)) } } }
+            }
+        }
+    }
+}
+
+/// A place to change the text: the copy is a proposal of one's own, and is endowed like any other.
+fn edit(asked: &Asked, number: MessageNumber, shown: &Proposed) -> Markup {
+    html! {
+        details.entry {
+            summary { "Edit a copy" }
+            form method="post" action={ "/m/" (number) } data-draft={ "edit " (number) } {
+                (parts::token(&asked.session))
+                label for="copy" { "Its text" }
+                textarea #copy.code name="source" rows="16" spellcheck="false" { "\n" (shown.source.raw()) }
+                p.note { "The original stays as it is, and whoever sent it is told." }
+                div.buttons { button name="do" value="edit" { "Propose the copy to myself" } }
+            }
+        }
+    }
+}
+
+/// What the choices come to.
+struct Granted {
+    /// A line for each slot.
+    lines: Vec<String>,
+    /// The methods that a model is offered.
+    tools: Vec<String>,
+    /// For a worker: its model, and what it is told first.
+    worker: Option<(String, Untrusted)>,
+    /// Where the result goes, in words.
+    result: &'static str,
+    /// What the button is bound to.
+    digest: String,
+}
+
+impl Granted {
+    fn draw(&self, shown: &Proposed) -> Markup {
+        html! {
+            section.entry #granted aria-labelledby="granted-title" {
+                input type="hidden" name="_seen" value=(self.digest);
+                h2 #granted-title tabindex="-1" { "What you would grant" }
+                @if self.lines.is_empty() { p { "Nothing." } }
+                ul { @for line in &self.lines { li { (parts::word(line)) } } }
+                @if let Some((model, prompt)) = &self.worker {
+                    p { "Its model is " (parts::word(model)) "."
+                        @if !self.tools.is_empty() { " It is offered " (parts::word(&self.tools.join(", "))) "." } }
+                    (parts::block("What the model would be told first", prompt))
+                }
+                p { (self.result) }
+                div.buttons {
+                    button.yes name="do" value="endow" {
+                        @if shown.worker.is_some() { "Endow it, and run" } @else { "Endow it, and run the code" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `POST /m/NUMBER`: shows what the choices would grant, endows, or proposes a changed copy.
+///
+/// # Errors
+/// When the daemon does not answer.
+pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
+    let number = view.letter.number;
+    if asked.field("do") == Some("edit") {
+        return edited(asked, view);
+    }
+    let shown = Shown::of(asked, view)?;
+    let chosen = Chosen::sent(&shown.proposed, &asked.body);
+    let again = |granted: Option<&Granted>, wrong: Option<Markup>, status| {
+        let card = shown.draw(asked, view, &chosen, granted);
+        Ok(message::with_card(asked, view, &card, wrong, status))
+    };
+    let granted = match chosen.granted(asked, number, &shown.proposed, &shown.picks) {
+        Ok(granted) => granted,
+        Err(failure) => {
+            let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
+            return again(None, Some(form::refused(&failure)), status);
+        }
+    };
+    if asked.field(crate::field::typed::ROW).is_some() || asked.field("do") != Some("endow") {
+        return again(Some(&granted), None, 200);
+    }
+    if asked.field("_seen") != Some(granted.digest.as_str()) {
+        return again(Some(&granted), Some(stale()), 409);
+    }
+    let act = chosen.act(number, &shown.proposed, &shown.picks, false)?;
+    match asked.act("endow", chosen.in_words(number, &shown.proposed, &shown.picks), act) {
+        Ok(Reply::Started { run }) => Ok(Answer::Go(format!("/r/{run}"))),
+        Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),
+        Err(failure) => {
+            let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
+            again(None, Some(form::refused(&failure)), status)
+        }
+    }
+}
+
+/// `do=edit`.
+fn edited(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
+    let number = view.letter.number;
+    let proposed = *take!(asked.look(Look::Proposed { number })?, Proposed);
+    let to = NamePath::new(["@self"]).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    // Browsers send every line end as two characters.
+    let source = asked.field("source").unwrap_or_default().replace("\r\n", "\n");
+    let includes = proposed.includes.into_iter().map(|(name, text)| (name, text.raw().to_owned()));
+    let act = AgentAct::Define {
+        to,
+        name: proposed.worker.unwrap_or_default(),
+        source,
+        includes: includes.collect(),
+        slots: std::collections::BTreeMap::new(),
+        result_name: None,
+        edit: Some(number),
+    };
+    match asked.act("edit", format!("edit {number}"), act)? {
+        Reply::Sent { number } => Ok(Answer::Go(format!("/m/{number}"))),
+        _ => Ok(Answer::Go("/".to_owned())),
+    }
+}

@@ -1,0 +1,339 @@
+//! What a person has chosen for a program that was proposed.
+
+use std::collections::BTreeMap;
+
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, Document, Request, Response, RunRequest};
+use control::view::{PickRow, Proposed, ProposedSlot};
+use kernel::run::ResultGoesTo;
+use kernel::{FormulaId, MessageNumber, NamePath, Pattern};
+use maud::{Markup, html};
+use passable::{Untrusted, Widget};
+
+use super::{Granted, gone, hashed};
+use crate::asked::{Asked, Pairs, unexpected};
+use crate::field::check;
+use crate::field::draw::{self, Drawn, Spot};
+use crate::field::typed::{ROW, Typed};
+use crate::page::parts;
+
+/// The prefix of the fields for a worker's inputs.
+const INPUT: &str = "in";
+
+/// Slots that are filled by whoever endows, without a choice.
+const OWN: [(&str, &str); 3] = [
+    ("ask", "It may ask you questions, in your inbox."),
+    ("timer", "It may wait for a time."),
+    ("mail", "It may write to you, in your inbox."),
+];
+
+/// Where a result can go.
+const GOES_TO: [(&str, ResultGoesTo, &str); 3] = [
+    (
+        "guest-data",
+        ResultGoesTo::GuestData,
+        "Its result goes to you and to its sender, if it is data; you are asked before a capability in it does.",
+    ),
+    (
+        "guest-capabilities",
+        ResultGoesTo::GuestCapabilities,
+        "Its result goes to you and to its sender, with capabilities in it as grants of yours.",
+    ),
+    ("host", ResultGoesTo::Host, "Its result goes to you alone."),
+];
+
+/// What was chosen and typed.
+#[derive(Default)]
+pub struct Chosen {
+    pairs: Pairs,
+    typed: Typed,
+}
+
+impl Chosen {
+    /// What a form has sent.
+    pub fn sent(shown: &Proposed, pairs: &Pairs) -> Chosen {
+        let mut typed = Typed::sent(pairs);
+        if let Some((_, button)) = pairs.iter().find(|(name, _)| name == ROW) {
+            typed.change_rows(button);
+        }
+        if let Some(pattern) = input(shown) {
+            typed.forget_secrets(&pattern.controls(), INPUT);
+        }
+        Chosen { pairs: pairs.clone(), typed }
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.typed.text(name).map_or("", str::trim)
+    }
+
+    /// The choices, as they are made.
+    pub fn draw(&self, shown: &Proposed, picks: &[PickRow]) -> Markup {
+        html! {
+            @for (at, slot) in shown.slots.iter().enumerate() { (self.slot(at, slot, shown.worker.is_some(), picks)) }
+            @if shown.worker.is_some() { (self.for_worker(shown, picks)) }
+            fieldset {
+                legend { "Where its result goes" }
+                @let chosen = GOES_TO.iter().position(|(word, ..)| *word == self.text("to")).unwrap_or(0);
+                @for (at, (word, _, words)) in GOES_TO.iter().enumerate() {
+                    label.beside { input type="radio" name="to" value=(word) checked[at == chosen]; " " (words) }
+                }
+                label for="result" { "Your name for it, if you want one" }
+                input #result name="result" autocomplete="off" spellcheck="false" value=(self.text("result"));
+            }
+        }
+    }
+
+    fn slot(&self, at: usize, slot: &ProposedSlot, is_worker: bool, picks: &[PickRow]) -> Markup {
+        let pick = format!("s{at}");
+        let own = OWN.iter().find(|(label, _)| is_worker && slot.label.as_deref() == Some(*label));
+        let fitting: Vec<&PickRow> =
+            picks.iter().filter(|row| slot.data || row.fits(slot.label.as_deref(), true)).collect();
+        html! {
+            fieldset.slot {
+                legend { "Slot " (parts::line(&Untrusted::new(slot.name.as_str()))) }
+                @if let Some((_, words)) = own { p { (words) } }
+                @else {
+                    label for=(pick) { "One of your names" }
+                    p.note id={ (pick) "-wants" } { (wants(slot)) }
+                    (draw::pick(&fitting, &pick, self.typed.text(&pick), None))
+                    p.error id={ (pick) "-error" } role="status" {}
+                    @if is_worker {
+                        @let fill = format!("t{at}");
+                        label for=(fill) { "Or something of this machine, as behind " code { "-e" } }
+                        input id=(fill) name=(fill) autocomplete="off" spellcheck="false" value=(self.text(&fill))
+                            placeholder=(example(slot.label.as_deref()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a worker works on, and with which model.
+    fn for_worker(&self, shown: &Proposed, picks: &[PickRow]) -> Markup {
+        let wrong = BTreeMap::new();
+        let drawn = Drawn { typed: &self.typed, picks, wrong: &wrong };
+        html! {
+            @if let Some(pattern) = input(shown) {
+                @let control = pattern.controls();
+                (drawn.draw(&Spot {
+                    control: &control, place: INPUT, title: html! { "Its inputs" }, said: "its inputs", help: None,
+                    preset: false,
+                }))
+            }
+            @if shown.documents > 0 {
+                label for="documents" { "Documents: a path from the root on each line, at most " (shown.documents) }
+                textarea #documents name="documents" rows="2" spellcheck="false" { "\n" (self.text("documents")) }
+            }
+            label for="model" {
+                "The model; yours, if nothing is written"
+                @if let Some(model) = &shown.model { " (the file asks for " (parts::line(model)) ")" }
+            }
+            input #model name="model" autocomplete="off" spellcheck="false" value=(self.text("model"));
+            label for="allow" { "Do not ask me about these methods, as " code { "slot.method" } ", one on each line" }
+            textarea #allow name="allow" rows="2" spellcheck="false" { "\n" (self.text("allow")) }
+        }
+    }
+
+    fn goes_to(&self) -> (ResultGoesTo, &'static str) {
+        let said = self.text("to");
+        let chosen = GOES_TO.iter().find(|(word, ..)| *word == said).unwrap_or(&GOES_TO[0]);
+        (chosen.1, chosen.2)
+    }
+
+    /// Each slot that a name fills, with what that stands for.
+    fn picked<'a>(
+        &self,
+        shown: &Proposed,
+        picks: &'a [PickRow],
+    ) -> Result<BTreeMap<String, &'a PickRow>, Failure> {
+        let mut all = BTreeMap::new();
+        for (at, slot) in shown.slots.iter().enumerate() {
+            let said = self.text(&format!("s{at}"));
+            if said.is_empty() {
+                continue;
+            }
+            let id: Option<FormulaId> = said.parse().ok();
+            let row = picks.iter().find(|row| Some(row.id) == id).ok_or_else(gone)?;
+            all.insert(slot.name.clone(), row);
+        }
+        Ok(all)
+    }
+
+    /// What was typed of slots, as behind `-e`.
+    fn fills(&self, shown: &Proposed) -> Vec<String> {
+        let typed = shown.slots.iter().enumerate().map(|(at, slot)| (slot, self.text(&format!("t{at}"))));
+        typed
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(slot, text)| format!("{}={text}", slot.name))
+            .collect()
+    }
+
+    /// What all of it comes to, as the daemon says it without doing it.
+    pub fn granted(
+        &self,
+        asked: &Asked,
+        number: MessageNumber,
+        shown: &Proposed,
+        picks: &[PickRow],
+    ) -> Result<Granted, Failure> {
+        let picked = self.picked(shown, picks)?;
+        let mut lines: Vec<String> = Vec::new();
+        for slot in &shown.slots {
+            match picked.get(&slot.name) {
+                Some(row) => lines.push(sentence(slot, row)),
+                None if shown.worker.is_none() => {
+                    let what = format!("nothing fills the slot `{}`", slot.name);
+                    return Err(Failure::new(Exit::Invalid, what).help("choose one of your names for it"));
+                }
+                None => {}
+            }
+        }
+        let (mut tools, mut worker) = (vec![], None);
+        if shown.worker.is_some() {
+            let act = self.act(number, shown, picks, true)?;
+            match asked.ask(Request::Act { said: None, act: Box::new(act) })? {
+                Response::Plan(plan) => {
+                    let named =
+                        |line: &&String| !picked.keys().any(|slot| line.starts_with(&format!("{slot} = ")));
+                    lines.extend(plan.slots.iter().filter(named).cloned());
+                    lines.extend(plan.documents.iter().map(|document| format!("document {document}")));
+                    tools = plan.tools;
+                    worker = Some((plan.model, plan.prompt));
+                }
+                other => return Err(unexpected(&other)),
+            }
+        }
+        let (_, result) = self.goes_to();
+        let ids: Vec<_> = picked.iter().map(|(slot, row)| (slot, row.id)).collect();
+        let more = (self.fills(shown), self.text("allow"), self.text("result"), result);
+        let digest = hashed(&(number, &shown.digest, &ids, &lines, &tools, &worker, more))?;
+        Ok(Granted { lines, tools, worker, result, digest })
+    }
+
+    /// What is asked of the daemon.
+    pub fn act(
+        &self,
+        number: MessageNumber,
+        shown: &Proposed,
+        picks: &[PickRow],
+        dry_run: bool,
+    ) -> Result<AgentAct, Failure> {
+        let bad = |error: &dyn std::fmt::Display| Failure::new(Exit::Invalid, error.to_string());
+        let picked = self.picked(shown, picks)?;
+        let mut names = BTreeMap::new();
+        for (slot, row) in &picked {
+            names.insert(slot.clone(), NamePath::parse(&row.path).map_err(|error| bad(&error))?);
+        }
+        let values = match input(shown) {
+            Some(pattern) => match check::read(&pattern, INPUT, &self.pairs, &[]) {
+                Ok(value) => match value.to_json() {
+                    serde_json::Value::Object(values) => values,
+                    _ => serde_json::Map::new(),
+                },
+                Err(wrong) => return Err(bad(&format!("its inputs: {}", wrong.why))),
+            },
+            None => serde_json::Map::new(),
+        };
+        let lines = |name: &str| -> Vec<String> {
+            let text = self.text(name).to_owned();
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+        };
+        let documents = lines("documents");
+        if let Some(relative) = documents.iter().find(|path| !path.starts_with('/')) {
+            let what = format!("{relative}: the path does not begin at the root");
+            return Err(Failure::new(Exit::Invalid, what).help("write it in full, beginning with `/`"));
+        }
+        let run = RunRequest {
+            text: Untrusted::new(String::new()),
+            name: String::new(),
+            source: String::new(),
+            includes: BTreeMap::new(),
+            beside: None,
+            values,
+            read_from: vec![],
+            documents: documents.into_iter().map(|path| Document::File { path }).collect(),
+            chat: false,
+            private: false,
+            each: None,
+            limits: None,
+            endow: vec![],
+            allow: lines("allow"),
+            model: String::new(),
+            dry_run,
+            retry: None,
+        };
+        let result = Some(self.text("result")).filter(|name| !name.is_empty());
+        Ok(AgentAct::Endow {
+            number,
+            names,
+            run: Box::new(run),
+            goes_to: self.goes_to().0,
+            result_name: result.map(NamePath::parse).transpose().map_err(|error| bad(&error))?,
+            typed: self.fills(shown),
+            seen: picked.iter().map(|(slot, row)| (slot.clone(), row.id)).collect(),
+            model: Some(self.text("model").to_owned()),
+        })
+    }
+
+    /// The same as a person would have typed it.
+    pub fn in_words(&self, number: MessageNumber, shown: &Proposed, picks: &[PickRow]) -> String {
+        let mut text = format!("endow {number}");
+        for (slot, row) in self.picked(shown, picks).unwrap_or_default() {
+            text += &format!(" {slot}={}", row.path);
+        }
+        for fill in self.fills(shown) {
+            text += &format!(" -e {fill}");
+        }
+        text
+    }
+}
+
+/// The pattern of a worker's inputs, if it has any.
+fn input(shown: &Proposed) -> Option<Pattern> {
+    let pattern = Pattern::from_value(shown.input.as_ref()?).ok()?;
+    match pattern.controls().widget {
+        Widget::Group { fields, .. } if fields.is_empty() => None,
+        Widget::Note { .. } => None,
+        _ => Some(pattern),
+    }
+}
+
+/// What a slot wants, in words.
+fn wants(slot: &ProposedSlot) -> Markup {
+    html! {
+        @match slot.label.as_deref() {
+            None => "anything that fits its pattern",
+            Some("") => "any capability",
+            Some(label) => { "a capability of the kind " (parts::line(&Untrusted::new(label))) }
+        }
+    }
+}
+
+fn example(label: Option<&str>) -> &'static str {
+    match label {
+        Some("dir") => "/PATH",
+        Some("dir rw") => "/PATH:rw",
+        Some("outbox") => "/PATH",
+        Some("program") => "program:/PATH?dir=/PATH",
+        Some("http") => "https://HOST/PATH",
+        Some("git") => "git:/PATH",
+        Some("git rw") => "git:/PATH:rw",
+        Some("clock") => "clock",
+        Some("mcp") => "mcp:NAME[TOOL]",
+        Some("model") => "model:REFERENCE?tokens=200k",
+        Some("secret") => "secret:NAME",
+        Some("worker") => "/PATH/NAME.worker",
+        _ => "",
+    }
+}
+
+/// What a choice grants, in a sentence.
+fn sentence(slot: &ProposedSlot, row: &PickRow) -> String {
+    let methods = match row.methods.is_empty() {
+        true => String::new(),
+        false => format!("; it has {}", row.methods.join(", ")),
+    };
+    let promise = if row.pending { "; nothing has come of it yet" } else { "" };
+    let (words, short) = (row.words.visible_line(), row.id.short());
+    format!("{} = your {}: {words} ({}, {short}){methods}{promise}", slot.name, row.path, row.kind)
+}

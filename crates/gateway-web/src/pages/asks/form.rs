@@ -1,0 +1,274 @@
+//! The form card: one field for each that is asked for, checked by the code that reads what is sent.
+
+use std::collections::BTreeMap;
+
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, Look, Written};
+use control::view::{LetterView, PickRow};
+use kernel::message::{Body, Field};
+use kernel::{MessageNumber, Pattern, Value};
+use maud::{Markup, html};
+use passable::{Control, Untrusted, Widget, visible_line};
+
+use super::said;
+use crate::answer::Answer;
+use crate::asked::{Asked, Pairs, take};
+use crate::field::check::{self, Wrong};
+use crate::field::draw::{Drawn, Spot};
+use crate::field::typed::{ROW, Typed, has_secret, of_field};
+use crate::page::parts;
+use crate::pages::message;
+
+/// Fields, as they are drawn and read.
+pub struct Fields {
+    all: Vec<OneField>,
+    picks: Vec<PickRow>,
+}
+
+struct OneField {
+    field: Field,
+    pattern: Pattern,
+    control: Control,
+    prefix: String,
+}
+
+impl Fields {
+    fn of(asked: &Asked, view: &LetterView) -> Result<Fields, Failure> {
+        let Some(Body::Form { fields, .. }) = view.letter.body() else {
+            return Err(Failure::new(Exit::Conflict, "this message is not a form"));
+        };
+        let read = |(at, field): (usize, &Field)| {
+            let pattern = Pattern::from_value(&field.pattern)
+                .map_err(|error| Failure::new(Exit::Invalid, error.to_string()))?;
+            let mut control = pattern.controls();
+            if field.secret {
+                let max_length = match control.widget {
+                    Widget::Line { max_length, .. } => max_length,
+                    _ => f64::INFINITY,
+                };
+                control.widget = Widget::Line { max_length, multiline: false, secret: true, format: None };
+            }
+            Ok(OneField { field: field.clone(), pattern, control, prefix: format!("f{at}") })
+        };
+        let all = fields.iter().enumerate().map(read).collect::<Result<_, Failure>>()?;
+        Ok(Fields { all, picks: take!(asked.look(Look::Picks)?, Picks) })
+    }
+
+    /// What stands in the fields before anybody has typed anything.
+    fn defaults(&self) -> Typed {
+        let mut typed = Typed::default();
+        for one in &self.all {
+            if let Some(default) = &one.field.default {
+                typed.fill(&one.prefix, one.pattern.write_form(default));
+            }
+        }
+        typed
+    }
+
+    /// What was typed, without what must not be shown again.
+    fn sent(&self, pairs: &Pairs) -> Typed {
+        let mut typed = Typed::sent(pairs);
+        self.all.iter().for_each(|one| typed.forget_secrets(&one.control, &one.prefix));
+        typed
+    }
+}
+
+impl OneField {
+    fn read(&self, pairs: &Pairs, picks: &[PickRow]) -> Result<(Written, Option<Value>), Wrong> {
+        if self.field.secret {
+            let text = check::read_secret(&self.pattern, &self.prefix, pairs)?;
+            return Ok((Written::Text { text }, None));
+        }
+        let value = check::read(&self.pattern, &self.prefix, pairs, picks)?;
+        Ok((Written::Pairs { pairs: of_field(pairs, &self.prefix) }, Some(value)))
+    }
+
+    fn draw(&self, drawn: &Drawn<'_>) -> Markup {
+        let label = self.field.label.raw();
+        let name = visible_line(&self.field.name);
+        let help = html! {
+            @if label != self.field.name { span.note { "in the answer it is " (parts::word(&self.field.name)) } " " }
+            @if let Some(example) = &self.field.example {
+                "for example " (parts::line(&Untrusted::new(control::show::value::argument(example)))) " "
+            }
+            @if self.field.secret { "It is sealed: whoever asked gets a capability for it, and no page shows it again." }
+        };
+        drawn.draw(&Spot {
+            control: &self.control,
+            place: &self.prefix,
+            title: html! { (parts::line(&self.field.label)) },
+            said: &name,
+            help: Some(help),
+            preset: self.field.default.is_some(),
+        })
+    }
+}
+
+/// The card, as nobody has typed into it.
+///
+/// # Errors
+/// When its patterns cannot be read.
+pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
+    let fields = Fields::of(asked, view)?;
+    let typed = fields.defaults();
+    Ok(drawn(asked, view, &fields, &typed, &BTreeMap::new()))
+}
+
+fn drawn(
+    asked: &Asked,
+    view: &LetterView,
+    fields: &Fields,
+    typed: &Typed,
+    wrong: &BTreeMap<String, String>,
+) -> Markup {
+    let number = view.letter.number;
+    let Some(Body::Form { description, repeatable, run, .. }) = view.letter.body() else { return html! {} };
+    let form = Drawn { typed, picks: &fields.picks, wrong };
+    html! {
+        @if run.is_some() { p.note { "A model asks this: its words, and the names of the fields, are its own." } }
+        section.entry aria-label="What is asked" { (parts::block("What is asked", description)) }
+        @if *repeatable { p.note { "It may be filled in more than once." } }
+        @if said::is_open(view) {
+            form #fill.card method="post" action={ "/m/" (number) } novalidate
+                data-check={ "/m/" (number) "/check" } data-draft={ "form " (number) } data-same={ "form " (number) } {
+                (parts::token(&asked.session))
+                // What Enter presses: it looks, and sends nothing.
+                button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
+                    "Look again"
+                }
+                @for one in &fields.all { (one.draw(&form)) }
+                div.buttons { button.yes name="do" value="submit" { "Send the answer" } }
+            }
+            (said::refusal(asked, number, "Or refuse", "Refuse to answer"))
+        }
+    }
+}
+
+/// What is wrong, each with a way to it, above the form.
+fn summary(wrong: &BTreeMap<String, String>, fields: &Fields) -> Markup {
+    let owner = |place: &str| {
+        fields.all.iter().find(|one| {
+            place
+                .strip_prefix(&one.prefix)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
+        })
+    };
+    html! {
+        section #wrong.failure role="alert" tabindex="-1" aria-labelledby="wrong-title" {
+            h2 #wrong-title { "Nothing was sent: " (wrong.len()) " of the fields do not fit" }
+            ul {
+                @for (place, why) in wrong {
+                    li {
+                        a href={ "#" (crate::field::id(place)) } {
+                            @if let Some(one) = owner(place) { (parts::line(&one.field.label)) ": " }
+                            (visible_line(why))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `POST /m/NUMBER`: adds or takes rows, looks at what was typed, or sends it.
+///
+/// # Errors
+/// When the daemon does not answer.
+pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
+    let number = view.letter.number;
+    let fields = Fields::of(asked, view)?;
+    let mut typed = fields.sent(&asked.body);
+    if let Some(change) = asked.field(ROW) {
+        typed.change_rows(change);
+        let card = drawn(asked, view, &fields, &typed, &BTreeMap::new());
+        return Ok(message::with_card(asked, view, &card, None, 200));
+    }
+    let (mut wrong, mut values, mut text) = (BTreeMap::new(), BTreeMap::new(), format!("submit {number}"));
+    for one in &fields.all {
+        match one.read(&asked.body, &fields.picks) {
+            Ok((written, value)) => {
+                text += &in_words(one, value.as_ref(), &fields.picks);
+                values.insert(one.field.name.clone(), written);
+            }
+            Err(Wrong { place, why }) => {
+                wrong.insert(place, why);
+            }
+        }
+    }
+    let again = |wrong: &BTreeMap<String, String>, said: Option<Markup>, status| {
+        let card = drawn(asked, view, &fields, &typed, wrong);
+        Ok(message::with_card(asked, view, &card, said, status))
+    };
+    if asked.field("do") != Some("submit") {
+        let fits = html! { p.note role="status" { "Everything fits. Nothing was sent yet." } };
+        let said = if wrong.is_empty() { fits } else { summary(&wrong, &fields) };
+        return again(&wrong, Some(said), 200);
+    }
+    if !wrong.is_empty() {
+        return again(&wrong, Some(summary(&wrong, &fields)), 422);
+    }
+    match asked.act("submit", text, AgentAct::Submit { number, values }) {
+        Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),
+        Err(failure) => again(&wrong, Some(refused(&failure)), 422),
+    }
+}
+
+/// What the daemon says where it knows more than the page did.
+pub fn refused(failure: &Failure) -> Markup {
+    html! {
+        section.failure role="alert" {
+            h2 { "Nothing was sent" }
+            p { (parts::line(&failure.message)) }
+            @if !failure.help.is_empty() { p { (visible_line(&failure.help)) } }
+        }
+    }
+}
+
+/// A field as it stands in the transcript; secrets are left out.
+fn in_words(one: &OneField, value: Option<&Value>, picks: &[PickRow]) -> String {
+    let name = &one.field.name;
+    match value {
+        Some(Value::Undefined) => String::new(),
+        Some(_) if has_secret(&one.control) => format!(" {name}=…"),
+        None => format!(" {name}=…"),
+        Some(value) => match (value.as_str(), value.references().first()) {
+            (Some(text), _) => format!(" {name}={text:?}"),
+            (None, Some(id)) => {
+                let path = picks.iter().find(|row| row.id == **id).map_or("…", |row| row.path.as_str());
+                format!(" {name}={path}")
+            }
+            (None, None) => format!(" {name}:={}", value.to_json()),
+        },
+    }
+}
+
+/// `POST /m/NUMBER/check`: what is wrong with one field as it stands now, for the script.
+pub fn check(asked: &Asked) -> Result<Answer, Failure> {
+    let number: MessageNumber = asked.part("number")?;
+    let view = *take!(asked.look(Look::Letter { number })?, Letter);
+    let fields = Fields::of(asked, &view)?;
+    let touched = asked.field("_field").unwrap_or_default();
+    let own = |one: &&OneField| {
+        touched.strip_prefix(&one.prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
+    };
+    let Some(one) = fields.all.iter().find(own) else { return Ok(Answer::Piece(html! {})) };
+    // The part that was touched: what marks it stands behind it.
+    let place = touched.trim_end_matches(":given").trim_end_matches(":kind").trim_end_matches(":json");
+    let mut wrong = BTreeMap::new();
+    if let Err(found) = one.read(&asked.body, &fields.picks) {
+        // What is said of a part that nobody has come to yet only disturbs.
+        if found.place == place || (!place.starts_with(&found.place) && found.place.starts_with(place)) {
+            wrong.insert(found.place, found.why);
+        } else if place.starts_with(&found.place) {
+            wrong.insert(place.to_owned(), String::new());
+            wrong.insert(found.place, found.why);
+        }
+    }
+    let typed = Typed::default();
+    let form = Drawn { typed: &typed, picks: &[], wrong: &wrong };
+    let mut places: Vec<&str> = wrong.keys().map(String::as_str).collect();
+    if !places.contains(&place) {
+        places.push(place);
+    }
+    Ok(Answer::Piece(html! { @for place in places { (form.error(place)) } }))
+}

@@ -1,0 +1,9 @@
+//! The cards that ask for something else than a yes, and those that only tell; one file for each kind of message.
+
+pub mod definition;
+pub mod evaluation;
+pub mod form;
+pub mod release;
+pub mod said;
+pub mod wish;
+pub mod words;

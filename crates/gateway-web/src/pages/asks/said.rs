@@ -1,0 +1,143 @@
+//! What can be said to any message: a refusal, words, a name for something that came with it.
+
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, Look, Response};
+use control::view::LetterView;
+use kernel::command::MailAct;
+use kernel::message::{Answer as Told, Body};
+use kernel::{MessageNumber, NamePath};
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use crate::answer::Answer;
+use crate::asked::Asked;
+use crate::page::parts;
+
+/// Whether a message that asks for one thing can still be answered.
+pub fn is_open(view: &LetterView) -> bool {
+    let again =
+        matches!(view.letter.body(), Some(Body::Form { repeatable: true, .. } | Body::Definition { .. }));
+    match view.letter.mail.answers.get(&0) {
+        None => true,
+        Some(Told::Denied { .. } | Told::Withdrawn { .. }) => false,
+        Some(_) => again,
+    }
+}
+
+/// Says no, and why.
+pub fn refusal(asked: &Asked, number: MessageNumber, legend: &str, button: &str) -> Markup {
+    html! {
+        form.card method="post" action={ "/m/" (number) } data-draft={ "no " (number) } {
+            (parts::token(&asked.session))
+            fieldset {
+                legend { (legend) }
+                label for="why-not" { "Why: whoever asked reads this" }
+                textarea #why-not name="reason" rows="2" {}
+                div.buttons { button name="do" value="reject" { (button) } }
+            }
+        }
+    }
+}
+
+/// `do=reject`.
+pub fn reject(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
+    let number = view.letter.number;
+    let reason = asked.filled("reason").unwrap_or("no");
+    let text = format!("reject {number} -r {reason:?}");
+    let act = match view.letter.body() {
+        // What asks for an approval is denied, and not rejected.
+        Some(Body::Release { .. }) => {
+            let (message, entries, reason) = (number, None, Untrusted::new(reason));
+            let text = Untrusted::new(text);
+            asked.ask(control::protocol::Request::Deny { text, message, entries, reason })?;
+            return Ok(Answer::Go(format!("/m/{number}")));
+        }
+        _ => MailAct::Reject { number, reason: Untrusted::new(reason) },
+    };
+    asked.act("reject", text, AgentAct::Mail { act: Box::new(act) })?;
+    Ok(Answer::Go(format!("/m/{number}")))
+}
+
+/// A place for words to whoever sent a message.
+pub fn answer_in_words(asked: &Asked, number: MessageNumber) -> Markup {
+    html! {
+        form.card method="post" action={ "/m/" (number) } data-draft={ "reply " (number) } {
+            (parts::token(&asked.session))
+            label for="reply" { "Reply" }
+            textarea #reply name="text" rows="3" {}
+            div.buttons { button name="do" value="reply" { "Send" } }
+        }
+    }
+}
+
+/// `do=reply`.
+pub fn reply(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
+    let number = view.letter.number;
+    let Some(text) = asked.filled("text") else {
+        return Err(Failure::new(Exit::Usage, "there are no words").help("write some, then send them"));
+    };
+    let (strings, names, paths) = (vec![Untrusted::new(text)], vec![], vec![]);
+    let act = MailAct::Reply { number, strings, names, paths };
+    asked.act("reply", format!("reply {number} {text:?}"), AgentAct::Mail { act: Box::new(act) })?;
+    Ok(Answer::Go(format!("/m/{number}")))
+}
+
+/// Something that came with a message, and a place for a name of the person's.
+pub fn adoption(asked: &Asked, number: MessageNumber, edge: &str, at: usize) -> Markup {
+    html! {
+        form.adopt method="post" action={ "/m/" (number) } {
+            (parts::token(&asked.session))
+            input type="hidden" name="edge" value=(edge);
+            label for={ "adopt-" (at) } { "Your name for " (parts::line(&Untrusted::new(edge))) }
+            input id={ "adopt-" (at) } name="path" autocomplete="off" spellcheck="false";
+            button name="do" value="adopt" { "Give it this name" }
+        }
+    }
+}
+
+/// `do=adopt`.
+pub fn adopt(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
+    let number = view.letter.number;
+    let edge = asked.field("edge").unwrap_or_default().to_owned();
+    let Some(name) = asked.filled("path") else {
+        return Err(Failure::new(Exit::Usage, "there is no name").help("write the name that you give it"));
+    };
+    let path = NamePath::parse(name).map_err(|error| {
+        Failure::new(Exit::Usage, error.to_string()).help("a name has no `@`; a path has `/` between names")
+    })?;
+    let act = MailAct::Adopt { number, edge: edge.clone(), path };
+    let text = format!("adopt {number} {edge} {name}");
+    asked.act("adopt", text, AgentAct::Mail { act: Box::new(act) })?;
+    Ok(Answer::Go(format!("/m/{number}")))
+}
+
+/// What came in answer to a message, oldest first.
+pub fn chain(asked: &Asked, view: &LetterView) -> Markup {
+    let from = Some(MessageNumber(view.letter.number.0.saturating_add(1)));
+    let Ok(Response::Letters(later)) = asked.look(Look::Letters { open: false, from }) else {
+        return html! {};
+    };
+    let own = view.letter.mail.envelope.id;
+    let answers: Vec<_> = later.into_iter().filter(|one| one.mail.envelope.reply_to == Some(own)).collect();
+    html! {
+        @if !answers.is_empty() {
+            section #chain aria-labelledby="chain-title" {
+                h2 #chain-title { "What came of it" }
+                ol.rows {
+                    @for one in &answers {
+                        li {
+                            a.row href={ "/m/" (one.number) } {
+                                span.number { "#" (one.number) } " "
+                                span.kind { (parts::word(&one.mail.envelope.kind)) } " "
+                                (parts::when(one.mail.envelope.sent_ms)) " "
+                                @if let Some(body) = one.body() {
+                                    (parts::line(&Untrusted::new(control::show::letter::summary(body))))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

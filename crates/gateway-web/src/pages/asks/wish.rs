@@ -1,0 +1,148 @@
+//! A request: an agent asks for something, or a run does.
+
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, Answered, Look};
+use control::view::{LetterView, PickRow};
+use kernel::message::{Body, Wish};
+use kernel::{FormulaId, NamePath};
+use maud::{Markup, html};
+use passable::visible_line;
+
+use super::{definition, form, said};
+use crate::answer::Answer;
+use crate::asked::{Asked, take};
+use crate::field::draw;
+use crate::page::parts;
+use crate::pages::message;
+
+/// The name of the menu.
+const PICK: &str = "pick";
+
+/// The card.
+///
+/// # Errors
+/// When the daemon does not answer.
+pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
+    let Some(Body::Request { description, by, .. }) = view.letter.body() else { return Ok(html! {}) };
+    let number = view.letter.number;
+    let picks = take!(asked.look(Look::Picks)?, Picks);
+    let all: Vec<&PickRow> = picks.iter().collect();
+    let typed = asked.field(PICK);
+    Ok(html! {
+        @if by.is_some() { p.note { "A model asks this: the words are its own." } }
+        section.entry aria-label="What is asked for" { (parts::block("What is asked for", description)) }
+        @if said::is_open(view) {
+            form #fill.card method="post" action={ "/m/" (number) } data-weighty data-draft={ "request " (number) }
+                data-same={ "request " (number) } {
+                (parts::token(&asked.session))
+                input type="hidden" name="_seen" value=(number);
+                button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
+                fieldset {
+                    legend { "Something that you have a name for" }
+                    label for=(PICK) { "Which" }
+                    p.note id={ (PICK) "-wants" } {
+                        @match by {
+                            Some(wish) => {
+                                "A value is told to its model; anything else becomes its slot "
+                                (parts::line(&passable::Untrusted::new(wish.slot.as_str())))
+                                ", until it ends or you revoke it."
+                            }
+                            None => "Whoever asked gets exactly what is shown here, as a grant of yours.",
+                        }
+                    }
+                    (draw::pick(&all, PICK, typed, None))
+                    p.error id={ (PICK) "-error" } role="status" {}
+                    div.buttons { button.yes name="do" value="name" { "Hand it over" } }
+                }
+                @if let Some(wish) = by { (for_run(asked, wish)) }
+            }
+            (said::refusal(asked, number, "Or refuse", "Refuse"))
+        }
+    })
+}
+
+/// What only a run can be given: words, and what has no name.
+fn for_run(asked: &Asked, wish: &Wish) -> Markup {
+    html! {
+        fieldset {
+            legend { "Words for its model" }
+            label for="text" { "Text" }
+            textarea #text name="text" rows="3" { "\n" (asked.field("text").unwrap_or("")) }
+            div.buttons { button name="do" value="text" { "Say this" } }
+        }
+        fieldset {
+            legend { "Something of this machine, as its slot " (parts::line(&passable::Untrusted::new(wish.slot.as_str()))) }
+            label for="fill" { "What, as behind " code { "-e " (visible_line(&wish.slot)) "=" } }
+            p.note #fill-wants {
+                code { "/PATH" } ", " code { "/PATH:rw" } ", " code { "https://HOST" } ", " code { "program:/PATH" } ", "
+                code { "git:/PATH" } ", " code { "clock" } " …"
+            }
+            input #fill-text name="fill" autocomplete="off" spellcheck="false" aria-label="What fills the slot"
+                aria-describedby="fill-wants" value=(asked.field("fill").unwrap_or(""));
+            div.buttons { button.yes name="do" value="endow" { "Bind it" } }
+        }
+    }
+}
+
+/// `POST /m/NUMBER`: hands something over.
+///
+/// # Errors
+/// When the daemon does not answer.
+pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
+    let number = view.letter.number;
+    let Some(Body::Request { by, .. }) = view.letter.body() else {
+        return Err(Failure::new(Exit::Conflict, "this message asks for nothing"));
+    };
+    let answered = match (asked.field("do"), by) {
+        (Some("name"), by) => picked(asked, by.is_some()),
+        (Some("text"), Some(_)) => Ok(match asked.filled("text") {
+            Some(text) => (Answered::Value { json: text.into() }, format!("--text {text:?}")),
+            None => return again(asked, view, &empty("there are no words")),
+        }),
+        (Some("endow"), Some(wish)) => Ok(match asked.filled("fill") {
+            Some(fill) => {
+                let text = format!("{}={fill}", wish.slot);
+                (Answered::Typed { text: text.clone() }, format!("-e {text}"))
+            }
+            None => return again(asked, view, &empty("nothing was written")),
+        }),
+        _ => return Ok(Answer::Go(format!("/m/{number}"))),
+    };
+    let done = answered.and_then(|(answered, words)| {
+        asked.act("resolve", format!("resolve {number} {words}"), AgentAct::Resolve { number, answered })
+    });
+    match done {
+        Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),
+        Err(failure) => again(asked, view, &failure),
+    }
+}
+
+fn empty(what: &str) -> Failure {
+    Failure::new(Exit::Invalid, what)
+}
+
+fn again(asked: &Asked, view: &LetterView, failure: &Failure) -> Result<Answer, Failure> {
+    let card = card(asked, view)?;
+    let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
+    Ok(message::with_card(asked, view, &card, Some(form::refused(failure)), status))
+}
+
+/// What was chosen. To an agent goes exactly what was shown; a run is handed what a name stands for, if it still stands
+/// for that.
+fn picked(asked: &Asked, to_run: bool) -> Result<(Answered, String), Failure> {
+    let id: Option<FormulaId> = asked.field(PICK).and_then(|text| text.parse().ok());
+    let picks = take!(asked.look(Look::Picks)?, Picks);
+    let chosen = id.and_then(|id| picks.into_iter().find(|row| row.id == id));
+    let Some(chosen) = chosen else {
+        return Err(match id {
+            None => empty("nothing was chosen"),
+            Some(_) => definition::gone(),
+        });
+    };
+    let path =
+        NamePath::parse(&chosen.path).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    Ok(match to_run {
+        true => (Answered::Name { path, is: None, allow: vec![] }, chosen.path),
+        false => (Answered::Seen { id: chosen.id }, chosen.path),
+    })
+}

@@ -1,0 +1,69 @@
+//! Messages that tell: words with what came along, a value, what the person did.
+
+use control::exit::Failure;
+use control::protocol::{Look, Response};
+use control::view::LetterView;
+use kernel::NamePath;
+use kernel::message::Body;
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use super::said;
+use crate::asked::Asked;
+use crate::page::parts;
+
+/// The card.
+///
+/// # Errors
+/// None now.
+pub fn card(asked: &Asked, view: &LetterView, body: &Body) -> Result<Markup, Failure> {
+    let number = view.letter.number;
+    Ok(match body {
+        Body::Package { strings, names, run, .. } => html! {
+            @if run.is_some() { p.note { "These are the words of a model." } }
+            section.entry aria-label="What it says" {
+                p.package {
+                    @for (at, piece) in strings.iter().enumerate() {
+                        span.foreign { (piece.visible()) }
+                        @if let Some(name) = names.get(at) { span.chip { "@" (parts::line(&Untrusted::new(name.as_str()))) } }
+                    }
+                }
+            }
+            @if !names.is_empty() {
+                section.entry aria-labelledby="along" {
+                    h2 #along { "What came along" }
+                    @for (at, name) in names.iter().enumerate() { (said::adoption(asked, number, name, at)) }
+                }
+            }
+            (said::answer_in_words(asked, number))
+        },
+        Body::Value { .. } => html! {
+            (value(asked, view))
+            (said::adoption(asked, number, "value", 0))
+            (said::answer_in_words(asked, number))
+        },
+        Body::Command { text, run, .. } => html! {
+            p { "You did this:" }
+            (parts::block("The command", text))
+            @if let Some(run) = run { p { "It concerns " (parts::run(*run)) "." } }
+        },
+        _ => {
+            let text = control::show::letter::render(view, 100);
+            html! { (parts::own_block("The message", &text)) }
+        }
+    })
+}
+
+/// What was sent, as far as it is data.
+fn value(asked: &Asked, view: &LetterView) -> Markup {
+    let path = NamePath::new(["@mail".to_owned(), view.letter.number.to_string(), "@value".to_owned()]);
+    let thing = path.ok().and_then(|path| asked.look(Look::Thing { path }).ok());
+    html! {
+        @if let Some(Response::Thing(thing)) = thing {
+            p { (parts::line(&thing.words)) }
+            @if let Some(value) = &thing.value {
+                (parts::block("The value", &Untrusted::new(control::show::value::argument(value))))
+            }
+        } @else { p { "A value; give it a name to look at it." } }
+    }
+}
