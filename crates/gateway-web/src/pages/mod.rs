@@ -45,7 +45,7 @@ pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/names/{*path}", Some(names::show), None),
     ("/graph", Some(graph::show), None),
     ("/workers", Some(workers::show), None),
-    ("/models", Some(models::show), None),
+    ("/models", Some(models::show), Some(models::try_it)),
     ("/policy", Some(policy::show), None),
     ("/audit", Some(audit::show), None),
     ("/doctor", Some(doctor::show), None),

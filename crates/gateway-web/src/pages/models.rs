@@ -1,15 +1,24 @@
 //! Models: which were asked, and what that cost.
 
-use control::exit::Failure;
-use control::protocol::Request;
+use control::exit::{Exit, Failure};
+use control::protocol::{Request, RunRequest};
 use control::show::money;
 use control::show::stats::OfModel;
+use kernel::command::Reply;
+use kernel::run::Limits;
 use maud::{Markup, html};
+use passable::Untrusted;
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::parts;
 use crate::pages::runs::figures::took;
+
+/// What a model is asked to try it: it costs next to nothing, and its run says how many tokens that was.
+const TRIAL: &str = "---\ndescription: Tries a model.\n---\nAnswer with the one word: ready\n";
+
+/// How many tokens trying a model may take.
+const TRIAL_TOKENS: u64 = 4000;
 
 /// How long the longest bar is.
 const LONGEST: u64 = 300;
@@ -41,12 +50,46 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             }
             @if stats.models.is_empty() { p.note { "No model was asked." } } @else { (bars(&stats.models)) }
         }
-        p.note {
-            code { "almoner models" } " says which models this machine can ask, and "
-            code { "almoner ask -m MODEL QUESTION" } " asks one."
+        form.card method="post" action="/models" {
+            (parts::token(&asked.session))
+            label for="model" { "Try a model: it is asked for one word, in a run that shows the tokens" }
+            input #model name="model" list="known" autocomplete="off" spellcheck="false" required;
+            datalist #known { @for one in &stats.models { option value=(one.model) {} } }
+            div.buttons { button { "Try it" } }
         }
+        p.note { code { "almoner models" } " says which models this machine can ask." }
     };
     Ok(Page::new("/models", "Models", main).into())
+}
+
+/// `POST /models`: asks a model for one word.
+pub fn try_it(asked: &Asked) -> Result<Answer, Failure> {
+    let model = asked.filled("model").ok_or_else(|| {
+        Failure::new(Exit::Usage, "no model was named").help("name one as `almoner models` shows it")
+    })?;
+    let request = RunRequest {
+        text: Untrusted::new(format!("ask -m {model} \"Answer with the one word: ready\"")),
+        name: "try".to_owned(),
+        source: TRIAL.to_owned(),
+        includes: Default::default(),
+        beside: None,
+        values: Default::default(),
+        read_from: vec![],
+        documents: vec![],
+        chat: false,
+        private: false,
+        each: None,
+        limits: Some(Limits { turns: 1, calls: 0, depth: 0, tokens: TRIAL_TOKENS, ..Limits::default() }),
+        endow: vec![],
+        allow: vec![],
+        model: model.to_owned(),
+        dry_run: false,
+        retry: None,
+    };
+    match take!(asked.ask(Request::Run(Box::new(request)))?, Reply) {
+        Reply::Started { run } => Ok(Answer::Go(format!("/r/{run}"))),
+        _ => Err(Failure::new(Exit::Failure, "the run was not started")),
+    }
 }
 
 /// A bar for each model: by what it cost, or by its tokens where nothing did.
