@@ -26,11 +26,19 @@ pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -
     let read = pattern.read_form_with(&own, &mut |part, text| picked(part, text, picks));
     read.map_err(|mismatch| {
         let control = pattern.controls();
-        let place = place::of(&control, prefix, &Typed::sent(pairs), &mismatch);
-        let why = match has_secret(&control) {
+        let typed = Typed::sent(pairs);
+        let place = place::of(&control, prefix, &typed, &mismatch);
+        let is_empty =
+            typed.text(&place).is_none_or(|text| text.trim().is_empty()) && typed.rows(&place).is_empty();
+        let why = if mismatch.expected.contains("`:kind`") {
+            "choose one of these first".to_owned()
+        } else if is_empty {
+            format!("this is needed: {}", mismatch.expected)
+        } else if has_secret(&control) {
             // What was found may be the secret.
-            true => format!("expected {}", mismatch.expected),
-            false => format!("expected {}, found {}", mismatch.expected, mismatch.found),
+            format!("expected {}", mismatch.expected)
+        } else {
+            format!("expected {}, found {}", mismatch.expected, mismatch.found)
         };
         Wrong { place, why }
     })

@@ -106,7 +106,7 @@ impl Drawn<'_> {
         let wants = html! {
             p.note id={ (own) "-wants" } {
                 (wants(spot.control))
-                @if let Some(help) = &spot.help { " " (help) }
+                @if let Some(help) = &spot.help { ". " (help) }
             }
         };
         html! {
@@ -330,7 +330,7 @@ pub fn pick(fitting: &[&PickRow], place: &str, typed: Option<&str>, wrong: Optio
     let own = id(place);
     html! {
         @if fitting.is_empty() {
-            p.warning { "Nothing that you have a name for fits. Give such a thing a name first." }
+            p.warning { "Nothing that you have a name for fits here." }
         }
         select id=(own) name=(place) aria-invalid=[wrong] aria-describedby={ (own) "-wants " (own) "-error" } {
             option value="" { "choose one of your names" }

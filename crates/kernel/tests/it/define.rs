@@ -367,3 +367,22 @@ fn a_withheld_result_survives_a_restart_and_is_given_once() {
     assert_eq!(w.answer(card, Choice::Approve { for_run: false }), Reply::AlreadySettled);
     assert_eq!(w.last_grant(host).number, grants);
 }
+
+#[test]
+fn what_was_seen_is_what_is_bound() {
+    let (mut w, host, fae) = world();
+    let (_, number) = defined(&mut w, fae, &[("x", Pattern::string())]);
+    let seen = vec![(path("five"), w.id(host, "five"))];
+    let as_seen = |act: Act| match act {
+        Act::Mail(act) => mail(MailAct::AsSeen { seen: seen.clone(), act }),
+        other => other,
+    };
+    let endow = || as_seen(endow(number, &[("x", "five")], ResultGoesTo::Host));
+    let twice = as_seen(endow());
+    assert_eq!(w.fault(host, twice), "what was seen is said once");
+    w.as_agent(host, remove("five"));
+    w.as_agent(host, store(string("six"), "five"));
+    let fault = w.fault(host, endow());
+    assert!(fault.contains("stands for something else"), "{fault}");
+    assert!(query::outbox(&mut w.store, &host.number).unwrap().is_empty(), "nothing was begun");
+}

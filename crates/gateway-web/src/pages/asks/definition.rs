@@ -4,8 +4,8 @@
 mod chosen;
 
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, Look};
-use control::view::{LetterView, PickRow, Proposed};
+use control::protocol::{AgentAct, Look, Response};
+use control::view::{LetterView, PickRow, PromiseState, Proposed};
 use kernel::command::Reply;
 use kernel::message::Body;
 use kernel::{MessageNumber, NamePath};
@@ -71,7 +71,28 @@ pub fn numbered(label: &str, text: &Untrusted) -> Markup {
 /// When the daemon does not answer.
 pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     let shown = Shown::of(asked, view)?;
-    Ok(shown.draw(asked, view, &Chosen::default(), None))
+    Ok(html! {
+        (shown.draw(asked, view, &Chosen::default(), None))
+        (result(asked, view))
+    })
+}
+
+/// What its sender has got for it, once it has got anything.
+fn result(asked: &Asked, view: &LetterView) -> Markup {
+    let promise = view.letter.body().and_then(Body::asks).map(|(promise, _)| promise);
+    let state = promise.and_then(|promise| asked.look(Look::Promise { promise, wait: false }).ok());
+    html! {
+        @match state {
+            Some(Response::Promise(PromiseState::Fulfilled { value })) => section.entry aria-labelledby="result-title" {
+                h2 #result-title { "What its sender has got" }
+                (parts::block("The result", &Untrusted::new(control::show::value::argument(&value))))
+            },
+            Some(Response::Promise(PromiseState::Rejected { reason })) => {
+                p.warning { "It came to nothing: " (parts::line(&reason)) }
+            },
+            _ => {},
+        }
+    }
 }
 
 /// All that a card is made from.

@@ -87,9 +87,9 @@ impl OneField {
         let label = self.field.label.raw();
         let name = visible_line(&self.field.name);
         let help = html! {
-            @if label != self.field.name { span.note { "in the answer it is " (parts::word(&self.field.name)) } " " }
+            @if label != self.field.name { "In the answer it is " (parts::word(&self.field.name)) ". " }
             @if let Some(example) = &self.field.example {
-                "for example " (parts::line(&Untrusted::new(control::show::value::argument(example)))) " "
+                "For example " (parts::line(&Untrusted::new(control::show::value::argument(example)))) ". "
             }
             @if self.field.secret { "It is sealed: whoever asked gets a capability for it, and no page shows it again." }
         };
@@ -146,22 +146,24 @@ fn drawn(
 
 /// What is wrong, each with a way to it, above the form.
 fn summary(wrong: &BTreeMap<String, String>, fields: &Fields) -> Markup {
-    let owner = |place: &str| {
-        fields.all.iter().find(|one| {
-            place
-                .strip_prefix(&one.prefix)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
-        })
+    let is_of = |one: &OneField, place: &str| {
+        let rest = place.strip_prefix(&one.prefix);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
     };
+    // In the order in which they stand below.
+    let own = |one| {
+        wrong.iter().filter(move |(place, _)| is_of(one, place)).map(move |(place, why)| (one, place, why))
+    };
+    let places = fields.all.iter().flat_map(own);
     html! {
         section #wrong.failure role="alert" tabindex="-1" aria-labelledby="wrong-title" {
-            h2 #wrong-title { "Nothing was sent: " (wrong.len()) " of the fields do not fit" }
+            h2 #wrong-title { "Nothing was sent: " (wrong.len())
+                @if wrong.len() == 1 { " of the fields does not fit" } @else { " of the fields do not fit" } }
             ul {
-                @for (place, why) in wrong {
+                @for (one, place, why) in places {
                     li {
                         a href={ "#" (crate::field::id(place)) } {
-                            @if let Some(one) = owner(place) { (parts::line(&one.field.label)) ": " }
-                            (visible_line(why))
+                            (parts::line(&one.field.label)) ": " (visible_line(why))
                         }
                     }
                 }
