@@ -13,6 +13,29 @@ use super::http::ask;
 /// How long something may take to appear. Only a test that fails ever waits so long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Starts what drives browsers. On a machine that is very busy it can find no port in time.
+fn driver() -> Option<(Child, u16)> {
+    let mut driver = Command::new("chromedriver")
+        .arg("--port=0")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("chromedriver: {error}; install it: {INSTALL}"));
+    let mut lines = BufReader::new(driver.stdout.take()?).lines();
+    let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        let (_, port) = line.split_once("successfully on port ")?;
+        port.trim_end_matches('.').parse().ok()
+    });
+    // What it says later must not block it.
+    std::thread::spawn(move || lines.for_each(drop));
+    if port.is_none() {
+        let _ = driver.kill();
+        let _ = driver.wait();
+    }
+    Some((driver, port?))
+}
+
 /// What installs the browser.
 const INSTALL: &str = "apt-get install -y chromium chromium-driver fonts-dejavu-core (or: cargo xtask tools)";
 
@@ -34,21 +57,9 @@ pub(crate) struct Thing(String);
 impl Browser {
     /// A browser that runs scripts, or none.
     pub(crate) fn new(scripts: bool) -> Browser {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("chromedriver: {error}; install it: {INSTALL}"));
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
-            let (_, port) = line.split_once("successfully on port ")?;
-            port.trim_end_matches('.').parse().ok()
-        });
-        let port = port.unwrap_or_else(|| panic!("chromedriver did not start; install it: {INSTALL}"));
-        // What it says later must not block it.
-        std::thread::spawn(move || lines.for_each(drop));
+        let (driver, port) = (0..3)
+            .find_map(|_| driver())
+            .unwrap_or_else(|| panic!("chromedriver does not start; install it: {INSTALL}"));
         let profile = tempfile::tempdir().unwrap();
         let mut arguments = vec![
             "--headless=new".to_owned(),

@@ -144,3 +144,129 @@ fn a_conversation_with_scripts() {
 fn a_conversation_without_scripts() {
     talks(false);
 }
+
+/// What the clerk's model does: it sends a mail, is denied, repairs it, sends once more, and at last tries again after
+/// what it held was revoked.
+const CLERK: &str = r#"[{"worker": "clerk", "turns": [
+    {"calls": [{"name": "outbox_send", "arguments": {"to": "a@b.example", "subject": "s", "body": "one"}}]},
+    {"calls": [{"name": "outbox_send", "arguments": {"to": "c@d.example", "subject": "s", "body": "two"}}]},
+    {"calls": [{"name": "outbox_send", "arguments": {"to": "c@d.example", "subject": "s", "body": "two"}}]},
+    {"calls": [{"name": "outbox_send", "arguments": {"to": "e@f.example", "subject": "s", "body": "three"}}]},
+    {"text": "done"}
+]}]"#;
+
+/// Waits for a message of this kind that needs the person, as an inbox without scripts is looked at: again and again.
+#[track_caller]
+fn waits_for(home: &Home, kind: &str) -> u64 {
+    crate::sends::wait_for_mail(home, kind)
+}
+
+/// From a guest's proposal to the revocation of what it was handed.
+fn the_story(scripts: bool) {
+    let home = Home::new();
+    for counter in ["counter", "ledger"] {
+        home.almoner(&["eval", crate::sends::COUNTER, "--name", counter]).expect(0);
+    }
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.write("count.js", "E(count).incr()");
+    home.almoner(&[
+        "--as",
+        "agent-fae",
+        "define",
+        "count.js",
+        "--slot",
+        "count:M.remotable('Counter')=What to count with",
+        "--result",
+        "r",
+    ])
+    .expect(0);
+    let (browser, door) = let_in(&home, scripts, "/");
+
+    // A guest's proposal is read, with what it would do, and what each choice would open.
+    let proposal = waits_for(&home, "definition");
+    browser.press("link", &format!("#{proposal}"));
+    browser.says("E(count).incr()");
+    browser.says("fae");
+    browser.says("incr");
+    browser.choose("One of your names", "counter");
+    browser.press("button", "Show what this would grant");
+    browser.says("What you would grant");
+    browser.says("counter");
+    browser.press("button", "Endow it");
+    let counted = |name: &str| crate::sends::evaluated(&home, &["E(c).add(0n)", &format!("c={name}")]);
+    let done = browser.wait(|| (counted("counter") == "1").then_some(()));
+    assert!(done.is_some(), "{}", browser.text());
+    assert_eq!(counted("ledger"), "0", "the other one was not handed over");
+
+    // A worker that works with what it is handed: denied with a reason, repaired, approved for this run.
+    home.write("clerk.json", CLERK);
+    home.write(
+        "clerk.worker",
+        "---\ndescription: Writes mails.\nslots:\n  outbox: outbox\n---\nSend the mails.\n",
+    );
+    std::fs::create_dir(home.path("outbox")).unwrap();
+    let model = format!("scripted:{}", home.path("clerk.json").display());
+    let outbox = format!("outbox={}", home.path("outbox").display());
+    home.almoner(&["run", "clerk.worker", "-e", &outbox, "-m", &model, "--detach"]).expect(0);
+    let sent = || std::fs::read_dir(home.path("outbox")).unwrap().count();
+    let first = waits_for(&home, "approval");
+    browser.go(&door.page(&format!("/m/{first}")));
+    browser.write("textbox", "If not, why", "write to c@d.example");
+    browser.press("button", "Deny");
+    browser.says("denied: write to c@d.example");
+    let second = waits_for(&home, "approval");
+    browser.go(&door.page(&format!("/m/{second}")));
+    browser.says("c@d.example");
+    browser.press("button", "Approve for this run");
+    browser.says("approved for this run");
+    // The same again needs no answer. What is something else asks again, and waits as long as it takes.
+    let third = waits_for(&home, "approval");
+    assert!(third > second && sent() == 2, "message {third}, {} sent", sent());
+    home.almoner(&["stop"]).expect(0);
+    home.almoner(&["status"]).expect(0);
+
+    // After a restart one finds out why it happened.
+    let file = std::fs::read_dir(home.path("outbox")).unwrap().next().unwrap().unwrap().path();
+    browser.go(&door.page("/why"));
+    browser.write("textbox", "A run", &file.display().to_string());
+    browser.press("button", "Ask why");
+    browser.says("clerk");
+    browser.says(&format!("message {second}"));
+
+    // What caused it is revoked, and the next call fails.
+    let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+    let grants = grants.as_array().unwrap();
+    let number = &grants.iter().find(|grant| grant["slot"] == "outbox").unwrap()["number"];
+    browser.go(&door.page("/grants"));
+    browser.press("link", &format!("g{number}"));
+    browser.press("button", &format!("Revoke g{number}"));
+    browser.says("revoked");
+    browser.go(&door.page(&format!("/m/{third}")));
+    browser.press("button", "Approve");
+    home.almoner(&["resume"]);
+    let refused = browser.wait(|| {
+        let trace = home.almoner(&["trace", "r1"]).out;
+        (trace.contains("revoked") && trace.contains("finished")).then_some(())
+    });
+    assert!(refused.is_some(), "{}", home.almoner(&["trace", "r1"]).out);
+    assert_eq!(sent(), 2);
+    browser.go(&door.page("/r/r1"));
+    browser.says("revoked");
+    browser.clean(&[
+        "409",
+        "422",
+        "ERR_CONNECTION_REFUSED",
+        "ERR_INCOMPLETE_CHUNKED_ENCODING",
+        "ERR_EMPTY_RESPONSE",
+    ]);
+}
+
+#[test]
+fn the_story_with_scripts() {
+    the_story(true);
+}
+
+#[test]
+fn the_story_without_scripts() {
+    the_story(false);
+}
