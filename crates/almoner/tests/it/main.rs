@@ -44,6 +44,7 @@ mod holes;
 mod home;
 mod hosts;
 mod housekeeping;
+mod inspecting;
 mod journey;
 mod kill_sweep;
 mod load;
