@@ -147,7 +147,11 @@ fn words(view: &LetterView, shown: &Proposed) -> Markup {
     };
     html! {
         p {
-            strong { (parts::word(&view.from)) } " proposes "
+            @match by {
+                Some(draft) => (parts::run(draft.run)),
+                None => strong { (parts::word(&view.from)) },
+            }
+            " proposes "
             @match &shown.worker {
                 Some(name) => { "a worker, " (parts::line(&Untrusted::new(name.as_str()))) }
                 None => "code",
