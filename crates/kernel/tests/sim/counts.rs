@@ -239,6 +239,8 @@ fn fault_name(fault: &Fault) -> &'static str {
         Fault::NoReference { .. } => "no reference",
         Fault::Cancelled(_) => "cancelled",
         Fault::Withdrawn(_) => "withdrawn",
+        // Only who was shown something says what he saw. The simulated hosts choose as they send.
+        Fault::NotAsSeen { .. } => "not as seen",
         // The kernel has it for the crates above, and never says it itself.
         Fault::NotSupported(_) => "not supported",
     }
