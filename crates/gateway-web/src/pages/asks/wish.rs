@@ -72,12 +72,12 @@ fn for_run(asked: &Asked, wish: &Wish) -> Markup {
         }
         fieldset {
             legend { "Something of this machine, as its slot " (parts::line(&passable::Untrusted::new(wish.slot.as_str()))) }
-            label for="fill" { "What, as behind " code { "-e " (visible_line(&wish.slot)) "=" } }
+            label for="fill-text" { "What, as behind " code { "-e " (visible_line(&wish.slot)) "=" } }
             p.note #fill-wants {
                 code { "/PATH" } ", " code { "/PATH:rw" } ", " code { "https://HOST" } ", " code { "program:/PATH" } ", "
                 code { "git:/PATH" } ", " code { "clock" } " …"
             }
-            input #fill-text name="fill" autocomplete="off" spellcheck="false" aria-label="What fills the slot"
+            input #fill-text name="fill" autocomplete="off" spellcheck="false"
                 aria-describedby="fill-wants" value=(asked.field("fill").unwrap_or(""));
             div.buttons { button.yes name="do" value="endow" { "Bind it" } }
         }
