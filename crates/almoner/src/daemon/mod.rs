@@ -17,6 +17,7 @@ mod endow_programs;
 mod endow_secrets;
 pub mod engine;
 mod export;
+mod faults;
 mod follow;
 pub mod forget;
 pub mod gardener;

@@ -15,8 +15,9 @@ use store::Blobs;
 use vat::Modules;
 use vat::archive::{self, MAP, MOST_ARCHIVE, MOST_ENTRIES};
 
+use super::faults::fault_failure;
 use super::tree::{self, DEEPEST, Shelf};
-use super::world::{Daemon, fault_failure};
+use super::world::Daemon;
 use control::exit::{Exit, Failure};
 
 /// What such bytes begin with.

@@ -17,7 +17,8 @@ use super::convert;
 use super::home::{Context, Home};
 use super::perform::{self, Behalf, Trouble};
 use super::thing::Object;
-use crate::daemon::world::{self, environment};
+use crate::daemon::faults;
+use crate::daemon::world::environment;
 
 /// How many calls of one connection are under way at most.
 pub const MOST: usize = 256;
@@ -154,8 +155,8 @@ impl Home {
                     None => self.do_planned(context, reach, *plan, None, None, answer),
                 },
                 Err(WriteError::Refused(Stopped::Refused(refusal))) => Err(refusal.into()),
-                Err(WriteError::Refused(Stopped::Fault(fault))) => Err(world::fault_failure(&fault).into()),
-                Err(other) => Err(world::store_failure(other.to_string()).into()),
+                Err(WriteError::Refused(Stopped::Fault(fault))) => Err(faults::fault_failure(&fault).into()),
+                Err(other) => Err(faults::store_failure(other.to_string()).into()),
             };
             let outcome = match outcome {
                 Ok(Some(value)) => Ok(value),
