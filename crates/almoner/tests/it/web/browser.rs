@@ -22,18 +22,24 @@ fn driver() -> Option<(Child, u16)> {
         .stderr(Stdio::null())
         .spawn()
         .unwrap_or_else(|error| panic!("chromedriver: {error}; install it: {INSTALL}"));
-    let mut lines = BufReader::new(driver.stdout.take()?).lines();
-    let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
-        let (_, port) = line.split_once("successfully on port ")?;
-        port.trim_end_matches('.').parse().ok()
+    let said = driver.stdout.take().map(|said| BufReader::new(said).lines());
+    let port = said.and_then(|mut lines| {
+        let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let (_, port) = line.split_once("successfully on port ")?;
+            port.trim_end_matches('.').parse().ok()
+        });
+        // What it says later must not block it.
+        std::thread::spawn(move || lines.for_each(drop));
+        port
     });
-    // What it says later must not block it.
-    std::thread::spawn(move || lines.for_each(drop));
-    if port.is_none() {
-        let _ = driver.kill();
-        let _ = driver.wait();
+    match port {
+        Some(port) => Some((driver, port)),
+        None => {
+            let _ = driver.kill();
+            let _ = driver.wait();
+            None
+        }
     }
-    Some((driver, port?))
 }
 
 /// What installs the browser.
