@@ -356,7 +356,10 @@ impl View {
 }
 
 /// What came of a promise that has settled, and of the promise that this is, if the formula is one: references alone.
-pub(crate) fn came_to(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Vec<FormulaId>, Fault> {
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn came_to(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Vec<FormulaId>, Fault> {
     let mut all = Vec::new();
     let mut next = *id;
     while all.len() < DEEPEST {

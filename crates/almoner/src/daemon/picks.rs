@@ -3,7 +3,7 @@
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
-use kernel::hub::{Found, View};
+use kernel::hub::{self, Found, View};
 use kernel::slot::Want;
 use kernel::table::{self, PromiseRow};
 use kernel::txn::ReadTxn;
@@ -102,11 +102,13 @@ pub fn picked(desk: &Desk, agent: FormulaId, pattern: &Pattern, text: &str) -> O
         if !query::holds(txn, &agent, &id)? {
             return Ok(None);
         }
+        // A name often stands for a promise that has been kept: what is handed on is what came of it.
+        let id = hub::came_to(txn, &id)?.pop().unwrap_or(id);
         let Some(reached) = table::reach(txn, &id)? else { return Ok(None) };
         let pending = matches!(reached.formula, Formula::Promise { .. });
-        Ok(Some((pending, reached.formula)))
+        Ok(Some((id, pending, reached.formula)))
     });
-    let (pending, formula) = found.ok()??;
+    let (came, pending, formula) = found.ok()??;
     let promised = match pattern.matcher() {
         Matcher::Promise(_) => true,
         Matcher::Kind(kind) => *kind == "promise",
@@ -121,7 +123,7 @@ pub fn picked(desk: &Desk, agent: FormulaId, pattern: &Pattern, text: &str) -> O
                 _ => Want::of(pattern),
             };
             let fits = want.takes(&formula) || (want == Want::Pattern && promised);
-            fits.then(|| Value::remotable(id))
+            fits.then(|| Value::remotable(came))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod browser;
+mod forms;
 mod http;
 mod live;
 mod pages;

@@ -1,0 +1,99 @@
+//! Forms: every control, what is wrong told where it is wrong, and what was typed kept.
+
+use serde_json::json;
+
+use super::pages::looked_at_with;
+use super::{Browser, let_in};
+use crate::home::Home;
+
+/// A guest's form with a field for each kind of control.
+fn asked() -> (Home, u64) {
+    let home = Home::new();
+    home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
+    home.almoner(&["store", "plain:=1"]).expect(0);
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let fields = [
+        "title:string=What it is called",
+        "retries:1..5=How often",
+        "big:M.bigint()=Many digits",
+        "sure:boolean=Whether you are sure",
+        "mode:fast|slow=How",
+        "note:M.opt(M.string())=Anything else",
+        "tags:M.arrayOf(M.string())=Words for it",
+        "either:M.or(M.string(), M.number())=Words or a number",
+        "place:M.splitRecord({ town: M.string(), zip: M.nat() })=Where",
+        "weights:M.recordOf(M.string(), M.number())=Weights by name",
+        "with:M.remotable('Counter')=What to count with",
+        "key:secret=The key",
+    ];
+    let form =
+        [&["--as", "agent-fae", "form", "@host", "Settings, please"][..], &fields, &["--result", "answer"]]
+            .concat();
+    home.almoner(&form).expect(0);
+    let number = crate::sends::wait_for_mail(&home, "form");
+    (home, number)
+}
+
+fn filled(browser: &Browser) {
+    browser.write("textbox", "What it is called", "A <b>title</b>");
+    browser.write("textbox", "How often", "9");
+    browser.write("textbox", "Many digits", "123456789012345678901234567890");
+    browser.press("radio", "yes");
+    browser.press("radio", "\"slow\"");
+    browser.press("radio", "text");
+    browser.write("textbox", "text", "words");
+    browser.write("textbox", "town", "Ghent");
+    browser.write("textbox", "zip", "9000");
+    browser.choose("What to count with", "counter");
+    browser.write("textbox", "The key", "open sesame");
+}
+
+fn a_form(scripts: bool) {
+    let (home, number) = asked();
+    let (browser, _) = let_in(&home, scripts, &format!("/m/{number}"));
+    browser.says("Settings, please");
+    filled(&browser);
+    browser.press("button", "Send the answer");
+    // What is wrong is told where it is wrong, and nothing but the secret has to be typed again.
+    browser.says("from 1 to 5");
+    let retries = browser.find("textbox", "How often");
+    assert_eq!(browser.attribute(&retries, "aria-invalid").as_deref(), Some("true"));
+    assert_eq!(browser.value(&browser.find("textbox", "town")), "Ghent");
+    assert_eq!(browser.value(&browser.find("textbox", "The key")), "");
+    looked_at_with(&browser, if scripts { "form" } else { "form-without-scripts" }, scripts);
+    browser.write("textbox", "How often", "\u{E003}3");
+    browser.write("textbox", "The key", "open sesame");
+    browser.press("button", "Send the answer");
+    let got = browser.wait(|| {
+        let letters = home.almoner(&["inbox", "--json"]).json();
+        (letters.as_array().map(Vec::len) == Some(0)).then_some(())
+    });
+    assert!(got.is_some(), "{}", browser.text());
+    assert!(!browser.text().contains("open sesame"));
+    let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0);
+    let value = &got.json()["promise"]["value"];
+    for (field, expected) in [
+        ("title", json!("A <b>title</b>")),
+        ("retries", json!(3)),
+        ("sure", json!(true)),
+        ("mode", json!("slow")),
+        ("tags", json!([])),
+        ("either", json!("words")),
+    ] {
+        assert_eq!(value[field], expected, "{field}: {}", got.out);
+    }
+    assert_eq!(value["place"]["town"], json!("Ghent"), "{}", got.out);
+    assert_eq!(value["note"]["@qclass"], json!("undefined"), "left out: {}", got.out);
+    assert!(!got.out.contains("open sesame"), "{}", got.out);
+    browser.clean(&["422"]);
+}
+
+#[test]
+fn a_form_with_scripts() {
+    a_form(true);
+}
+
+#[test]
+fn a_form_without_scripts() {
+    a_form(false);
+}
