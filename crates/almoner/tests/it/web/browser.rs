@@ -100,7 +100,8 @@ impl Browser {
         } else {
             format!("/session/{}{path}", self.session)
         };
-        let body = if method == "GET" { String::new() } else { body.to_string() };
+        // Whoever is asked to end a session takes no parameters, and does not end it if there are any.
+        let body = if method == "POST" { body.to_string() } else { String::new() };
         let host = format!("127.0.0.1:{}", self.port);
         let headers = [("Host", host.as_str()), ("Content-Type", "application/json")];
         let answer = ask(self.port, method, &path, &headers, &body);
