@@ -11,8 +11,9 @@ use crate::kill_sweep::{AFTER, Doomed, until_it_survives};
 /// The guest of `bob`, as the store's own host reaches it.
 const FAE: &str = "bob/fae";
 
-/// Bob endows the definition, and is asked about nothing.
-const ALLOWED: [&str; 6] = ["-e", "out=notes:rw", "--allow", "out.write", "-m", "scripted:script.json"];
+/// Bob endows the definition, and is asked about nothing. Of several models in turn each turn has commits of its own.
+const ALLOWED: [&str; 6] =
+    ["-e", "out=notes:rw", "--allow", "out.write", "-m", "scripted:script.json,scripted:script.json"];
 
 /// A home with a host `bob` who has a guest `fae`.
 fn with_bob() -> Home {
