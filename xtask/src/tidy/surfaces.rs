@@ -22,6 +22,9 @@ const DOORS: &[(&str, &str)] = &[
     ("crates/sandbox/src/linux/warden.rs", "tells the daemon what became of a program, in a frame"),
 ];
 
+/// The crates that make text for people.
+const SHOWN: &[&str] = &["almoner", "control", "gateway-web"];
+
 /// Macros that make text.
 const MAKERS: &[&str] = &["format!(", "write!(", "writeln!(", "format_args!("];
 
@@ -60,10 +63,10 @@ fn opens(line: &str) -> bool {
     })
 }
 
-/// Where the command line makes text for people, foreign text is not put in as it came.
+/// Where text is made for people, foreign text is not put in as it came.
 pub(super) fn raw(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (file, source, owner) in tree.rust().filter(|(_, _, owner)| owner.name == "almoner") {
+    for (file, source, owner) in tree.rust().filter(|(_, _, owner)| SHOWN.contains(&owner.name.as_str())) {
         if !file.path.starts_with(&format!("{}/src/", owner.folder)) {
             continue;
         }

@@ -39,7 +39,7 @@ mod tests {
     fn rates_are_read_and_said() {
         for (text, calls, per_ms, said) in [
             ("10/min", 10, 60_000, "10 calls in 1 min"),
-            ("1/s", 1, 1_000, "1 calls in 1 s"),
+            ("1/s", 1, 1_000, "1 call in 1 s"),
             ("5/10s", 5, 10_000, "5 calls in 10 s"),
             ("1000/day", 1000, 86_400_000, "1000 calls in 1 day"),
         ] {

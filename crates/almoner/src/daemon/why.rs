@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::message::{Answer, Body};
-use kernel::proposal::{Caller, Proposal, Verdict};
+use kernel::proposal::{Caller, Decision, Proposal, Verdict};
 use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
 use kernel::{FormulaId, MessageNumber, RunNumber, StepRef, query, standing, table};
 use passable::visible_line;
@@ -249,7 +249,14 @@ fn of_proposal(
                 let said = format!("a crash cut it off: message {message} asked whether it happened");
                 reasons.push(Reason::new(at, said));
             }
-            Entry::Judged { proposal, verdict, .. } if *proposal == proposed => {
+            Entry::Judged { proposal, verdict, message } if *proposal == proposed => {
+                if verdict.decision == Decision::Ask
+                    && message.is_none()
+                    && let Some((given, message)) = earlier_yes(steps, proposed)
+                {
+                    let said = format!("you approved message {message} for the whole run");
+                    reasons.push(Reason::new(format!("{}#{given}", run.number), said));
+                }
                 reasons.push(Reason::new(at, judged(verdict)));
             }
             Entry::Proposed { proposal, .. } if step.number == proposed => {
@@ -262,6 +269,24 @@ fn of_proposal(
         }
     }
     Ok(())
+}
+
+/// The yes for the whole run under which a call began that was not asked about: the step, and the message that asked
+/// about the same call before.
+fn earlier_yes(steps: &[Step], proposed: u64) -> Option<(u64, MessageNumber)> {
+    let print = |at: u64| {
+        steps.iter().find(|step| step.number == at).and_then(|step| match &step.entry {
+            Entry::Proposed { fingerprint, .. } => Some(*fingerprint),
+            _ => None,
+        })
+    };
+    let same = print(proposed)?;
+    steps.iter().rev().filter(|step| step.number < proposed).find_map(|step| match &step.entry {
+        Entry::Answered { proposal, message, approved: true } if print(*proposal) == Some(same) => {
+            Some((step.number, *message))
+        }
+        _ => None,
+    })
 }
 
 /// What the gates said; nothing need be said for what is allowed.

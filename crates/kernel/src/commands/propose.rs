@@ -106,20 +106,16 @@ fn propose_after(
         let entry = Entry::Proposed { site, proposal: Box::new(proposal.clone()), fingerprint, replaces };
         let step = state.journal(run, entry, provenance.clone())?;
         let at = StepRef { run: run.number, step };
-        let permitted = match verdict.decision {
-            Decision::Ask if replaces.is_none() => begin::permission(state, fingerprint, None, run.number)?,
-            _ => None,
+        let may_begin = match verdict.decision {
+            Decision::Allow => true,
+            Decision::Ask => {
+                replaces.is_none() && begin::permission(state, fingerprint, None, run.number)?.is_some()
+            }
+            Decision::Deny => false,
         };
-        let may_begin = verdict.decision == Decision::Allow || permitted.is_some();
         match verdict.decision {
             _ if may_begin => {
                 judge(state, run, step, verdict, None)?;
-                if let Some(permission) = permitted {
-                    // The yes was for the whole run: where it was given is found here as well.
-                    let message = permission.message;
-                    let entry = Entry::Answered { proposal: step, message, approved: true };
-                    state.journal(run, entry, Provenance::host())?;
-                }
                 calls = calls.saturating_sub(u64::from(begin::is_call(state, &proposal)?));
                 begin::begin(state, run, at, proposal, calls)?;
             }

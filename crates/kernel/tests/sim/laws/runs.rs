@@ -179,10 +179,7 @@ fn consent(run: &Run, journal: &[Step], owner: &Owner, permissions: &mut BTreeSe
             }
             Entry::Answered { proposal, approved: true, .. } => {
                 approved.insert(*proposal);
-                // One that repeats a yes for the whole run is none by itself.
-                if !matches!(verdicts.get(proposal), Some((Decision::Ask, None))) {
-                    ever.insert(*proposal);
-                }
+                ever.insert(*proposal);
             }
             Entry::Begun { proposal, .. } => {
                 let may = match verdicts.get(proposal) {
