@@ -11,6 +11,7 @@
 
 mod cli;
 mod client;
+mod clock;
 mod commands;
 mod daemon;
 mod git_host;

@@ -21,7 +21,7 @@ use super::endowment::Endowment;
 use super::inspect::{Called, FormulaView, GrantView, Graph};
 use super::secret::{SecretAct, VaultView};
 use super::tools::ToolTable;
-use super::undone::{Diff, Undone};
+use super::undone::{Diff, Part, Undone};
 use super::view::{CodePage, GrantRow, LetterView, NameRow, PickRow, PromiseState, Proposed, Thing};
 use crate::exit::Failure;
 use crate::show::card::Card;
@@ -159,6 +159,9 @@ pub enum Request {
         run: RunNumber,
         /// Only these: absolute paths, or as the run named them.
         only: Vec<String>,
+        /// Of these files only some parts; each of them is among `only`.
+        #[serde(default)]
+        parts: Vec<Part>,
     },
     /// Throw the staged copies of a run away.
     Discard {

@@ -1,6 +1,8 @@
 //! What `almoner undo` came to.
 
-use kernel::{RunNumber, StepRef};
+use std::collections::BTreeSet;
+
+use kernel::{BlobHash, RunNumber, StepRef};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +73,17 @@ pub struct FileDiff {
     pub entry: UndoneEntry,
     /// The lines that went and that came, as a unified diff.
     pub text: Untrusted,
+}
+
+/// The parts of one file's diff that are to be applied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The file's absolute path.
+    pub path: String,
+    /// The parts, counted from 1 as the diff shows them.
+    pub hunks: BTreeSet<usize>,
+    /// The digest of the file's diff as it was shown, so that a number never comes to mean another part.
+    pub shown: BlobHash,
 }
 
 impl Diff {

@@ -115,9 +115,10 @@ pub fn router(site: Arc<Site>) -> Router {
     let mut router = Router::new().route("/events", get(live::events));
     for (path, read, send) in pages::ROUTES {
         let mut methods: MethodRouter<Arc<Site>> = MethodRouter::new();
-        if let Some(show) = *read {
-            methods = methods.merge(shown(show));
-        }
+        methods = match *read {
+            Some(show) => methods.merge(shown(show)),
+            None => methods.merge(get(above)),
+        };
         if let Some(done) = *send {
             methods = methods.merge(sent(done));
         }
@@ -261,6 +262,13 @@ pub fn html(status: StatusCode, text: Markup) -> Answered {
 /// A refusal, in a line of text: whoever gets it has no page of ours.
 pub fn refused(status: StatusCode, why: &str) -> Answered {
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{why}\n")).into_response()
+}
+
+/// What only takes a form is no page: whoever loads such an address again comes to the page that the form stands on, and
+/// nothing is done.
+async fn above(uri: Uri) -> Answered {
+    let parent = uri.path().rsplit_once('/').map_or("", |(parent, _)| parent);
+    go(if parent.is_empty() { "/" } else { parent })
 }
 
 async fn nothing() -> Answered {

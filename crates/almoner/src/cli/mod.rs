@@ -79,7 +79,7 @@ pub enum Verb {
     /// What a run changed in a staged copy (`-e SLOT=PATH:stage`), as one diff
     Diff(StagedArgs),
     /// Put in place what a run changed in a staged copy
-    Apply(StagedArgs),
+    Apply(ApplyArgs),
     /// Throw away what a run changed in a staged copy
     Discard(DiscardArgs),
     /// Put back what a run changed in your directories
@@ -496,6 +496,17 @@ pub struct StagedArgs {
     /// As JSON.
     #[command(flatten)]
     pub json: JsonArg,
+}
+
+/// `almoner apply`.
+#[derive(Debug, Args)]
+pub struct ApplyArgs {
+    /// The run, and which files.
+    #[command(flatten)]
+    pub staged: StagedArgs,
+    /// Only this hunk of the one file that `--only` names, counted from 1 as `almoner diff` shows them (again for more)
+    #[arg(long, value_name = "N", requires = "only")]
+    pub hunk: Vec<usize>,
 }
 
 /// `almoner discard`.

@@ -12,7 +12,7 @@ use crate::cli::surfaces::OpenArgs;
 use crate::client::{Client, unexpected};
 use crate::place::{self, Place};
 use control::exit::{Ended, Exit, Failure};
-use control::protocol::{Request, Response};
+use control::protocol::{Look, Request, Response};
 
 /// What opens an address, the first that is there.
 const OPENERS: &[&str] = &["xdg-open", "open"];
@@ -22,8 +22,15 @@ const OPENERS: &[&str] = &["xdg-open", "open"];
 /// # Errors
 /// When the daemon cannot be reached, or there is nothing that opens a browser.
 pub fn open(place: &Place, args: &OpenArgs) -> Ended {
-    let to = path(args.what.as_deref().unwrap_or("/"))?;
-    let url = match Client::connect(place)?.ask(Request::Web { to })? {
+    let what = What::read(args.what.as_deref().unwrap_or("/"))?;
+    let mut client = Client::connect(place)?;
+    // What is not there is said here, not by a browser.
+    match &what {
+        What::Message(number) => drop(client.ask(Request::Look { look: Look::Letter { number: *number } })?),
+        What::Run(run) => drop(client.ask(Request::GetRun { run: *run })?),
+        What::Path(_) => {}
+    }
+    let url = match client.ask(Request::Web { to: what.path() })? {
         Response::Web(url) => url,
         other => return Err(unexpected(&other)),
     };
@@ -49,19 +56,38 @@ pub fn open(place: &Place, args: &OpenArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// The path of what a person names.
-fn path(what: &str) -> Result<String, Failure> {
-    if let Ok(number) = what.parse::<MessageNumber>() {
-        return Ok(format!("/m/{number}"));
+/// What a person wants to see.
+enum What {
+    Message(MessageNumber),
+    Run(RunNumber),
+    Path(String),
+}
+
+impl What {
+    fn read(what: &str) -> Result<What, Failure> {
+        if let Ok(number) = what.parse() {
+            return Ok(What::Message(number));
+        }
+        if let Ok(run) = what.parse() {
+            return Ok(What::Run(run));
+        }
+        // Two slashes begin an address of another host.
+        let is_path = what.starts_with('/') && !what.starts_with("//");
+        if is_path && what.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
+            return Ok(What::Path(what.to_owned()));
+        }
+        Err(Failure::new(Exit::Usage, format!("`{}` is no message, run or path", visible_line(what)))
+            .help("`almoner open 7`, `almoner open r3`, or `almoner open` for the inbox"))
     }
-    if let Ok(run) = what.parse::<RunNumber>() {
-        return Ok(format!("/r/{run}"));
+
+    /// Where its page is.
+    fn path(&self) -> String {
+        match self {
+            What::Message(number) => format!("/m/{number}"),
+            What::Run(run) => format!("/r/{run}"),
+            What::Path(path) => path.clone(),
+        }
     }
-    if what.starts_with('/') && what.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Ok(what.to_owned());
-    }
-    Err(Failure::new(Exit::Usage, format!("`{}` is no message, run or path", visible_line(what)))
-        .help("`almoner open 7`, `almoner open r3`, or `almoner open` for the inbox"))
 }
 
 /// A page for this user alone that goes on to the address. It has hexadecimal digits and the path that was checked.
@@ -89,8 +115,11 @@ mod tests {
             ("/grants", Some("/grants")),
             ("x", None),
             ("/a b", None),
+            ("//elsewhere.example/", None),
+            ("/\\elsewhere.example/", None),
         ] {
-            assert_eq!(super::path(what).ok().as_deref(), expected, "{what}");
+            let path = super::What::read(what).ok().map(|what| what.path());
+            assert_eq!(path.as_deref(), expected, "{what}");
         }
     }
 }

@@ -1,16 +1,17 @@
 //! `almoner diff`, `almoner apply`, `almoner discard`: what a run changed in a staged copy.
 
-use kernel::RunNumber;
 use kernel::id::BadId;
+use kernel::{BlobHash, RunNumber};
 use passable::Untrusted;
 
 use super::acting::Acting;
 use super::output;
 use super::run::command_line;
-use crate::cli::{DiscardArgs, StagedArgs};
+use crate::cli::{ApplyArgs, DiscardArgs, StagedArgs};
 use crate::client::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
+use control::undone::Part;
 
 pub fn number(text: &str) -> Result<RunNumber, Failure> {
     text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))
@@ -34,10 +35,15 @@ pub fn diff(acting: &Acting<'_>, args: &StagedArgs) -> Ended {
 ///
 /// # Errors
 /// When there is no such run, it is not over, or has no staged copy.
-pub fn apply(acting: &Acting<'_>, args: &StagedArgs) -> Ended {
+pub fn apply(acting: &Acting<'_>, ApplyArgs { staged: args, hunk }: &ApplyArgs) -> Ended {
     let text = Untrusted::new(command_line());
-    let request = Request::Apply { text, run: number(&args.run)?, only: args.only.clone() };
-    let applied = match acting.connect()?.ask(request)? {
+    let (run, only) = (number(&args.run)?, args.only.clone());
+    let mut client = acting.connect()?;
+    let parts = match hunk.is_empty() {
+        true => vec![],
+        false => vec![part(client.ask(Request::Diff { run, only: only.clone() })?, hunk)?],
+    };
+    let applied = match client.ask(Request::Apply { text, run, only, parts })? {
         Response::Undone(applied) => applied,
         other => return Err(unexpected(&other)),
     };
@@ -47,6 +53,23 @@ pub fn apply(acting: &Acting<'_>, args: &StagedArgs) -> Ended {
         output::listing(&applied.render_applied())?;
     }
     Ok(if applied.is_partial() { Exit::Conflict } else { Exit::Ok })
+}
+
+/// The parts that are meant, of the one file that there is.
+fn part(diff: Response, hunks: &[usize]) -> Result<Part, Failure> {
+    let diff = match diff {
+        Response::Diff(diff) => diff,
+        other => return Err(unexpected(&other)),
+    };
+    match diff.files.as_slice() {
+        [file] => Ok(Part {
+            path: file.entry.path.raw().to_owned(),
+            hunks: hunks.iter().copied().collect(),
+            shown: BlobHash::of(file.text.raw().as_bytes()),
+        }),
+        _ => Err(Failure::new(Exit::Usage, "hunks are counted within one file")
+            .help("name it, and no other: `almoner apply RUN --only PATH --hunk 1`")),
+    }
 }
 
 /// `almoner discard`.

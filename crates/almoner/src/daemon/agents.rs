@@ -18,6 +18,7 @@ use super::desk::Desk;
 use super::own::Own;
 use super::start_run::{self, Endowed};
 use super::{modules, mounts, picks, proposed, secrets, tree, world};
+use crate::clock;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, GivenModules, Response, Written};
 
@@ -196,7 +197,7 @@ pub fn act(
             let mut token = [0; 32];
             world::random(&mut token)?;
             let token: String = token.iter().map(|b| format!("{b:02x}")).collect();
-            let expires_ms = world::clock().saturating_add(TOKEN_DAYS * 86_400_000);
+            let expires_ms = clock::now_ms().saturating_add(TOKEN_DAYS * 86_400_000);
             let act = GrantAct::Share { path, token: hashed(&token), expires_ms };
             send(desk, agent, said, Act::Grant(act))?;
             return Ok(Response::Token(token));

@@ -14,6 +14,7 @@ use passable::{Untrusted, visible_line};
 use worker::World as _;
 
 use super::desk::Desk;
+use super::in_place::InPlace;
 use super::{listing, why};
 use control::exit::{Exit, Failure};
 use control::undone::{UndoState, UndoneEntry};
@@ -138,27 +139,50 @@ fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
     planned.retain(|change| !change.steps.is_disjoint(&steps));
 }
 
-/// How each path stands.
-pub fn look(changes: Vec<Change>, is_undo: bool, held: Held<'_>) -> Vec<Task> {
+/// How each path stands. What was put `in_place` out of a staged copy, the whole of it or a part, is nobody else's change.
+pub fn look(
+    changes: Vec<Change>,
+    is_undo: bool,
+    in_place: &BTreeMap<String, InPlace>,
+    held: Held<'_>,
+) -> Vec<Task> {
     let task = |change: Change| {
-        let (now, then) = match is_undo {
+        let (mut now, then) = match is_undo {
             true => (change.after, change.before),
             false => (change.before, change.after),
         };
-        let state = stands(&change, now, then, held);
+        let found = found(&change);
+        if let Ok(found) = &found
+            && change.stage.is_some()
+            && *found != then
+            && in_place.get(&change.full()).is_some_and(|ours| ours.is_own && ours.words == found.words())
+        {
+            now = *found;
+        }
+        let state = stands(&change, found, now, then, held);
         Task { change, now, then, state }
     };
     changes.into_iter().map(task).collect()
 }
 
-fn stands(change: &Change, now: Standing, then: Standing, held: Held<'_>) -> UndoState {
-    let found = match std::fs::symlink_metadata(&change.root) {
+/// What stands at a path now; or why that cannot be seen.
+fn found(change: &Change) -> Result<Standing, String> {
+    match std::fs::symlink_metadata(&change.root) {
         // A directory that is not there yet has nothing in it.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Standing::Nothing),
         _ => Undo::open(&change.root)
             .map_err(|error| error.to_string())
             .and_then(|root| root.look(&change.path).map_err(|finding| finding.message)),
-    };
+    }
+}
+
+fn stands(
+    change: &Change,
+    found: Result<Standing, String>,
+    now: Standing,
+    then: Standing,
+    held: Held<'_>,
+) -> UndoState {
     match found {
         Err(why) => UndoState::Failed { why: Untrusted::new(why) },
         Ok(found) if found == then => UndoState::Already,

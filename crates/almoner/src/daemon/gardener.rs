@@ -11,7 +11,7 @@ use super::desk::Desk;
 use super::scratch::Scratches;
 use super::stage;
 use super::sweeper::Sweeper;
-use super::world::clock;
+use crate::clock;
 use control::protocol::Freed;
 
 /// How long the store must have been quiet.
@@ -91,7 +91,7 @@ impl Gardener {
             return;
         }
         let mut formulas = 0;
-        while desk.daemon.read(|txn| collect::is_due(txn, clock())).unwrap_or(false)
+        while desk.daemon.read(|txn| collect::is_due(txn, clock::now_ms())).unwrap_or(false)
             && !desk.daemon.is_stopping()
         {
             let before = desk.daemon.store.stats().commits;
@@ -119,7 +119,7 @@ impl Gardener {
     /// Collects formulas, and what belongs to them and lies elsewhere.
     fn collect_all(&mut self, desk: &Desk, pins: &dyn Fn() -> BTreeSet<FormulaId>) {
         // A store that cannot be read or written has louder voices to say so.
-        if !desk.daemon.read(|txn| collect::is_due(txn, clock())).unwrap_or(false) {
+        if !desk.daemon.read(|txn| collect::is_due(txn, clock::now_ms())).unwrap_or(false) {
             return;
         }
         if self.collect(desk, pins) > 0 {

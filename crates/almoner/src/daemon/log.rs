@@ -4,10 +4,10 @@ use std::io::Write as _;
 
 use passable::visible_line;
 
-use super::world::clock;
+use crate::clock;
 
 /// Writes a line. Nobody waits for it, and if it cannot be written it is lost.
 pub fn line(text: &str) {
-    let when = kernel::time::iso(clock());
+    let when = kernel::time::iso(clock::now_ms());
     let _ = writeln!(std::io::stderr().lock(), "{when} {}", visible_line(text));
 }

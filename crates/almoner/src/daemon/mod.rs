@@ -22,6 +22,7 @@ mod follow;
 pub mod forget;
 pub mod gardener;
 pub mod handed;
+mod in_place;
 mod inspect;
 pub mod journal_of_code;
 pub mod keys;

@@ -82,8 +82,8 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             Response::Undone(Box::new(undo::undo(desk, text, run, &only, dry_run)?))
         }
         Request::Diff { run, only } => Response::Diff(Box::new(stage::diff(desk, run, &only)?)),
-        Request::Apply { text, run, only } => {
-            Response::Undone(Box::new(stage::apply(desk, text, run, &only)?))
+        Request::Apply { text, run, only, parts } => {
+            Response::Undone(Box::new(stage::apply(desk, text, run, &only, &parts)?))
         }
         Request::Discard { text, run } => {
             stage::discard(desk, text, run)?;

@@ -1,7 +1,7 @@
 //! Staged copies: made when a run starts, shown as one diff, put in place or thrown away when a person says so.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -18,11 +18,12 @@ use worker::World as _;
 
 use super::changes::{self, Change, Task};
 use super::desk::Desk;
+use super::in_place::in_place;
 use super::{listing, world};
 use control::endowment::{Endowment, Fill};
 use control::exit::{Exit, Failure};
 use control::show::difference;
-use control::undone::{Diff, FileDiff, UndoState, Undone};
+use control::undone::{Diff, FileDiff, Part, UndoState, Undone};
 
 /// Where staged copies lie, in the directory of the store's state.
 const FOLDER: &str = "stages";
@@ -245,7 +246,8 @@ fn held(change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
 /// # Errors
 /// When the run has no staged copy, is not over, or `only` names nothing that it changed.
 pub fn diff(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Diff, Failure> {
-    let tasks = changes::look(staged(desk, run, only)?.changes, false, &held);
+    let changes = staged(desk, run, only)?.changes;
+    let tasks = changes::look(changes, false, &in_place(desk, run)?, &held);
     let (mut files, mut shown) = (Vec::new(), 0);
     // As a person reads a directory.
     let mut tasks = tasks;
@@ -263,32 +265,83 @@ pub fn diff(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Diff, Failur
 }
 
 fn lines(desk: &Desk, task: &Task) -> String {
-    let old = match task.change.before {
-        Standing::File(digest) => desk.daemon.store.blobs().get(&digest).ok(),
-        _ => None,
-    };
-    let new = match task.change.after {
-        Standing::File(digest) => {
-            // Once it is applied, the copy has gone, and the file itself holds the same.
-            held(&task.change, &digest)
-                .or_else(|| Undo::open(&task.change.root).ok()?.bytes(&task.change.path, &digest))
-        }
-        _ => None,
-    };
+    let (old, new) = sides(desk, task);
     difference::unified(
         &task.change.path,
-        (task.change.before == Standing::Directory, old.as_deref()),
-        (task.change.after == Standing::Directory, new.as_deref()),
+        (task.now == Standing::Directory, old.as_deref()),
+        (task.then == Standing::Directory, new.as_deref()),
     )
 }
 
-/// Puts in place what a run changed in its staged copies.
+/// The bytes of a file before and after, where there is one.
+fn sides(desk: &Desk, task: &Task) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+    let there = |digest: &BlobHash| Undo::open(&task.change.root).ok()?.bytes(&task.change.path, digest);
+    let old = match task.now {
+        // Of what was put in place in part, nothing but the file itself holds the bytes.
+        Standing::File(digest) => desk.daemon.store.blobs().get(&digest).ok().or_else(|| there(&digest)),
+        _ => None,
+    };
+    let new = match task.then {
+        // Once it is applied, the copy has gone, and the file itself holds the same.
+        Standing::File(digest) => held(&task.change, &digest).or_else(|| there(&digest)),
+        _ => None,
+    };
+    (old, new)
+}
+
+/// Leaves of each file that is named only the parts that were chosen. What they make of it, by its digest.
+///
+/// # Errors
+/// When a file is not there to be changed, or its difference is not what was shown.
+fn narrow(desk: &Desk, tasks: &mut [Task], parts: &[Part]) -> Result<BTreeMap<BlobHash, Vec<u8>>, Failure> {
+    let mut made = BTreeMap::new();
+    for part in parts {
+        let task = tasks.iter_mut().find(|task| task.change.full() == part.path);
+        let open = task.filter(|task| task.state == UndoState::Would);
+        let task = open.ok_or_else(|| {
+            Failure::new(Exit::Conflict, format!("`{}` is not there to be applied", visible_line(&part.path)))
+                .help("look at the diff again: nothing was applied")
+        })?;
+        if BlobHash::of(lines(desk, task).as_bytes()) != part.shown {
+            let message = format!("the diff of `{}` is not what was shown", visible_line(&part.path));
+            return Err(
+                Failure::new(Exit::Conflict, message).help("look at the diff again: nothing was applied")
+            );
+        }
+        let (old, new) = sides(desk, task);
+        let text = |side: Option<Vec<u8>>| side.and_then(|bytes| String::from_utf8(bytes).ok());
+        let (Some(old), Some(new)) = (text(old), text(new)) else {
+            let message =
+                format!("`{}` has no parts: it comes, goes, or is no text", visible_line(&part.path));
+            return Err(Failure::new(Exit::Usage, message).help("apply it whole, or leave it out"));
+        };
+        let some = difference::only(&old, &new, &part.hunks).ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("`{}` has no such part", visible_line(&part.path)))
+                .help("parts are counted from 1, as the diff shows them")
+        })?;
+        let digest = BlobHash::of(some.as_bytes());
+        task.then = Standing::File(digest);
+        made.insert(digest, some.into_bytes());
+    }
+    Ok(made)
+}
+
+/// Puts in place what a run changed in its staged copies: of files that `parts` names, those parts alone.
 ///
 /// # Errors
 /// When the run has no staged copy, is not over, or `only` names nothing that it changed.
-pub fn apply(desk: &Desk, text: Untrusted, run: RunNumber, only: &[String]) -> Result<Undone, Failure> {
+pub fn apply(
+    desk: &Desk,
+    text: Untrusted,
+    run: RunNumber,
+    only: &[String],
+    parts: &[Part],
+) -> Result<Undone, Failure> {
     let Staged { changes, beyond, copies } = staged(desk, run, only)?;
-    let mut tasks = changes::look(changes, false, &held);
+    let mut tasks = changes::look(changes, false, &in_place(desk, run)?, &held);
+    let made = narrow(desk, &mut tasks, parts)?;
+    let held =
+        |change: &Change, digest: &BlobHash| made.get(digest).cloned().or_else(|| held(change, digest));
     let files = changes::to_do(&tasks);
     if !files.is_empty() {
         let said = Said { verb: "apply".to_owned(), text };
@@ -296,6 +349,7 @@ pub fn apply(desk: &Desk, text: Untrusted, run: RunNumber, only: &[String]) -> R
     }
     changes::carry_out(&mut tasks, &held);
     let is_all = only.is_empty()
+        && parts.is_empty()
         && tasks.iter().all(|task| matches!(task.state, UndoState::Done | UndoState::Already));
     if is_all {
         copies.iter().for_each(|copy| caps::stage::remove(copy));

@@ -10,7 +10,8 @@ use std::time::Duration;
 use kernel::HostRun;
 use kernel::command::{Act, Reply, TimerAct};
 
-use super::world::{Shared, clock};
+use super::world::Shared;
+use crate::clock;
 
 /// After how long the clock is read again, whatever it said before.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -85,7 +86,7 @@ impl Alarms {
             if state.ended {
                 return None;
             }
-            let now_ms = clock();
+            let now_ms = clock::now_ms();
             let is_due = state.due_ms.is_some_and(|due| due <= now_ms);
             let later = state.calls.split_off(&(now_ms.saturating_add(1), 0));
             let calls: Vec<Call> = std::mem::replace(&mut state.calls, later).into_values().collect();
@@ -120,7 +121,7 @@ pub fn keep_time(alarms: &Arc<Alarms>, daemon: &Weak<Shared>, ready: &dyn Fn(Hos
 /// Tells every agent who is due, and wakes every run that has waited for this; when the next one will be.
 fn tell(daemon: &Shared, ready: &dyn Fn(HostRun)) -> Option<i64> {
     loop {
-        let now_ms = clock();
+        let now_ms = clock::now_ms();
         match daemon.read(|txn| kernel::timer::next_due(txn)) {
             Ok(Some(due_ms)) if due_ms <= now_ms => {}
             Ok(due_ms) => return due_ms,
@@ -154,10 +155,10 @@ mod tests {
         // Without a daemon the first look ends it; calls that were asked for before are made all the same.
         thread.join().unwrap();
         let began = Instant::now();
-        let base = clock();
+        let base = clock::now_ms();
         for (after, name) in [(60, "third"), (0, "first"), (30, "second"), (600_000, "never")] {
             let send = send.clone();
-            alarms.at(base + after, Box::new(move || send.send((name, clock() - base)).unwrap()));
+            alarms.at(base + after, Box::new(move || send.send((name, clock::now_ms() - base)).unwrap()));
         }
         alarms.lock().stirred = false;
         let mut heard = vec![];

@@ -3,16 +3,14 @@
 //! Only what is still as the run left it is put back. So whatever is cut off is done by asking again, and nothing is done
 //! twice.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use kernel::RunNumber;
 use kernel::command::{Act, Said};
-use kernel::run::{Entry, PutBack};
+use kernel::run::PutBack;
 use passable::Untrusted;
 
 use super::changes::{self, Change};
 use super::desk::Desk;
-use super::listing;
+use super::in_place::in_place;
 use control::exit::Failure;
 use control::undone::{UndoState, Undone};
 
@@ -29,12 +27,14 @@ pub fn undo(
 ) -> Result<Undone, Failure> {
     let (found, beyond) = changes::of_run(desk, run, only)?;
     let held = |_: &Change, digest: &kernel::BlobHash| desk.daemon.store.blobs().get(digest).ok();
-    let mut tasks = changes::look(found, true, &held);
-    let in_place = applied(desk, run)?;
+    let in_place = in_place(desk, run)?;
+    let mut tasks = changes::look(found, true, &in_place, &held);
     // What is only in a staged copy is not in the directory: whatever stands there is somebody else's.
     tasks.retain(|task| {
         let change = &task.change;
-        let is_applied = in_place.get(&change.full()).is_some_and(|words| *words == change.after.words());
+        let is_applied = in_place
+            .get(&change.full())
+            .is_some_and(|there| there.is_own || there.words == change.after.words());
         change.stage.is_none() || is_applied || task.state == UndoState::Already
     });
     let files = changes::to_do(&tasks);
@@ -59,39 +59,4 @@ pub fn undo(
     }
     let entries = tasks.into_iter().map(changes::Task::entry).collect();
     Ok(Undone { run, dry_run, entries, beyond })
-}
-
-/// What was put in place out of the staged copies of a run, of what it started and of what started it, and has not been
-/// put back since: by absolute path, what it is, in words.
-fn applied(desk: &Desk, run: RunNumber) -> Result<BTreeMap<String, String>, Failure> {
-    let mut runs: BTreeSet<RunNumber> = changes::whole_family(desk, run)?;
-    let mut above = listing::one(&desk.daemon, run)?.parent;
-    while let Some(parent) = above {
-        runs.insert(parent.run);
-        above = listing::one(&desk.daemon, parent.run)?.parent;
-    }
-    let mut entries = Vec::new();
-    for run in runs {
-        listing::for_each_step(&desk.daemon, run, 1, |step| {
-            match step.entry {
-                Entry::Applied { files } => entries.push((step.at_ms, true, files)),
-                Entry::Undone { files } => entries.push((step.at_ms, false, files)),
-                _ => {}
-            }
-            true
-        })?;
-    }
-    entries.sort_by_key(|(at_ms, ..)| *at_ms);
-    let mut in_place = BTreeMap::new();
-    for (_, is_applied, files) in entries {
-        for file in files {
-            if is_applied {
-                in_place.insert(file.path, file.to);
-            } else if file.from == file.to {
-                // It is back. What was only about to be may have been cut off.
-                in_place.remove(&file.path);
-            }
-        }
-    }
-    Ok(in_place)
 }

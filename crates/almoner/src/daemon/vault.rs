@@ -13,6 +13,7 @@ use vault::{Keyring, Protecting, Protection, Secret, SecretTool, Site, Vault, Va
 
 use super::desk::Desk;
 use super::world::{self, Daemon};
+use crate::clock;
 use control::exit::{Exit, Failure};
 use control::protocol::Response;
 use control::secret::{KeyChoice, Only, SecretAct, SecretRow, VaultView};
@@ -216,7 +217,7 @@ pub fn answer(desk: &Desk, act: SecretAct) -> Result<Response, Failure> {
                 origins => origins,
             };
             match (value, origins) {
-                (Some(value), origins) => vault.set(&name, value, origins, world::clock()).map_err(told)?,
+                (Some(value), origins) => vault.set(&name, value, origins, clock::now_ms()).map_err(told)?,
                 (None, Some(origins)) => vault.pin(&name, origins).map_err(told)?,
                 (None, None) => {}
             }
@@ -269,7 +270,7 @@ fn with<T>(
 }
 
 fn rows(daemon: &Daemon, vault: &Vault) -> Result<Vec<SecretRow>, Failure> {
-    let now = world::clock();
+    let now = clock::now_ms();
     let uses = daemon.read(|txn| {
         let mut uses: Vec<(String, String)> = Vec::new();
         for host in table::hosts(txn)? {

@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::desk::Desk;
 use super::follow::{Follower, follow};
-use super::world::{clock, random};
+use super::world::random;
 use super::{log, request};
+use crate::clock;
 use crate::settings;
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
@@ -34,6 +35,16 @@ pub struct WebPages {
 struct Open {
     site: Arc<Site>,
     thread: JoinHandle<()>,
+    /// What the settings said when they were opened.
+    settings: Option<settings::Web>,
+}
+
+impl Open {
+    fn end(self) {
+        self.site.end();
+        // One that has panicked is as good.
+        let _ = self.thread.join();
+    }
 }
 
 /// What is kept of the pages.
@@ -66,8 +77,13 @@ impl WebPages {
     /// When no port can be had, or what is kept cannot be read or written.
     pub fn open(&self, desk: &Desk, to: &str) -> Result<String, Failure> {
         let mut open = self.lock();
-        if open.as_ref().is_none_or(|open| open.thread.is_finished()) {
-            *open = Some(self.start(desk)?);
+        let settings = web_settings(desk)?;
+        if open.as_ref().is_none_or(|open| open.thread.is_finished() || open.settings != settings) {
+            // The port that is had now may be the one that is wanted.
+            if let Some(before) = open.take() {
+                before.end();
+            }
+            *open = Some(self.start(desk, settings)?);
         }
         match open.as_ref() {
             Some(open) => open.site.link(to),
@@ -77,9 +93,9 @@ impl WebPages {
 
     /// Opens them again if there are sessions: somebody may have a page before them.
     pub fn resume(&self, desk: &Desk) {
-        let has_sessions = self.kept().is_ok_and(|kept| kept.sessions.open(clock()).next().is_some());
+        let has_sessions = self.kept().is_ok_and(|kept| kept.sessions.open(clock::now_ms()).next().is_some());
         if has_sessions {
-            match self.start(desk) {
+            match web_settings(desk).and_then(|settings| self.start(desk, settings)) {
                 Ok(started) => *self.lock() = Some(started),
                 Err(failure) => log::line(&format!("the web pages: {}", failure.message.visible_line())),
             }
@@ -95,15 +111,12 @@ impl WebPages {
     pub fn end(&self) {
         let open = self.lock().take();
         if let Some(open) = open {
-            open.site.end();
-            // One that has panicked is as good.
-            let _ = open.thread.join();
+            open.end();
         }
     }
 
-    fn start(&self, desk: &Desk) -> Result<Open, Failure> {
+    fn start(&self, desk: &Desk, settings: Option<settings::Web>) -> Result<Open, Failure> {
         let mut kept = self.kept()?;
-        let settings = settings::read(&desk.config.join(settings::FILE))?.web;
         if kept.seed.is_empty() {
             let mut bytes = [0; 6];
             random(&mut bytes)?;
@@ -111,8 +124,8 @@ impl WebPages {
         }
         let listener = listen(settings.as_ref(), kept.port)?;
         let port = listener.local_addr().map_err(|error| no_port(&error))?.port();
-        let names = match settings.map(|web| web.hosts).filter(|hosts| !hosts.is_empty()) {
-            Some(hosts) => Names::behind_tls(hosts),
+        let names = match settings.as_ref().map(|web| &web.hosts).filter(|hosts| !hosts.is_empty()) {
+            Some(hosts) => Names::behind_tls(hosts.clone()),
             None => Names::private(&kept.seed, port),
         };
         kept.port = port;
@@ -127,7 +140,7 @@ impl WebPages {
             }
         });
         let thread = thread.map_err(|error| no_port(&error))?;
-        Ok(Open { site, thread })
+        Ok(Open { site, thread, settings })
     }
 
     fn kept(&self) -> Result<Kept, Failure> {
@@ -141,6 +154,11 @@ impl WebPages {
             Err(error) => Err(fail(error.to_string())),
         }
     }
+}
+
+/// What the settings say of the pages now.
+fn web_settings(desk: &Desk) -> Result<Option<settings::Web>, Failure> {
+    Ok(settings::read(&desk.config.join(settings::FILE))?.web)
 }
 
 /// The port of the settings; else the one that was had before; else any. Only this machine reaches it, unless a proxy
@@ -218,7 +236,7 @@ impl Backend for Pages {
     }
 
     fn now_ms(&self) -> i64 {
-        clock()
+        clock::now_ms()
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use kernel::begun::Begun;
 use kernel::command::{Act, Advance, CancelledCode, Command, Fault, GrantAct, Move, Outcome, Said, TimerAct};
@@ -37,6 +36,7 @@ use super::stream;
 use super::timekeeper::Alarms;
 use super::vats::Office;
 use super::vault::{Keeper, Withheld};
+use crate::clock;
 use crate::settings::{Followed, Models};
 use control::exit::{Exit, Failure};
 
@@ -326,7 +326,7 @@ impl Daemon {
 
     /// How an agent sees names now.
     pub fn view(&self, agent: FormulaId) -> View {
-        View { agent, now_ms: clock() }
+        View { agent, now_ms: clock::now_ms() }
     }
 
     /// Remembers that a run cannot go on until somebody says `resume`.
@@ -381,7 +381,7 @@ impl Daemon {
 pub fn environment() -> Result<Env, Failure> {
     let mut entropy = [0; 32];
     random(&mut entropy)?;
-    Ok(Env::new(clock(), entropy))
+    Ok(Env::new(clock::now_ms(), entropy))
 }
 
 /// Fills `bytes` with entropy.
@@ -395,12 +395,6 @@ pub fn random(bytes: &mut [u8]) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Milliseconds since 1970.
-pub fn clock() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Where a vendor's models are, unless a reference says otherwise.
@@ -429,7 +423,7 @@ impl World for Daemon {
     }
 
     fn now_ms(&self) -> i64 {
-        clock()
+        clock::now_ms()
     }
 
     fn memory(&self) -> &worker::Memory {
@@ -633,7 +627,7 @@ impl caps::Outside for Edge {
 
     fn handed(&self) -> BTreeMap<String, HandedSecret> {
         let Some(shared) = self.shared.upgrade() else { return BTreeMap::new() };
-        let now = clock();
+        let now = clock::now_ms();
         let found = shared.read(|txn| {
             let mut handed = BTreeMap::new();
             for (slot, id) in &self.grants {

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -62,11 +64,13 @@ impl Said {
 /// A home with a working directory beside it.
 pub(crate) struct Home {
     dir: TempDir,
+    /// How far the clock of its daemon is ahead, in milliseconds.
+    ahead: AtomicI64,
 }
 
 impl Home {
     pub(crate) fn new() -> Home {
-        let home = Home { dir: tempfile::tempdir().unwrap() };
+        let home = Home { dir: tempfile::tempdir().unwrap(), ahead: AtomicI64::new(0) };
         std::fs::create_dir(home.work()).unwrap();
         home
     }
@@ -76,6 +80,14 @@ impl Home {
         let home = Home::new();
         copy(Path::new(INBOX), &home.work());
         home
+    }
+
+    /// So much time goes by; the daemon starts anew.
+    #[track_caller]
+    pub(crate) fn later(&self, time: Duration) {
+        self.almoner(&["stop"]).expect(0);
+        self.ahead.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::Relaxed);
+        self.almoner(&["status"]).expect(0);
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -120,6 +132,7 @@ impl Home {
             .current_dir(self.work())
             .env("ALMONER_HOME", self.root())
             .env("OLLAMA_HOST", "127.0.0.1:9")
+            .env("ALMONER_AHEAD_MS", self.ahead.load(Ordering::Relaxed).to_string())
             // The keyring of whoever runs the tests is theirs.
             .env("ALMONER_KEYRING", "none")
             .stdin(Stdio::null())

@@ -44,6 +44,7 @@ mod holes;
 mod home;
 mod hosts;
 mod housekeeping;
+mod hunks;
 mod inspecting;
 mod journey;
 mod kill_sweep;

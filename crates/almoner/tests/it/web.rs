@@ -1,12 +1,15 @@
 //! The web pages: in a real browser, with and without scripts, and as an attacker asks for them.
 
+mod addresses;
 mod attacks;
 mod browser;
 mod forms;
 mod http;
 mod live;
 mod pages;
+mod staged;
 mod story;
+mod visitor;
 
 use crate::home::Home;
 use browser::Browser;
@@ -42,8 +45,15 @@ impl Door {
 /// A browser that was let in, at this page.
 #[track_caller]
 pub(crate) fn let_in(home: &Home, scripts: bool, to: &str) -> (Browser, Door) {
-    let door = Door::of(home, to);
     let browser = Browser::new(scripts);
+    let door = enter(&browser, home, scripts, to);
+    (browser, door)
+}
+
+/// Lets this browser in, at this page.
+#[track_caller]
+pub(crate) fn enter(browser: &Browser, home: &Home, scripts: bool, to: &str) -> Door {
+    let door = Door::of(home, to);
     browser.go(&door.url);
     if !scripts {
         browser.write("textbox", "Code", &format!("{}{to}", door.code));
@@ -51,7 +61,23 @@ pub(crate) fn let_in(home: &Home, scripts: bool, to: &str) -> (Browser, Door) {
     }
     let arrived = browser.wait(|| (browser.at() == door.page(to)).then_some(()));
     assert!(arrived.is_some(), "at {} instead of {to}: {}", browser.at(), browser.text());
-    (browser, door)
+    door
+}
+
+/// A home in which a run wants to send these mails, one a turn, to whom with which words; the first waits for an answer.
+#[track_caller]
+pub(crate) fn writes(mails: &[(&str, &str)]) -> Home {
+    let home = Home::with_inbox();
+    let call = |(to, body): &(&str, &str)| {
+        let arguments = serde_json::json!({ "to": to, "subject": "s", "body": body });
+        serde_json::json!({ "calls": [{ "name": "outbox_send", "arguments": arguments }] })
+    };
+    let mut turns: Vec<_> = mails.iter().map(call).collect();
+    turns.push(serde_json::json!({ "text": "done" }));
+    home.write("calls.json", serde_json::json!([{ "turns": turns }]).to_string());
+    let run = ["run", "clerk.worker", "-e", "mail=mail", "-e", "out=out:rw", "-e", "outbox=outbox"];
+    home.almoner(&[&run[..], &["-m", "scripted:calls.json"]].concat()).expect(7);
+    home
 }
 
 /// The text of axe-core, which `cargo xtask tools` installs.

@@ -1,6 +1,8 @@
 //! The difference between two texts, for a person.
 
-use similar::{ChangeTag, TextDiff};
+use std::collections::BTreeSet;
+
+use similar::{ChangeTag, DiffOp, TextDiff};
 
 /// How many unchanged lines stand around a change.
 const AROUND: usize = 2;
@@ -74,6 +76,27 @@ pub fn unified(path: &str, before: (bool, Option<&[u8]>), after: (bool, Option<&
     }
 }
 
+/// The text before with only these parts of [`unified`] applied, counted from 1; `None` if there is no such part.
+pub fn only(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String> {
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+    let groups = diff.grouped_ops(CONTEXT);
+    if parts.iter().any(|part| !(1..=groups.len()).contains(part)) {
+        return None;
+    }
+    // Unchanged lines are in several groups, cut to what is shown of them; changes stand whole in one.
+    let is_chosen = |op: &DiffOp| {
+        groups.iter().zip(1..).any(|(group, number)| parts.contains(&number) && group.contains(op))
+    };
+    let mut text = String::with_capacity(before.len().max(after.len()));
+    for op in diff.ops() {
+        let unwanted = if is_chosen(op) { ChangeTag::Delete } else { ChangeTag::Insert };
+        for change in diff.iter_changes(op).filter(|change| change.tag() != unwanted) {
+            text.push_str(change.value());
+        }
+    }
+    Some(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +133,27 @@ mod tests {
         }
         let shown = unified("x\u{1b}[2K", file("a"), file("b"));
         assert!(!shown.contains('\u{1b}') && shown.contains("No newline"), "{shown}");
+    }
+
+    #[test]
+    fn parts_are_applied_one_by_one() {
+        let before = "a\n2\n3\n4\n5\n6\n7\n8\nb\n9\n10\n11\n12\n13\n14\n15\nc\n";
+        let after = "A\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\nc\nd";
+        let shown = unified("x", (false, Some(before.as_bytes())), (false, Some(after.as_bytes())));
+        assert_eq!(shown.matches("\n@@").count(), 3, "{shown}");
+        for (parts, expected) in [
+            (&[][..], Some(before.to_owned())),
+            (&[1, 2, 3], Some(after.to_owned())),
+            (&[1], Some(before.replace('a', "A"))),
+            (&[2], Some(before.replace("b\n", ""))),
+            (&[3], Some(format!("{before}d"))),
+            (&[1, 3], Some(format!("{}d", before.replace('a', "A")))),
+            (&[0], None),
+            (&[4], None),
+        ] {
+            let parts = parts.iter().copied().collect();
+            assert_eq!(only(before, after, &parts), expected, "{parts:?}");
+        }
     }
 
     #[test]

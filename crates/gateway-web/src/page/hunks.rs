@@ -5,24 +5,32 @@ use passable::Untrusted;
 
 use super::parts;
 
-/// The hunks of a difference: each with its head line. What stands before the first is the head of the file.
-fn split(text: &str) -> Vec<String> {
-    let mut hunks: Vec<String> = Vec::new();
-    for line in text.split_inclusive('\n') {
-        match hunks.last_mut() {
-            Some(last) if !line.starts_with("@@") => last.push_str(line),
-            _ => hunks.push(line.to_owned()),
-        }
-    }
-    hunks
+/// What stands before the first hunk, and the hunks, each with its head line.
+fn split(text: &str) -> (&str, Vec<&str>) {
+    let begins = |at: &usize| text[..*at].ends_with('\n') || *at == 0;
+    let heads: Vec<usize> = text.match_indices("@@ -").map(|(at, _)| at).filter(begins).collect();
+    let first = heads.first().copied().unwrap_or(text.len());
+    let ends = heads.iter().skip(1).copied().chain([text.len()]);
+    (&text[..first], heads.iter().zip(ends).map(|(from, to)| &text[*from..to]).collect())
 }
 
-/// The differences of one file, each hunk by itself.
-pub fn hunks(text: &Untrusted) -> Markup {
-    let all = split(text.raw());
+/// How many hunks there are.
+pub fn count(text: &Untrusted) -> usize {
+    split(text.raw()).1.len()
+}
+
+/// The differences of one file, each hunk by itself; with a mark before each, if `choose` names them and there are several.
+pub fn hunks(text: &Untrusted, choose: Option<&str>) -> Markup {
+    let (head, all) = split(text.raw());
+    let of = all.len();
     html! {
-        @for (at, hunk) in all.iter().enumerate() {
-            (parts::difference(&format!("part {} of {}", at + 1, all.len()), &Untrusted::new(hunk.as_str())))
+        @if !head.is_empty() { (parts::difference("file", &Untrusted::new(head))) }
+        @for (hunk, number) in all.iter().zip(1..) {
+            @let label = format!("hunk {number} of {of}");
+            @if let Some(name) = choose.filter(|_| of > 1) {
+                label.choice { input type="checkbox" name=(name) value=(number) checked; span { (label) } }
+            }
+            (parts::difference(&label, &Untrusted::new(*hunk)))
         }
     }
 }
@@ -35,12 +43,13 @@ mod tests {
     fn nothing_of_a_difference_is_lost() {
         for (text, count) in [
             ("", 0),
-            ("no difference\n", 1),
-            ("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n@@ -9 +9 @@\n-z\n", 3),
+            ("no difference\n", 0),
+            ("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n@@ -9 +9 @@\n-z\n", 2),
             ("@@ -1 +1 @@\n-x\n\\ no newline", 1),
+            ("--- a\n+++ b\n@@ -1 +1 @@\n-@@ -1\n+y @@ -2\n", 1),
         ] {
-            let hunks = split(text);
-            assert_eq!((hunks.concat().as_str(), hunks.len()), (text, count));
+            let (head, hunks) = split(text);
+            assert_eq!((format!("{head}{}", hunks.concat()).as_str(), hunks.len()), (text, count));
         }
     }
 }

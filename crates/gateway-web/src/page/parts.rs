@@ -1,7 +1,10 @@
 //! Small things that pages are made of. Foreign text comes into a page through [`line`] and [`block`] only.
 
 use control::exit::Failure;
+use control::show::journal;
 use kernel::RunNumber;
+use kernel::proposal::Finding;
+use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
 use passable::{Untrusted, visible, visible_line};
 
@@ -52,6 +55,28 @@ pub fn when(ms: i64) -> Markup {
     // To the second: what is more is in the attribute.
     let shown = iso.get(..19).unwrap_or(&iso).replace('T', " ");
     html! { time datetime=(iso) { (shown) " UTC" } }
+}
+
+/// How a run stands. Why it stands still is told in words that a model or a server may have chosen.
+pub fn state(run: &Run) -> Markup {
+    match &run.state {
+        State::Stalled { trouble } => html! { "stalled: " (line(&trouble.message)) },
+        State::Finished { outcome: RunOutcome::Failed(trouble) } => {
+            html! { "failed: " (line(&trouble.message)) }
+        }
+        _ => word(&journal::state(run)),
+    }
+}
+
+/// What a gate has found, in a line, with its rule; what it says quotes what it found it in.
+pub fn finding(found: &Finding) -> Markup {
+    let quoted = |text: &String| line(&Untrusted::new(text.as_str()));
+    html! {
+        span.kind { (visible_line(&found.rule)) } " " (quoted(&found.message))
+        @if let Some(at) = &found.at { " at " (quoted(at)) }
+        @if let Some(example) = &found.counter_example { ", got " (quoted(example)) }
+        @if let Some(allowed) = &found.allowed { "; allowed: " (quoted(allowed)) }
+    }
 }
 
 /// A link to a run.

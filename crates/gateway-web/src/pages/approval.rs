@@ -2,7 +2,7 @@
 
 use control::exit::Failure;
 use control::show::card::{Card, CardEntry, Changed, source};
-use control::show::{journal, more};
+use control::show::more;
 use kernel::message::Answer as Said;
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
@@ -81,7 +81,7 @@ fn entry(i: usize, entry: &CardEntry, several: bool) -> Markup {
                             " (" (parts::word(&trace.how)) ")"
                         }
                     }
-                    @for finding in &entry.findings { li { (journal::finding_line(finding)) } }
+                    @for finding in &entry.findings { li { (parts::finding(finding)) } }
                 }
             }
             @if let Some(answer) = &entry.answer { (said(answer)) }
@@ -153,8 +153,10 @@ fn answers(card: &Card) -> Markup {
             // A form's first button is what Enter presses. This one does nothing but show the page again.
             button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
             @if card.in_doubt {
-                button name="do" value="happened" { "It happened" }
-                button name="do" value="repeat" { "It did not: do it now" }
+                div.buttons {
+                    button name="do" value="happened" { "It happened" }
+                    button name="do" value="repeat" { "It did not: do it now" }
+                }
             } @else {
                 label for="reason" { "If not, why: the model reads this" }
                 textarea #reason name="reason" rows="2" {}

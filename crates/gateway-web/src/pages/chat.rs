@@ -78,7 +78,7 @@ fn conversations(runs: &[&Run]) -> Markup {
                 li #{ "c-" (run.number) } {
                     a.row href={ "/chat/" (run.number) } {
                         span.number { (run.number) } " " span.from { (parts::word(&run.name)) } " "
-                        span.state { (parts::word(&journal::state(run))) }
+                        span.state { (parts::state(run)) }
                     }
                 }
             }
@@ -169,7 +169,7 @@ fn page(asked: &Asked, number: RunNumber, wrong: Option<&Failure>) -> Result<Ans
     let waits = run.is_finished();
     let main = html! {
         h1 { (number) " " (parts::word(&run.name)) }
-        p #state data-live { (parts::word(&journal::state(&run))) " · model " (parts::word(&run.model)) " · "
+        p #state data-live { (parts::state(&run)) " · model " (parts::word(&run.model)) " · "
             a href={ "/r/" (number) } { "the run" } }
         section #talk aria-label="The conversation" data-live {
             ol.rows { @for step in &steps { @if let Some(shown) = turn(asked, step)? { (shown) } } }
@@ -241,7 +241,7 @@ fn turn(asked: &Asked, step: &Step) -> Result<Option<Markup>, Failure> {
             })
         }
         Entry::Proposed { .. } | Entry::Completed { .. } | Entry::Stalled { .. } => Some(html! {
-            li #{ "s-" (id) } { p.note { (step.entry.name()) " " (parts::word(&journal::detail(&step.entry))) } }
+            li #{ "s-" (id) } { p.note { (step.entry.name()) " " (parts::line(&Untrusted::new(journal::detail(&step.entry)))) } }
         }),
         _ => None,
     })

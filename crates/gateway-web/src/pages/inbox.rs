@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use control::exit::Failure;
 use control::protocol::{Look, Request};
-use control::show::{journal, letter};
+use control::show::letter;
 use kernel::message::{Answer as Said, Body};
 use kernel::query::Letter;
 use kernel::{FormulaId, MessageNumber};
@@ -116,7 +116,7 @@ fn state(asked: &Asked, one: &Letter) -> Markup {
     if let Some(Body::Command { run: Some(run), .. }) = one.body()
         && let Ok(control::protocol::Response::Run(run)) = asked.ask(Request::GetRun { run: *run })
     {
-        return html! { (run.number) ": " (parts::word(&journal::state(&run))) };
+        return html! { (run.number) ": " (parts::state(&run)) };
     }
     let answers = &one.mail.answers;
     let said = answers.values().map(|answer| match answer {

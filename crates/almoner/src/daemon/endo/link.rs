@@ -19,8 +19,8 @@ use super::files::{Came, PATIENCE, Queue};
 use super::home::{Context, Courier, Home};
 use super::out::Out;
 use super::thing::Object;
+use crate::clock;
 use crate::daemon::serve::Server;
-use crate::daemon::world::clock;
 use control::exit::Failure;
 
 /// How long a client that is let go of gets to take what it was sent.
@@ -299,7 +299,7 @@ impl Link {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                let later_ms = clock().saturating_add(BUSY_MS);
+                let later_ms = clock::now_ms().saturating_add(BUSY_MS);
                 return self.call_at(shared, &server, later_ms, armed_ms);
             }
         };

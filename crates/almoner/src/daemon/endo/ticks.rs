@@ -8,7 +8,7 @@ use switchboard::{Call, Name, Ref};
 use super::home::{Context, Home};
 use super::perform::Trouble;
 use super::thing::Object;
-use crate::daemon::world::clock;
+use crate::clock;
 
 /// How many objects of one client are told at a time.
 const MOST: usize = 64;
@@ -64,7 +64,7 @@ impl Home {
         };
         context.board().hold(self.side, callback)?;
         self.last_upload += 1;
-        let seen = found.tick_at(clock());
+        let seen = found.tick_at(clock::now_ms());
         let due_ms = found.comes_at(seen.saturating_add(1));
         self.tickers.insert(self.last_upload, Ticker { timer, callback, seen, due_ms, asked: None });
         Ok(())
@@ -72,7 +72,7 @@ impl Home {
 
     /// The timer, if its ticks may still be told.
     fn look_at_timer(&self, context: &Context<'_>, timer: &Object) -> Result<Option<timer::Timer>, Trouble> {
-        let now_ms = clock();
+        let now_ms = clock::now_ms();
         let found = context.desk.daemon.read(|txn| {
             for grant in &timer.through {
                 if table::reach(txn, grant)?.is_none_or(|reached| reached.ended(now_ms).is_some()) {
@@ -101,7 +101,7 @@ impl Home {
             return;
         }
         self.armed_ms = None;
-        let now_ms = clock();
+        let now_ms = clock::now_ms();
         let due = self.tickers.iter().filter(|(_, ticker)| ticker.due_ms <= now_ms);
         let due: Vec<u64> = due.map(|(tag, _)| *tag).collect();
         for tag in due {

@@ -18,7 +18,7 @@ pub use graph::graph;
 
 use super::desk::Desk;
 use super::look;
-use control::exit::Failure;
+use control::exit::{Exit, Failure};
 use control::inspect::{Called, FormulaView, Reference};
 use control::view::GrantRow;
 
@@ -90,10 +90,11 @@ fn row(txn: &mut dyn ReadTxn, view: &View, grant: Grant) -> Result<GrantRow, Fau
 /// # Errors
 /// When there is none of this identifier, or the agent may not see it.
 pub fn formula(desk: &Desk, view: &View, id: &FormulaId) -> Result<FormulaView, Failure> {
-    let mut shown = desk.daemon.look(|txn| {
+    let found = desk.daemon.look(|txn| {
+        // Whether there is something is told only to whoever may see it.
         expect_may_see(desk, txn, view, id)?;
+        let Some(row) = table::formula(txn, id)? else { return Ok(None) };
         let called = in_short(txn, view, id)?.ok_or(Fault::Dangling(*id))?;
-        let row = table::formula(txn, id)?.ok_or(Fault::Dangling(*id))?;
         let mut refers_to = Vec::new();
         for (label, other) in row.formula.edges().into_iter().take(MOST) {
             refers_to.extend(in_short(txn, view, &other)?.map(|other| Reference { label, other }));
@@ -118,7 +119,11 @@ pub fn formula(desk: &Desk, view: &View, id: &FormulaId) -> Result<FormulaView, 
             text: None,
             promise: None,
         };
-        Ok(FormulaView { thing, called, refers_to, referred_by, is_more, grants })
+        Ok(Some(FormulaView { thing, called, refers_to, referred_by, is_more, grants }))
+    })?;
+    let mut shown = found.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is nothing of the identifier {id}"))
+            .help("it may have been collected since it was shown: look at your names")
     })?;
     // What can be used no more is still there to be looked at, without what it says.
     if let Ok(thing) = look::thing(desk, view, Found::Formula(*id)) {

@@ -26,8 +26,7 @@ fn one_stream_for_all_tabs_of_a_browser() {
     browser.clean(&[]);
 }
 
-/// How large, how fast: `cargo test -p almoner --release … web::live::figures -- --ignored --nocapture`, or `cargo xtask
-/// bench web`.
+/// How large, how fast: `cargo test -p almoner --test it web::live::figures -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures; takes a minute"]
 fn figures() {

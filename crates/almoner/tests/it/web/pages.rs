@@ -124,6 +124,63 @@ fn cards_that_ask_can_be_used_by_everybody() {
     browser.clean(&[]);
 }
 
+/// Cards of code that a guest proposed: what it came to, which is withheld, and what a guest wants to run itself.
+#[test]
+fn cards_of_code_can_be_used_by_everybody() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["mkdir", "notes"]).expect(0);
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
+    home.write("code.js", "c");
+    fae(&["define", "code.js", "--slot", "c:any", "--result", "r"]);
+    let definition = crate::sends::wait_for_mail(&home, "definition").to_string();
+    home.almoner(&["endow", &definition, "c=notes"]).expect(0);
+    let release = crate::sends::wait_for_mail(&home, "release");
+    fae(&["store", "x:=1"]);
+    fae(&["request-evaluation", "x + 1", "x", "--result", "more"]);
+    let evaluation = crate::sends::wait_for_mail(&home, "eval-request");
+    let (browser, door) = let_in(&home, true, "/");
+    for (name, number, says) in [("release", release, "fae"), ("evaluation", evaluation, "x + 1")] {
+        browser.go(&door.page(&format!("/m/{number}")));
+        browser.says(says);
+        looked_at(&browser, name);
+    }
+    // Each is answered as it stands there.
+    browser.press("button", "Let it run");
+    browser.says("✓ answered");
+    assert_eq!(fae(&["show", "more", "--wait"]).out.trim(), "2");
+    browser.go(&door.page(&format!("/m/{release}")));
+    browser.press("button", "Give it away");
+    browser.says("✓ answered");
+    let shown = fae(&["show", "r", "--wait"]);
+    assert!(!shown.out.is_empty(), "{shown:?}");
+    browser.clean(&[]);
+}
+
+/// Cards of a run that cannot go on: it does not know whether something happened, or has used up what it may.
+#[test]
+fn cards_of_runs_that_stand_still_can_be_used_by_everybody() {
+    let home = crate::doubt::cut_off();
+    home.almoner(&["resume"]).expect(7);
+    let (browser, door) = let_in(&home, true, "/m/3");
+    browser.says("happened");
+    looked_at(&browser, "doubt");
+    browser.press("button", "It happened");
+    browser.says("it happened");
+    home.almoner(&["resume"]).expect(0);
+    home.write("w.worker", "---\nslots: { out: dir rw }\nlimits: { turns: 1 }\n---\nWrite.\n");
+    home.write("turns.json", r#"[{"turns": [{"calls": [{"name": "out_list"}]}, {"text": "all done"}]}]"#);
+    home.almoner(&["run", "w.worker", "-e", "out=in:rw", "-m", "scripted:turns.json"]).expect(7);
+    let budget = crate::sends::wait_for_mail(&home, "budget");
+    browser.go(&door.page(&format!("/m/{budget}")));
+    browser.says("asks for more");
+    looked_at(&browser, "budget");
+    browser.press("button", "Give it");
+    browser.says("✓");
+    home.almoner(&["resume"]).expect(0);
+    browser.clean(&[]);
+}
+
 #[test]
 fn the_keyboard_reaches_everything() {
     let home = Home::with_inbox();

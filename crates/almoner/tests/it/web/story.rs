@@ -1,30 +1,12 @@
 //! The story: a person reads what is asked, answers, and sees what comes of it.
 
-use super::let_in;
+use std::time::Duration;
+
+use super::{enter, let_in, writes};
 use crate::home::Home;
 
 fn asked() -> Home {
-    let home = Home::with_inbox();
-    let script = r#"[{"turns": [
-        {"calls": [{"name": "outbox_send", "arguments": {"to": "a@b.example", "subject": "s", "body": "one"}}]},
-        {"calls": [{"name": "outbox_send", "arguments": {"to": "c@d.example", "subject": "s", "body": "two"}}]},
-        {"text": "done"}
-    ]}]"#;
-    home.write("calls.json", script);
-    home.almoner(&[
-        "run",
-        "clerk.worker",
-        "-e",
-        "mail=mail",
-        "-e",
-        "out=out:rw",
-        "-e",
-        "outbox=outbox",
-        "-m",
-        "scripted:calls.json",
-    ])
-    .expect(7);
-    home
+    writes(&[("a@b.example", "one"), ("c@d.example", "two")])
 }
 
 fn answers(scripts: bool) {
@@ -155,6 +137,9 @@ const CLERK: &str = r#"[{"worker": "clerk", "turns": [
     {"text": "done"}
 ]}]"#;
 
+/// What goes by between what was done and the question why.
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+
 /// Waits for a message of this kind that needs the person, as an inbox without scripts is looked at: again and again.
 #[track_caller]
 fn waits_for(home: &Home, kind: &str) -> u64 {
@@ -222,12 +207,14 @@ fn the_story(scripts: bool) {
     // The same again needs no answer. What is something else asks again, and waits as long as it takes.
     let third = waits_for(&home, "approval");
     assert!(third > second && sent() == 2, "message {third}, {} sent", sent());
-    home.almoner(&["stop"]).expect(0);
-    home.almoner(&["status"]).expect(0);
+    // A week goes by, and the daemon has started anew: nothing was answered meanwhile, and the session is over.
+    home.later(WEEK);
+    assert_eq!(sent(), 2);
+    assert_eq!(waits_for(&home, "approval"), third);
+    let door = enter(&browser, &home, scripts, "/why");
 
-    // After a restart one finds out why it happened.
+    // One finds out why it happened.
     let file = std::fs::read_dir(home.path("outbox")).unwrap().next().unwrap().unwrap().path();
-    browser.go(&door.page("/why"));
     browser.write("textbox", "A run", &file.display().to_string());
     browser.press("button", "Ask why");
     browser.says("clerk");
@@ -252,6 +239,12 @@ fn the_story(scripts: bool) {
     assert_eq!(sent(), 2);
     browser.go(&door.page("/r/r1"));
     browser.says("revoked");
+    // The journal knows of the week.
+    let steps = home.trace("r1")["steps"].take();
+    let at = |step: Option<&serde_json::Value>| step.and_then(|step| step["at_ms"].as_i64()).unwrap();
+    let steps = steps.as_array().unwrap();
+    let took = at(steps.last()) - at(steps.first());
+    assert!(took >= i64::try_from(WEEK.as_millis()).unwrap(), "{took} ms");
     browser.clean(&[
         "409",
         "422",

@@ -1,17 +1,19 @@
 //! A result that was withheld because it would give something away.
 
 use control::exit::{Exit, Failure};
-use control::protocol::Request;
+use control::protocol::{Look, Request};
 use control::view::LetterView;
+use kernel::FormulaId;
 use kernel::message::Body;
 use maud::{Markup, html};
 use passable::Untrusted;
 
 use super::{definition, said};
 use crate::answer::Answer;
-use crate::asked::Asked;
+use crate::asked::{Asked, take};
 use crate::page::parts;
 use crate::pages::message;
+use crate::pages::runs::figures::called;
 
 fn gives(view: &LetterView) -> &[String] {
     match view.letter.body() {
@@ -31,8 +33,16 @@ fn digest(view: &LetterView) -> Result<String, Failure> {
 pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     let number = view.letter.number;
     let digest = digest(view)?;
+    let Some(Body::Release { result, guest, promise, .. }) = view.letter.body() else { return Ok(html! {}) };
+    let known = take!(asked.look(Look::Called { ids: vec![*guest, *promise, *result] })?, Called);
+    let named = |id: &FormulaId| known.iter().find(|one| one.id == *id).map(called);
     Ok(html! {
         p { "A result is withheld: whoever proposed the program would get this with it." }
+        dl.facts {
+            @for (what, id) in [("Who would get it", guest), ("The result", result), ("As what came of", promise)] {
+                @if let Some(shown) = named(id) { dt { (what) } dd { (shown) } }
+            }
+        }
         form #fill.card method="post" action={ "/m/" (number) } data-weighty data-same={ "release " (digest) } {
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);

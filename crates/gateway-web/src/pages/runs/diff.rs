@@ -1,11 +1,13 @@
 //! What a run changed in its staged copies: look, apply, discard.
 
+use std::collections::BTreeSet;
+
 use control::exit::{Exit, Failure};
 use control::protocol::Request;
-use control::undone::{Diff, FileDiff, UndoState, Undone};
-use kernel::RunNumber;
+use control::undone::{Diff, FileDiff, Part, UndoState, Undone};
+use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
@@ -39,9 +41,9 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
     match wanted {
         Some("apply") => {
             let only = seen::chosen(asked, ready(&diff).count())?;
-            let marks: String = only.iter().map(|path| format!(" --only {path}")).collect();
-            let text = Untrusted::new(format!("apply {run}{marks}"));
-            let applied = take!(asked.ask(Request::Apply { text, run, only })?, Undone);
+            let parts = parts_of(asked, &diff, &only)?;
+            let text = Untrusted::new(format!("apply {run}{}", marks(&only, &parts)));
+            let applied = take!(asked.ask(Request::Apply { text, run, only, parts })?, Undone);
             let diff = ask(asked, run)?;
             page(asked, &diff, Some(outcome(&applied)))
         }
@@ -52,6 +54,52 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
         }
         _ => Err(Failure::new(Exit::Usage, "apply or discard").help("press one of the buttons")),
     }
+}
+
+/// The files of which only some hunks were marked.
+fn parts_of(asked: &Asked, diff: &Diff, only: &[String]) -> Result<Vec<Part>, Failure> {
+    let mut parts = Vec::new();
+    for (at, file) in diff.files.iter().enumerate() {
+        let (path, of) = (file.entry.path.raw(), hunks::count(&file.text));
+        if !has_choice(file) || !only.iter().any(|one| one == path) {
+            continue;
+        }
+        let name = choice(at);
+        let marked = asked.body.iter().filter(|(each, _)| *each == name).map(|(_, number)| number.parse());
+        let marked: BTreeSet<usize> = marked
+            .collect::<Result<_, _>>()
+            .map_err(|_| Failure::new(Exit::Usage, "a hunk has a number").help("open the page again"))?;
+        if marked.is_empty() {
+            let message = format!("no hunk of `{}` was marked", visible_line(path));
+            return Err(Failure::new(Exit::Usage, message).help("mark some of them, or leave the file out"));
+        }
+        if marked.len() < of {
+            let shown = BlobHash::of(file.text.raw().as_bytes());
+            parts.push(Part { path: path.to_owned(), hunks: marked, shown });
+        }
+    }
+    Ok(parts)
+}
+
+/// What the person would have typed behind `almoner apply`.
+fn marks(only: &[String], parts: &[Part]) -> String {
+    let mut marks = String::new();
+    for path in only {
+        marks.push_str(&format!(" --only {path}"));
+        let hunks = parts.iter().filter(|part| part.path == *path).flat_map(|part| &part.hunks);
+        marks.extend(hunks.map(|number| format!(" --hunk {number}")));
+    }
+    marks
+}
+
+/// Whether a file can be applied in parts.
+fn has_choice(file: &FileDiff) -> bool {
+    file.entry.state == UndoState::Would && hunks::count(&file.text) > 1
+}
+
+/// What the marks of a file's hunks are called.
+fn choice(at: usize) -> String {
+    format!("hunk-{at}")
 }
 
 /// The files that could be put in place.
@@ -105,7 +153,7 @@ fn file(at: usize, file: &FileDiff) -> Markup {
                 },
                 UndoState::Failed { why } => p.warning { "Cannot be applied: " (parts::line(why)) },
             }
-            (hunks::hunks(&file.text))
+            (hunks::hunks(&file.text, has_choice(file).then(|| choice(at)).as_deref()))
         }
     }
 }

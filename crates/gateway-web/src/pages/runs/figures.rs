@@ -61,7 +61,7 @@ pub fn called(one: &Called) -> Markup {
         a href=(link::formula(&one.target)) {
             @match &one.name {
                 Some(name) => (parts::word(name)),
-                None => (parts::word(&one.words.visible_line())),
+                None => (parts::line(&one.words)),
             }
         }
     }

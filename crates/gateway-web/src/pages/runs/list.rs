@@ -2,7 +2,7 @@
 
 use control::exit::Failure;
 use control::protocol::Request;
-use control::show::{journal, money};
+use control::show::money;
 use kernel::RunNumber;
 use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
@@ -130,7 +130,7 @@ pub fn row(run: &Run) -> Markup {
             a.row href={ "/r/" (run.number) } {
                 span.number { (run.number) } " "
                 span.from { (parts::word(&run.name)) } " "
-                span class={ "mark " (mark(run)) } { (parts::word(&journal::state(run))) } " "
+                span class={ "mark " (mark(run)) } { (parts::state(run)) } " "
                 @if tokens > 0 {
                     span.note { (tokens) " tokens" (money::behind(run.used.usd_micros)) } " "
                 }

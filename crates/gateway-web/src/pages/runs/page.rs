@@ -2,7 +2,7 @@
 
 use control::exit::Failure;
 use control::protocol::{Look, Response};
-use control::show::{journal, value};
+use control::show::value;
 use kernel::RunNumber;
 use kernel::message::Body;
 use kernel::run::{Phase, Run, RunOutcome, State};
@@ -67,7 +67,7 @@ fn head(asked: &Asked, run: &Run) -> Markup {
     let ended = run.finished_ms;
     html! {
         p {
-            span class={ "mark " (mark(run)) } { (parts::word(&journal::state(run))) }
+            span class={ "mark " (mark(run)) } { (parts::state(run)) }
             @if let Some(why) = &run.cancelled { " cancelled: " (parts::line(why)) }
             @if run.forgotten { " What it worked on was forgotten." }
         }

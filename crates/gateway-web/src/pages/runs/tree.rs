@@ -34,7 +34,7 @@ fn member(family: &Family, known: &Known, number: RunNumber) -> Markup {
         li.member #{ "run-" (number) } {
             p.head {
                 (parts::run(number)) " " strong { (parts::word(&run.name)) } " "
-                span class={ "mark " (mark(run)) } { (parts::word(&journal::state(run))) }
+                span class={ "mark " (mark(run)) } { (parts::state(run)) }
                 @if !run.is_standing() {
                     " " span.note { "model " (parts::word(&run.model)) ", " (usage(&run.used)) }
                 }
@@ -186,7 +186,7 @@ pub fn findings(found: &[Finding]) -> Markup {
     html! {
         @if !found.is_empty() {
             ul.findings {
-                @for one in found { li { (parts::line(&Untrusted::new(journal::finding_line(one)))) } }
+                @for one in found { li { (parts::finding(one)) } }
             }
         }
     }

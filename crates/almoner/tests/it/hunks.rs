@@ -1,0 +1,117 @@
+//! A staged file, applied hunk by hunk: what was put in place is known as ours, and what is left can follow or be left out.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::directories::{calls, done, home, run};
+use crate::home::Home;
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
+
+/// Forty lines, those of `changed` written in capitals.
+pub(crate) fn lines(changed: &[usize]) -> String {
+    let line =
+        |at: usize| if changed.contains(&at) { format!("LINE {at}\n") } else { format!("line {at}\n") };
+    (1..=40).map(line).collect()
+}
+
+/// A home in which a run has changed lines 2, 20 and 38 of a staged file, and one line of another.
+pub(crate) fn staged() -> Home {
+    let home = home(json!([
+        calls(&[
+            ("out_write", json!({ "path": "long.md", "content": lines(&[2, 20, 38]) })),
+            ("out_edit", json!({ "path": "a.md", "old": "two", "new": "2" })),
+        ]),
+        done(),
+    ]));
+    home.write("out/long.md", lines(&[]));
+    run(&home, "out:stage", &[]).expect(0);
+    home
+}
+
+fn apply(home: &Home, hunks: &[&str], code: i32) -> String {
+    let marks = hunks.iter().flat_map(|number| ["--hunk", number]);
+    let args: Vec<&str> = ["apply", "r1", "--only", "long.md"].into_iter().chain(marks).collect();
+    let said = home.almoner(&args).expect(code);
+    said.out + &said.err
+}
+
+#[test]
+fn hunks_are_put_in_place_one_by_one_and_undone_whole() {
+    let home = staged();
+    let diff = || home.almoner(&["diff", "r1", "--only", "long.md"]).expect(0).out;
+    assert_eq!(diff().matches("\n@@").count(), 3, "{}", diff());
+    apply(&home, &["2"], 0);
+    assert_eq!(home.read("out/long.md"), lines(&[20]));
+    assert_eq!(home.read("out/a.md"), "one two\n", "the other file was not named");
+    // What is left is counted anew; what was applied is no change of somebody else's.
+    let left = diff();
+    assert_eq!(left.matches("\n@@").count(), 2, "{left}");
+    assert!(!left.contains("CONFLICT") && !left.contains("-line 20"), "{left}");
+    apply(&home, &["1", "2"], 0);
+    assert_eq!(home.read("out/long.md"), lines(&[2, 20, 38]));
+    let why = home.almoner(&["why", "out/long.md"]).expect(0).out;
+    assert!(why.contains("you had r1 applied"), "{why}");
+    home.almoner(&["undo", "r1"]).expect(0);
+    assert_eq!(home.read("out/long.md"), lines(&[]));
+    // From a part as from the whole.
+    apply(&home, &["3"], 0);
+    assert_eq!(home.read("out/long.md"), lines(&[38]));
+    home.almoner(&["undo", "r1"]).expect(0);
+    assert_eq!(home.read("out/long.md"), lines(&[]));
+    let undo = home.almoner(&["undo", "r1", "--dry-run"]).expect(0).out;
+    assert!(!undo.contains("would"), "{undo}");
+    home.almoner(&["apply", "r1"]).expect(0);
+    assert_eq!(home.read("out/long.md"), lines(&[2, 20, 38]));
+    assert_eq!(home.read("out/a.md"), "one 2\n");
+}
+
+#[test]
+fn what_somebody_else_changed_in_a_part_is_left_alone() {
+    let home = staged();
+    apply(&home, &["1"], 0);
+    home.write("out/long.md", lines(&[2]) + "mine\n");
+    let said = apply(&home, &["1"], 8);
+    assert!(said.contains("nothing was applied"), "{said}");
+    assert!(apply(&home, &[], 8).contains("CONFLICT"));
+    assert!(home.almoner(&["undo", "r1"]).expect(8).out.contains("CONFLICT"));
+    assert_eq!(home.read("out/long.md"), lines(&[2]) + "mine\n");
+}
+
+#[test]
+fn a_hunk_that_is_not_there_is_told() {
+    let home = staged();
+    for (args, code, says) in [
+        (&["--only", "long.md", "--hunk", "4"][..], 2, "counted from 1"),
+        (&["--only", "long.md", "--hunk", "0"], 2, "counted from 1"),
+        (&["--hunk", "1"], 2, "--only"),
+        (&["--only", "long.md", "--only", "a.md", "--hunk", "1"], 2, "within one file"),
+        (&["--only", "long.md", "--hunk", "x"], 2, "invalid"),
+    ] {
+        let said = home.almoner(&[&["apply", "r1"], args].concat()).expect(code);
+        assert!(said.err.contains(says), "{args:?}: {}", said.err);
+        assert_eq!(home.read("out/long.md"), lines(&[]), "{args:?}");
+    }
+}
+
+#[test]
+fn killed_around_the_commits_of_applying_a_part() {
+    for point in [BEFORE, AFTER] {
+        let deaths = until_it_survives(|nth| {
+            let home = staged();
+            home.almoner(&["stop"]).expect(0);
+            let mut daemon = Doomed::start(&home, point, nth);
+            home.almoner(&["apply", "r1", "--only", "long.md", "--hunk", "2"]);
+            let died = daemon.dies_within(Duration::from_secs(1));
+            daemon.end();
+            if home.read("out/long.md") == lines(&[]) {
+                apply(&home, &["2"], 0);
+            }
+            assert_eq!(home.read("out/long.md"), lines(&[20]), "{point} {nth}");
+            home.almoner(&["undo", "r1"]).expect(0);
+            assert_eq!(home.read("out/long.md"), lines(&[]), "{point} {nth}");
+            died
+        });
+        assert!(deaths >= 1, "{point}: {deaths}");
+    }
+}

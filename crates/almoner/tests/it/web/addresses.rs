@@ -1,0 +1,87 @@
+//! Addresses: what `almoner open` opens, what is not there, and what is no page.
+
+use super::visitor::Visitor;
+use super::{Door, let_in};
+use crate::home::Home;
+
+#[test]
+fn what_is_not_there_is_told_before_a_browser_opens() {
+    let home = Home::new();
+    for (what, code, says) in [
+        ("99999", 4, "99999"),
+        ("r77", 4, "r77"),
+        ("//elsewhere.example/", 2, "no message, run or path"),
+        ("/\\elsewhere.example/", 2, "no message, run or path"),
+        ("elsewhere.example", 2, "no message, run or path"),
+    ] {
+        let said = home.almoner(&["open", what, "--print"]).expect(code);
+        assert!(said.err.contains(says) && said.out.is_empty(), "{what}: {said:?}");
+    }
+}
+
+/// Every page, asked for something that there is not, says so.
+#[test]
+fn what_there_is_not_is_not_found() {
+    let home = Home::new();
+    let visitor = Visitor::new(&home);
+    let unknown = format!("/thing?id={}", "0".repeat(64));
+    for path in
+        ["/m/9", "/r/r9", "/r/r9/diff", "/r/r9/undo", "/r/r9/step/1", "/chat/r9", "/grants/g9", "/names/none"]
+            .into_iter()
+            .chain([unknown.as_str(), "/m/x", "/r/x", "/grants/x", "/why?thing=r9", "/graph?focus=none"])
+    {
+        let answer = visitor.get(path, &[]);
+        assert!([404, 422].contains(&answer.status), "{path}: {} {}", answer.status, answer.body);
+        assert!(answer.body.contains("role=\"alert\""), "{path}: {}", answer.body);
+    }
+}
+
+/// Whoever loads the address of a form again comes to its page, and nothing is done.
+#[test]
+fn what_only_takes_a_form_leads_to_its_page() {
+    let home = Home::with_inbox();
+    home.almoner(&crate::home::TRIAGE).expect(7);
+    let visitor = Visitor::new(&home);
+    for (path, to) in [
+        ("/m/1/answer", "/m/1"),
+        ("/m/1/dismiss", "/m/1"),
+        ("/r/r1/cancel", "/r/r1"),
+        ("/r/r1/resume", "/r/r1"),
+        ("/chat/r1/end", "/chat/r1"),
+        ("/logout", "/"),
+    ] {
+        let answer = visitor.get(path, &[]);
+        assert_eq!((answer.status, answer.header("location")), (303, Some(to)), "{path}");
+    }
+    assert!(visitor.get("/", &[]).body.contains("needs you"));
+    let (browser, door) = let_in(&home, true, "/m/1");
+    browser.write("textbox", "If not, why", "no");
+    home.almoner(&["approve", "1"]).expect(0);
+    browser.says("This has changed while you were here");
+    browser.press("button", "Deny");
+    browser.says("Nothing was answered");
+    assert_eq!(browser.at(), door.page("/m/1/answer"));
+    // As somebody who writes the address again.
+    browser.go(&door.page("/m/1/answer"));
+    browser.says("✓ approved");
+    assert_eq!(browser.at(), door.page("/m/1"));
+    browser.clean(&["409"]);
+}
+
+#[test]
+fn what_the_settings_say_counts_from_the_next_time_the_pages_are_opened() {
+    let home = Home::new();
+    let before = Door::of(&home, "/");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let config = home.root().join("config/config.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    std::fs::write(&config, format!("[web]\nport = {free}\n")).unwrap();
+    let after = Door::of(&home, "/");
+    assert_eq!((after.port, after.port == before.port), (free, false));
+    assert!(std::net::TcpStream::connect(("127.0.0.1", before.port)).is_err(), "the old port is closed");
+    std::fs::write(&config, "[web]\nbind = \"0.0.0.0:0\"\n").unwrap();
+    let refused = home.almoner(&["open", "--print"]);
+    assert!(refused.code != 0 && refused.err.contains("tls_terminated_by_proxy"), "{refused:?}");
+    std::fs::remove_file(&config).unwrap();
+    Door::of(&home, "/");
+}
