@@ -13,6 +13,7 @@ pub mod exit;
 pub mod frame;
 pub mod inspect;
 mod look;
+pub mod narrow;
 pub mod protocol;
 mod run_request;
 pub mod secret;

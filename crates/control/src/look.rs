@@ -3,6 +3,8 @@
 use kernel::{FormulaId, GrantNumber, MessageNumber, NamePath};
 use serde::{Deserialize, Serialize};
 
+use super::narrow::Narrowing;
+
 /// What to look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "look", rename_all = "snake_case")]
@@ -53,6 +55,14 @@ pub enum Look {
     },
     /// What the agent has names for that can be picked where a capability is asked for.
     Picks,
+    /// What can be taken away of something that the agent has a name for, and what would be left of it.
+    Narrowable {
+        /// The name.
+        path: NamePath,
+        /// What is taken away; without it nothing is said of what would be left.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Box<Narrowing>>,
+    },
     /// What a message proposes, with what it would do with what it is given.
     Proposed {
         /// The message.

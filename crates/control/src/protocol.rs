@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::audited::{Anchor, Audited};
 use super::endowment::Endowment;
 use super::inspect::{Called, FormulaView, GrantView, Graph};
+use super::narrow::{Narrowable, Narrowing};
 use super::secret::{SecretAct, VaultView};
 use super::tools::ToolTable;
 use super::undone::{Diff, Part, Undone};
@@ -435,6 +436,21 @@ pub enum AgentAct {
         /// The name for what it gives.
         path: NamePath,
     },
+    /// Gives a name to something narrower than what the agent has: to be handed on instead of that.
+    Narrow {
+        /// What it is made of.
+        path: NamePath,
+        /// What that name stood for when it was chosen: if it stands for something else by now, nothing happens.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        is: Option<FormulaId>,
+        /// What is taken away.
+        by: Box<Narrowing>,
+        /// The name.
+        to: NamePath,
+        /// Even if the name looks like another one in its directory.
+        #[serde(default)]
+        force: bool,
+    },
     /// Ends a grant: `g4`, or the name of something that was granted to the agent's own guests.
     Revoke {
         /// Which.
@@ -536,6 +552,8 @@ pub enum Response {
     Letter(Box<LetterView>),
     /// What can be picked.
     Picks(Vec<PickRow>),
+    /// What can be taken away of something.
+    Narrowable(Box<Narrowable>),
     /// What a message proposes.
     Proposed(Box<Proposed>),
     /// How a promise stands.

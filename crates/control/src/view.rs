@@ -140,18 +140,43 @@ pub struct PickRow {
     pub data: bool,
     /// The labels of slots and patterns that it fits.
     pub labels: Vec<String>,
+    /// What its interface was called when it was made, by our own record. Without one nobody knows. Foreign text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+}
+
+/// How something stands to what is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It is of the kind, or has the interface, that is asked for.
+    Recorded,
+    /// Nobody knows its interface.
+    Unknown,
+    /// It is known to be something else.
+    No,
 }
 
 impl PickRow {
-    /// Whether it can stand where a capability with this label is asked for, or, if `pending`, a promise.
-    pub fn fits(&self, label: Option<&str>, pending: bool) -> bool {
+    /// How it stands to what is asked for: a capability with this label, or, if `pending`, a promise.
+    pub fn fit(&self, label: Option<&str>, pending: bool) -> Fit {
+        let when = |fits: bool| if fits { Fit::Recorded } else { Fit::No };
         if self.pending {
-            return pending;
+            return when(pending);
         }
-        match label.filter(|label| SLOT_LABELS.contains(label)) {
-            Some(label) => self.labels.iter().any(|own| own == label),
-            None => !self.data,
+        match label.filter(|label| !label.is_empty()) {
+            Some(label) if SLOT_LABELS.contains(&label) => when(self.labels.iter().any(|own| own == label)),
+            _ if self.data => Fit::No,
+            None => Fit::Recorded,
+            Some(label) => match &self.interface {
+                Some(interface) => when(interface == label),
+                None => Fit::Unknown,
+            },
         }
+    }
+
+    /// Whether it can be offered there.
+    pub fn fits(&self, label: Option<&str>, pending: bool) -> bool {
+        self.fit(label, pending) != Fit::No
     }
 }
 

@@ -110,29 +110,32 @@ pub struct ErrorData {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(Arc<Text>);
 
-const WELL_KNOWN: &[&str] = &[
-    "asyncIterator",
-    "hasInstance",
-    "isConcatSpreadable",
-    "iterator",
-    "match",
-    "matchAll",
-    "replace",
-    "search",
-    "species",
-    "split",
-    "toPrimitive",
-    "toStringTag",
-    "unscopables",
-];
-
 impl Symbol {
+    /// The names of those that every engine knows, without the `@@`.
+    pub const WELL_KNOWN: &[&str] = &[
+        "asyncIterator",
+        "hasInstance",
+        "isConcatSpreadable",
+        "iterator",
+        "match",
+        "matchAll",
+        "replace",
+        "search",
+        "species",
+        "split",
+        "toPrimitive",
+        "toStringTag",
+        "unscopables",
+    ];
+
     /// Makes a symbol from its passable name; refuses `@@` names that stand for no known symbol.
     pub fn from_passable_name(name: impl Into<Text>) -> Result<Symbol, ValueError> {
         let name = name.into();
         let known = match name.as_bytes().strip_prefix(b"@@") {
             None => true,
-            Some(rest) => rest.starts_with(b"@@") || WELL_KNOWN.iter().any(|known| known.as_bytes() == rest),
+            Some(rest) => {
+                rest.starts_with(b"@@") || Self::WELL_KNOWN.iter().any(|known| known.as_bytes() == rest)
+            }
         };
         if known { Ok(Symbol(Arc::new(name))) } else { Err(ValueError::UnknownSymbol(name)) }
     }

@@ -17,7 +17,7 @@ use worker::definition::Bundle;
 use super::desk::Desk;
 use super::own::Own;
 use super::start_run::{self, Endowed};
-use super::{modules, mounts, picks, proposed, secrets, tree, world};
+use super::{modules, mounts, narrow, picks, proposed, secrets, tree, world};
 use crate::clock;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, GivenModules, Response, Written};
@@ -204,6 +204,9 @@ pub fn act(
         }
         AgentAct::Accept { token, path } => {
             Act::Grant(GrantAct::Accept { token: hashed(token.trim()), path })
+        }
+        AgentAct::Narrow { path, is, by, to, force } => {
+            Act::Grant(narrow::act(desk, &desk.daemon.view(agent), path, is, &by, to, force)?)
         }
         AgentAct::Revoke { grant } => Act::Grant(GrantAct::Revoke { grant }),
         AgentAct::Cancel { what, reason } => Act::Cancel { what, reason },

@@ -18,7 +18,7 @@ use super::agents;
 use super::desk::Desk;
 use super::inspect;
 use super::journal_of_code;
-use super::{origin, picks, proposed};
+use super::{narrow, origin, picks, proposed};
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Response};
 use control::view::{GrantRow, Hole, LetterView, NameRow, PromiseState, Thing};
@@ -55,6 +55,9 @@ pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failu
         Look::Origin { thing } => Response::Why(origin::origin(desk, &view, &thing)?),
         Look::Code { thing, from } => Response::Code(journal_of_code::journal(desk, &view, &thing, from)?),
         Look::Picks => Response::Picks(daemon.look(|txn| picks::all(txn, &view))?),
+        Look::Narrowable { path, by } => {
+            Response::Narrowable(Box::new(narrow::narrowable(desk, &view, &path, by.as_deref())?))
+        }
         Look::Proposed { number } => Response::Proposed(Box::new(proposed::proposed(desk, agent, number)?)),
         Look::Kept { thing } => Response::Kept(kept(desk, &view, &thing)?),
         Look::Called { ids } => Response::Called(inspect::called(desk, &view, &ids)?),

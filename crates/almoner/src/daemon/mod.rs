@@ -33,6 +33,7 @@ pub mod main_loop;
 mod model_keys;
 pub mod modules;
 mod mounts;
+mod narrow;
 mod nested;
 pub mod news;
 pub mod notify;

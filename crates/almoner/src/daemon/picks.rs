@@ -90,8 +90,26 @@ fn row(
         pending,
         data: !Want::Capability.takes(&reached.formula),
         labels: labels.map(str::to_owned).collect(),
+        interface: interface(txn, &id)?,
     };
     Ok(Some((row, reached.formula)))
+}
+
+/// What the interface of something is called by our own record: for an object of code what was written down when it came
+/// to be one that others can hold, for everything else what its type is. `None` if nobody knows.
+fn interface(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<String>, Fault> {
+    /// What an object is called whose maker has not said what it is.
+    const PLAIN: &str = "Remotable";
+    // A name often stands for a promise that has been kept.
+    let id = hub::came_to(txn, id)?.pop().unwrap_or(*id);
+    Ok(match table::reach(txn, &id)?.map(|reached| reached.formula) {
+        Some(Formula::Export { interface, .. }) => {
+            let name = interface.strip_prefix("Alleged: ").unwrap_or(&interface);
+            Some(name.to_owned()).filter(|name| !name.is_empty() && name != PLAIN)
+        }
+        Some(Formula::Promise { .. } | Formula::Eval { .. } | Formula::Marshal { .. }) | None => None,
+        Some(formula) => Some(kernel::facet::facet(formula.kind()).name.to_owned()),
+    })
 }
 
 /// What an identifier stands for that a form has sent where a capability is asked for: only what the agent holds, and

@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 
 use control::view::PickRow;
 use maud::{Markup, html};
-use passable::{Choice, Control, Untrusted, Variant, Widget, visible_line};
+use passable::{Choice, Control, Symbol, Untrusted, Variant, Widget, visible_line};
 
+use super::pick::Picker;
 use super::place::id;
+use super::told::told;
 use super::typed::{Typed, step};
 use crate::page::parts;
 
@@ -33,6 +35,8 @@ pub struct Drawn<'a> {
     pub picks: &'a [PickRow],
     /// What is wrong, by place.
     pub wrong: &'a BTreeMap<String, String>,
+    /// Whether it is only looked at.
+    pub for_show: bool,
 }
 
 /// One control at its place.
@@ -71,23 +75,28 @@ impl Drawn<'_> {
         let framed = match &spot.control.widget {
             Widget::Optional { inner } => return self.optional(spot, inner),
             Widget::Line { max_length, multiline, secret, format } => {
-                single(self.line(place, *max_length, *multiline, *secret, *format))
+                let line =
+                    Line { most: *max_length, multiline: *multiline, secret: *secret, format: *format };
+                single(self.line(spot, &line))
             }
-            Widget::Spin { whole, .. } => single(self.number(place, *whole)),
+            Widget::Spin { min, max, whole } => single(html! {
+                (self.number(place, *whole))
+                (slider(spot, min.as_ref(), max.as_ref(), *whole, self.typed.text(place)))
+            }),
             Widget::Digits { .. } => single(self.number(place, true)),
             Widget::Toggle => self.toggle(spot),
             Widget::Menu { options } => self.menu(place, options),
             Widget::Checks { options } => several("field", self.checks(place, options)),
             Widget::Variants { variants } => several("field variants", self.variants(place, variants)),
-            Widget::Pick { label, pending } => single(self.pick(place, label.as_deref(), *pending)),
+            Widget::Pick { label, pending } => single(self.pick(spot, label.as_deref(), *pending)),
             Widget::Rows { .. } | Widget::Pairs { .. } | Widget::Group { .. } => {
                 several("field", self.listed(spot))
             }
-            Widget::File { .. } => single(self.file(place)),
+            Widget::File { .. } => single(self.file(spot)),
             Widget::Note { value } => several("field", html! { p { (parts::word(&value.to_string())) } }),
             Widget::Json | Widget::PatternText => {
                 let text = self.typed.text(place).unwrap_or("");
-                single(self.area(place, place, text, None))
+                single(html! { (self.area(place, place, text, None)) (told(spot.control, place, text)) })
             }
         };
         self.frame(spot, &framed)
@@ -138,36 +147,48 @@ impl Drawn<'_> {
         }
     }
 
-    fn line(
-        &self,
-        place: &str,
-        most: f64,
-        multiline: bool,
-        secret: bool,
-        format: Option<&'static str>,
-    ) -> Markup {
+    fn line(&self, spot: &Spot<'_>, line: &Line) -> Markup {
+        let place = spot.place;
         let own = id(place);
         let text = self.typed.text(place).unwrap_or("");
-        let limit = (most < 1e9).then_some(most as u64);
+        let limit = (line.most < 1e9).then_some(line.most as u64);
         // A line would lose what stands below the first.
-        let is_area = multiline || (most > LINE && most != UNLIMITED) || text.contains(['\n', '\r']);
-        if is_area && !secret {
+        let long = line.most > LINE && line.most != UNLIMITED;
+        let is_area = line.multiline || long || text.contains(['\n', '\r']);
+        if is_area && !line.secret {
             return self.area(place, place, text, limit);
         }
-        let kind = match (secret, format) {
+        let kind = match (line.secret, line.format) {
             (true, _) => "password",
             (_, Some("email")) => "email",
             (_, Some("uri")) => "url",
             (_, Some("date")) => "date",
             _ => "text",
         };
-        let example = (format == Some("date-time")).then_some("2026-01-31T09:30:00Z");
-        let keep = if secret { "new-password" } else { "off" };
+        let is_symbol = line.format == Some("symbol");
+        let example = match line.format {
+            Some("date-time") => Some("2026-01-31T09:30:00Z"),
+            Some("symbol") => Some("@@iterator"),
+            _ => None,
+        };
+        // Browsers fill in what they know despite `off`, but nothing where something new is asked for.
+        let keep = if line.secret { "new-password" } else { "off" };
         html! {
             input id=(own) type=(kind) name=(place) maxlength=[limit] autocomplete=(keep) spellcheck="false"
-                placeholder=[example] value=[(!secret).then_some(text)] aria-invalid=[self.is_wrong(place)]
+                placeholder=[example] value=[(!line.secret).then_some(text)] aria-invalid=[self.is_wrong(place)]
+                list=[is_symbol.then(|| format!("{own}-list"))] data-secret[line.secret]
                 aria-describedby={ (own) "-wants " (own) "-error" };
-            @if !secret && limit.is_some_and(|limit| limit < 1000) { p.note data-counter-of=(own) role="status" {} }
+            @if line.secret {
+                button.plain.by-script type="button" data-show=(own) aria-pressed="false" aria-label={ "Show " (spot.said) } {
+                    "Show"
+                }
+            }
+            @if is_symbol {
+                datalist id={ (own) "-list" } {
+                    @for name in Symbol::WELL_KNOWN { option value={ "@@" (name) } {} }
+                }
+            }
+            @if !line.secret && limit.is_some_and(|limit| limit < 1000) { p.note data-counter-of=(own) role="status" {} }
         }
     }
 
@@ -291,19 +312,31 @@ impl Drawn<'_> {
         }
     }
 
-    fn pick(&self, place: &str, label: Option<&str>, pending: bool) -> Markup {
-        let fitting: Vec<&PickRow> = self.picks.iter().filter(|row| row.fits(label, pending)).collect();
-        pick(&fitting, place, self.typed.text(place), self.is_wrong(place))
+    fn pick(&self, spot: &Spot<'_>, label: Option<&str>, pending: bool) -> Markup {
+        let place = spot.place;
+        let picker = Picker {
+            place,
+            label,
+            pending,
+            data: false,
+            picks: self.picks,
+            typed: self.typed.text(place),
+            wrong: self.is_wrong(place).is_some(),
+            fresh: self.typed.is_fresh(place),
+            narrows: (!self.for_show).then_some(spot.said),
+        };
+        picker.draw()
     }
 
-    fn file(&self, place: &str) -> Markup {
+    fn file(&self, spot: &Spot<'_>) -> Markup {
+        let place = spot.place;
         let own = id(place);
+        let text = self.typed.text(place).unwrap_or("");
         html! {
-            input type="file" data-bytes-of=(own) aria-label="Take the bytes of a file" hidden;
+            input.by-script type="file" data-bytes-of=(own) aria-label={ "Take the bytes of a file for " (spot.said) };
             textarea id=(own) name=(place) rows="2" spellcheck="false" placeholder="Base64"
-                aria-invalid=[self.is_wrong(place)] aria-describedby={ (own) "-wants " (own) "-error" } {
-                "\n" (self.typed.text(place).unwrap_or(""))
-            }
+                aria-invalid=[self.is_wrong(place)] aria-describedby={ (own) "-wants " (own) "-error" } { "\n" (text) }
+            (told(spot.control, place, text))
         }
     }
 
@@ -325,28 +358,48 @@ impl Drawn<'_> {
     }
 }
 
-/// A menu of what can be picked, each by the person's own name and what else tells one from the other.
-pub fn pick(fitting: &[&PickRow], place: &str, typed: Option<&str>, wrong: Option<&str>) -> Markup {
-    let own = id(place);
-    html! {
-        @if fitting.is_empty() {
-            p.warning { "Nothing that you have a name for fits here." }
-        }
-        select id=(own) name=(place) aria-invalid=[wrong] aria-describedby={ (own) "-wants " (own) "-error" } {
-            option value="" { "choose one of your names" }
-            @for row in fitting {
-                @let id = row.id.to_string();
-                option value=(id) selected[typed == Some(&id)] { (in_line(row)) }
-            }
-        }
-    }
+/// A line of text.
+struct Line {
+    most: f64,
+    multiline: bool,
+    secret: bool,
+    format: Option<&'static str>,
 }
 
-/// Something that can be picked, in a line.
-pub fn in_line(row: &PickRow) -> String {
-    let alike = if kernel::alike::mixes_scripts(&row.path) { " · look-alike letters" } else { "" };
-    let (path, kind) = (visible_line(&row.path), visible_line(&row.kind));
-    format!("{path} · {kind}: {} · {}{alike}", row.words.visible_line(), row.id.short())
+/// How far a slider goes, and in which steps: where both bounds are known and there are at most a hundred.
+fn steps(min: Option<&(f64, bool)>, max: Option<&(f64, bool)>, whole: bool) -> Option<(f64, f64, f64)> {
+    let (&(low, from), &(high, to)) = (min?, max?);
+    let integral = low.fract() == 0.0 && high.fract() == 0.0;
+    let (low, high, step) = match whole {
+        true => {
+            let low = if from || low.fract() != 0.0 { low.ceil() } else { low + 1.0 };
+            let high = if to || high.fract() != 0.0 { high.floor() } else { high - 1.0 };
+            (low, high, 1.0)
+        }
+        // A bound that is not meant itself could be reached.
+        false if !from || !to => return None,
+        false if integral && high - low > 1.0 => (low, high, 1.0),
+        false => (low, high, (high - low) / 100.0),
+    };
+    let count = (high - low) / step;
+    (low < high && step > 0.0 && count <= 100.5 && count.is_finite()).then_some((low, high, step))
+}
+
+/// The same value as in the field of a number, by moving something. It is not sent.
+fn slider(
+    spot: &Spot<'_>,
+    min: Option<&(f64, bool)>,
+    max: Option<&(f64, bool)>,
+    whole: bool,
+    text: Option<&str>,
+) -> Markup {
+    let value = text.and_then(|text| text.trim().parse::<f64>().ok());
+    html! {
+        @if let Some((low, high, step)) = steps(min, max, whole) {
+            input.by-script type="range" data-slides=(id(spot.place)) min=(low) max=(high) step=(step)
+                value=(value.unwrap_or(low).clamp(low, high)) aria-label={ (spot.said) ", as a slider" };
+        }
+    }
 }
 
 fn single(body: Markup) -> Framed {
@@ -374,5 +427,30 @@ fn wants(control: &Control) -> Markup {
             Widget::PatternText => ", as in `M.string()`",
             _ => "",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slider_has_at_most_a_hundred_steps() {
+        for (low, high, whole, expected) in [
+            ((1.0, true), (5.0, true), false, Some((1.0, 5.0, 1.0))),
+            ((0.0, true), (1.0, true), false, Some((0.0, 1.0, 0.01))),
+            ((0.0, true), (100.0, true), true, Some((0.0, 100.0, 1.0))),
+            ((0.0, false), (100.5, true), true, Some((1.0, 100.0, 1.0))),
+            ((0.0, true), (101.0, true), true, None),
+            ((0.0, true), (101.0, true), false, None),
+            ((0.0, false), (1.0, true), false, None),
+            ((5.0, true), (5.0, true), true, None),
+            ((5.0, true), (1.0, true), false, None),
+            ((f64::NEG_INFINITY, true), (f64::INFINITY, true), true, None),
+            ((f64::NAN, true), (1.0, true), false, None),
+        ] {
+            assert_eq!(steps(Some(&low), Some(&high), whole), expected, "{low:?} {high:?} {whole}");
+        }
+        assert_eq!(steps(None, Some(&(1.0, true)), true), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Controls with parts: rows, pairs, groups.
 //!
-//! A row is added, and taken away, by a button that sends the whole form and gets it back with one more, or less: so
-//! it is without a script, and the script takes no other way.
+//! A row is added, moved, and taken away by a button that sends the whole form and gets it back as it is then: so it is
+//! without a script, and the script takes no other way.
 
 use maud::{Markup, html};
 use passable::Widget;
@@ -15,11 +15,16 @@ impl Drawn<'_> {
     pub(super) fn listed(&self, spot: &Spot<'_>) -> Markup {
         let place = spot.place;
         match &spot.control.widget {
-            Widget::Rows { item, max, .. } => {
-                // One that may be left out says itself that it is there.
-                let marked = !matches!(item.widget, Widget::Optional { .. });
-                self.rows(spot, *max, marked, |place, number| {
-                    let title = format!("{number}");
+            Widget::Rows { item, max, distinct } => {
+                let list = List {
+                    max: *max,
+                    // One that may be left out says itself that it is there.
+                    marked: !matches!(item.widget, Widget::Optional { .. }),
+                    ordered: !distinct,
+                    splits: matches!(item.widget, Widget::Line { multiline: false, secret: false, .. }),
+                };
+                self.rows(spot, &list, |place, number| {
+                    let title = format!("{number} of {}", spot.said);
                     self.part(item, place, html! { (number) }, &title)
                 })
             }
@@ -29,50 +34,97 @@ impl Drawn<'_> {
                     "map" => ("key", "value"),
                     _ => ("name", "value"),
                 };
-                self.rows(spot, *max, true, |place, _| {
+                let list = List { max: *max, marked: true, ordered: false, splits: false };
+                self.rows(spot, &list, |place, _| {
                     html! {
                         (self.part(key, &format!("{place}/key"), html! { (left) }, left))
                         (self.part(value, &format!("{place}/value"), html! { (right) }, right))
                     }
                 })
             }
-            Widget::Group { fields, rest, .. } => html! {
-                @for field in fields { (self.named(&field.name, field.required, &field.control, place)) }
-                @if let Some(rest) = rest {
-                    @let below = format!("{place}:rest");
-                    details open[self.typed.has(&below)] {
-                        summary { "Further ones" }
-                        (self.part(rest, &below, html! { "Further ones" }, "Further ones"))
+            Widget::Group { fields, rest, .. } => {
+                let parts = html! {
+                    @for field in fields { (self.named(&field.name, field.required, &field.control, place)) }
+                    @if let Some(rest) = rest {
+                        @let below = format!("{place}:rest");
+                        details open[self.typed.has(&below)] {
+                            summary { "Further ones" }
+                            (self.part(rest, &below, html! { "Further ones" }, "Further ones"))
+                        }
                     }
+                };
+                // What lies deep is out of sight until somebody looks, or something is there.
+                let is_deep = place.matches('/').count() >= DEEP;
+                let is_open =
+                    self.typed.has(place) || self.wrong.keys().any(|wrong| wrong.starts_with(place));
+                html! {
+                    @if is_deep {
+                        details open[is_open] { summary { "Its parts" } (parts) }
+                    } @else { (parts) }
                 }
-            },
+            }
             _ => html! {},
         }
     }
 
-    fn rows(&self, spot: &Spot<'_>, max: f64, marked: bool, row: impl Fn(&str, usize) -> Markup) -> Markup {
+    fn rows(&self, spot: &Spot<'_>, list: &List, row: impl Fn(&str, usize) -> Markup) -> Markup {
         let place = spot.place;
         let rows = self.typed.rows(place);
-        let more = (rows.len() as f64) < max;
+        let count = rows.len();
         html! {
-            ol.items id={ (id(place)) "-items" } {
-                @for (at, number) in rows.into_iter().enumerate() {
-                    @let below = format!("{place}/{number}");
-                    @let count = at + 1;
-                    li.item id={ (id(&below)) "-item" } {
-                        // An empty row is a row.
-                        @if marked { input type="hidden" name={ (below) ":given" } value="yes"; }
-                        (row(&below, count))
-                        button.plain name=(ROW) value={ "less " (below) } formnovalidate
-                            aria-label={ "Take row " (count) " of " (spot.said) " away" } { "Take away" }
+            div.list id={ (id(place)) "-items" } data-place=(place) data-split[list.splits] data-ordered[list.ordered] {
+                ol.items {
+                    @for (at, number) in rows.into_iter().enumerate() {
+                        @let below = format!("{place}/{number}");
+                        @let fresh = self.typed.is_fresh(&below);
+                        // Whoever has just moved it goes on there, also without a script.
+                        li.item id={ (id(&below)) "-item" } data-row=(below) tabindex="-1" autofocus[fresh] {
+                            // An empty row is a row.
+                            @if list.marked { input type="hidden" name={ (below) ":given" } value="yes"; }
+                            (row(&below, at + 1))
+                            div.buttons { (handles(spot, list, &below, (at, count))) }
+                        }
                     }
                 }
-            }
-            @if more {
-                button.plain name=(ROW) value={ "more " (place) } formnovalidate
-                    data-items={ (id(place)) "-items" } aria-label={ "Add a row to " (spot.said) } { "Add a row" }
+                @if (count as f64) < list.max {
+                    button.plain name=(ROW) value={ "more " (place) } formnovalidate
+                        aria-label={ "Add a row to " (spot.said) } { "Add a row" }
+                }
             }
         }
+    }
+}
+
+/// How deep groups lie that are folded.
+const DEEP: usize = 3;
+
+/// What rows are.
+struct List {
+    /// At most so many.
+    max: f64,
+    /// Whether it is said of each that it is there.
+    marked: bool,
+    /// Whether their order says something.
+    ordered: bool,
+    /// Whether several lines are several rows.
+    splits: bool,
+}
+
+/// The buttons of a row.
+fn handles(spot: &Spot<'_>, list: &List, below: &str, (at, count): (usize, usize)) -> Markup {
+    let number = at + 1;
+    let handle = |what: &str, sign: &str, said: String, ends: bool| {
+        html! {
+            button.plain id={ (id(below)) "--" (what) } name=(ROW) value={ (what) " " (below) } formnovalidate
+                aria-disabled=[ends.then_some("true")] aria-label=(said) { (sign) }
+        }
+    };
+    html! {
+        @if list.ordered && count > 1 {
+            (handle("up", "↑", format!("Move row {number} of {} up", spot.said), at == 0))
+            (handle("down", "↓", format!("Move row {number} of {} down", spot.said), number == count))
+        }
+        (handle("less", "Take away", format!("Take row {number} of {} away", spot.said), false))
     }
 }
 
@@ -134,7 +186,7 @@ mod tests {
         let mut typed = Typed::default();
         typed.fill("f0", pattern.write_form(value));
         let wrong = BTreeMap::new();
-        let form = Drawn { typed: &typed, picks: &[], wrong: &wrong };
+        let form = Drawn { typed: &typed, picks: &[], wrong: &wrong, for_show: false };
         let control = pattern.controls();
         let spot = Spot {
             control: &control,
@@ -209,8 +261,9 @@ mod tests {
         let wrong = BTreeMap::new();
         let spot =
             |control| Spot { control, place: "f0", title: html! {}, said: "", help: None, preset: false };
-        let drawn =
-            |typed: &Typed| Drawn { typed, picks: &[], wrong: &wrong }.draw(&spot(&control)).into_string();
+        let drawn = |typed: &Typed| {
+            Drawn { typed, picks: &[], wrong: &wrong, for_show: false }.draw(&spot(&control)).into_string()
+        };
         assert!(!drawn(&typed).contains("hunter2"));
         typed.forget_secrets(&control, "f0");
         assert_eq!(typed, Typed::default());

@@ -7,7 +7,10 @@
 pub mod check;
 pub mod draw;
 mod list;
+pub mod pick;
 mod place;
+mod told;
 pub mod typed;
 
-pub use place::id;
+pub use place::{control_at, id};
+pub use told::told;

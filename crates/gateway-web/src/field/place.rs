@@ -83,6 +83,43 @@ fn pair(key: &Control, value: &Control, place: &str, typed: &Typed, steps: &[&Se
     }
 }
 
+/// The control at a place, if the form has one there.
+pub fn control_at<'a>(control: &'a Control, own: &str, place: &str) -> Option<&'a Control> {
+    if let Widget::Optional { inner } = &control.widget {
+        return control_at(inner, own, place);
+    }
+    if own == place {
+        return Some(control);
+    }
+    let further = place.strip_prefix(own)?;
+    if let Some(rest) = further.strip_prefix(":rest") {
+        return match &control.widget {
+            Widget::Group { rest: Some(control), .. } if rest.is_empty() || rest.starts_with('/') => {
+                control_at(control, &format!("{own}:rest"), place)
+            }
+            _ => None,
+        };
+    }
+    let next = further.strip_prefix('/')?.split(['/', ':']).next()?;
+    let below = format!("{own}/{next}");
+    match &control.widget {
+        Widget::Rows { item, .. } => control_at(item, &below, place),
+        Widget::Variants { variants } => {
+            control_at(&variants.get(next.parse::<usize>().ok()?)?.control, &below, place)
+        }
+        Widget::Group { fields, .. } => {
+            let field = fields.iter().find(|field| step(&field.name) == next)?;
+            control_at(&field.control, &below, place)
+        }
+        Widget::Pairs { key, value, .. } => {
+            let side = place.strip_prefix(&below)?.strip_prefix('/')?.split(['/', ':']).next()?;
+            let control = if side == "key" { key } else { value };
+            control_at(control, &format!("{below}/{side}"), place)
+        }
+        _ => None,
+    }
+}
+
 /// A place as an identifier: letters, digits, `-` and `_`, and no two places alike.
 pub fn id(place: &str) -> String {
     let mut out = String::new();
@@ -111,11 +148,24 @@ mod tests {
             ("{ a: M.number() }", vec![], "value/a"),
             ("{ 'x/y': M.number() }", vec![("value/x~1y", "?")], "value/x~1y"),
             ("M.arrayOf(M.number())", vec![("value/2", "1"), ("value/5", "x")], "value/5"),
-            // Which of several patterns was meant, a check does not know: it is said of the variant as a whole.
+            // Whoever has chosen a variant has said which of several patterns is meant.
             (
                 "M.or(M.string(), M.arrayOf(M.number()))",
-                vec![("value:kind", "1"), ("value/1/0", "x")],
-                "value/1",
+                vec![("value:kind", "1"), ("value/1/0", "1"), ("value/1/4", "x")],
+                "value/1/4",
+            ),
+            ("M.or(M.string(), M.number())", vec![("value:kind", "1"), ("value/1", "x")], "value/1"),
+            // What stands twice is wrong where it stands for the second time.
+            ("M.setOf(M.string())", vec![("value/0", "a"), ("value/3", "b"), ("value/7", "a")], "value/7"),
+            (
+                "M.mapOf(M.string(), M.string())",
+                vec![
+                    ("value/1/key", "k"),
+                    ("value/1/value", "x"),
+                    ("value/2/key", "k"),
+                    ("value/2/value", "y"),
+                ],
+                "value/2/key",
             ),
             ("M.opt(M.number())", vec![("value:given", "yes"), ("value", "x")], "value"),
             (
@@ -136,6 +186,33 @@ mod tests {
             let mismatch = pattern.read_form(&pairs).unwrap_err();
             let place = of(&pattern.controls(), "value", &Typed::sent(&pairs), &mismatch);
             assert_eq!(place, expected, "{mismatch:?}");
+        }
+    }
+
+    #[test]
+    fn controls_are_found_by_their_places() {
+        for (pattern, place, asks) in [
+            ("M.number()", "value", Some("a number")),
+            ("{ a: { 'b/c': M.number() } }", "value/a/b~1c", Some("a number")),
+            ("{ a: M.opt(M.remotable('X')) }", "value/a", Some("a capability (X)")),
+            ("M.arrayOf(M.remotable('X'))", "value/17", Some("a capability (X)")),
+            ("M.or(M.string(), M.remotable('X'))", "value/1", Some("a capability (X)")),
+            ("M.mapOf(M.string(), M.remotable('X'))", "value/3/value", Some("a capability (X)")),
+            ("M.mapOf(M.string(), M.remotable('X'))", "value/3/key", Some("text")),
+            (
+                "M.splitRecord({}, {}, M.recordOf(M.string(), M.nat()))",
+                "value:rest/0/value",
+                Some("a big integer (not negative)"),
+            ),
+            ("M.number()", "value/0", None),
+            ("{ a: M.number() }", "value/b", None),
+            ("M.or(M.string(), M.number())", "value/9", None),
+            ("M.string()", "valued", None),
+            ("M.string()", "", None),
+        ] {
+            let control = Pattern::parse(pattern).unwrap().controls();
+            let found = control_at(&control, "value", place).map(|found| found.asks.as_str());
+            assert_eq!(found, asks, "{pattern} {place}");
         }
     }
 

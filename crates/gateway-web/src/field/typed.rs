@@ -9,12 +9,22 @@ use crate::asked::Pairs;
 /// The step at which the names of every field begin that [`passable::Pattern::read_form`] reads.
 const ROOT: &str = "value";
 
-/// The name of the button that adds a row, or takes one away.
+/// The name of the button that adds a row, moves one, or takes one away.
 pub const ROW: &str = "_row";
+
+/// Up to so many lines become rows at once.
+pub const LINES: usize = 1000;
 
 /// What was typed, by name. Names of fields begin with a prefix of ours and go on as those of the pattern's form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Typed(BTreeMap<String, Vec<String>>);
+pub struct Typed {
+    all: BTreeMap<String, Vec<String>>,
+    /// The place at which we have changed something for the person, who goes on there.
+    fresh: Option<String>,
+}
+
+/// What stands below a row: the rest of each name, and its texts.
+type Below = Vec<(String, Vec<String>)>;
 
 /// What stands behind a prefix in a name, if it ends where a step does.
 fn below<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
@@ -39,7 +49,7 @@ impl Typed {
     pub fn sent(pairs: &Pairs) -> Typed {
         let mut typed = Typed::default();
         for (name, text) in pairs {
-            typed.0.entry(name.clone()).or_default().push(text.clone());
+            typed.all.entry(name.clone()).or_default().push(text.clone());
         }
         typed
     }
@@ -48,7 +58,7 @@ impl Typed {
     pub fn fill(&mut self, prefix: &str, written: Pairs) {
         for (name, text) in written {
             if let Some(rest) = below(&name, ROOT) {
-                self.0.entry(format!("{prefix}{rest}")).or_default().push(text);
+                self.all.entry(format!("{prefix}{rest}")).or_default().push(text);
             }
         }
     }
@@ -60,12 +70,12 @@ impl Typed {
 
     /// Every text of this name.
     pub fn texts(&self, name: &str) -> &[String] {
-        self.0.get(name).map_or(&[], Vec::as_slice)
+        self.all.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// Whether anything stands at a place or below it.
     pub fn has(&self, place: &str) -> bool {
-        self.0
+        self.all
             .range(place.to_owned()..)
             .take_while(|(name, _)| name.starts_with(place))
             .any(|(name, _)| below(name, place).is_some())
@@ -74,24 +84,109 @@ impl Typed {
     /// The numbers of the rows at a place, in order.
     pub fn rows(&self, place: &str) -> BTreeSet<u32> {
         let prefix = format!("{place}/");
-        let steps = self.0.range(prefix.clone()..).map_while(|(name, _)| name.strip_prefix(&prefix));
+        let steps = self.all.range(prefix.clone()..).map_while(|(name, _)| name.strip_prefix(&prefix));
         steps.filter_map(|rest| number(rest.split(['/', ':']).next()?)).collect()
     }
 
     /// Takes what stands at a place, and all below it, away.
     pub fn forget(&mut self, place: &str) {
-        self.0.retain(|name, _| below(name, place).is_none());
+        self.all.retain(|name, _| below(name, place).is_none());
     }
 
-    /// Does what a button of rows says: `more PLACE` or `less PLACE/ROW`.
+    /// Says at which place we have changed something.
+    pub fn freshen(&mut self, place: &str) {
+        self.fresh = Some(place.to_owned());
+    }
+
+    /// Whether we have changed something at exactly this place.
+    pub fn is_fresh(&self, place: &str) -> bool {
+        self.fresh.as_deref() == Some(place)
+    }
+
+    /// Does what a button of rows says: `more PLACE`, or `less`, `up`, `down` or `split` with `PLACE/ROW`.
     pub fn change_rows(&mut self, said: &str) {
-        match said.split_once(' ') {
-            Some(("more", place)) => {
-                let next = self.rows(place).last().map_or(0, |last| last.saturating_add(1));
-                self.0.entry(format!("{place}/{next}:given")).or_default().push("yes".to_owned());
+        let Some((what, place)) = said.split_once(' ') else { return };
+        if what == "more" {
+            let next = self.rows(place).last().map_or(0, |last| last.saturating_add(1));
+            let row = format!("{place}/{next}");
+            self.all.entry(format!("{row}:given")).or_default().push("yes".to_owned());
+            return self.freshen(&row);
+        }
+        let Some((list, row)) = place.rsplit_once('/').and_then(|(list, row)| Some((list, number(row)?)))
+        else {
+            return;
+        };
+        let rows: Vec<u32> = self.rows(list).into_iter().collect();
+        let Some(at) = rows.iter().position(|one| *one == row) else { return };
+        let before = at.checked_sub(1).and_then(|at| rows.get(at));
+        let after = rows.get(at.saturating_add(1));
+        match what {
+            "less" => {
+                self.forget(place);
+                if let Some(near) = after.or(before) {
+                    self.freshen(&format!("{list}/{near}"));
+                }
             }
-            Some(("less", place)) => self.forget(place),
+            "up" => self.swap(list, row, before),
+            "down" => self.swap(list, row, after),
+            "split" => self.split(list, row, &rows),
             _ => {}
+        }
+    }
+
+    /// Lets two rows change places; what is moved stays what one goes on with.
+    fn swap(&mut self, list: &str, row: u32, with: Option<&u32>) {
+        let one = format!("{list}/{row}");
+        let Some(with) = with else { return self.freshen(&one) };
+        let other = format!("{list}/{with}");
+        let (moved, passed) = (self.take(&one), self.take(&other));
+        self.put(&other, moved);
+        self.put(&one, passed);
+        self.freshen(&other);
+    }
+
+    /// Makes a row of each line of one; the rows get new numbers.
+    fn split(&mut self, list: &str, row: u32, rows: &[u32]) {
+        let own = format!("{list}/{row}");
+        let text = self.text(&own).unwrap_or("").to_owned();
+        let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        if lines.len() > LINES {
+            return;
+        }
+        let mut all: Vec<Below> = Vec::new();
+        for one in rows {
+            let below = self.take(&format!("{list}/{one}"));
+            if *one != row {
+                all.push(below);
+                continue;
+            }
+            let marks: Below = below.into_iter().filter(|(rest, _)| rest.starts_with(':')).collect();
+            for line in &lines {
+                let mut below = marks.clone();
+                below.push((String::new(), vec![(*line).to_owned()]));
+                all.push(below);
+            }
+            if let Some(last) = all.len().checked_sub(1) {
+                self.freshen(&format!("{list}/{last}"));
+            }
+        }
+        for (at, below) in all.into_iter().enumerate() {
+            self.put(&format!("{list}/{at}"), below);
+        }
+    }
+
+    fn take(&mut self, place: &str) -> Below {
+        let own: Vec<String> = self.all.keys().filter(|name| below(name, place).is_some()).cloned().collect();
+        let taken = own.into_iter().filter_map(|name| {
+            let texts = self.all.remove(&name)?;
+            Some((below(&name, place)?.to_owned(), texts))
+        });
+        taken.collect()
+    }
+
+    fn put(&mut self, place: &str, below: Below) {
+        for (rest, texts) in below {
+            self.all.insert(format!("{place}{rest}"), texts);
         }
     }
 
@@ -170,8 +265,45 @@ mod tests {
         assert_eq!(form.rows("f0").into_iter().collect::<Vec<_>>(), [0, 4]);
         form.change_rows("less f0");
         assert!(!form.has("f0") && form.has("f01"));
-        form.change_rows("nonsense");
-        form.change_rows("");
+        for nonsense in ["nonsense", "", "up", "up f0", "down f0/9", "split /", "less f0/x", "up /1"] {
+            let before = form.clone();
+            form.change_rows(nonsense);
+            assert_eq!(form, before, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn rows_change_places_with_all_that_is_in_them() {
+        let pairs =
+            [("f0/1", "a"), ("f0/1:given", "yes"), ("f0/4/x", "b"), ("f0/4/x/0", "c"), ("f0/12", "d")];
+        for (said, expected, fresh) in [
+            ("down f0/1", "f0/1/x=b f0/1/x/0=c f0/12=d f0/4=a f0/4:given=yes", "f0/4"),
+            ("up f0/12", "f0/1=a f0/12/x=b f0/12/x/0=c f0/1:given=yes f0/4=d", "f0/4"),
+            // At the end it stays where it is.
+            ("up f0/1", "f0/1=a f0/12=d f0/1:given=yes f0/4/x=b f0/4/x/0=c", "f0/1"),
+            ("down f0/12", "f0/1=a f0/12=d f0/1:given=yes f0/4/x=b f0/4/x/0=c", "f0/12"),
+            ("less f0/4", "f0/1=a f0/12=d f0/1:given=yes", "f0/12"),
+        ] {
+            let mut form = typed(&pairs);
+            form.change_rows(said);
+            let shown = form.all.iter().map(|(name, texts)| format!("{name}={}", texts.join("|")));
+            assert_eq!(shown.collect::<Vec<_>>().join(" "), expected, "{said}");
+            assert!(form.is_fresh(fresh), "{said}: {:?}", form.fresh);
+        }
+    }
+
+    #[test]
+    fn lines_become_rows() {
+        let mut form = typed(&[("f0/0", "a"), ("f0/2", "b\r\nc\n\nd"), ("f0/2:given", "yes"), ("f0/3", "e")]);
+        form.change_rows("split f0/2");
+        let texts: Vec<&str> = (0..5).map(|row| form.text(&format!("f0/{row}")).unwrap()).collect();
+        assert_eq!(texts, ["a", "b", "c", "d", "e"]);
+        assert_eq!(form.rows("f0").len(), 5);
+        assert!(form.is_fresh("f0/3") && form.text("f0/2:given") == Some("yes"));
+        let long = "x\n".repeat(LINES + 1);
+        let mut form = typed(&[("f0/0", &long)]);
+        form.change_rows("split f0/0");
+        assert_eq!(form.rows("f0").len(), 1, "nothing of it is lost");
     }
 
     #[test]

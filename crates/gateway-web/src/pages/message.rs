@@ -8,9 +8,10 @@ use kernel::message::{Answer as Said, Body};
 use maud::{Markup, html};
 
 use super::approval;
-use super::asks::{definition, evaluation, form, release, said, wish, words};
+use super::asks::{definition, evaluation, form, narrow, release, said, wish, words};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
+use crate::field::pick::NARROW;
 use crate::page::parts;
 
 /// `GET /m/NUMBER`.
@@ -22,6 +23,9 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 /// `POST /m/NUMBER`: what a card of this kind is answered with.
 pub fn send(asked: &Asked) -> Result<Answer, Failure> {
     let view = letter(asked)?;
+    if asked.field(NARROW).is_some() {
+        return narrow::step(asked, &view);
+    }
     match asked.field("do") {
         Some("reject") => return said::reject(asked, &view),
         Some("reply") => return said::reply(asked, &view),

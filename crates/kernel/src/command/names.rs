@@ -154,11 +154,20 @@ pub enum GrantAct {
     Attenuate {
         /// What.
         path: NamePath,
+        /// What the name stood for when it was chosen: if it stands for something else by now, nothing happens.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        is: Option<FormulaId>,
         /// The methods that stay.
         methods: Vec<String>,
         /// What else is taken away.
         attenuation: Attenuation,
+        /// When it ends by itself, in milliseconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_ms: Option<i64>,
         /// The new name.
         to: NamePath,
+        /// Even if the name looks like another one in its directory.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        force: bool,
     },
 }

@@ -2,7 +2,9 @@
 
 use crate::command::{Fault, GrantAct, Reply};
 use crate::event::Change;
+use crate::formula::Formula;
 use crate::grant::{Attenuation, Grant};
+use crate::hub;
 use crate::id::{FormulaId, GrantNumber, Number};
 use crate::name::NamePath;
 use crate::state::{Gift, State};
@@ -14,8 +16,9 @@ pub(super) fn grant(state: &mut State<'_>, act: GrantAct) -> Result<Reply, Fault
         GrantAct::Share { path, token, expires_ms } => share(state, &path, token, expires_ms),
         GrantAct::Accept { token, path } => accept(state, token, &path),
         GrantAct::Revoke { grant } => revoke(state, grant),
-        GrantAct::Attenuate { path, methods, attenuation, to } => {
-            attenuate(state, &path, methods, attenuation, &to)
+        GrantAct::Attenuate { path, is, methods, attenuation, expires_ms, to, force } => {
+            state.forced = force;
+            attenuate(state, &path, is, Less { methods, attenuation, expires_ms }, &to)
         }
     }
 }
@@ -69,17 +72,40 @@ fn revoke(state: &mut State<'_>, number: GrantNumber) -> Result<Reply, Fault> {
     Ok(Reply::Done)
 }
 
+/// What is left of something.
+struct Less {
+    methods: Vec<String>,
+    attenuation: Attenuation,
+    expires_ms: Option<i64>,
+}
+
+/// Gives a name to a grant of what the path leads to. It is never wider than that: every use follows the chain.
 fn attenuate(
     state: &mut State<'_>,
     path: &NamePath,
-    methods: Vec<String>,
-    attenuation: Attenuation,
+    is: Option<FormulaId>,
+    less: Less,
     to: &NamePath,
 ) -> Result<Reply, Fault> {
-    let target = state.resolve(path)?;
+    if less.attenuation.staged_from.is_some() {
+        // It would say that what is behind it is a copy.
+        return Err(Fault::NotAllowed("a staged copy belongs to a run".to_owned()));
+    }
+    if let Some(is) = is
+        && state.find(path)? != is
+    {
+        return Err(Fault::NotAsSeen { path: path.to_string() });
+    }
+    let (target, through) = kept(state, path)?;
     let (_, formula) = state.behind(&target)?;
-    if formula.is_data() {
-        return Err(Fault::Misfit { what: format!("{path} is data: there is nothing to take away from it") });
+    match &formula {
+        Formula::Promise { .. } => {
+            let what = format!("nothing has come of {path}: there is nothing to take away from it");
+            return Err(Fault::Misfit { what });
+        }
+        Formula::Marshal { .. } => return Err(is_data(path)),
+        data if data.is_data() => return Err(is_data(path)),
+        _ => {}
     }
     let spot = state.spot(to, "storeIdentifier")?;
     let (_, name) = to.split();
@@ -91,16 +117,36 @@ fn attenuate(
         holder: state.actor,
         owner: state.me(),
         slot: name.to_owned(),
-        methods: methods.into_iter().collect(),
-        attenuation,
+        methods: less.methods.into_iter().collect(),
+        attenuation: less.attenuation,
         allow: Default::default(),
         ask: Default::default(),
         source: None,
         given_ms: state.env.now_ms(),
-        expires_ms: None,
+        expires_ms: less.expires_ms,
         revoked_ms: None,
     };
-    let grant = state.make_grant(grant, None)?;
+    let grant = state.make_grant_through(grant, None, through)?;
     state.put(&spot, &grant.id)?;
     Ok(Reply::Granted { number: grant.number })
+}
+
+fn is_data(path: &NamePath) -> Fault {
+    Fault::Misfit { what: format!("{path} is data: there is nothing to take away from it") }
+}
+
+/// What a path leads to, and the grants through which promises on the way were kept. A name often stands for a promise:
+/// whoever uses it follows that to what came of it, and would find no grant of the promise.
+fn kept(state: &mut State<'_>, path: &NamePath) -> Result<(FormulaId, Vec<FormulaId>), Fault> {
+    let named = state.resolve(path)?;
+    let mut passed = vec![named];
+    passed.extend(hub::came_to(state.txn, &named)?);
+    let target = passed.pop().unwrap_or(named);
+    let mut through = Vec::new();
+    for id in passed {
+        if table::grant(state.txn, &id)?.is_some() {
+            through.push(id);
+        }
+    }
+    Ok((target, through))
 }

@@ -213,7 +213,8 @@ impl State<'_> {
         self.make_grant_through(grant, run, Vec::new())
     }
 
-    fn make_grant_through(
+    /// The same for something that was reached through others: it ends with them.
+    pub(crate) fn make_grant_through(
         &mut self,
         mut grant: Grant,
         run: Option<crate::id::RunNumber>,

@@ -14,7 +14,15 @@ use crate::world::{World, completion, done, env, program};
 
 fn attenuate(name: &str, methods: &[&str], attenuation: Attenuation, to: &str) -> Act {
     let methods = methods.iter().map(|m| (*m).to_owned()).collect();
-    Act::Grant(GrantAct::Attenuate { path: path(name), methods, attenuation, to: path(to) })
+    Act::Grant(GrantAct::Attenuate {
+        path: path(name),
+        is: None,
+        methods,
+        attenuation,
+        expires_ms: None,
+        to: path(to),
+        force: false,
+    })
 }
 
 fn up_to(bytes: u64, suffixes: &[&str]) -> Attenuation {

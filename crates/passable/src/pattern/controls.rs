@@ -38,7 +38,7 @@ pub enum Widget {
         multiline: bool,
         /// Hidden while it is typed, sealed when it is stored.
         secret: bool,
-        /// `date`, `date-time`, `email` or `uri`.
+        /// `date`, `date-time`, `email`, `uri`, or `symbol` for the name of one.
         format: Option<&'static str>,
     },
     /// A number. NaN and the infinities are typed as words.

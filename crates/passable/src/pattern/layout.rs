@@ -217,7 +217,12 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
         Matcher::BigInt(limits) => single(digits(false, limits)),
         Matcher::Nat(limits) => single(digits(true, limits)),
         Matcher::String(limits) => single(text(limits)),
-        Matcher::Symbol(limits) => Layout::Symbol(line(limits.get(Limit::SymbolNameLength))),
+        Matcher::Symbol(limits) => Layout::Symbol(Widget::Line {
+            max_length: limits.get(Limit::SymbolNameLength),
+            multiline: false,
+            secret: false,
+            format: Some("symbol"),
+        }),
         Matcher::Bytes(limits) => single(Widget::File { max_bytes: limits.get(Limit::ByteLength) }),
         Matcher::Remotable(label) => single(pick(Some(label), false)),
         Matcher::Promise(label) => single(pick(Some(label), true)),

@@ -178,6 +178,12 @@ fn a_body_that_says_no_value_is_refused_with_its_place() {
         ),
         ("M.or('a', 'b')", "value=c", "expected one of \"a\" or \"b\", found the text \"c\""),
         ("M.or(M.string(), M.number())", "value=c", "expected no text of its own here, found 1 text"),
+        ("M.or(M.string(), M.number())", "value:kind=1&value/1=x", "expected a number, found the text \"x\""),
+        (
+            "M.or(M.string(), M.arrayOf(M.number()))",
+            "value:kind=1&value/1/0=1&value/1/4=x",
+            "`[1]`: expected a number, found the text \"x\"",
+        ),
         ("M.or(M.string(), M.number())", "value:kind=2", "expected text or a number, found the text \"2\""),
         (
             "M.or(M.string(), M.number())",

@@ -10,9 +10,10 @@ use kernel::command::Reply;
 use kernel::message::Body;
 use kernel::{MessageNumber, NamePath};
 use maud::{Markup, html};
-use passable::Untrusted;
+use passable::{Untrusted, visible};
 use serde::Serialize;
 
+use super::narrow::{Hole, no_picker};
 use super::{form, said};
 use crate::answer::Answer;
 use crate::asked::{Asked, take};
@@ -75,6 +76,25 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
         (shown.draw(asked, view, &Chosen::default(), None))
         (result(asked, view))
     })
+}
+
+/// The card with what was chosen, and something that was picked just now.
+///
+/// # Errors
+/// When the daemon does not answer.
+pub fn redrawn(asked: &Asked, view: &LetterView, place: &str) -> Result<Markup, Failure> {
+    let shown = Shown::of(asked, view)?;
+    let chosen = Chosen::sent(&shown.proposed, &asked.body).fresh(place);
+    Ok(shown.draw(asked, view, &chosen, None))
+}
+
+/// The picker at a place.
+///
+/// # Errors
+/// When there is none.
+pub fn hole(asked: &Asked, view: &LetterView, place: &str) -> Result<Hole, Failure> {
+    let shown = Shown::of(asked, view)?;
+    Chosen::sent(&shown.proposed, &asked.body).hole(&shown.proposed, place).ok_or_else(no_picker)
 }
 
 /// What its sender has got for it, once it has got anything.
@@ -230,20 +250,65 @@ fn analysis(shown: &Proposed) -> Markup {
     }
 }
 
-/// A place to change the text: the copy is a proposal of one's own, and is endowed like any other.
+/// A place to change the text: the copy is a proposal of one's own, and is endowed like any other. What one edits is
+/// what one sees: where the text has characters that cannot be seen, it is the text with those written out.
 fn edit(asked: &Asked, number: MessageNumber, shown: &Proposed) -> Markup {
+    // A browser sends its own line ends, whatever they were.
+    let source = shown.source.raw().replace("\r\n", "\n");
+    let hidden = hidden_in(&source);
     html! {
         details.entry {
             summary { "Edit a copy" }
             form method="post" action={ "/m/" (number) } data-draft={ "edit " (number) } {
                 (parts::token(&asked.session))
-                label for="copy" { "Its text" }
-                textarea #copy.code name="source" rows="16" spellcheck="false" { "\n" (shown.source.raw()) }
+                @if !hidden.is_empty() {
+                    p.warning { "It has characters that cannot be seen:" }
+                    ul { @for one in &hidden { li { (one) } } }
+                    p #copy-how {
+                        "Below each of them is written out, as in " code { "\\u{200B}" }
+                        ". A copy that is made of it has what is written there instead of them, and may do something else."
+                    }
+                }
+                label for="copy" { @if hidden.is_empty() { "Its text" } @else { "Its text, written out" } }
+                textarea #copy.code name="source" rows="16" spellcheck="false"
+                    aria-describedby=[(!hidden.is_empty()).then_some("copy-how")] {
+                    "\n" (visible(&source))
+                }
                 p.note { "The original stays as it is, and whoever sent it is told." }
-                div.buttons { button name="do" value="edit" { "Propose the copy to myself" } }
+                div.buttons {
+                    button name="do" value="edit" {
+                        @if hidden.is_empty() { "Propose the copy to myself" }
+                        @else { "Propose the written-out copy to myself" }
+                    }
+                }
             }
         }
     }
+}
+
+/// How many places with hidden characters are named.
+const PLACES: usize = 10;
+
+/// Where a text has what is shown as something else: the line, and how that is shown. Safe to show.
+fn hidden_in(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for (at, line) in text.split('\n').enumerate() {
+        let shown = visible(line);
+        if shown == line {
+            continue;
+        }
+        let first = line.chars().zip(shown.chars()).take_while(|(a, b)| a == b).count();
+        let what: String = shown.chars().skip(first).take_while(|letter| *letter != '}').collect();
+        let what: String = what.chars().take(12).collect();
+        let close = if what.starts_with("\\u{") { "}" } else { "" };
+        all.push(format!("line {}, after {first} characters: {what}{close}", at + 1));
+    }
+    let more = all.len().saturating_sub(PLACES);
+    all.truncate(PLACES);
+    if more > 0 {
+        all.push(format!("and {more} further lines"));
+    }
+    all
 }
 
 /// What the choices come to.
@@ -343,5 +408,27 @@ fn edited(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     match asked.act("edit", format!("edit {number}"), act)? {
         Reply::Sent { number } => Ok(Answer::Go(format!("/m/{number}"))),
         _ => Ok(Answer::Go("/".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_hidden_is_said_with_its_place() {
+        for (text, expected) in [
+            ("", vec![]),
+            ("const x = 1;\n\tconst ü = 'שלום';\n", vec![]),
+            ("a\nb\u{200B}c", vec!["line 2, after 1 characters: \\u{200B}"]),
+            (
+                "\u{202E}x\n\u{1B}[2K",
+                vec!["line 1, after 0 characters: \\u{202E}", "line 2, after 0 characters: \\u{1B}"],
+            ),
+        ] {
+            assert_eq!(hidden_in(text), expected, "{text:?}");
+        }
+        let many = hidden_in(&"\u{200B}\n".repeat(12));
+        assert_eq!((many.len(), many.last().map(String::as_str)), (11, Some("and 2 further lines")));
     }
 }

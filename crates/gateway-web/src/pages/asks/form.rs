@@ -10,12 +10,14 @@ use kernel::{MessageNumber, Pattern, Value};
 use maud::{Markup, html};
 use passable::{Control, Untrusted, Widget, visible_line};
 
+use super::narrow::{self, Hole};
 use super::said;
 use crate::answer::Answer;
 use crate::asked::{Asked, Pairs, take};
 use crate::field::check::{self, Wrong};
 use crate::field::draw::{Drawn, Spot};
 use crate::field::typed::{ROW, Typed, has_secret, of_field};
+use crate::field::{control_at, told};
 use crate::page::parts;
 use crate::pages::message;
 
@@ -114,6 +116,36 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     Ok(drawn(asked, view, &fields, &typed, &BTreeMap::new()))
 }
 
+/// The card with what was filled in, and with something that was picked just now.
+///
+/// # Errors
+/// When its patterns cannot be read.
+pub fn redrawn(asked: &Asked, view: &LetterView, place: &str) -> Result<Markup, Failure> {
+    let fields = Fields::of(asked, view)?;
+    let mut typed = fields.sent(&asked.body);
+    typed.freshen(place);
+    Ok(drawn(asked, view, &fields, &typed, &BTreeMap::new()))
+}
+
+/// The picker at a place.
+///
+/// # Errors
+/// When there is none.
+pub fn hole(asked: &Asked, view: &LetterView, place: &str) -> Result<Hole, Failure> {
+    let fields = Fields::of(asked, view)?;
+    let found = fields.all.iter().find_map(|one| Some((one, control_at(&one.control, &one.prefix, place)?)));
+    let Some((one, Control { widget: Widget::Pick { label, .. }, .. })) = found else {
+        return Err(narrow::no_picker());
+    };
+    let typed = fields.sent(&asked.body);
+    Ok(Hole {
+        label: label.clone(),
+        data: false,
+        said: one.field.label.visible_line().to_string(),
+        filled: narrow::carried(&asked.body, |name| typed.text(name).is_some()),
+    })
+}
+
 fn drawn(
     asked: &Asked,
     view: &LetterView,
@@ -123,7 +155,7 @@ fn drawn(
 ) -> Markup {
     let number = view.letter.number;
     let Some(Body::Form { description, repeatable, run, .. }) = view.letter.body() else { return html! {} };
-    let form = Drawn { typed, picks: &fields.picks, wrong };
+    let form = Drawn { typed, picks: &fields.picks, wrong, for_show: false };
     html! {
         @if run.is_some() { p.note { "A model asks this: its words, and the names of the fields, are its own." } }
         section.entry aria-label="What is asked" { (parts::block("What is asked", description)) }
@@ -267,10 +299,15 @@ pub fn check(asked: &Asked) -> Result<Answer, Failure> {
         }
     }
     let typed = Typed::default();
-    let form = Drawn { typed: &typed, picks: &[], wrong: &wrong };
+    let form = Drawn { typed: &typed, picks: &[], wrong: &wrong, for_show: false };
     let mut places: Vec<&str> = wrong.keys().map(String::as_str).collect();
     if !places.contains(&place) {
         places.push(place);
     }
-    Ok(Answer::Piece(html! { @for place in places { (form.error(place)) } }))
+    let said = asked.field(place).filter(|_| !has_secret(&one.control));
+    let touched = said.and_then(|text| Some((control_at(&one.control, &one.prefix, place)?, text)));
+    Ok(Answer::Piece(html! {
+        @for place in places { (form.error(place)) }
+        @if let Some((control, text)) = touched { (told(control, place, text)) }
+    }))
 }

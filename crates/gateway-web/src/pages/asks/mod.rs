@@ -3,7 +3,9 @@
 pub mod definition;
 pub mod evaluation;
 pub mod form;
+pub mod narrow;
 pub mod release;
 pub mod said;
 pub mod wish;
 pub mod words;
+pub mod yes;

@@ -2,16 +2,17 @@
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Answered, Look};
-use control::view::{LetterView, PickRow};
+use control::view::LetterView;
 use kernel::message::{Body, Wish};
 use kernel::{FormulaId, NamePath};
 use maud::{Markup, html};
 use passable::visible_line;
 
+use super::narrow::{self, Hole};
 use super::{definition, form, said};
 use crate::answer::Answer;
 use crate::asked::{Asked, take};
-use crate::field::draw;
+use crate::field::pick::Picker;
 use crate::page::parts;
 use crate::pages::message;
 
@@ -23,11 +24,42 @@ const PICK: &str = "pick";
 /// # Errors
 /// When the daemon does not answer.
 pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
+    drawn(asked, view, false)
+}
+
+/// The card with what was filled in, and something that was picked just now.
+///
+/// # Errors
+/// When the daemon does not answer.
+pub fn redrawn(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
+    drawn(asked, view, true)
+}
+
+/// The picker of a request.
+///
+/// # Errors
+/// When it has none at this place.
+pub fn hole(asked: &Asked, place: &str) -> Result<Hole, Failure> {
+    let filled = narrow::carried(&asked.body, |_| true);
+    let said = "what is asked for".to_owned();
+    if place == PICK { Ok(Hole { label: None, data: true, said, filled }) } else { Err(narrow::no_picker()) }
+}
+
+fn drawn(asked: &Asked, view: &LetterView, fresh: bool) -> Result<Markup, Failure> {
     let Some(Body::Request { description, by, .. }) = view.letter.body() else { return Ok(html! {}) };
     let number = view.letter.number;
     let picks = take!(asked.look(Look::Picks)?, Picks);
-    let all: Vec<&PickRow> = picks.iter().collect();
-    let typed = asked.field(PICK);
+    let picker = Picker {
+        place: PICK,
+        label: None,
+        pending: true,
+        data: true,
+        picks: &picks,
+        typed: asked.field(PICK),
+        wrong: false,
+        fresh,
+        narrows: Some("what is asked for"),
+    };
     Ok(html! {
         @if by.is_some() { p.note { "A model asks this: the words are its own." } }
         section.entry aria-label="What is asked for" { (parts::block("What is asked for", description)) }
@@ -50,7 +82,7 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
                             None => "Whoever asked gets exactly what is shown here, as a grant of yours.",
                         }
                     }
-                    (draw::pick(&all, PICK, typed, None))
+                    (picker.draw())
                     p.error id={ (PICK) "-error" } role="status" {}
                     div.buttons { button.yes name="do" value="name" { "Hand it over" } }
                 }

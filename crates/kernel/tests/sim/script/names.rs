@@ -163,9 +163,12 @@ fn revoke_behind(world: &mut World) -> Law {
     act(world, root, Act::Name(NameAct::MakeDirectory { path: super::path("dir") }))?;
     let narrow = GrantAct::Attenuate {
         path: super::path("dir"),
+        is: None,
         methods: vec!["lookup".to_owned(), "write".to_owned()],
         attenuation: Attenuation::default(),
+        expires_ms: None,
         to: super::path("x"),
+        force: false,
     };
     let narrowed = world.apply(root, Act::Grant(narrow))?;
     let Ok(Reply::Granted { number }) = narrowed.map(|outcome| outcome.reply) else { return Ok(()) };
@@ -193,9 +196,12 @@ pub(super) fn grants(world: &mut World, actor: FormulaId) -> Law {
         5..8 => GrantAct::Revoke { grant: GrantNumber(1 + world.random.below(16) as u64) },
         _ => GrantAct::Attenuate {
             path: path(world, actor),
+            is: None,
             methods: vec!["lookup".to_owned(), "receive".to_owned(), "read".to_owned()],
             attenuation: Attenuation { max_bytes: Some(9), ..Attenuation::default() },
+            expires_ms: None,
             to: spot(world),
+            force: false,
         },
     };
     super::act(world, actor, Act::Grant(it))

@@ -74,7 +74,12 @@ pub(super) fn read<C: Reference>(
             let text = kind.text()?.unwrap_or_default();
             let own = place.parts.get(text).unwrap_or(&NOTHING);
             match number(text).and_then(|number| variants.get(number as usize)) {
-                Some((_, Some(part))) => required(part, own, resolve).map(Some),
+                // Whoever has chosen a variant means that one, though another would take what was written.
+                Some((_, Some(part))) => {
+                    let value = required(part, own, resolve)?;
+                    part.check(&value)?;
+                    Ok(Some(value))
+                }
                 Some((_, None)) => own.text()?.map(|text| shaped(pattern, text, resolve)).transpose(),
                 None => Err(no_choice(pattern, text)),
             }

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Document, Request, Response, RunRequest};
-use control::view::{PickRow, Proposed, ProposedSlot};
+use control::view::{PickRow, Proposed, ProposedSlot, SLOT_LABELS};
 use kernel::run::ResultGoesTo;
 use kernel::{FormulaId, MessageNumber, NamePath, Pattern};
 use maud::{Markup, html};
-use passable::{Untrusted, Widget};
+use passable::{Untrusted, Widget, visible_line};
 
 use super::{Granted, gone, hashed};
 use crate::asked::{Asked, Pairs, unexpected};
 use crate::field::check;
-use crate::field::draw::{self, Drawn, Spot};
+use crate::field::draw::{Drawn, Spot};
+use crate::field::pick::Picker;
 use crate::field::typed::{ROW, Typed};
 use crate::page::parts;
+use crate::pages::asks::narrow::{self, Hole};
 
 /// The prefix of the fields for a worker's inputs.
 const INPUT: &str = "in";
@@ -62,6 +64,25 @@ impl Chosen {
         Chosen { pairs: pairs.clone(), typed }
     }
 
+    /// The same, with something that was picked just now.
+    #[must_use]
+    pub fn fresh(mut self, place: &str) -> Chosen {
+        self.typed.freshen(place);
+        self
+    }
+
+    /// The picker at a place.
+    pub fn hole(&self, shown: &Proposed, place: &str) -> Option<Hole> {
+        let at = place.strip_prefix('s')?.parse::<usize>().ok()?;
+        let slot = shown.slots.get(at).filter(|slot| own(shown.worker.is_some(), slot).is_none())?;
+        Some(Hole {
+            label: slot.label.clone(),
+            data: slot.data,
+            said: format!("slot {}", visible_line(&slot.name)),
+            filled: narrow::carried(&self.pairs, |name| self.typed.text(name).is_some()),
+        })
+    }
+
     fn text(&self, name: &str) -> &str {
         self.typed.text(name).map_or("", str::trim)
     }
@@ -85,17 +106,26 @@ impl Chosen {
 
     fn slot(&self, at: usize, slot: &ProposedSlot, is_worker: bool, picks: &[PickRow]) -> Markup {
         let pick = format!("s{at}");
-        let own = OWN.iter().find(|(label, _)| is_worker && slot.label.as_deref() == Some(*label));
-        let fitting: Vec<&PickRow> =
-            picks.iter().filter(|row| slot.data || row.fits(slot.label.as_deref(), true)).collect();
+        let said = format!("slot {}", visible_line(&slot.name));
+        let picker = Picker {
+            place: &pick,
+            label: slot.label.as_deref(),
+            pending: true,
+            data: slot.data,
+            picks,
+            typed: self.typed.text(&pick),
+            wrong: false,
+            fresh: self.typed.is_fresh(&pick),
+            narrows: Some(&said),
+        };
         html! {
             fieldset.slot {
                 legend { "Slot " (parts::line(&Untrusted::new(slot.name.as_str()))) }
-                @if let Some((_, words)) = own { p { (words) } }
+                @if let Some(words) = own(is_worker, slot) { p { (words) } }
                 @else {
                     label for=(pick) { "One of your names" }
                     p.note id={ (pick) "-wants" } { (wants(slot)) }
-                    (draw::pick(&fitting, &pick, self.typed.text(&pick), None))
+                    (picker.draw())
                     p.error id={ (pick) "-error" } role="status" {}
                     @if is_worker {
                         @let fill = format!("t{at}");
@@ -111,7 +141,7 @@ impl Chosen {
     /// What a worker works on, and with which model.
     fn for_worker(&self, shown: &Proposed, picks: &[PickRow]) -> Markup {
         let wrong = BTreeMap::new();
-        let drawn = Drawn { typed: &self.typed, picks, wrong: &wrong };
+        let drawn = Drawn { typed: &self.typed, picks, wrong: &wrong, for_show: false };
         html! {
             @if let Some(pattern) = input(shown) {
                 @let control = pattern.controls();
@@ -153,7 +183,9 @@ impl Chosen {
                 continue;
             }
             let id: Option<FormulaId> = said.parse().ok();
-            let row = picks.iter().find(|row| Some(row.id) == id).ok_or_else(gone)?;
+            // Only what was offered for this slot.
+            let fits = |row: &&PickRow| slot.data || row.fits(slot.label.as_deref(), true);
+            let row = picks.iter().find(|row| Some(row.id) == id).filter(fits).ok_or_else(gone)?;
             all.insert(slot.name.clone(), row);
         }
         Ok(all)
@@ -298,12 +330,21 @@ fn input(shown: &Proposed) -> Option<Pattern> {
     }
 }
 
+/// What is said of a slot that whoever endows fills without a choice.
+fn own(is_worker: bool, slot: &ProposedSlot) -> Option<&'static str> {
+    let own = OWN.iter().find(|(label, _)| is_worker && slot.label.as_deref() == Some(*label));
+    own.map(|(_, words)| *words)
+}
+
 /// What a slot wants, in words.
 fn wants(slot: &ProposedSlot) -> Markup {
     html! {
         @match slot.label.as_deref() {
             None => "anything that fits its pattern",
             Some("") => "any capability",
+            Some(label) if !SLOT_LABELS.contains(&label) => {
+                "a capability with the interface " (parts::line(&Untrusted::new(label)))
+            }
             Some(label) => { "a capability of the kind " (parts::line(&Untrusted::new(label))) }
         }
     }

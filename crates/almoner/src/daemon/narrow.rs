@@ -1,0 +1,307 @@
+//! Something narrower than what a person has: what can be taken away of a thing of this kind, what would be left of it in
+//! a sentence, and the command that makes it. What is left is never more than what there was: it is a grant of it, and
+//! every use goes through both.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::command::GrantAct;
+use kernel::facet::facet;
+use kernel::formula::Formula;
+use kernel::grant::{Attenuation, EVERY_METHOD};
+use kernel::hub::{self, View};
+use kernel::table::{self, Reached};
+use kernel::{FormulaId, NamePath};
+use passable::{Untrusted, visible_line};
+
+use super::desk::Desk;
+use crate::cli::rate;
+use control::exit::{Exit, Failure};
+use control::narrow::{Limit, Method, Narrowable, Narrowing};
+
+/// The longest that something narrower can be said to last, in milliseconds: ten years.
+const LONGEST: i64 = 10 * 366 * 86_400_000;
+
+/// What can be taken away of what a path leads to, and, if that is said, what would be left.
+///
+/// # Errors
+/// When there is nothing to take away from, or what is said cannot be read, or would be more than there is.
+pub fn narrowable(
+    desk: &Desk,
+    view: &View,
+    path: &NamePath,
+    by: Option<&Narrowing>,
+) -> Result<Narrowable, Failure> {
+    let found = Found::at(desk, view, path)?;
+    let left = by.map(|by| Ok::<_, Failure>(found.sentence(path, &found.less(by)?))).transpose()?;
+    Ok(Narrowable {
+        id: found.named,
+        words: Untrusted::new(kernel::query::words(&found.reached.formula)),
+        methods: found.methods(),
+        any_method: found.is_of_code(),
+        limits: found.limits(),
+        left: left.map(Untrusted::new),
+    })
+}
+
+/// The command that makes it.
+///
+/// # Errors
+/// As [`narrowable`].
+pub fn act(
+    desk: &Desk,
+    view: &View,
+    path: NamePath,
+    is: Option<FormulaId>,
+    by: &Narrowing,
+    to: NamePath,
+    force: bool,
+) -> Result<GrantAct, Failure> {
+    let less = Found::at(desk, view, &path)?.less(by)?;
+    let methods = less.methods.map_or(vec![EVERY_METHOD.to_owned()], |methods| methods.into_iter().collect());
+    let expires_ms = less.lasts_ms.map(|lasts| view.now_ms.saturating_add(lasts));
+    Ok(GrantAct::Attenuate { path, is, methods, attenuation: less.attenuation, expires_ms, to, force })
+}
+
+/// What a path leads to.
+struct Found {
+    /// What the name stands for.
+    named: FormulaId,
+    /// What came of it, and the grants on the way.
+    reached: Reached,
+}
+
+/// What is taken away, read.
+struct Less {
+    /// The methods that stay; all, without it.
+    methods: Option<BTreeSet<String>>,
+    attenuation: Attenuation,
+    /// How long it lasts, in milliseconds.
+    lasts_ms: Option<i64>,
+}
+
+impl Found {
+    fn at(desk: &Desk, view: &View, path: &NamePath) -> Result<Found, Failure> {
+        let found = desk.daemon.look(|txn| {
+            let named = view.identify(txn, path)?;
+            let came = hub::came_to(txn, &named)?.pop().unwrap_or(named);
+            Ok((named, table::reach(txn, &came)?))
+        })?;
+        let shown = path.to_string();
+        let nothing = |what: &str| {
+            let message = format!("`{}` {what}", visible_line(&shown));
+            Failure::new(Exit::Invalid, message).help("choose a capability that you have a name for")
+        };
+        let (named, Some(reached)) = found else { return Err(nothing("leads to something that is gone")) };
+        if let Some(finding) = reached.ended(view.now_ms) {
+            return Err(Failure::new(Exit::Denied, finding.message));
+        }
+        match &reached.formula {
+            Formula::Promise { .. } => Err(nothing("is a promise: nothing has come of it yet")),
+            Formula::Marshal { .. } => Err(nothing("is a value: there is nothing to take away from it")),
+            data if data.is_data() => Err(nothing("is data: there is nothing to take away from it")),
+            _ => Ok(Found { named, reached }),
+        }
+    }
+
+    /// Whether code has made it: only that code knows its methods.
+    fn is_of_code(&self) -> bool {
+        matches!(self.reached.formula, Formula::Export { .. })
+    }
+
+    fn is_read_only(&self) -> bool {
+        let formula = &self.reached.formula;
+        matches!(formula, Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true })
+    }
+
+    /// The methods that it has now, through all the grants on the way.
+    fn methods(&self) -> Vec<Method> {
+        let kind = match &self.reached.formula {
+            Formula::Scratch { .. } => caps::interface_of("dir").map(std::borrow::Cow::Borrowed),
+            other => caps::interface_for(other),
+        };
+        let all: Vec<(String, passable::Effect)> = match kind {
+            Some(interface) => {
+                interface.methods.iter().map(|method| (method.name.clone(), method.effect)).collect()
+            }
+            None if self.is_of_code() => return self.granted(),
+            None => {
+                let facet = facet(self.reached.formula.kind());
+                facet.methods.values().map(|method| (method.name.to_owned(), method.effect)).collect()
+            }
+        };
+        let read_only = self.is_read_only();
+        let has = |name: &str| self.reached.grants.iter().all(|grant| grant.allows(name));
+        all.into_iter()
+            .filter(|(name, effect)| has(name) && !(read_only && *effect != passable::Effect::Observe))
+            .map(|(name, effect)| Method { name, effect: effect.as_words().to_owned() })
+            .collect()
+    }
+
+    /// The methods of an object of code that a grant on the way names.
+    fn granted(&self) -> Vec<Method> {
+        let named = self.reached.grants.iter().find(|grant| !grant.allows(EVERY_METHOD));
+        let named = named.into_iter().flat_map(|grant| &grant.methods);
+        let has = |name: &&String| self.reached.grants.iter().all(|grant| grant.allows(name));
+        named.filter(has).map(|name| Method { name: name.clone(), effect: String::new() }).collect()
+    }
+
+    /// The limits that its kind knows: what nobody would keep is not offered.
+    fn limits(&self) -> Vec<Limit> {
+        match &self.reached.formula {
+            Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true } => {
+                vec![Limit::Suffixes, Limit::Max, Limit::Rate, Limit::Private]
+            }
+            Formula::Mount { .. } | Formula::Scratch { .. } => {
+                vec![Limit::Suffixes, Limit::Max, Limit::Total, Limit::Rate, Limit::Private]
+            }
+            Formula::Spool { .. } | Formula::Program(_) | Formula::Web(_) | Formula::Mcp(_) => {
+                vec![Limit::Max, Limit::Rate]
+            }
+            Formula::Repository(_) => vec![Limit::Rate, Limit::Private],
+            Formula::Clock | Formula::Worker { .. } => vec![Limit::Rate],
+            _ => vec![],
+        }
+    }
+
+    /// Reads what is taken away.
+    fn less(&self, by: &Narrowing) -> Result<Less, Failure> {
+        let limits = self.limits();
+        let takes = |limit: Limit, what: &str, said: &str| -> Result<bool, Failure> {
+            let said = !said.trim().is_empty();
+            if said && !limits.contains(&limit) {
+                let words = kernel::query::words(&self.reached.formula);
+                let message = format!("{} has no limit of {what}", visible_line(&words));
+                return Err(Failure::new(Exit::Invalid, message).help("leave it empty"));
+            }
+            Ok(said)
+        };
+        let size = |limit: Limit, what: &str, text: &str| -> Result<Option<u64>, Failure> {
+            if !takes(limit, what, text)? {
+                return Ok(None);
+            }
+            let bytes = worker::definition::parse_bytes(text.trim());
+            bytes.map(Some).ok_or_else(|| unread(text, "a size", "`10MiB`, `200kB` or `4096`"))
+        };
+        let mut attenuation = Attenuation {
+            max_bytes: size(Limit::Max, "size", &by.max)?,
+            total_bytes: size(Limit::Total, "size in all", &by.total)?,
+            private: by.private && takes(Limit::Private, "privacy", "yes")?,
+            ..Attenuation::default()
+        };
+        if takes(Limit::Suffixes, "names", &by.suffixes)? {
+            for suffix in by.suffixes.split([' ', ',']).filter(|suffix| !suffix.is_empty()) {
+                if !suffix.starts_with('.') || suffix.len() < 2 || suffix.contains('/') {
+                    return Err(unread(suffix, "an ending of names", "`.pdf`"));
+                }
+                attenuation.suffixes.insert(suffix.to_lowercase());
+            }
+        }
+        if takes(Limit::Rate, "calls", &by.rate)? {
+            let rate = rate::parse(by.rate.trim());
+            attenuation.rate =
+                Some(rate.map_err(|what| Failure::new(Exit::Invalid, what).help("leave it empty for none"))?);
+        }
+        let lasts_ms = match by.lasts.trim() {
+            "" => None,
+            text => Some(lasts(text).ok_or_else(|| unread(text, "a time", "`30m`, `8h` or `7d`"))?),
+        };
+        let methods = by.methods.as_ref().map(|methods| self.kept(methods)).transpose()?;
+        Ok(Less { methods, attenuation, lasts_ms })
+    }
+
+    /// The methods that stay, if it has them.
+    fn kept(&self, methods: &BTreeSet<String>) -> Result<BTreeSet<String>, Failure> {
+        let own: BTreeSet<String> = self.methods().into_iter().map(|method| method.name).collect();
+        let every = self.is_of_code() && own.is_empty();
+        for method in methods {
+            let is_name = !method.is_empty() && method.len() <= 255 && method != EVERY_METHOD;
+            if !is_name || !(every || own.contains(method)) {
+                let message = format!("it has no method `{}` that could be kept", visible_line(method));
+                let all: Vec<&str> = own.iter().map(String::as_str).collect();
+                return Err(Failure::new(Exit::Invalid, message).help(format!("it has {}", all.join(", "))));
+            }
+        }
+        if methods.is_empty() {
+            return Err(Failure::new(Exit::Invalid, "without any method nothing is left")
+                .help("keep one method at least"));
+        }
+        Ok(methods.clone())
+    }
+
+    /// What would be left, in a sentence.
+    fn sentence(&self, path: &NamePath, less: &Less) -> String {
+        let words = kernel::query::words(&self.reached.formula);
+        let mut text = format!("Whoever holds it may use your `{path}` ({words})");
+        let of_now = self.methods();
+        let stays = |method: &&Method| less.methods.as_ref().is_none_or(|kept| kept.contains(&method.name));
+        let mut by_effect: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for method in of_now.iter().filter(stays) {
+            by_effect.entry(&method.effect).or_default().push(&method.name);
+        }
+        if let (true, Some(kept)) = (of_now.is_empty(), &less.methods) {
+            by_effect.insert("", kept.iter().map(String::as_str).collect());
+        }
+        let parts: Vec<String> = by_effect
+            .into_iter()
+            .map(|(effect, names)| match effect {
+                "" => names.join(", "),
+                effect => format!("{} ({effect})", names.join(", ")),
+            })
+            .collect();
+        text += &match parts.is_empty() {
+            true => ": every method that it has".to_owned(),
+            false => format!(": {}", parts.join("; ")),
+        };
+        let before = self.reached.grant().map(|grant| grant.attenuation).unwrap_or_default();
+        for limit in less.attenuation.join(&before).words() {
+            text += &format!("; {limit}");
+        }
+        let ends = self.reached.grants.iter().chain(&self.reached.through);
+        if let Some(end) = ends.filter_map(|grant| grant.expires_ms).min() {
+            text += &format!("; until {} at the latest", kernel::time::iso(end));
+        }
+        if let Some(lasts) = less.lasts_ms {
+            text += &format!("; for {} from when it is made", in_words(lasts));
+        }
+        text + ". Nothing else."
+    }
+}
+
+fn unread(text: &str, what: &str, like: &str) -> Failure {
+    Failure::new(Exit::Invalid, format!("`{}` is not {what}", visible_line(text)))
+        .help(format!("write it like {like}"))
+}
+
+/// A time as people write it, in words.
+fn in_words(ms: i64) -> String {
+    let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+    let whole = units.iter().find(|(_, unit)| ms % unit == 0);
+    whole.map_or_else(|| format!("{ms} ms"), |(name, unit)| format!("{} {name}", ms / unit))
+}
+
+/// A time that something may last, in milliseconds.
+fn lasts(text: &str) -> Option<i64> {
+    let ms = i64::try_from(worker::definition::parse_duration_ms(text)?).ok()?;
+    (1..=LONGEST).contains(&ms).then_some(ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_said() {
+        for (text, ms, said) in [
+            ("7d", 604_800_000, "7 d"),
+            ("8h", 28_800_000, "8 h"),
+            ("1m30s", 90_000, "90 s"),
+            ("120s", 120_000, "2 m"),
+        ] {
+            assert_eq!(lasts(text), Some(ms), "{text}");
+            assert_eq!(in_words(ms), said);
+        }
+        for wrong in ["", "7", "0d", "-1d", "7w", "d", "9999999999999999999d", "4000000d"] {
+            assert_eq!(lasts(wrong), None, "{wrong}");
+        }
+    }
+}

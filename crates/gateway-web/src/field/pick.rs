@@ -1,0 +1,170 @@
+//! The picker: a menu of what a person has names for, by our own record of what each is. What is sent is an identifier,
+//! never a name.
+
+use control::view::{Fit, PickRow, SLOT_LABELS};
+use maud::{Markup, html};
+use passable::visible_line;
+
+use super::place::id;
+
+/// The name of the button that makes something narrower for a picker; its value is the picker's place.
+pub const NARROW: &str = "_narrow";
+
+/// A picker.
+pub struct Picker<'a> {
+    /// Its place, which is the name of its field.
+    pub place: &'a str,
+    /// The label of what is asked for.
+    pub label: Option<&'a str>,
+    /// Whether promises of which nothing has come are offered.
+    pub pending: bool,
+    /// Whether data is offered as well, and nothing is asked for by a label.
+    pub data: bool,
+    /// What there is.
+    pub picks: &'a [PickRow],
+    /// What was picked.
+    pub typed: Option<&'a str>,
+    /// Whether what was picked is wrong.
+    pub wrong: bool,
+    /// Whether we have picked it, just now: what the browser remembers is older.
+    pub fresh: bool,
+    /// What it picks for, safe to show, if something narrower can be made for it.
+    pub narrows: Option<&'a str>,
+}
+
+impl Picker<'_> {
+    /// How something stands to what is asked for.
+    pub fn fit(&self, row: &PickRow) -> Fit {
+        if self.data { Fit::Recorded } else { row.fit(self.label, self.pending) }
+    }
+
+    /// A label that says no more than what an interface is called.
+    fn interface(&self) -> Option<&str> {
+        self.label.filter(|label| !self.data && !label.is_empty() && !SLOT_LABELS.contains(label))
+    }
+
+    fn of(&self, fit: Fit) -> Vec<&PickRow> {
+        self.picks.iter().filter(|row| self.fit(row) == fit).collect()
+    }
+
+    /// The menu, and what belongs to it.
+    pub fn draw(&self) -> Markup {
+        let own = id(self.place);
+        let (recorded, unknown) = (self.of(Fit::Recorded), self.of(Fit::Unknown));
+        let others = self.of(Fit::No).iter().filter(|row| !row.data && !row.pending).count();
+        html! {
+            @if recorded.is_empty() && unknown.is_empty() {
+                p.warning { "Nothing that you have a name for fits here." }
+            }
+            select id=(own) name=(self.place) aria-invalid=[self.wrong.then_some("true")] data-fresh[self.fresh]
+                autofocus[self.fresh] aria-describedby={ (own) "-wants " (own) "-error" } {
+                option value="" { "choose one of your names" }
+                @match self.interface() {
+                    None => (self.options(&recorded)),
+                    Some(label) => {
+                        @if !recorded.is_empty() {
+                            optgroup label={ "Recorded as " (visible_line(label)) } { (self.options(&recorded)) }
+                        }
+                        @if !unknown.is_empty() {
+                            optgroup label="Others, whose interface is not known" { (self.options(&unknown)) }
+                        }
+                    }
+                }
+            }
+            @if self.interface().is_some() && others > 0 {
+                p.note { "Not offered: " (others) " of your names, each recorded as something else." }
+            }
+            @if let Some(said) = self.narrows {
+                button.plain name=(NARROW) value=(self.place) formnovalidate
+                    aria-label={ "Make a narrower one for " (said) } { "Make a narrower one…" }
+            }
+        }
+    }
+
+    fn options(&self, rows: &[&PickRow]) -> Markup {
+        html! {
+            @for row in rows {
+                @let id = row.id.to_string();
+                option value=(id) selected[self.typed == Some(&id)] { (in_line(row)) }
+            }
+        }
+    }
+}
+
+/// Something that can be picked, in a line.
+fn in_line(row: &PickRow) -> String {
+    let alike = if kernel::alike::mixes_scripts(&row.path) { " · look-alike letters" } else { "" };
+    let pending = if row.pending { " · ⏳ nothing has come of it yet" } else { "" };
+    let interface = row.interface.as_deref().map(|name| format!("{} · ", visible_line(name)));
+    let (path, kind) = (visible_line(&row.path), visible_line(&row.kind));
+    let interface = interface.unwrap_or_default();
+    let words = row.words.visible_line();
+    format!("{path} · {interface}{kind}: {words} · {}{alike}{pending}", row.id.short())
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::{FormulaId, Number};
+    use passable::Untrusted;
+
+    use super::*;
+
+    fn row(at: u8, path: &str, interface: Option<&str>) -> PickRow {
+        PickRow {
+            path: path.to_owned(),
+            id: FormulaId { number: Number([at; 32]), node: Number([9; 32]) },
+            kind: "export".to_owned(),
+            words: Untrusted::new("an object"),
+            methods: vec![],
+            pending: path == "promised",
+            data: path == "data",
+            labels: if path == "dir" { vec!["dir".to_owned()] } else { vec![] },
+            interface: interface.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn what_is_offered_is_what_was_recorded() {
+        let picks = [
+            row(1, "counter", Some("Counter")),
+            row(2, "ledger", Some("Ledger")),
+            row(3, "whatever", None),
+            row(4, "dir", Some("EndoMount")),
+            row(5, "data", None),
+            row(6, "promised", None),
+            row(7, "соunter", Some("Counter")),
+        ];
+        for (label, pending, data, offered, said) in [
+            (Some("Counter"), false, false, "counter whatever соunter", "Not offered: 2"),
+            (Some("Ledger"), true, false, "ledger whatever promised", "Others, whose interface is not known"),
+            (Some("Nothing"), false, false, "whatever", "Not offered: 4"),
+            (Some("dir"), false, false, "dir", "EndoMount"),
+            (Some("outbox"), false, false, "", "Nothing that you have a name for"),
+            (Some(""), false, false, "counter ledger whatever dir соunter", "choose"),
+            (None, false, false, "counter ledger whatever dir соunter", "look-alike letters"),
+            (None, false, true, "counter ledger whatever dir data promised соunter", "⏳"),
+            (Some("<b>\u{202E}"), false, false, "whatever", "choose"),
+        ] {
+            let picker = Picker {
+                place: "f0",
+                label,
+                pending,
+                data,
+                picks: &picks,
+                typed: None,
+                wrong: false,
+                fresh: false,
+                narrows: None,
+            };
+            let drawn = picker.draw().into_string();
+            let names: Vec<&str> = drawn
+                .split("<option value=\"")
+                .skip(2)
+                .map(|one| one.split('>').nth(1).unwrap().split(" · ").next().unwrap())
+                .collect();
+            assert_eq!(names.join(" "), visible_line(offered), "{label:?} {pending} {data}");
+            assert!(drawn.contains(said), "{drawn}");
+            assert!(!drawn.contains("<b>") && !drawn.contains('\u{202E}'), "{drawn}");
+        }
+    }
+}

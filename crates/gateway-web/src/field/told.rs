@@ -1,0 +1,99 @@
+//! What is told of what was typed, below its field: what a file is, and which form a pattern makes.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use passable::{Control, Widget, from_base64};
+use sha2::{Digest as _, Sha256};
+
+use super::draw::{Drawn, Spot};
+use super::place::id;
+use super::typed::Typed;
+use crate::page::parts;
+
+/// The longest pattern of which a form is shown, in bytes.
+const LONGEST: usize = 4000;
+
+/// What is told of the text at a place; an empty element, if its control is one of which something can be told.
+pub fn told(control: &Control, place: &str, text: &str) -> Markup {
+    let own = id(place);
+    html! {
+        @match &control.widget {
+            Widget::File { .. } => p.note id={ (own) "-told" } data-told role="status" { (bytes(text)) },
+            Widget::PatternText => div.preview id={ (own) "-told" } data-told { (preview(place, text)) },
+            _ => {},
+        }
+    }
+}
+
+/// How many bytes, and their digest.
+fn bytes(text: &str) -> Markup {
+    match from_base64(text.trim()) {
+        Ok(bytes) if !text.trim().is_empty() => {
+            let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+            html! { (bytes.len()) " bytes, SHA-256 " code { (digest) } }
+        }
+        _ => html! {},
+    }
+}
+
+/// The form that a pattern makes, for looking at.
+fn preview(place: &str, text: &str) -> Markup {
+    let text = text.trim();
+    if text.is_empty() || text.len() > LONGEST {
+        return html! {};
+    }
+    let Ok(pattern) = kernel::Pattern::parse(text) else { return html! {} };
+    let (typed, wrong) = (Typed::default(), BTreeMap::new());
+    let control = pattern.controls();
+    let drawn = Drawn { typed: &typed, picks: &[], wrong: &wrong, for_show: true };
+    // Nothing of it is sent, so that it is no part of the answer.
+    html! {
+        fieldset disabled {
+            legend { "The form that it makes" }
+            (drawn.draw(&Spot {
+                control: &control,
+                place: &format!("{place}:preview"),
+                title: parts::word(&control.asks),
+                said: &control.asks,
+                help: None,
+                preset: false,
+            }))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use passable::Pattern;
+
+    use super::*;
+
+    #[test]
+    fn what_was_typed_is_told_of() {
+        for (pattern, text, expected) in [
+            (
+                "M.byteArray()",
+                "AQI=",
+                Some(
+                    "2 bytes, SHA-256 <code>a12871fee210fb8619291eaea194581cbd2531e4b23759d225f6806923f63222",
+                ),
+            ),
+            ("M.byteArray()", "", None),
+            ("M.byteArray()", "no base64", None),
+            ("M.pattern()", "M.or('a', 'b')", Some("type=\"radio\"")),
+            ("M.pattern()", "M.pattern()", Some("<textarea")),
+            ("M.pattern()", "M.remotable('Counter')", Some("<select")),
+            ("M.pattern()", "M.strng()", None),
+            ("M.pattern()", "", None),
+        ] {
+            let control = Pattern::<kernel::FormulaId>::parse(pattern).unwrap().controls();
+            let told = told(&control, "f0", text).into_string();
+            assert!(told.contains("id=\"f0-told\""), "{told}");
+            match expected {
+                Some(expected) => assert!(told.contains(expected), "{told}"),
+                None => assert!(told.ends_with("></p>") || told.ends_with("></div>"), "{told}"),
+            }
+        }
+    }
+}

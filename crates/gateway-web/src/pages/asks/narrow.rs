@@ -1,0 +1,404 @@
+//! A step at a picker: of something that a person has a narrower one is made, and the card goes on with that.
+//!
+//! What was filled in so far goes along in the form of this page, so the card is there again as it was, with scripts and
+//! without. What is left of a thing is the daemon's to say and to keep.
+
+use std::collections::BTreeSet;
+
+use control::exit::{Exit, Failure};
+use control::narrow::{Limit, Narrowable, Narrowing};
+use control::protocol::{AgentAct, Look};
+use control::view::{Fit, LetterView, PickRow};
+use kernel::message::Body;
+use kernel::{FormulaId, NamePath};
+use maud::{Markup, html};
+use passable::{Untrusted, visible_line};
+
+use super::{definition, form, wish};
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, Pairs, take};
+use crate::field::id;
+use crate::field::pick::{NARROW, Picker};
+use crate::page::parts;
+use crate::pages::message;
+
+const DO: &str = "_n-do";
+const OF: &str = "_n-of";
+const SHOWN: &str = "_n-shown";
+const METHOD: &str = "_n-method";
+const NAMED: &str = "_n-named";
+const PRIVATE: &str = "_n-private";
+const LASTS: &str = "_n-lasts";
+const TO: &str = "_n-to";
+const FORCE: &str = "_n-force";
+
+/// The limits that are written: which, the name of the field, what it is called, and what is written there.
+const WRITTEN: [(Limit, &str, &str, &str); 4] = [
+    (Limit::Suffixes, "_n-suffixes", "Only files whose names end so", "as in .pdf .md; empty: all"),
+    (
+        Limit::Max,
+        "_n-max",
+        "The most that one file, message or answer may have",
+        "as in 10MiB; empty: as now",
+    ),
+    (Limit::Total, "_n-total", "The most that all of it may come to", "as in 1GiB; empty: as now"),
+    (Limit::Rate, "_n-rate", "How often it may be used", "as in 10/min; empty: as often as now"),
+];
+
+/// The picker for which something is made.
+pub struct Hole {
+    /// The label of what is asked for.
+    pub label: Option<String>,
+    /// Whether anything may be picked, data as well.
+    pub data: bool,
+    /// What the picker is called, safe to show.
+    pub said: String,
+    /// What was filled in so far, but for what must not be shown again.
+    pub filled: Pairs,
+}
+
+impl Hole {
+    fn takes(&self, row: &PickRow) -> bool {
+        let fits = self.data || row.fit(self.label.as_deref(), false) != Fit::No;
+        !row.data && !row.pending && fits
+    }
+}
+
+/// Refused: the form has no such picker.
+pub fn no_picker() -> Failure {
+    Failure::new(Exit::Usage, "nothing can be picked at this place").help("open the message again")
+}
+
+/// What of a form's pairs goes along: no marks of ours, no buttons.
+pub fn carried(pairs: &Pairs, keep: impl Fn(&str) -> bool) -> Pairs {
+    let own = |(name, _): &&(String, String)| !name.starts_with('_') && name != "do" && keep(name);
+    pairs.iter().filter(own).cloned().collect()
+}
+
+fn hole(asked: &Asked, view: &LetterView, place: &str) -> Result<Hole, Failure> {
+    match view.letter.body() {
+        Some(Body::Form { .. }) => form::hole(asked, view, place),
+        Some(Body::Definition { .. }) => definition::hole(asked, view, place),
+        Some(Body::Request { .. }) => wish::hole(asked, place),
+        _ => Err(no_picker()),
+    }
+}
+
+/// The card again, with what was filled in, and this picked.
+fn back(
+    asked: &Asked,
+    view: &LetterView,
+    (place, hole): (&str, Hole),
+    made: Option<(&PickRow, bool)>,
+) -> Result<Answer, Failure> {
+    let mut body = hole.filled;
+    if let Some((row, true)) = made {
+        body.retain(|(name, _)| name != place);
+        body.push((place.to_owned(), row.id.to_string()));
+    }
+    let asked = Asked { body, ..asked.clone() };
+    let card = match view.letter.body() {
+        Some(Body::Form { .. }) => form::redrawn(&asked, view, place)?,
+        Some(Body::Definition { .. }) => definition::redrawn(&asked, view, place)?,
+        _ => wish::redrawn(&asked, view)?,
+    };
+    let said = made.map(|(row, fits)| {
+        html! {
+            p.note role="status" {
+                (parts::word(&row.path)) " is made"
+                @if fits { ", and picked below. Nothing was sent yet." } @else { ". It does not fit here any more." }
+            }
+        }
+    });
+    Ok(message::with_card(&asked, view, &card, said, 200))
+}
+
+/// `POST /m/NUMBER` while something narrower is made for one of the card's pickers.
+///
+/// # Errors
+/// When there is no such picker, or the daemon does not answer.
+pub fn step(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
+    let place = asked.field(NARROW).unwrap_or_default();
+    let hole = hole(asked, view, place)?;
+    if asked.field(DO) == Some("back") {
+        return back(asked, view, (place, hole), None);
+    }
+    let picks = take!(asked.look(Look::Picks)?, Picks);
+    let said = asked.field(OF).or_else(|| asked.field(place)).unwrap_or_default();
+    let chosen: Option<FormulaId> = said.parse().ok();
+    let row = picks.iter().find(|row| Some(row.id) == chosen && hole.takes(row));
+    let mut at = At { asked, view, place, hole: &hole, picks: &picks, row, thing: None, left: None };
+    let Some(row) = row else {
+        return Ok(at.page(None, 200));
+    };
+    let path = path(&row.path)?;
+    let narrowable = |by: Option<Narrowing>| {
+        let look = Look::Narrowable { path: path.clone(), by: by.map(Box::new) };
+        Ok::<_, Failure>(*take!(asked.look(look)?, Narrowable))
+    };
+    at.thing = match narrowable(None) {
+        Ok(thing) => Some(thing),
+        Err(failure) => return Ok(at.page(Some(&failure), 422)),
+    };
+    if !at.is_shown() {
+        return Ok(at.page(None, 200));
+    }
+    let by = at.narrowing();
+    let left = match narrowable(Some(by.clone())) {
+        Ok(thing) => thing.left.unwrap_or_else(|| Untrusted::new("")),
+        Err(failure) => return Ok(at.page(Some(&failure), 422)),
+    };
+    let digest = definition::hashed(&(row.id, &by, left.raw()))?;
+    at.left = Some((left, digest.clone()));
+    if asked.field(DO) != Some("make") {
+        return Ok(at.page(None, 200));
+    }
+    if asked.field("_seen") != Some(digest.as_str()) {
+        return Ok(at.stale());
+    }
+    let made = new_name(asked).and_then(|to| {
+        let text = in_words(&row.path, &to, &by);
+        let force = asked.field(FORCE) == Some("yes");
+        let act = AgentAct::Narrow { path, is: Some(row.id), by: Box::new(by), to: to.clone(), force };
+        asked.act("narrow", text, act)?;
+        Ok(to.to_string())
+    });
+    let to = match made {
+        Ok(to) => to,
+        Err(failure) => {
+            let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
+            return Ok(at.page(Some(&failure), status));
+        }
+    };
+    let picks = take!(asked.look(Look::Picks)?, Picks);
+    let row = picks.iter().find(|row| row.path == to);
+    let made = row.map(|row| (row, hole.takes(row)));
+    back(asked, view, (place, hole), made)
+}
+
+fn path(text: &str) -> Result<NamePath, Failure> {
+    NamePath::parse(text).map_err(|error| Failure::new(Exit::Invalid, error.to_string()))
+}
+
+fn new_name(asked: &Asked) -> Result<NamePath, Failure> {
+    let Some(name) = asked.filled(TO) else {
+        return Err(Failure::new(Exit::Invalid, "it has no name yet").help("write the name that you give it"));
+    };
+    path(name).map_err(|failure| failure.help("a name has no `@`; a path has `/` between names"))
+}
+
+/// The same as a person would have typed it.
+fn in_words(of: &str, to: &NamePath, by: &Narrowing) -> String {
+    let mut text = format!("narrow {of} {to}");
+    if let Some(methods) = &by.methods {
+        text += &format!(" --methods {}", methods.iter().map(String::as_str).collect::<Vec<_>>().join(","));
+    }
+    for (option, said) in [
+        ("suffix", &by.suffixes),
+        ("max", &by.max),
+        ("total", &by.total),
+        ("rate", &by.rate),
+        ("lasts", &by.lasts),
+    ] {
+        if !said.is_empty() {
+            text += &format!(" --{option} {said:?}");
+        }
+    }
+    if by.private { text + " --private" } else { text }
+}
+
+/// How far it has come.
+struct At<'a> {
+    asked: &'a Asked,
+    view: &'a LetterView,
+    place: &'a str,
+    hole: &'a Hole,
+    picks: &'a [PickRow],
+    row: Option<&'a PickRow>,
+    thing: Option<Narrowable>,
+    /// What would be left, and what the button is bound to.
+    left: Option<(Untrusted, String)>,
+}
+
+impl At<'_> {
+    /// Whether what was sent was filled in for the thing that is chosen now.
+    fn is_shown(&self) -> bool {
+        self.row.is_some_and(|row| self.asked.field(SHOWN) == Some(row.id.to_string().as_str()))
+    }
+
+    fn text(&self, name: &str) -> &str {
+        if self.is_shown() || name == TO { self.asked.field(name).unwrap_or("").trim() } else { "" }
+    }
+
+    /// The methods that stay, among those that are shown.
+    fn kept(&self) -> BTreeSet<String> {
+        let kept = self.asked.body.iter().filter(|(name, _)| name == METHOD);
+        kept.map(|(_, method)| method.clone()).collect()
+    }
+
+    fn narrowing(&self) -> Narrowing {
+        let all = self.thing.as_ref().map_or(&[][..], |thing| &thing.methods);
+        let named = self.text(NAMED).split([' ', ',', '\n', '\r']).filter(|name| !name.is_empty());
+        let methods: BTreeSet<String> = match all.is_empty() {
+            true => named.map(str::to_owned).collect(),
+            false => self.kept(),
+        };
+        // All that it has, if nobody knows what that is.
+        let methods = Some(methods).filter(|methods| !(all.is_empty() && methods.is_empty()));
+        let text = |name: &str| self.text(name).to_owned();
+        Narrowing {
+            methods,
+            suffixes: text("_n-suffixes"),
+            max: text("_n-max"),
+            total: text("_n-total"),
+            rate: text("_n-rate"),
+            lasts: text(LASTS),
+            private: self.text(PRIVATE) == "yes",
+        }
+    }
+
+    fn stale(&self) -> Answer {
+        self.answer(Some(definition::stale()), 409)
+    }
+
+    fn page(&self, wrong: Option<&Failure>, status: u16) -> Answer {
+        self.answer(wrong.map(parts::failure_below), status)
+    }
+
+    fn answer(&self, wrong: Option<Markup>, status: u16) -> Answer {
+        let number = self.view.letter.number;
+        let main = html! {
+            article #narrow {
+                h1 { "Make a narrower one" }
+                p.note {
+                    "Of something that you have you make one that can do less, for " (visible_line(&self.hole.said))
+                    ". What you have filled in stays; only a secret is to be typed again."
+                }
+                @if let Some(wrong) = wrong { (wrong) }
+                form.card method="post" action={ "/m/" (number) } data-weighty novalidate {
+                    (parts::token(&self.asked.session))
+                    button.default type="submit" name=(DO) value="look" tabindex="-1" aria-hidden="true" { "Look" }
+                    input type="hidden" name=(NARROW) value=(self.place);
+                    @for (name, text) in &self.hole.filled { (hidden(name, text)) }
+                    (self.which())
+                    @if let (Some(row), Some(thing)) = (self.row, &self.thing) {
+                        input type="hidden" name=(SHOWN) value=(row.id);
+                        (self.methods(thing))
+                        (self.limits(thing))
+                        (self.name())
+                    }
+                    div.buttons {
+                        button name=(DO) value="look" {
+                            @if self.thing.is_some() { "Show what it would allow" } @else { "Narrow this one" }
+                        }
+                        button.plain name=(DO) value="back" formnovalidate { "Go back without making one" }
+                    }
+                    @if let Some((left, digest)) = &self.left { (granted(left, digest)) }
+                }
+            }
+        };
+        Page::new("/", format!("Message {number}: make a narrower one"), main).status(status).into()
+    }
+
+    fn which(&self) -> Markup {
+        let offered: Vec<PickRow> = self.picks.iter().filter(|row| self.hole.takes(row)).cloned().collect();
+        let own = id(OF);
+        let chosen = self.row.map(|row| row.id.to_string());
+        let picker = Picker {
+            place: OF,
+            label: self.hole.label.as_deref(),
+            pending: false,
+            data: self.hole.data,
+            picks: &offered,
+            typed: chosen.as_deref(),
+            wrong: false,
+            fresh: false,
+            narrows: None,
+        };
+        html! {
+            label for=(own) { "Of which" }
+            p.note id={ (own) "-wants" } { "It stays as it is." }
+            (picker.draw())
+            p.error id={ (own) "-error" } {}
+        }
+    }
+
+    fn methods(&self, thing: &Narrowable) -> Markup {
+        let kept = self.kept();
+        html! {
+            fieldset {
+                legend { "What stays of what it can do" }
+                @for method in &thing.methods {
+                    label.beside {
+                        input type="checkbox" name=(METHOD) value=(method.name)
+                            checked[!self.is_shown() || kept.contains(&method.name)];
+                        " " (parts::word(&method.name)) @if !method.effect.is_empty() { " (" (method.effect) ")" }
+                    }
+                }
+                @if thing.methods.is_empty() {
+                    label for="named" { "The names of the methods that stay, one on each line; all, if none is written" }
+                    textarea #named name=(NAMED) rows="3" spellcheck="false" { "\n" (self.text(NAMED)) }
+                }
+            }
+        }
+    }
+
+    fn limits(&self, thing: &Narrowable) -> Markup {
+        let written = WRITTEN.iter().filter(|(limit, ..)| thing.limits.contains(limit));
+        html! {
+            @for (_, name, label, how) in written { (self.line(name, label, how)) }
+            (self.line(LASTS, "How long it lasts", "as in 30m, 8h or 7d; empty: as long as what it is made of"))
+            @if thing.limits.contains(&Limit::Private) {
+                label.beside {
+                    input type="checkbox" name=(PRIVATE) value="yes" checked[self.text(PRIVATE) == "yes"];
+                    " What is read through it is private"
+                }
+            }
+        }
+    }
+
+    fn line(&self, name: &str, label: &str, how: &str) -> Markup {
+        let own = id(name);
+        html! {
+            label for=(own) { (label) }
+            p.note id={ (own) "-wants" } { (how) }
+            input id=(own) name=(name) autocomplete="off" spellcheck="false" value=(self.text(name))
+                aria-describedby={ (own) "-wants" };
+        }
+    }
+
+    fn name(&self) -> Markup {
+        let insist = self.asked.field(DO) == Some("make");
+        html! {
+            label for="narrow-to" { "Your name for it" }
+            input #narrow-to name=(TO) autocomplete="off" spellcheck="false" value=(self.text(TO));
+            @if insist {
+                label.beside {
+                    input type="checkbox" name=(FORCE) value="yes"; " Even if it looks like another name here"
+                }
+            }
+        }
+    }
+}
+
+/// Text of several lines comes back as it was from a hidden area only.
+fn hidden(name: &str, text: &str) -> Markup {
+    html! {
+        @if text.contains(['\n', '\r']) {
+            textarea name=(name) hidden { "\n" (text) }
+        } @else {
+            input type="hidden" name=(name) value=(text);
+        }
+    }
+}
+
+fn granted(left: &Untrusted, digest: &str) -> Markup {
+    html! {
+        section.entry #granted aria-labelledby="granted-title" {
+            input type="hidden" name="_seen" value=(digest);
+            h2 #granted-title tabindex="-1" { "What it would allow" }
+            p { (parts::word(left.raw())) }
+            div.buttons { button.yes name=(DO) value="make" { "Make it, and go back" } }
+        }
+    }
+}

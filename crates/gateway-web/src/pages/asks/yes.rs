@@ -1,0 +1,70 @@
+//! Cards that are answered with yes or no, and nothing else: what would happen, a button that is bound to it, a refusal.
+
+use control::exit::{Exit, Failure};
+use control::view::LetterView;
+use maud::{Markup, html};
+
+use super::{definition, said};
+use crate::answer::Answer;
+use crate::asked::Asked;
+use crate::page::parts;
+use crate::pages::message;
+
+/// Such a card.
+pub struct YesOrNo {
+    /// Its kind, in a word.
+    pub kind: &'static str,
+    /// What an answer is bound to.
+    pub digest: String,
+    /// What would happen.
+    pub shown: Markup,
+    /// The button that says yes.
+    pub yes: &'static str,
+    /// What stands over the refusal.
+    pub or: &'static str,
+}
+
+impl YesOrNo {
+    /// The card.
+    pub fn draw(&self, asked: &Asked, view: &LetterView) -> Markup {
+        let number = view.letter.number;
+        html! {
+            form #fill.card method="post" action={ "/m/" (number) } data-weighty data-same={ (self.kind) " " (self.digest) } {
+                (parts::token(&asked.session))
+                input type="hidden" name="_seen" value=(self.digest);
+                (self.shown)
+                @if said::is_open(view) {
+                    fieldset.answers {
+                        legend { "Your answer" }
+                        button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
+                        div.buttons { button.yes name="do" value="approve" { (self.yes) } }
+                    }
+                }
+            }
+            @if said::is_open(view) { (said::refusal(asked, number, self.or, "Deny")) }
+        }
+    }
+}
+
+/// `POST /m/NUMBER`: a yes to exactly what was shown, by its digest.
+///
+/// # Errors
+/// When it is no answer, or the daemon refuses.
+pub fn send(
+    asked: &Asked,
+    view: &LetterView,
+    digest: &str,
+    approve: impl FnOnce(String) -> Result<(), Failure>,
+) -> Result<Answer, Failure> {
+    let number = view.letter.number;
+    match asked.field("do") {
+        Some("approve") => {}
+        Some("look") => return Ok(Answer::Go(format!("/m/{number}"))),
+        _ => return Err(Failure::new(Exit::Usage, "an answer is yes or no")),
+    }
+    if asked.field("_seen") != Some(digest) {
+        return message::page(asked, number, Some(definition::stale()), 409);
+    }
+    approve(format!("approve {number}"))?;
+    Ok(Answer::Go(format!("/m/{number}")))
+}
