@@ -147,6 +147,12 @@ impl Place {
     }
 }
 
+/// What is said to a path that does not begin at the root, where nobody knows from which directory it is meant.
+pub fn not_whole(path: &str) -> Failure {
+    Failure::new(Exit::Invalid, format!("{} does not begin at the root", passable::visible_line(path)))
+        .help("write the whole path, beginning with /")
+}
+
 /// Where Endo's clients look when nothing is said.
 fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
     if let Some(socket) = env("ENDO_SOCK_PATH").map(PathBuf::from) {

@@ -9,6 +9,7 @@ mod answered;
 pub mod audited;
 mod copied;
 pub mod endowment;
+pub mod examined;
 pub mod exit;
 pub mod frame;
 pub mod inspect;

@@ -3,7 +3,7 @@
 pub use super::answered::{Answered, Written};
 pub use super::copied::{Copy, Freed};
 pub use super::look::Look;
-pub use super::run_request::{Document, RunRequest};
+pub use super::run_request::{Document, RunRequest, TALKER};
 pub use super::status::{CodeCount, Plan, Status};
 use std::collections::BTreeMap;
 
@@ -133,6 +133,12 @@ pub enum Request {
         run: RunNumber,
         /// What is said.
         said: Untrusted,
+        /// The documents that come with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        documents: Vec<Document>,
+        /// Only say whether it would be taken.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        dry_run: bool,
     },
     /// Put back what a run changed, or say what that would do.
     Undo {

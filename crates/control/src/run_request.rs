@@ -53,6 +53,10 @@ pub struct RunRequest {
     pub retry: Option<RunNumber>,
 }
 
+/// The worker with whom one talks without naming another.
+pub const TALKER: &str = "---\ndescription: Talks with you.\nattachments: { max: 16, bytes: 32MiB }\n---\nYou talk with a \
+                          person. Be brief and exact; say so if you cannot know.\n";
+
 /// A document that a person hands to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "document", rename_all = "snake_case")]
@@ -61,6 +65,13 @@ pub enum Document {
     File {
         /// The path.
         path: String,
+    },
+    /// Bytes that were brought to the daemon before.
+    Kept {
+        /// What to call them.
+        name: String,
+        /// Their hash.
+        hash: BlobHash,
     },
     /// Text that came through a pipe.
     Text {

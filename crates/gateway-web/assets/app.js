@@ -356,6 +356,48 @@
     place.dispatchEvent(new Event('input', { bubbles: true }));
   });
   for (const form of $$('form[data-draft]')) drafts.fill(form);
+
+  // ---- Files that are chosen, or dropped on the page, are brought at once, and wait in the form for what is said next ----
+  const bringer = document.querySelector('[data-bring]');
+  const bring = async kept => {
+    const form = bringer.form, sent = new FormData(form);
+    if ([...bringer.files].reduce((sum, one) => sum + one.size, 0) > bringer.dataset.bring) return tell('These files are too large together.', true);
+    for (const one of kept) sent.append('kept', one);
+    for (const [name, value] of [['_key', localStorage.getItem(KEY) || ''], ['do', 'attach'], ['piece', 'yes']]) sent.set(name, value);
+    tell('Bringing files…');
+    try {
+      const answer = await fetch(form.getAttribute('action'), { method: 'POST', body: sent });
+      const now = parse(await answer.text()).getElementById('attached');
+      if (!now) throw 0;
+      id('attached').replaceWith(document.adoptNode(now));
+      bringer.value = '';
+      for (const one of $$('input', id('attached'))) one.dataset.dirty = 'yes';
+      drafts.keep(form);
+      tell('');
+    } catch (_) { tell('The files could not be brought.', true); }
+  };
+  if (bringer) {
+    bringer.addEventListener('change', () => bring([]));
+    addEventListener('dragover', event => event.preventDefault());
+    addEventListener('drop', event => {
+      event.preventDefault();
+      if (!event.dataTransfer.files.length) return;
+      bringer.files = event.dataTransfer.files;
+      bring([]);
+    });
+    const name = drafts.name(bringer.form), kept = JSON.parse(sessionStorage.getItem(name) || '[]').filter(([field]) => field === 'kept');
+    const there = $$('[name=kept]', bringer.form).map(one => one.value), lost = kept.filter(([, [value, on]]) => on && !there.includes(value));
+    if (lost.length) bring(lost.map(([, [value]]) => value));
+  }
+
+  // ---- What takes time comes when it is there --------------------------------------------------------------------
+  for (const one of $$('[data-load]')) {
+    fetch(one.dataset.load).then(answer => answer.text()).then(text => {
+      const now = parse(text).getElementById(one.id);
+      if (now) one.replaceWith(document.adoptNode(now));
+    }).catch(() => {});
+  }
+
   if (id('wrong')) id('wrong').focus();
   else if (id('granted-title')) id('granted-title').focus();
 

@@ -10,6 +10,7 @@ use kernel::id::BadId;
 use passable::{Untrusted, visible_line};
 
 use crate::guard::sessions::Session;
+use crate::multipart::Sent;
 use crate::serve::Site;
 
 /// Names and texts, in the order in which they were sent.
@@ -28,6 +29,8 @@ pub struct Asked {
     pub query: Pairs,
     /// What the form has sent; empty for reading.
     pub body: Pairs,
+    /// The files that came with it.
+    pub files: Vec<Sent>,
 }
 
 /// The text of the last pair of this name.

@@ -1,7 +1,9 @@
 //! What the pages need of the daemon in whose process they are.
 
+use control::examined::{Examined, Saving};
 use control::exit::Failure;
 use control::protocol::{Request, Response};
+use kernel::{BlobHash, RunNumber};
 
 use crate::guard::sessions::Sessions;
 
@@ -28,6 +30,26 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// When it is none, or none is named anywhere.
     fn model(&self, named: Option<&str>) -> Result<String, Failure>;
+
+    /// Keeps a file that a browser has brought, for a day at least, under the hash that is answered. When this returns, it
+    /// is on the disk.
+    ///
+    /// # Errors
+    /// When the disk or the quota does not take it.
+    fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure>;
+
+    /// Examines a part of the installation, as `almoner doctor` does. It may take seconds.
+    ///
+    /// # Errors
+    /// When there is no such part.
+    fn examine(&self, part: &str) -> Result<Vec<Examined>, Failure>;
+
+    /// Saves a run as a worker of this name with a test, in this directory; or, unless it is to be written, says what
+    /// that would be.
+    ///
+    /// # Errors
+    /// When the run cannot be saved, or something is in the way. Nothing is replaced.
+    fn save(&self, run: RunNumber, name: &str, dir: &str, write: bool) -> Result<Saving, Failure>;
 
     /// Random bytes that nobody can guess.
     ///

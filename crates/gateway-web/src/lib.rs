@@ -18,6 +18,7 @@ pub mod field;
 mod graph;
 pub mod guard;
 mod live;
+pub mod multipart;
 pub mod page;
 mod pages;
 pub mod serve;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Extension, RawPathParams, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request as Http, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -24,10 +25,13 @@ use crate::guard::headers::{ALWAYS, ASSET, PAGE};
 use crate::guard::knock::Knock;
 use crate::guard::names::Names;
 use crate::guard::sessions::{COOKIE, SESSION_MS, Session, Sessions};
-use crate::{live, page, pages};
+use crate::{live, multipart, page, pages};
 
 /// The largest form, in bytes. A file that is filled in is at most 100,000 bytes.
 const LARGEST: usize = 4 << 20;
+
+/// The most bytes of files that a conversation is handed at once.
+pub const FILES: usize = 64 << 20;
 
 /// The stack of every thread that reads what comes from outside, in bytes: values and patterns may nest as deep as their
 /// limits allow. Only what is used is ever taken.
@@ -122,6 +126,9 @@ pub fn router(site: Arc<Site>) -> Router {
         if let Some(done) = *send {
             methods = methods.merge(sent(done));
         }
+        if pages::takes_files(path) {
+            methods = methods.layer(DefaultBodyLimit::max(FILES + LARGEST));
+        }
         router = router.route(path, methods);
     }
     let inside = router.layer(from_fn_with_state(Arc::clone(&site), with_session));
@@ -165,7 +172,14 @@ fn shown(show: Show) -> MethodRouter<Arc<Site>> {
                     Extension(session): Extension<Session>,
                     path: RawPathParams,
                     uri: Uri| {
-            let asked = Asked { site, session, path: parts(&path), query: pairs(uri.query()), body: vec![] };
+            let asked = Asked {
+                site,
+                session,
+                path: parts(&path),
+                query: pairs(uri.query()),
+                body: vec![],
+                files: vec![],
+            };
             answered(asked, show).await
         },
     )
@@ -177,9 +191,18 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
                     Extension(session): Extension<Session>,
                     path: RawPathParams,
                     uri: Uri,
-                    body: Bytes| {
-            let asked =
-                Asked { site, session, path: parts(&path), query: pairs(uri.query()), body: form(&body) };
+                    headers: HeaderMap,
+                    body: Result<Bytes, BytesRejection>| {
+            let body = match body {
+                Ok(body) => body,
+                Err(rejection) => return refused(rejection.status(), TOO_LARGE),
+            };
+            let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+            let (body, files) = match kind.and_then(multipart::boundary) {
+                Some(boundary) => multipart::read(&body, &boundary),
+                None => (form(&body), vec![]),
+            };
+            let asked = Asked { site, session, path: parts(&path), query: pairs(uri.query()), body, files };
             if !asked.session.signed(asked.field(TOKEN), asked.field(KEY)) {
                 return refused(StatusCode::FORBIDDEN, UNSIGNED);
             }
@@ -187,6 +210,9 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
         },
     )
 }
+
+/// What is said to a form that is too large.
+const TOO_LARGE: &str = "a form has at most 4 MiB, and with files 64 MiB: go back, and send less at once";
 
 /// What is said to a form that does not carry what its session's forms carry.
 const UNSIGNED: &str = "this page's form is of another session: open the pages again with `almoner open`";

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::{LimitKind, Raise};
 use crate::id::{BlobHash, MessageNumber, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Verdict};
-use crate::run::{CallSite, Completion, RunOutcome, Trouble, Usage};
+use crate::run::{Attachment, CallSite, Completion, RunOutcome, Trouble, Usage};
 
 /// What happened in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -151,6 +151,9 @@ pub enum Entry {
     Said {
         /// What.
         text: Untrusted,
+        /// The documents that came with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        documents: Vec<Attachment>,
         /// The message that keeps the command.
         message: MessageNumber,
     },

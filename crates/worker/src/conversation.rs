@@ -9,7 +9,7 @@ use passable::visible_line;
 use serde_json::{Value as Json, json};
 
 use crate::definition::{Bundle, Definition, render_prompt};
-use crate::fold::{Fold, Handled, Turn};
+use crate::fold::{Fold, Handled, Said, Turn};
 use crate::program::Program;
 use crate::spill;
 use crate::trouble::{internal, trouble};
@@ -31,19 +31,20 @@ pub(crate) fn request(
     fold: &Fold,
     tools: Vec<Tool>,
 ) -> Result<Request, Trouble> {
-    let prompt = render_prompt(&program.definition, &program.bundle, &prompt_data(run))
+    let begun_with = fold.begun_with(&run.input.attachments);
+    let prompt = render_prompt(&program.definition, &program.bundle, &data_with(run, &begun_with))
         .map_err(|e| trouble("definition/prompt", e.to_string(), "mend the worker file and run it again"))?;
     let mut said = fold.said.iter().peekable();
-    let mut messages: Vec<Message> = first_message(world, run)?.into_iter().collect();
+    let mut messages: Vec<Message> = first_message(world, run, &begun_with)?.into_iter().collect();
     for turn in &fold.turns {
-        while let Some((_, text)) = said.next_if(|(step, _)| *step < turn.prompted) {
-            say(&mut messages, text);
+        while let Some(said) = said.next_if(|said| said.step < turn.prompted) {
+            say(world, run, &mut messages, said)?;
         }
         let Some((_, hash)) = turn.replied else { continue };
         let reply = read_reply(world, &hash)?;
         results(world, &mut messages, fold, turn, &reply)?;
     }
-    said.for_each(|(_, text)| say(&mut messages, text));
+    said.try_for_each(|said| say(world, run, &mut messages, said))?;
     Ok(Request {
         worker: run.name.clone(),
         system: if run.input.attachments.is_empty() { prompt } else { format!("{prompt}\n\n{STANDING}") },
@@ -90,11 +91,15 @@ pub fn first_prompt(
 
 /// The data of a run's templates: `input`, `attachments`, and `item` if there is one document.
 pub(crate) fn prompt_data(run: &Run) -> Json {
+    data_with(run, &run.input.attachments)
+}
+
+fn data_with(run: &Run, attachments: &[Attachment]) -> Json {
     let index = match run.parent {
         Some(kernel::run::Parent { place: kernel::run::Place::Item { index }, .. }) => index,
         _ => 0,
     };
-    template_data(run.input.values.to_json(), &run.input.attachments, index)
+    template_data(run.input.values.to_json(), attachments, index)
 }
 
 fn template_data(input: Json, attachments: &[Attachment], index: usize) -> Json {
@@ -147,50 +152,35 @@ fn as_it_is(world: &dyn World, takes: Takes, document: &Attachment) -> Result<Op
     }))
 }
 
-/// Adds what a person said. Where nothing of the model's stands between two texts, they are one message: not every
-/// server takes two.
-fn say(messages: &mut Vec<Message>, said: &str) {
-    match messages.last_mut() {
-        Some(Message::User { text, .. }) => {
-            text.push_str("\n\n");
-            text.push_str(said);
-        }
-        _ => messages.push(Message::user(said)),
+/// Adds what a person said, with the documents that came with it. Where nothing of the model's stands between two texts,
+/// they are one message: not every server takes two.
+fn say(world: &dyn World, run: &Run, messages: &mut Vec<Message>, said: &Said) -> Result<(), Trouble> {
+    let (mut parts, mut shown) = (vec![said.text.clone()], Vec::new());
+    for document in &said.documents {
+        parts.push(framed(world, run, document, true, &mut shown)?);
     }
+    let words = parts.join("\n\n");
+    match messages.last_mut() {
+        Some(Message::User { text, media }) => {
+            text.push_str("\n\n");
+            text.push_str(&words);
+            media.extend(shown);
+        }
+        _ => messages.push(Message::User { text: words, media: shown }),
+    }
+    Ok(())
 }
 
 /// What the run was started with; nothing, if that is for the person to say.
-fn first_message(world: &dyn World, run: &Run) -> Result<Option<Message>, Trouble> {
+fn first_message(world: &dyn World, run: &Run, documents: &[Attachment]) -> Result<Option<Message>, Trouble> {
     let (mut parts, mut media) = (Vec::new(), Vec::new());
-    let takes = world.takes(&run.model);
     let values = run.input.values.to_json();
     if values.as_object().is_some_and(|fields| !fields.is_empty()) {
         parts.push(format!("Input: {values}"));
     }
-    for document in &run.input.attachments {
-        let mut text = String::from_utf8(world.blob(&document.text)?)
-            .map_err(|_| internal("the text of a document is not text"))?;
-        let mut how = "";
-        // Values of the vault are taken out of text. In a file they cannot be, so its text goes instead.
-        let has_secret = matches!(world.secrets().redact(&text), Cow::Owned(_));
-        match if has_secret { None } else { as_it_is(world, takes, document)? } {
-            Some(shown) => {
-                text = format!("(sent as it is: {}, {} bytes)", shown.media_type, document.bytes);
-                media.push(shown);
-            }
-            // Whoever reads it should know that tables, pictures and places on the page are lost.
-            None if MediaKind::named(&document.name) == Some("application/pdf") => {
-                how = " (text extracted from a PDF)";
-            }
-            None => {}
-        }
-        let mark = mark(run, document);
+    for document in documents {
         // One of several is known by its name; the name of a single one would only be taken for a part of it.
-        let name = match run.input.attachments.len() {
-            1 => String::new(),
-            _ => format!(" {}", visible_line(&document.name)),
-        };
-        parts.push(format!("=== document {mark}{name}{how}\n{}\n=== end {mark}", text.trim_end()));
+        parts.push(framed(world, run, document, documents.len() > 1, &mut media)?);
     }
     if parts.is_empty() && run.shape == Shape::Chat {
         return Ok(None);
@@ -199,6 +189,36 @@ fn first_message(world: &dyn World, run: &Run) -> Result<Option<Message>, Troubl
         parts.push("Begin.".to_owned());
     }
     Ok(Some(Message::User { text: parts.join("\n\n"), media }))
+}
+
+/// A document in its frame; what goes as it is, beside the text, is added to `media`.
+fn framed(
+    world: &dyn World,
+    run: &Run,
+    document: &Attachment,
+    by_name: bool,
+    media: &mut Vec<Media>,
+) -> Result<String, Trouble> {
+    let mut text = String::from_utf8(world.blob(&document.text)?)
+        .map_err(|_| internal("the text of a document is not text"))?;
+    let mut how = "";
+    // Values of the vault are taken out of text. In a file they cannot be, so its text goes instead.
+    let has_secret = matches!(world.secrets().redact(&text), Cow::Owned(_));
+    let takes = world.takes(&run.model);
+    match if has_secret { None } else { as_it_is(world, takes, document)? } {
+        Some(shown) => {
+            text = format!("(sent as it is: {}, {} bytes)", shown.media_type, document.bytes);
+            media.push(shown);
+        }
+        // Whoever reads it should know that tables, pictures and places on the page are lost.
+        None if MediaKind::named(&document.name) == Some("application/pdf") => {
+            how = " (text extracted from a PDF)";
+        }
+        None => {}
+    }
+    let mark = mark(run, document);
+    let name = if by_name { format!(" {}", visible_line(&document.name)) } else { String::new() };
+    Ok(format!("=== document {mark}{name}{how}\n{}\n=== end {mark}", text.trim_end()))
 }
 
 /// The mark of a document's frame. It depends on the run's random identity, so that whoever wrote the document cannot

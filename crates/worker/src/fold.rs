@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::budget::LimitKind;
 use kernel::proposal::{Finding, Fingerprint, Proposal};
-use kernel::run::{CallSite, Completion, Entry, RunOutcome, Step};
+use kernel::run::{Attachment, CallSite, Completion, Entry, RunOutcome, Step};
 use kernel::{BlobHash, RunNumber};
 
 /// One turn of the model: a request and, once it has come, the reply with what became of its calls.
@@ -20,6 +20,17 @@ pub struct Turn {
     pub calls: BTreeMap<usize, Handled>,
     /// Why the final answer was sent back.
     pub rejected: Option<Vec<Finding>>,
+}
+
+/// What a person has said in a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// The step at which it was said.
+    pub step: u64,
+    /// What.
+    pub text: String,
+    /// The documents that came with it.
+    pub documents: Vec<Attachment>,
 }
 
 /// What became of one call of a reply.
@@ -79,8 +90,8 @@ pub struct Fold {
     pub next: u64,
     /// The model's turns.
     pub turns: Vec<Turn>,
-    /// What a person has said in a conversation, with the step at which it was said.
-    pub said: Vec<(u64, String)>,
+    /// What a person has said in a conversation.
+    pub said: Vec<Said>,
     /// All proposals by the step that made them.
     pub calls: BTreeMap<u64, Call>,
     /// The children of items.
@@ -167,7 +178,11 @@ impl Fold {
             | Entry::Discarded
             | Entry::Forgotten => {}
             Entry::Held { limit, .. } => self.goes_no_deeper |= *limit == LimitKind::Depth,
-            Entry::Said { text, .. } => self.said.push((step.number, text.raw().to_owned())),
+            Entry::Said { text, documents, .. } => self.said.push(Said {
+                step: step.number,
+                text: text.raw().to_owned(),
+                documents: documents.clone(),
+            }),
             Entry::Answered { proposal, approved, .. } => {
                 if let Some(call) = self.calls.get_mut(proposal) {
                     call.approved = *approved;
@@ -261,22 +276,30 @@ impl Fold {
         self.calls.values().find(|c| c.site == *site)
     }
 
+    /// The documents with which a run began: not those that a person handed over later.
+    pub fn begun_with(&self, documents: &[Attachment]) -> Vec<Attachment> {
+        let came_later = |document: &&Attachment| {
+            self.said.iter().any(|said| said.documents.iter().any(|later| later.name == document.name))
+        };
+        documents.iter().filter(|document| !came_later(document)).cloned().collect()
+    }
+
     /// How often the model was asked since a person last said something.
     pub fn turns_since_said(&self) -> usize {
-        let last = self.said.last().map_or(0, |(step, _)| *step);
+        let last = self.said.last().map_or(0, |said| said.step);
         self.turns.iter().filter(|turn| turn.prompted > last).count()
     }
 
     /// How many calls were proposed since a person last said something, whatever became of them.
     pub fn calls_since_said(&self) -> usize {
-        let last = self.said.last().map_or(0, |(step, _)| *step);
+        let last = self.said.last().map_or(0, |said| said.step);
         self.calls.range(last..).count()
     }
 
     /// Whether a person has said something that the model has not been asked about.
     pub fn has_news(&self) -> bool {
         let asked = self.turns.last().map_or(0, |turn| turn.prompted);
-        self.said.last().is_some_and(|(step, _)| *step > asked)
+        self.said.last().is_some_and(|said| said.step > asked)
     }
 
     /// How often in a row the model has been told that its answer or all of its calls were no use, and has tried

@@ -16,11 +16,7 @@ use super::{look, models, output, run};
 use crate::cli::{self, ChatArgs};
 use crate::client::unexpected;
 use control::exit::{Ended, Exit, Failure};
-use control::protocol::{AgentAct, Request, Response, RunRequest};
-
-/// The worker to whom one talks without naming another.
-const WORKER: &str = "---\ndescription: Talks with you.\n---\nYou talk with a person. Be brief and exact; say so if you \
-                      cannot know.\n";
+use control::protocol::{AgentAct, Request, Response, RunRequest, TALKER};
 
 /// `almoner chat`.
 ///
@@ -60,7 +56,7 @@ fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>
                 model: args.model.clone(),
                 ..Together::default()
             };
-            ("chat".to_owned(), WORKER.to_owned(), Default::default(), None, None, given)
+            ("chat".to_owned(), TALKER.to_owned(), Default::default(), None, None, given)
         }
         Some(path) => {
             let bundle = run::load(path)?;

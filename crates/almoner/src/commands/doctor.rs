@@ -10,15 +10,9 @@ use crate::client::{Client, unexpected};
 use crate::place::Place;
 use crate::policy_file;
 use crate::settings::{self, NOTIFY};
+use control::examined::Examined as Check;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
-
-struct Check {
-    id: String,
-    ok: bool,
-    evidence: String,
-    remedy: String,
-}
 
 /// `almoner doctor`: all of it, or the parts that were named.
 ///
@@ -49,7 +43,8 @@ pub fn doctor(place: &Place, args: &DoctorArgs) -> Ended {
     Ok(if ok { Exit::Ok } else { Exit::Failure })
 }
 
-fn examine(part: Part, place: &Place) -> Vec<Check> {
+/// Examines one part.
+pub fn examine(part: Part, place: &Place) -> Vec<Check> {
     match part {
         Part::Place => vec![directory("state", &place.state), directory("cache", &place.cache)],
         Part::Settings => vec![settings(place)],
@@ -231,4 +226,22 @@ fn policy(place: &Place) -> Check {
 fn model(place: &Place) -> Check {
     let (ok, evidence, remedy) = models::found_in_words(place);
     Check { id: "model".to_owned(), ok, evidence, remedy }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum as _;
+
+    use super::*;
+
+    #[test]
+    fn pages_know_the_parts_that_there_are() {
+        let own: Vec<String> = Part::ALL
+            .iter()
+            .filter_map(|part| Some(part.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        let theirs: Vec<&str> = control::examined::PARTS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(own.len(), theirs.len());
+        assert!(own.iter().all(|name| theirs.contains(&name.as_str())), "{own:?} {theirs:?}");
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::output;
 use crate::cli::{JsonArg, ModelsArgs, ModelsVerb, PullArgs};
-use crate::place::Place;
+use crate::place::{self, Place};
 use crate::settings;
 use control::exit::{Ended, Exit, Failure};
 
@@ -189,18 +189,60 @@ pub fn choose(
         }
         return Ok(wanted.unwrap_or(found).to_string());
     };
-    let text = resolved(place, &text)?;
-    let references = model::list(&text).map_err(|e| {
-        Failure::new(Exit::Usage, format!("{e}")).help(
-            "write local, anthropic:NAME, openai:NAME, gemini:NAME, ollama:NAME, compat:URL#NAME, scripted:FILE, or a name \
-             of yours (`[models.names]` in `config.toml`); several, which are tried in turn, with commas between them",
-        )
-    })?;
+    let references = understood(&resolved(place, &text)?)?;
     let ready: Vec<String> = references
         .into_iter()
         .map(|reference| made_ready(place, reference, dry))
         .collect::<Result<_, _>>()?;
     Ok(ready.join(","))
+}
+
+/// Models as a person writes them, read.
+fn understood(text: &str) -> Result<Vec<ModelRef>, Failure> {
+    model::list(text).map_err(|e| {
+        Failure::new(Exit::Usage, format!("{e}")).help(
+            "write local, anthropic:NAME, openai:NAME, gemini:NAME, ollama:NAME, compat:URL#NAME, scripted:FILE, or a name \
+             of yours (`[models.names]` in `config.toml`); several, which are tried in turn, with commas between them",
+        )
+    })
+}
+
+/// The models that a person names on a page: as on a command line, but there is no directory from which a path is meant,
+/// and nobody to ask whether weights are to be fetched.
+///
+/// # Errors
+/// When one is none, or is not here.
+pub fn named_on_a_page(place: &Place, text: &str) -> Result<String, Failure> {
+    let text = resolved(place, text)?;
+    for reference in understood(&text)? {
+        match &reference {
+            ModelRef::Scripted { path } | ModelRef::Replay { path } => {
+                if !path.is_absolute() {
+                    return Err(place::not_whole(&path.to_string_lossy()));
+                }
+                here(path.clone())?;
+            }
+            ModelRef::Local { name } => {
+                let wanted = local(name.as_deref())?;
+                if !is_here(place, wanted) {
+                    let message = format!("the weights of local:{} are not here", wanted.name);
+                    let help = format!("`almoner models pull {}`", wanted.name);
+                    return Err(Failure::new(Exit::NotFound, message).help(help));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(text)
+}
+
+/// The weights of a local model.
+fn local(name: Option<&str>) -> Result<&'static Weights, Failure> {
+    name.map_or(Some(weights::default()), weights::find).ok_or_else(|| {
+        let shown = visible_line(name.unwrap_or_default());
+        Failure::new(Exit::NotFound, format!("there is no local model `local:{shown}`"))
+            .help(format!("the local models are: {}", weights::names()))
+    })
 }
 
 /// The models that a text names, with what the user's own names stand for.
@@ -219,17 +261,7 @@ fn made_ready(place: &Place, reference: ModelRef, dry: bool) -> Result<String, F
         ModelRef::Scripted { path } => ModelRef::Scripted { path: here(path)? }.to_string(),
         ModelRef::Replay { path } => ModelRef::Replay { path: here(path)? }.to_string(),
         ModelRef::Local { name } => {
-            let wanted =
-                name.as_deref().map_or(Some(weights::default()), weights::find).ok_or_else(|| {
-                    Failure::new(
-                        Exit::NotFound,
-                        format!(
-                            "there is no local model `local:{}`",
-                            visible_line(name.as_deref().unwrap_or_default())
-                        ),
-                    )
-                    .help(format!("the local models are: {}", weights::names()))
-                })?;
+            let wanted = local(name.as_deref())?;
             if !is_here(place, wanted) && !dry {
                 offer(place, wanted)?;
             }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use kernel::BlobHash;
 use kernel::message::Body;
 use kernel::run::{Entry, Run, RunOutcome, Shape, State};
+use kernel::{BlobHash, RunNumber};
 use model::Reply;
 use passable::visible_line;
 use serde_json::{Value as Json, json};
@@ -14,9 +14,12 @@ use super::acting::Acting;
 use super::cases::{self, Case, Recorded, pretty};
 use super::look::LAST;
 use super::stage::number;
-use super::{look, output, run};
+use super::{look, output};
 use crate::cli::SaveArgs;
 use crate::client::unexpected;
+use crate::daemon::start_run;
+use crate::place::Place;
+use control::examined::Saving;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 
@@ -27,7 +30,136 @@ use control::protocol::{Request, Response};
 pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
     let (which, name) = which(&args.words)?;
     let number = if which == LAST { look::latest(acting)? } else { number(which)? };
-    let found = look::run(acting, number)?;
+    // Its paths are meant from here, as those of all commands.
+    let saved = Saved::of(acting, number, name, Path::new(""))?;
+    saved.notes.iter().for_each(|note| output::note(note));
+    saved.write(acting.place)?;
+    for (path, _) in &saved.files {
+        output::note(&format!("{} is there", output::path(path)));
+    }
+    output::result(&saved.command_line())?;
+    let replies = word(&saved.root.join("replies.json").display().to_string());
+    output::note(&format!(
+        "With `-m scripted:{replies}` it goes as it went then, and comes to {}; `almoner test {}` tries that.",
+        output::path(&saved.root.join("result.json")),
+        word(&saved.worker.display().to_string())
+    ));
+    Ok(Exit::Ok)
+}
+
+/// A run as the files of a worker and of its case, which are not written yet.
+pub struct Saved {
+    /// What is written where.
+    files: Vec<(PathBuf, Vec<u8>)>,
+    /// The directory of the case.
+    root: PathBuf,
+    /// The worker's file.
+    worker: PathBuf,
+    /// What stands behind `almoner run`, given where the worker's file lies.
+    command: Vec<String>,
+    /// What is not kept.
+    notes: Vec<String>,
+}
+
+impl Saved {
+    /// A run under a name in a directory.
+    ///
+    /// # Errors
+    /// When the run is not over, was none of one execution, or is of what cannot be saved.
+    pub fn of(acting: &Acting<'_>, number: RunNumber, name: &str, dir: &Path) -> Result<Saved, Failure> {
+        expect_name(name)?;
+        let found = look::run(acting, number)?;
+        let result = expect_result(&found)?;
+        let bundle = bundle(acting, &found, name)?;
+        start_run::parse(&bundle)?;
+        let mut notes = Vec::new();
+        let case = case(acting, &found, &mut notes)?;
+        let inside = PathBuf::from(format!("{name}{}", cases::SUFFIX));
+        let root = dir.join(&inside);
+        let worker = dir.join(&bundle.file);
+        let mut files = vec![(worker.clone(), bundle.source.clone().into_bytes())];
+        files.extend(includes(dir, &bundle)?);
+        files.push((root.join("replies.json"), pretty(&case)?.into_bytes()));
+        files.push((root.join("result.json"), pretty(&result.to_json())?.into_bytes()));
+        // What the worker was asked is part of its text now.
+        let is_question = question(&found).is_some();
+        let mut inputs = if is_question { vec![] } else { inputs(&found) };
+        for document in &found.input.attachments {
+            let to = Path::new("documents")
+                .join(Path::new(&document.name).file_name().unwrap_or_else(|| document.name.as_ref()));
+            match text(acting, document.hash, &document.name) {
+                Ok(text) => {
+                    inputs.push(inside.join(&to).display().to_string());
+                    files.push((root.join(to), text.into_bytes()));
+                }
+                Err(failure) if failure.exit == Exit::Invalid => {
+                    inputs.push(document.name.clone());
+                    notes.push(format!("{}; hand it over again", failure.message.visible_line()));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        let command = [vec![bundle.file.clone()], inputs, endowments(acting, &found)?].concat();
+        let before = cases::before(acting, number)?;
+        for (place, hash) in before.held {
+            match text(acting, hash, &place) {
+                Ok(text) => files.push((root.join(cases::SLOTS).join(place), text.into_bytes())),
+                Err(failure) if failure.exit == Exit::Invalid => {
+                    notes.push(format!("{}, as it was before", failure.message.visible_line()));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        let calls = Some(cases::made(acting, number)?);
+        let recorded = Recorded { command: command.clone(), calls, made: before.made };
+        files.push((root.join(cases::FILE), pretty(&recorded)?.into_bytes()));
+        Ok(Saved { files, root, worker, command, notes })
+    }
+
+    /// Refuses if anything lies where a file would be written.
+    ///
+    /// # Errors
+    /// When it does.
+    pub fn expect_free(&self) -> Result<(), Failure> {
+        match self.files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
+            None => Ok(()),
+            Some((there, _)) => {
+                Err(Failure::new(Exit::Conflict, format!("{} is there already", output::path(there)))
+                    .help("choose another name, or remove it; nothing was written"))
+            }
+        }
+    }
+
+    /// Writes all of it, or nothing if something is in the way. Whoever saves a run has handed over what its case hands
+    /// over.
+    ///
+    /// # Errors
+    /// When something is in the way, or the disk does not take it.
+    pub fn write(&self, place: &Place) -> Result<(), Failure> {
+        self.expect_free()?;
+        put_all(&self.files)?;
+        cases::keep(place, &Case::load(&self.root)?)
+    }
+
+    fn command_line(&self) -> String {
+        let command: Vec<String> = self.command.iter().map(|each| word(each)).collect();
+        format!("almoner run {}", command.join(" "))
+    }
+
+    /// What is told of it.
+    pub fn told(&self) -> Saving {
+        Saving {
+            files: self.files.iter().map(|(path, _)| path.display().to_string()).collect(),
+            worker: self.worker.display().to_string(),
+            notes: self.notes.clone(),
+            command: self.command_line(),
+        }
+    }
+}
+
+/// What the run came to.
+fn expect_result(found: &Run) -> Result<&kernel::Value, Failure> {
+    let number = found.number;
     let State::Finished { outcome: RunOutcome::Done(result) } = &found.state else {
         return Err(Failure::new(Exit::Conflict, format!("{number} has no result"))
             .help("a run that came to its end can be saved; see `almoner runs`"));
@@ -36,67 +168,24 @@ pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
         return Err(Failure::new(Exit::Conflict, format!("{number} is no single execution"))
             .help("run the worker over one document, and save that run"));
     }
-    let bundle = bundle(acting, &found, name)?;
-    run::check(&bundle)?;
-    let case = case(acting, &found)?;
-    let root = PathBuf::from(format!("{name}{}", cases::SUFFIX));
-    let mut files = vec![(PathBuf::from(&bundle.file), bundle.source.clone().into_bytes())];
+    Ok(result)
+}
+
+/// The files that the worker includes, but those that lie there already as they were: they are not in the way.
+fn includes(dir: &Path, bundle: &Bundle) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
+    let mut files = Vec::new();
     for (include, text) in &bundle.includes {
-        // What lies there already as it was is not in the way.
-        if std::fs::read_to_string(include).ok().as_ref() != Some(text) {
-            files.push((PathBuf::from(include), text.clone().into_bytes()));
+        // Whoever proposed the worker chose this name.
+        if !cases::is_within(include) {
+            let message = format!("the worker includes `{}`, which lies elsewhere", visible_line(include));
+            return Err(Failure::new(Exit::Invalid, message).help("it cannot be saved as it is"));
+        }
+        let path = dir.join(include);
+        if std::fs::read_to_string(&path).ok().as_ref() != Some(text) {
+            files.push((path, text.clone().into_bytes()));
         }
     }
-    files.push((root.join("replies.json"), pretty(&case)?.into_bytes()));
-    files.push((root.join("result.json"), pretty(&result.to_json())?.into_bytes()));
-    // What the worker was asked is part of its text now.
-    let is_question = question(&found).is_some();
-    let mut inputs = if is_question { vec![] } else { inputs(&found) };
-    for document in &found.input.attachments {
-        let to = root
-            .join("documents")
-            .join(Path::new(&document.name).file_name().unwrap_or_else(|| document.name.as_ref()));
-        match text(acting, document.hash, &document.name) {
-            Ok(text) => {
-                inputs.push(to.display().to_string());
-                files.push((to, text.into_bytes()));
-            }
-            Err(failure) if failure.exit == Exit::Invalid => {
-                inputs.push(document.name.clone());
-                output::note(&format!("{}; hand it over again", failure.message.visible_line()));
-            }
-            Err(failure) => return Err(failure),
-        }
-    }
-    let command = [vec![bundle.file.clone()], inputs, endowments(acting, &found)?].concat();
-    let before = cases::before(acting, number)?;
-    for (place, hash) in before.held {
-        match text(acting, hash, &place) {
-            Ok(text) => files.push((root.join(cases::SLOTS).join(place), text.into_bytes())),
-            Err(failure) if failure.exit == Exit::Invalid => {
-                output::note(&format!("{}, as it was before", failure.message.visible_line()));
-            }
-            Err(failure) => return Err(failure),
-        }
-    }
-    let calls = Some(cases::made(acting, number)?);
-    let recorded = Recorded { command: command.clone(), calls, made: before.made };
-    files.push((root.join(cases::FILE), pretty(&recorded)?.into_bytes()));
-    put_all(&files)?;
-    // Whoever saves a run has handed over what its case hands over.
-    cases::keep(acting.place, &Case::load(&root)?)?;
-    for (path, _) in &files {
-        output::note(&format!("{} is there", output::path(path)));
-    }
-    let command: Vec<String> = command.iter().map(|each| word(each)).collect();
-    output::result(&format!("almoner run {}", command.join(" ")))?;
-    let replies = word(&root.join("replies.json").display().to_string());
-    output::note(&format!(
-        "With `-m scripted:{replies}` it goes as it went then, and comes to {}; `almoner test {}` tries that.",
-        output::path(&root.join("result.json")),
-        word(&bundle.file)
-    ));
-    Ok(Exit::Ok)
+    Ok(files)
 }
 
 /// `last as NAME`, `r17 as NAME`, or NAME alone.
@@ -109,12 +198,20 @@ fn which(words: &[String]) -> Result<(&str, &str), Failure> {
         [name] if *name != LAST && name.parse::<kernel::RunNumber>().is_err() => (LAST, *name),
         _ => ("", ""),
     };
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if which.is_empty() || name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+    if which.is_empty() || expect_name(name).is_err() {
         return Err(Failure::new(Exit::Usage, "which run, and under which name?")
             .help("write `almoner save last as NAME`; a name has letters, digits, `_` and `-`"));
     }
     Ok((which, name))
+}
+
+fn expect_name(name: &str) -> Result<(), Failure> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+        return Err(Failure::new(Exit::Usage, "this is no name for a worker")
+            .help("a name has letters, digits, `_` and `-`, at most 64 of them"));
+    }
+    Ok(())
 }
 
 /// The worker file of the run, under its new name.
@@ -170,13 +267,13 @@ fn literal(text: &str) -> String {
 }
 
 /// What the model answered, as a script: that of the run, and those of the workers that it called once.
-fn case(acting: &Acting<'_>, found: &Run) -> Result<Json, Failure> {
+fn case(acting: &Acting<'_>, found: &Run, notes: &mut Vec<String>) -> Result<Json, Failure> {
     let mut entries = vec![];
     let mut open = vec![(found.number, found.name.clone())];
     let mut named = std::collections::BTreeSet::new();
     while let Some((number, name)) = open.pop() {
         if !named.insert(name.clone()) {
-            output::note(&format!(
+            notes.push(format!(
                 "`{}` was called more than once: its replies after the first call are not kept",
                 visible_line(&name)
             ));
@@ -294,12 +391,7 @@ fn text(acting: &Acting<'_>, hash: BlobHash, what: &str) -> Result<String, Failu
     }
 }
 
-/// Writes all of it, or nothing.
 fn put_all(files: &[(PathBuf, Vec<u8>)]) -> Result<(), Failure> {
-    if let Some((there, _)) = files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
-        return Err(Failure::new(Exit::Conflict, format!("{} is there already", output::path(there)))
-            .help("choose another name, or remove it; nothing was written"));
-    }
     for (path, bytes) in files {
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         let fail = |e: std::io::Error| {

@@ -176,7 +176,7 @@ pub fn act(
             run.beside = None;
             run.text = said.map_or_else(|| Untrusted::new("endow"), |said| said.text);
             if let Some(named) = model {
-                run.model = proposed::model(&named)?;
+                run.model = proposed::model(&desk, &named)?;
             }
             let endowed = Endowed { number, names, goes_to, result_name, seen };
             return start_run::start_as(&desk, *run, Some(endowed));

@@ -13,6 +13,7 @@ use super::engine::Engine;
 use super::own::Own;
 use super::web::WebPages;
 use super::world::Daemon;
+use crate::place::Place;
 use control::exit::{Exit, Failure};
 
 /// Everything that answering needs.
@@ -22,6 +23,8 @@ pub struct Desk {
     pub daemon: Daemon,
     /// What drives the runs of all hosts.
     pub engine: Arc<Engine>,
+    /// Where everything lies.
+    pub place: Arc<Place>,
     /// The directory of what belongs to this daemon, its store among it.
     pub state: Arc<Path>,
     /// The directory of what the user writes.

@@ -106,7 +106,11 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
                 pins.extend(daemon.vats().map(super::vats::Office::pins).unwrap_or_default());
                 pins
             },
-            &|| endo.as_ref().map(super::endo::Endo::trees).unwrap_or_default(),
+            &|| {
+                let mut kept = endo.as_ref().map(super::endo::Endo::trees).unwrap_or_default();
+                kept.extend(web.brought.pins());
+                kept
+            },
         );
         if manner.idle.is_some_and(|idle| busy.elapsed() >= idle) {
             daemon.stop();
@@ -183,6 +187,7 @@ fn open(
     let desk = Desk {
         daemon,
         engine,
+        place: Arc::new(place.clone()),
         state: place.state.as_path().into(),
         config: place.config.as_path().into(),
         own: Arc::new(Own::of(place)),

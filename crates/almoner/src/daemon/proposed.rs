@@ -12,7 +12,7 @@ use worker::definition::{Bundle, Definition};
 
 use super::desk::Desk;
 use super::{agents, start_run};
-use crate::place::Place;
+use crate::commands::models;
 use control::endowment::{Endowment, Fill};
 use control::exit::{Exit, Failure};
 use control::show::{difference, uses};
@@ -214,7 +214,10 @@ pub fn typed(text: &str) -> Result<Endowment, Failure> {
 ///
 /// # Errors
 /// When it is none, or there is none.
-pub fn model(named: &str) -> Result<String, Failure> {
-    let named = Some(named.trim()).filter(|named| !named.is_empty());
-    crate::commands::models::choose(&Place::from_env()?, named, None, true)
+pub fn model(desk: &Desk, named: &str) -> Result<String, Failure> {
+    let named = named.trim();
+    match named.is_empty() {
+        true => models::choose(&desk.place, None, None, true),
+        false => models::choose(&desk.place, Some(&models::named_on_a_page(&desk.place, named)?), None, true),
+    }
 }

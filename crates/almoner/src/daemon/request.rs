@@ -12,8 +12,8 @@ use store::BackupError;
 use super::additions;
 use super::desk::Desk;
 use super::{
-    agents, audit, card, endow_mcp, export, forget, listing, look, passes, stage, start_run, stats, undo,
-    vault, why, world,
+    agents, audit, card, endow_mcp, export, forget, listing, look, passes, said, stage, start_run, stats,
+    undo, vault, why, world,
 };
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
@@ -72,10 +72,8 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             let choice = if happened { Choice::Happened } else { Choice::Repeat };
             answer_approval(desk, AnswerApproval { text, message, entries: None, choice, addition: None })?
         }
-        Request::Say { text, run, said } => {
-            let model = listing::one(daemon, run)?.model;
-            daemon.keys.lend(std::slice::from_ref(&model), brought);
-            Response::Reply(desk.apply(Act::Say { run, said, text })?.reply)
+        Request::Say { text, run, said, documents, dry_run } => {
+            said::say(desk, brought, run, said::Words { text, said, documents, dry_run })?
         }
         Request::Web { to } => Response::Web(desk.web.open(desk, &to)?),
         Request::Undo { text, run, only, dry_run } => {

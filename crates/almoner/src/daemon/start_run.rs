@@ -11,9 +11,8 @@ use kernel::{BlobHash, MessageNumber, NamePath, Value};
 use passable::visible_line;
 use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
-use super::as_it_is;
 use super::desk::Desk;
-use super::documents::{check_chat, check_count, check_names, check_total};
+use super::documents::{Taker, check_chat, check_count, check_names, check_total};
 use super::stage::{self, Stages};
 use super::{
     endow_git, endow_mcp, endow_models, endow_paths, endow_programs, endow_secrets, model_keys, nested,
@@ -22,11 +21,7 @@ use super::{
 use crate::policy_file::{self, NAME};
 use control::endowment::{Endowment, Fill, PathFill};
 use control::exit::{Exit, Failure};
-use control::protocol::{Document, Plan, Response, RunRequest};
-
-/// The largest document that is read, in bytes, whatever the worker file says: it may come from anyone, and what it
-/// allows is held in memory.
-const LARGEST_DOCUMENT: u64 = 64 << 20;
+use control::protocol::{Plan, Response, RunRequest};
 
 /// Starts the run that a person asked for, or says what it would do.
 ///
@@ -95,12 +90,10 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
     let was_private = again.as_ref().is_some_and(private::is_of_private);
     private::check(&desk.daemon, &request, &bindings, was_private)?;
     let mut documents = Vec::new();
-    let bytes = definition.attachments.bytes.min(LARGEST_DOCUMENT);
-    let limits = document::Limits { bytes, ..document::Limits::default() };
     check_count(&definition, &request)?;
-    let takes = desk.daemon.takes_of(&request.model);
+    let taker = Taker::new(desk, &definition, &request.model, request.dry_run);
     for source in &request.documents {
-        documents.push(take_in(&shelf, source, &definition, &limits, takes)?);
+        documents.push(taker.take_in(source)?);
     }
     if let Some(again) = &again {
         documents.clone_from(&again.items);
@@ -589,75 +582,9 @@ fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program
     Ok(Program { name: bundle.name.clone(), definition: put(&bundle.source)?, includes, limits })
 }
 
-fn store_failure(what: &str) -> Failure {
+/// What is said when the disk does not take something.
+pub fn store_failure(what: &str) -> Failure {
     Failure::new(Exit::Failure, what).help("nothing was started; `almoner doctor` examines the store")
-}
-
-/// Reads a document, checks it, and keeps its bytes and its text.
-fn take_in(
-    shelf: &Shelf<'_>,
-    source: &Document,
-    definition: &Definition,
-    limits: &document::Limits,
-    takes: model::Takes,
-) -> Result<Attachment, Failure> {
-    let (name, bytes) = match source {
-        Document::Text { name, text } => (name.clone(), text.clone().into_bytes()),
-        Document::File { path } => {
-            let name = Path::new(path)
-                .file_name()
-                .map_or_else(|| path.clone(), |n| n.to_string_lossy().into_owned());
-            check_suffix(&name, definition)?;
-            (name, read(path, limits)?)
-        }
-    };
-    let read = as_it_is::readable(&name, &bytes, limits, takes)?;
-    let media_type = read.media_type.to_owned();
-    if !definition.attachments.takes_type(&media_type) {
-        let what =
-            format!("{}: this is {media_type}, and `{}` takes none", visible_line(&name), definition.name);
-        return Err(Failure::new(Exit::Invalid, what)
-            .help(format!("it takes: {}", definition.attachments.types.join(", "))));
-    }
-    let (hash, shown) = (shelf.put(&bytes)?, shelf.put(read.text.as_bytes())?);
-    Ok(Attachment { hash, text: shown, bytes: bytes.len() as u64, name, media_type })
-}
-
-fn check_suffix(name: &str, definition: &Definition) -> Result<(), Failure> {
-    if definition.attachments.takes(name) {
-        return Ok(());
-    }
-    Err(Failure::new(
-        Exit::Invalid,
-        format!("{}: `{}` takes no such files", visible_line(name), definition.name),
-    )
-    .help(format!("it takes: {}", definition.attachments.suffixes.join(", "))))
-}
-
-/// Reads a regular file that is not too large; the size is looked at first.
-fn read(path: &str, limits: &document::Limits) -> Result<Vec<u8>, Failure> {
-    use std::io::Read as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let fail = |e: std::io::Error| {
-        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
-        Failure::new(exit, format!("{}: {e}", visible_line(path))).help("check the path and its permissions")
-    };
-    // A pipe without a writer would block the opening for ever.
-    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(fail)?;
-    let meta = file.metadata().map_err(fail)?;
-    if !meta.is_file() {
-        return Err(Failure::new(Exit::Invalid, format!("{} is not a file", visible_line(path)))
-            .help("a pipe goes in as `-`"));
-    }
-    let refuse = |e: document::DocumentError| {
-        Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(path))).help(e.help())
-    };
-    limits.admit(meta.len()).map_err(refuse)?;
-    let mut bytes = Vec::new();
-    file.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
-    limits.admit(bytes.len() as u64).map_err(refuse)?;
-    Ok(bytes)
 }
 
 fn plan(

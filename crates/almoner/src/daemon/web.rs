@@ -7,20 +7,27 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use clap::ValueEnum as _;
 use gateway_web::backend::Backend;
 use gateway_web::guard::names::Names;
 use gateway_web::guard::sessions::Sessions;
 use gateway_web::serve::{Site, serve};
 use serde::{Deserialize, Serialize};
 
+use super::brought::BroughtFiles;
 use super::desk::Desk;
 use super::follow::{Follower, follow};
 use super::world::random;
 use super::{log, request};
+use crate::cli::surfaces::Part;
 use crate::clock;
+use crate::commands::acting::Acting;
+use crate::commands::{doctor, models, save};
 use crate::settings;
+use control::examined::{Examined, Saving};
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
+use kernel::{BlobHash, RunNumber};
 
 /// The file in which port, name and sessions are kept.
 const FILE: &str = "web.json";
@@ -29,6 +36,8 @@ const FILE: &str = "web.json";
 pub struct WebPages {
     path: PathBuf,
     open: Mutex<Option<Open>>,
+    /// What browsers have brought.
+    pub brought: BroughtFiles,
 }
 
 /// The pages, as they are served.
@@ -64,7 +73,7 @@ struct Kept {
 impl WebPages {
     /// The pages of the daemon whose state lies here.
     pub fn new(state: &Path) -> WebPages {
-        WebPages { path: state.join(FILE), open: Mutex::new(None) }
+        WebPages { path: state.join(FILE), open: Mutex::new(None), brought: BroughtFiles::new(state) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Open>> {
@@ -182,7 +191,10 @@ fn no_port(error: &std::io::Error) -> Failure {
 }
 
 /// Writes what is kept, for the user alone, whole or not at all.
-fn write(path: &Path, kept: &Kept) -> Result<(), Failure> {
+///
+/// # Errors
+/// When the disk does not take it.
+pub(super) fn write<T: Serialize>(path: &Path, kept: &T) -> Result<(), Failure> {
     let fail = |error: std::io::Error| {
         Failure::new(Exit::Failure, format!("{}: {error}", path.display())).help("nothing was changed")
     };
@@ -218,15 +230,38 @@ impl Backend for Pages {
     }
 
     fn model(&self, named: Option<&str>) -> Result<String, Failure> {
-        let models = settings::read(&self.desk.config.join(settings::FILE))?.models;
-        let Some(text) = named.map(str::to_owned).or_else(|| models.default.clone()) else {
+        let named = match named {
+            Some(named) => Some(named.to_owned()),
+            None => settings::read(&self.desk.config.join(settings::FILE))?.models.default,
+        };
+        let Some(text) = named else {
             return Err(Failure::new(Exit::Usage, "no model is named, and the settings name none")
                 .help("write one, like `ollama:qwen3` or `local`, or let `almoner setup` find one"));
         };
-        if model::list(&text).is_ok() {
-            return Ok(text);
+        models::named_on_a_page(&self.desk.place, &text)
+    }
+
+    fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
+        self.desk.web.brought.bring(&self.desk, bytes)
+    }
+
+    fn examine(&self, part: &str) -> Result<Vec<Examined>, Failure> {
+        let part = Part::from_str(part, false)
+            .map_err(|_| Failure::new(Exit::NotFound, "`almoner doctor` examines no such part"))?;
+        Ok(doctor::examine(part, &self.desk.place))
+    }
+
+    fn save(&self, run: RunNumber, name: &str, dir: &str, write: bool) -> Result<Saving, Failure> {
+        let dir = Path::new(dir);
+        if !dir.is_absolute() {
+            return Err(crate::place::not_whole(&dir.to_string_lossy()));
         }
-        models.resolve(&text).map_err(|(what, help)| Failure::new(Exit::Usage, what).help(help))
+        self.desk.own.keeps_from(dir)?;
+        let saved = save::Saved::of(&Acting::new(&self.desk.place, None), run, name, dir)?;
+        if write {
+            saved.write(&self.desk.place)?;
+        }
+        Ok(saved.told())
     }
 
     fn random(&self) -> Result<[u8; 32], Failure> {

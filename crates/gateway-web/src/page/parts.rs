@@ -110,6 +110,18 @@ pub fn failure_below(failure: &Failure) -> Markup {
     }
 }
 
+/// What is wrong with one field, beside it. `id` is what the field says that it is described by.
+pub fn wrong(id: &str, failure: Option<&Failure>) -> Markup {
+    html! {
+        p.error #(id) role=[failure.map(|_| "alert")] {
+            @if let Some(failure) = failure {
+                (line(&failure.message))
+                @if !failure.help.is_empty() { ": " (visible_line(&failure.help)) }
+            }
+        }
+    }
+}
+
 /// A difference of two texts, line by line: what goes, what comes.
 pub fn difference(label: &str, text: &Untrusted) -> Markup {
     let shown = text.visible();

@@ -3,71 +3,111 @@
 use std::collections::BTreeMap;
 
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, Document, Request, Response, RunRequest};
+use control::protocol::{AgentAct, Document, Request, Response, RunRequest, TALKER};
 use control::show::journal;
 use kernel::command::{Cancel, Reply};
-use kernel::run::{Entry, Run, Shape, Step};
+use kernel::run::{Attachment, Entry, Run, Shape, Step};
 use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
 use passable::Untrusted;
 
 use super::approval;
+use super::attached::{self, Kept};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take, unexpected};
 use crate::page::parts;
 
-/// The worker with whom one talks without naming another.
-const WORKER: &str = "---\ndescription: Talks with you.\n---\nYou talk with a person. Be brief and exact; say so if \
-                      you cannot know.\n";
-
 /// How many runs are looked through for conversations and workers.
 const RECENT: usize = 200;
 
+/// What is wrong with what was sent, and where it is told.
+struct Wrong {
+    at: Place,
+    failure: Failure,
+}
+
+/// A place of a form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Said,
+    Model,
+    Documents,
+    /// The whole of it.
+    Form,
+}
+
+impl Place {
+    fn of(self) -> impl Fn(Failure) -> Wrong {
+        move |failure| Wrong { at: self, failure }
+    }
+}
+
+/// What is wrong at this place.
+fn at(wrong: Option<&Wrong>, place: Place) -> Option<&Failure> {
+    wrong.filter(|wrong| wrong.at == place).map(|wrong| &wrong.failure)
+}
+
 /// `GET /chat`.
 pub fn list(asked: &Asked) -> Result<Answer, Failure> {
-    Ok(begins(asked, None)?.into())
+    Ok(begins(asked, &[], None)?.into())
 }
 
 /// The conversations that there are, and the form that begins one.
-fn begins(asked: &Asked, wrong: Option<&Failure>) -> Result<Page, Failure> {
+fn begins(asked: &Asked, kept: &[Kept], wrong: Option<&Wrong>) -> Result<Page, Failure> {
     let runs = take!(asked.ask(Request::Runs { limit: RECENT, below: None, roots: true })?, Runs);
     let (open, over): (Vec<&Run>, Vec<&Run>) =
         runs.iter().filter(|run| run.shape == Shape::Chat).partition(|run| !run.is_finished());
-    let typed = |name: &str| asked.field(name).unwrap_or("");
     let main = html! {
         h1 { "Chat" }
-        @if let Some(wrong) = wrong { (parts::failure_below(wrong)) }
         section #open aria-labelledby="open-title" data-live {
             h2 #open-title { "Open conversations" }
             (conversations(&open))
         }
         section aria-labelledby="new-title" {
             h2 #new-title { "Begin another" }
-            form.card method="post" action="/chat" data-draft="chat" {
-                (parts::token(&asked.session))
-                label for="worker" { "With whom" }
-                select #worker name="worker" {
-                    option value="" { "a model, and nothing else" }
-                    @for (name, number) in workers(&runs) {
-                        option value=(number) selected[typed("worker") == number.to_string()] {
-                            (passable::visible_line(&name)) ", as in " (number)
-                        }
-                    }
-                }
-                label for="model" { "Model; empty for the one in your settings" }
-                input #model name="model" value=(typed("model")) autocomplete="off" spellcheck="false";
-                label for="said" { "What you say" }
-                textarea #said name="said" rows="4" required { (typed("said")) }
-                label for="documents" { "Documents that it may read: paths of this machine, one in a line" }
-                textarea #documents name="documents" rows="2" spellcheck="false" { (typed("documents")) }
-                p.buttons { button { "Begin" } }
-            }
+            @if let Some(failure) = at(wrong, Place::Form) { (parts::failure_below(failure)) }
+            (form(asked, &runs, kept, wrong))
         }
         @if !over.is_empty() {
             section aria-labelledby="over-title" { h2 #over-title { "Over" } (conversations(&over)) }
         }
     };
     Ok(Page::new("/chat", "Chat", main).live("runs"))
+}
+
+fn form(asked: &Asked, runs: &[Run], kept: &[Kept], wrong: Option<&Wrong>) -> Markup {
+    let typed = |name: &str| asked.field(name).unwrap_or("");
+    let model = at(wrong, Place::Model);
+    html! {
+        form.card method="post" action="/chat" enctype="multipart/form-data" data-draft="chat" {
+            (parts::token(&asked.session))
+            label for="worker" { "With whom" }
+            select #worker name="worker" {
+                option value="" { "a model, and nothing else" }
+                @for (name, number) in workers(runs) {
+                    option value=(number) selected[typed("worker") == number.to_string()] {
+                        (passable::visible_line(&name)) ", as in " (number)
+                    }
+                }
+            }
+            label for="model" { "Model; empty for the one in your settings" }
+            input #model name="model" value=(typed("model")) autocomplete="off" spellcheck="false"
+                aria-describedby="model-error" aria-invalid=[model.map(|_| "true")];
+            (parts::wrong("model-error", model))
+            (what_you_say(asked, "4", at(wrong, Place::Said)))
+            (attached::fields(asked, kept, at(wrong, Place::Documents)))
+            p.buttons { button { "Begin" } (attached::button()) }
+        }
+    }
+}
+
+fn what_you_say(asked: &Asked, rows: &str, wrong: Option<&Failure>) -> Markup {
+    html! {
+        label for="said" { "What you say" }
+        textarea #said name="said" rows=(rows) required aria-describedby="said-error"
+            aria-invalid=[wrong.map(|_| "true")] { (asked.field("said").unwrap_or("")) }
+        (parts::wrong("said-error", wrong))
+    }
 }
 
 fn conversations(runs: &[&Run]) -> Markup {
@@ -97,18 +137,70 @@ fn workers(runs: &[Run]) -> Vec<(String, RunNumber)> {
 
 /// `POST /chat`: begins a conversation and says the first thing.
 pub fn begin(asked: &Asked) -> Result<Answer, Failure> {
-    match started(asked) {
-        Ok(run) => Ok(Answer::Go(format!("/chat/{run}"))),
-        Err(failure) => Ok(begins(asked, Some(&failure))?.status(422).into()),
-    }
+    let (kept, wrong) = match attached::brought(asked) {
+        Ok(kept) if is_bringing(asked) => (kept, None),
+        Ok(kept) => match started(asked, &kept) {
+            Ok(run) => return Ok(Answer::Go(format!("/chat/{run}"))),
+            Err(wrong) => (kept, Some(wrong)),
+        },
+        Err(failure) => (attached::before(asked), Some(Place::Documents.of()(failure))),
+    };
+    answered(asked, &kept, wrong.as_ref(), |kept, wrong| begins(asked, kept, wrong))
 }
 
-fn started(asked: &Asked) -> Result<RunNumber, Failure> {
-    let said =
-        asked.filled("said").ok_or_else(|| Failure::new(Exit::Invalid, "nothing was said"))?.to_owned();
-    let model = asked.site.backend.model(asked.filled("model"))?;
+/// Whether files are brought and nothing is said yet.
+fn is_bringing(asked: &Asked) -> bool {
+    asked.field("do") == Some("attach")
+}
+
+/// A page again with what was sent, and what is wrong with it; the script gets the list of files alone.
+fn answered(
+    asked: &Asked,
+    kept: &[Kept],
+    wrong: Option<&Wrong>,
+    page: impl Fn(&[Kept], Option<&Wrong>) -> Result<Page, Failure>,
+) -> Result<Answer, Failure> {
+    if asked.field("piece").is_some() {
+        return Ok(Answer::Piece(attached::list(kept, at(wrong, Place::Documents))));
+    }
+    let status = if wrong.is_some() { 422 } else { 200 };
+    Ok(page(kept, wrong)?.status(status).into())
+}
+
+fn nothing_said(asked: &Asked) -> Result<String, Wrong> {
+    let said = asked.filled("said").map(str::to_owned);
+    said.ok_or_else(|| Place::Said.of()(Failure::new(Exit::Invalid, "nothing was said")))
+}
+
+fn started(asked: &Asked, kept: &[Kept]) -> Result<RunNumber, Wrong> {
+    let said = nothing_said(asked)?;
+    let model = asked.site.backend.model(asked.filled("model")).map_err(Place::Model.of())?;
+    let documents = attached::documents(asked, kept).map_err(Place::Documents.of())?;
+    let request = request(asked, model, documents).map_err(Place::Form.of())?;
+    let begun = asked.ask(Request::Run(Box::new(request.clone())));
+    let run = match begun.map_err(|failure| whose(asked, request, failure))? {
+        Response::Reply(Reply::Started { run }) => run,
+        other => return Err(Place::Form.of()(unexpected(&other))),
+    };
+    speak(asked, run, said, vec![]).map_err(Place::Form.of())?;
+    Ok(run)
+}
+
+/// Where a refusal to begin belongs: to the documents, if there would be none without them.
+fn whose(asked: &Asked, request: RunRequest, failure: Failure) -> Wrong {
+    let had = !request.documents.is_empty();
+    let without = RunRequest { documents: vec![], dry_run: true, ..request };
+    let place = match had && asked.ask(Request::Run(Box::new(without))).is_ok() {
+        true => Place::Documents,
+        false => Place::Form,
+    };
+    Wrong { at: place, failure }
+}
+
+/// What begins a conversation with the worker that was chosen.
+fn request(asked: &Asked, model: String, documents: Vec<Document>) -> Result<RunRequest, Failure> {
     let (name, source, includes) = match asked.filled("worker") {
-        None => ("chat".to_owned(), WORKER.to_owned(), BTreeMap::new()),
+        None => ("chat".to_owned(), TALKER.to_owned(), BTreeMap::new()),
         Some(number) => {
             let number: RunNumber =
                 number.parse().map_err(|_| Failure::new(Exit::NotFound, "there is no such worker"))?;
@@ -118,12 +210,7 @@ fn started(asked: &Asked) -> Result<RunNumber, Failure> {
             (run.name.clone(), text(&run.definition)?, includes.collect::<Result<_, Failure>>()?)
         }
     };
-    let documents = asked.filled("documents").unwrap_or("").lines().map(str::trim);
-    let documents = documents
-        .filter(|path| !path.is_empty())
-        .map(|path| Document::File { path: path.to_owned() })
-        .collect();
-    let request = RunRequest {
+    Ok(RunRequest {
         text: Untrusted::new(format!("chat {name} -m {model}")),
         name,
         source,
@@ -141,28 +228,33 @@ fn started(asked: &Asked) -> Result<RunNumber, Failure> {
         model,
         dry_run: false,
         retry: None,
-    };
-    let run = match asked.ask(Request::Run(Box::new(request)))? {
-        Response::Reply(Reply::Started { run }) => run,
-        other => return Err(unexpected(&other)),
-    };
-    speak(asked, run, said)?;
-    Ok(run)
+    })
 }
 
-fn speak(asked: &Asked, run: RunNumber, said: String) -> Result<(), Failure> {
+fn speak(asked: &Asked, run: RunNumber, said: String, documents: Vec<Document>) -> Result<(), Failure> {
     let text = Untrusted::new(format!("say {run} {said}"));
-    take!(asked.ask(Request::Say { text, run, said: Untrusted::new(said) })?, Reply);
+    let said = Untrusted::new(said);
+    take!(asked.ask(Request::Say { text, run, said, documents, dry_run: false })?, Reply);
+    Ok(())
+}
+
+/// Whether a conversation takes these documents; nothing is said.
+fn expect_taken(asked: &Asked, run: RunNumber, documents: Vec<Document>) -> Result<(), Failure> {
+    if !documents.is_empty() {
+        let nothing = || Untrusted::new(String::new());
+        let request = Request::Say { text: nothing(), run, said: nothing(), documents, dry_run: true };
+        take!(asked.ask(request)?, Reply);
+    }
     Ok(())
 }
 
 /// `GET /chat/RUN`.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
-    page(asked, number, None)
+    Ok(page(asked, number, &[], None)?.into())
 }
 
-fn page(asked: &Asked, number: RunNumber, wrong: Option<&Failure>) -> Result<Answer, Failure> {
+fn page(asked: &Asked, number: RunNumber, kept: &[Kept], wrong: Option<&Wrong>) -> Result<Page, Failure> {
     let run = *take!(asked.ask(Request::GetRun { run: number })?, Run);
     let steps = all_steps(asked, number)?;
     let family = take!(asked.ask(Request::Family { run: number })?, Family);
@@ -172,6 +264,7 @@ fn page(asked: &Asked, number: RunNumber, wrong: Option<&Failure>) -> Result<Ans
         p #state data-live { (parts::state(&run)) " · model " (parts::word(&run.model)) " · "
             a href={ "/r/" (number) } { "the run" } }
         section #talk aria-label="The conversation" data-live {
+            (shown(&begun_with(&run, &steps)))
             ol.rows { @for step in &steps { @if let Some(shown) = turn(asked, step)? { (shown) } } }
         }
         pre.foreign.writes #{ "writes-" (number) } aria-label="What the model is writing" tabindex="0" {}
@@ -183,13 +276,14 @@ fn page(asked: &Asked, number: RunNumber, wrong: Option<&Failure>) -> Result<Ans
                 }
             }
         }
-        @if let Some(wrong) = wrong { (parts::failure_below(wrong)) }
+        @if let Some(failure) = at(wrong, Place::Form) { (parts::failure_below(failure)) }
         @if !waits {
-            form.card method="post" action={ "/chat/" (number) } data-draft={ "chat " (number) } {
+            form.card method="post" action={ "/chat/" (number) } enctype="multipart/form-data"
+                data-draft={ "chat " (number) } {
                 (parts::token(&asked.session))
-                label for="said" { "What you say" }
-                textarea #said name="said" rows="3" required { (asked.field("said").unwrap_or("")) }
-                p.buttons { button { "Say it" } }
+                (what_you_say(asked, "3", at(wrong, Place::Said)))
+                (attached::fields(asked, kept, at(wrong, Place::Documents)))
+                p.buttons { button { "Say it" } (attached::button()) }
             }
             form.quiet method="post" action={ "/chat/" (number) "/end" } {
                 (parts::token(&asked.session))
@@ -198,9 +292,32 @@ fn page(asked: &Asked, number: RunNumber, wrong: Option<&Failure>) -> Result<Ans
         }
     };
     let runs: String = family.members.iter().map(|run| format!("run:{} ", run.number)).collect();
-    let status = if wrong.is_some() { 422 } else { 200 };
     let topics = format!("{runs}run:{number} inbox");
-    Ok(Page::new("/chat", format!("Chat {number}"), main).status(status).live(topics).into())
+    Ok(Page::new("/chat", format!("Chat {number}"), main).live(topics))
+}
+
+/// The documents with which a conversation began.
+fn begun_with(run: &Run, steps: &[Step]) -> Vec<Attachment> {
+    let later = |document: &&Attachment| {
+        steps.iter().any(|step| match &step.entry {
+            Entry::Said { documents, .. } => documents.iter().any(|one| one.name == document.name),
+            _ => false,
+        })
+    };
+    run.input.attachments.iter().filter(|document| !later(document)).cloned().collect()
+}
+
+/// Documents, by name and size.
+fn shown(documents: &[Attachment]) -> Markup {
+    html! {
+        @if !documents.is_empty() {
+            ul.documents {
+                @for one in documents {
+                    li { (parts::line(&Untrusted::new(one.name.as_str()))) " " span.note { (one.bytes) " bytes" } }
+                }
+            }
+        }
+    }
 }
 
 fn take_card(asked: &Asked, message: kernel::MessageNumber) -> Result<control::show::card::Card, Failure> {
@@ -224,8 +341,10 @@ fn all_steps(asked: &Asked, run: RunNumber) -> Result<Vec<Step>, Failure> {
 fn turn(asked: &Asked, step: &Step) -> Result<Option<Markup>, Failure> {
     let id = step.number;
     Ok(match &step.entry {
-        Entry::Said { text, .. } => Some(html! {
-            li #{ "s-" (id) } { p.from { "You" } (parts::own_block("what you said", text.raw())) }
+        Entry::Said { text, documents, .. } => Some(html! {
+            li #{ "s-" (id) } {
+                p.from { "You" } (parts::own_block("what you said", text.raw())) (shown(documents))
+            }
         }),
         Entry::Replied { reply, .. } => {
             let text = text(asked, *reply)?;
@@ -255,11 +374,26 @@ fn text(asked: &Asked, hash: BlobHash) -> Result<String, Failure> {
 /// `POST /chat/RUN`.
 pub fn say(asked: &Asked) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
-    let said = asked.filled("said").ok_or_else(|| Failure::new(Exit::Invalid, "nothing was said"));
-    match said.and_then(|said| speak(asked, number, said.to_owned())) {
-        Ok(()) => Ok(Answer::Go(format!("/chat/{number}"))),
-        Err(failure) => page(asked, number, Some(&failure)),
+    let (kept, wrong) = match attached::brought(asked) {
+        Ok(kept) => match says(asked, number, &kept) {
+            Ok(true) => return Ok(Answer::Go(format!("/chat/{number}"))),
+            Ok(false) => (kept, None),
+            Err(wrong) => (kept, Some(wrong)),
+        },
+        Err(failure) => (attached::before(asked), Some(Place::Documents.of()(failure))),
+    };
+    answered(asked, &kept, wrong.as_ref(), |kept, wrong| page(asked, number, kept, wrong))
+}
+
+/// Says it; `false` if only files were to be brought.
+fn says(asked: &Asked, number: RunNumber, kept: &[Kept]) -> Result<bool, Wrong> {
+    let documents = attached::documents(asked, kept).map_err(Place::Documents.of())?;
+    expect_taken(asked, number, documents.clone()).map_err(Place::Documents.of())?;
+    if is_bringing(asked) {
+        return Ok(false);
     }
+    speak(asked, number, nothing_said(asked)?, documents).map_err(Place::Form.of())?;
+    Ok(true)
 }
 
 /// `POST /chat/RUN/end`.

@@ -1,9 +1,12 @@
-//! Doctor: whether all is well with the daemon and its store.
+//! Doctor: whether all is well with the daemon, its store, and what it stands on.
+//!
+//! What takes time is asked for apart: by the script as soon as the page is there, by a link without it.
 
-use control::exit::Failure;
+use control::examined::{Examined, PARTS};
+use control::exit::{Exit, Failure};
 use control::protocol::Request;
 use maud::{Markup, html};
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
@@ -12,13 +15,9 @@ use crate::page::parts;
 /// `GET /doctor`.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let status = take!(asked.ask(Request::Status)?, Status);
-    let checks = take!(asked.ask(Request::Check)?, Checked);
-    let policy = take!(asked.ask(Request::Policy)?, Policy);
-    let bad = checks.iter().filter(|(_, ok, _)| !ok).count() + policy.problems.len();
     let main = html! {
         h1 { "Doctor" }
-        section #checks aria-label="What was found" {
-            p { @if bad == 0 { "✓ All that was looked at is well." } @else { span.warning { (bad) " things are not well." } } }
+        section aria-label="The daemon" {
             dl.facts {
                 dt { "Daemon" } dd { (parts::word(&status.build)) ", process " (status.pid) }
                 dt { "Store" } dd { code { (parts::word(&status.store)) } }
@@ -32,21 +31,42 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
                 dt { "Waits for you" } dd { a href="/" { (status.needs_you) } " in your inbox" }
                 dt { "Commits" } dd { (status.commits) ", " (status.syncs) " waits for the disk" }
             }
-            ul.checks {
-                @for (id, ok, found) in &checks { (check(id, *ok, &Untrusted::new(found.as_str()))) }
-                @for one in &policy.problems { (check("policy", false, one)) }
+        }
+        @for (part, title) in PARTS {
+            section #{ "part-" (part) } aria-labelledby={ "title-" (part) } data-load={ "/doctor/" (part) } {
+                h2 #{ "title-" (part) } { (title) }
+                p { a href={ "/doctor/" (part) } { "Examine: " (title) } }
             }
         }
-        p.note { code { "almoner doctor" } " in a terminal also tries the sandbox, the models, the disk and the settings." }
+        p.note { "The same as " code { "almoner doctor" } " in a terminal; here with the eyes of the daemon." }
     };
     Ok(Page::new("/doctor", "Doctor", main).into())
 }
 
-fn check(id: &str, is_well: bool, found: &Untrusted) -> Markup {
+/// `GET /doctor/PART`.
+pub fn part(asked: &Asked) -> Result<Answer, Failure> {
+    let name = asked.part_text("part");
+    let Some((part, title)) = PARTS.iter().find(|(part, _)| *part == name) else {
+        return Err(Failure::new(Exit::NotFound, format!("there is no page for `{}`", visible_line(name))));
+    };
+    let found = asked.site.backend.examine(part)?;
+    let main = html! {
+        h1 { "Doctor" }
+        section #{ "part-" (part) } aria-labelledby={ "title-" (part) } {
+            h2 #{ "title-" (part) } { (title) }
+            ul.checks { @for one in &found { (check(one)) } }
+        }
+        p { a href="/doctor" { "All parts" } }
+    };
+    Ok(Page::new("/doctor", format!("Doctor: {title}"), main).into())
+}
+
+fn check(one: &Examined) -> Markup {
     html! {
         li {
-            @if is_well { span.mark.good { "well" } } @else { span.mark.bad { "not well" } }
-            " " strong { (parts::word(id)) } ": " (parts::line(found))
+            @if one.ok { span.mark.good { "well" } } @else { span.mark.bad { "not well" } }
+            " " strong { (parts::word(&one.id)) } ": " (parts::line(&Untrusted::new(one.evidence.as_str())))
+            @if !one.ok && !one.remedy.is_empty() { p { "→ " (parts::word(&one.remedy)) } }
         }
     }
 }

@@ -3,6 +3,7 @@
 mod answered;
 mod approval;
 mod asks;
+mod attached;
 mod audit;
 mod chat;
 mod doctor;
@@ -21,6 +22,11 @@ mod workers;
 
 use crate::serve::Show;
 
+/// Whether forms that are sent here have files.
+pub fn takes_files(path: &str) -> bool {
+    path == "/chat" || path == "/chat/{run}"
+}
+
 /// Every address: its path, what shows it, and what takes what its form sends.
 pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/", Some(inbox::show), None),
@@ -36,6 +42,7 @@ pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/r/{run}/step/{step}", Some(runs::step::show), None),
     ("/r/{run}/cancel", None, Some(runs::act::cancel)),
     ("/r/{run}/resume", None, Some(runs::act::resume)),
+    ("/r/{run}/save", Some(runs::save::show), Some(runs::save::save)),
     ("/r/{run}/undo", Some(runs::undo::show), Some(runs::undo::undo)),
     ("/r/{run}/diff", Some(runs::diff::show), Some(runs::diff::act)),
     ("/why", Some(why::show), None),
@@ -49,6 +56,7 @@ pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/policy", Some(policy::show), None),
     ("/audit", Some(audit::show), None),
     ("/doctor", Some(doctor::show), None),
+    ("/doctor/{part}", Some(doctor::part), None),
     ("/thing", Some(names::by_id), None),
     ("/sessions", Some(sessions::show), Some(sessions::revoke)),
     ("/logout", None, Some(sessions::leave)),

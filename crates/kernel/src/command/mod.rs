@@ -21,7 +21,7 @@ use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
 use crate::repository::Repository;
 pub use crate::run::Program;
-use crate::run::{CallSite, Completion, Input, PutBack, RunOutcome, Shape, Trouble, Usage};
+use crate::run::{Attachment, CallSite, Completion, Input, PutBack, RunOutcome, Shape, Trouble, Usage};
 use crate::secret::HandedSecret;
 use crate::slot::Slot;
 use crate::web::Web;
@@ -79,6 +79,8 @@ pub enum Act {
         run: RunNumber,
         /// What is said.
         said: Untrusted,
+        /// The documents that come with it.
+        documents: Vec<Attachment>,
         /// The person's command, for the transcript.
         text: Untrusted,
     },

@@ -80,7 +80,7 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
             state.hosts_only("approve")?;
             answer::answer(state, answer)?
         }
-        Act::Say { run, said, text } => say::say(state, run, said, text)?,
+        Act::Say { run, said, documents, text } => say::say(state, run, said, documents, text)?,
         Act::Resume { run } => {
             state.hosts_only("resume runs")?;
             resume::resume(state, run)?

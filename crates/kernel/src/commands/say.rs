@@ -2,11 +2,12 @@
 
 use passable::Untrusted;
 
+use super::start::provenance_of;
 use crate::command::{Fault, Reply};
 use crate::id::{MessageNumber, RunNumber, StepRef};
 use crate::message::Body;
 use crate::provenance::Provenance;
-use crate::run::{Entry, Run, Shape, State as RunState};
+use crate::run::{Attachment, Entry, Run, Shape, State as RunState};
 use crate::state::State;
 
 /// The most bytes that are said at once: 256 KiB. What is longer is a document.
@@ -41,17 +42,34 @@ pub(crate) fn hear(
     state.hosts_only("talk with runs")?;
     let mut run = state.run(number)?;
     expect_ears(&run, &text)?;
-    state.journal(&mut run, Entry::Said { text, message }, Provenance::host())?;
+    state.journal(&mut run, Entry::Said { text, documents: vec![], message }, Provenance::host())?;
     if run.shape == Shape::Chat {
         state.wake(&mut run, format!("message {message} replies"))?;
     }
     state.put_run(&run)
 }
 
+/// Documents that come with what is said are the run's from then on, as those are with which it began.
+fn take_in(state: &mut State<'_>, run: &mut Run, documents: &[Attachment]) -> Result<Provenance, Fault> {
+    let mut provenance = Provenance::host();
+    for document in documents {
+        if run.input.attachments.iter().any(|known| known.name == document.name) {
+            return Err(Fault::Misfit { what: format!("two documents are called {:?}", document.name) });
+        }
+        let from = provenance_of(document);
+        state.note_blob(document.hash, document.bytes, &from)?;
+        provenance = provenance.join(&from);
+        run.input.attachments.push(document.clone());
+    }
+    run.provenance = run.provenance.join(&provenance);
+    Ok(provenance)
+}
+
 pub(super) fn say(
     state: &mut State<'_>,
     number: RunNumber,
     text: Untrusted,
+    documents: Vec<Attachment>,
     command: Untrusted,
 ) -> Result<Reply, Fault> {
     state.hosts_only("talk with runs")?;
@@ -67,7 +85,8 @@ pub(super) fn say(
     let answers = state.message_of(run.source)?;
     let body = Body::Command { verb: "chat".to_owned(), text: command, run: Some(number), made: None };
     let message = state.deliver(body, answers, false, Provenance::host())?;
-    state.journal(&mut run, Entry::Said { text, message }, Provenance::host())?;
+    let provenance = take_in(state, &mut run, &documents)?;
+    state.journal(&mut run, Entry::Said { text, documents, message }, provenance)?;
     if let RunState::Waiting | RunState::Stalled { .. } = run.state {
         state.journal(
             &mut run,

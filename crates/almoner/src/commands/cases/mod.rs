@@ -14,7 +14,7 @@ mod within;
 
 use std::path::{Path, PathBuf};
 
-pub use case::{Case, FILE, Made, Recorded, SLOTS, before, made, pretty};
+pub use case::{Case, FILE, Made, Recorded, SLOTS, before, is_within, made, pretty};
 
 use super::acting::Acting;
 use super::{daemon, output};

@@ -8,6 +8,7 @@ pub mod list;
 pub mod page;
 mod raw;
 mod rows;
+pub mod save;
 pub mod started;
 pub mod step;
 mod timeline;

@@ -5,7 +5,7 @@ use control::protocol::{Look, Response};
 use control::show::value;
 use kernel::RunNumber;
 use kernel::message::Body;
-use kernel::run::{Phase, Run, RunOutcome, State};
+use kernel::run::{Phase, Run, RunOutcome, Shape, State};
 use maud::{Markup, html};
 use passable::Untrusted;
 
@@ -160,6 +160,11 @@ fn result(run: &Run) -> Markup {
     }
 }
 
+/// Whether it can become a worker with a test.
+fn can_be_saved(run: &Run) -> bool {
+    run.shape == Shape::Single && matches!(run.state, State::Finished { outcome: RunOutcome::Done(_) })
+}
+
 /// What can be done with it.
 fn actions(asked: &Asked, run: &Run, known: &Known) -> Markup {
     let number = run.number;
@@ -181,7 +186,9 @@ fn actions(asked: &Asked, run: &Run, known: &Known) -> Markup {
                 }
                 li { a href={ "/r/" (number) "/undo" } { "Undo" } ": see first what would be put back" }
                 li { a href={ "/graph?focus=" (number) } { "What it could reach" } ", as a graph" }
-                li { code { "almoner save " (number) " as NAME" } " keeps it as a worker with a test" }
+                @if can_be_saved(run) {
+                    li { a href={ "/r/" (number) "/save" } { "Save as a test" } ": a worker file, and a test beside it" }
+                }
             }
         } @else if !run.is_standing() {
             p { a href={ "/graph?focus=" (number) } { "What it can reach" } ", as a graph" }

@@ -73,7 +73,10 @@ fn what(asked: &Asked, known: &Known, entry: &Entry) -> Markup {
                 h2 { "What it came to" }
                 (parts::whole("result", &Untrusted::new(value::argument(found))))
             }
-            Entry::Said { text, .. } => { h2 { "What was said" } (parts::whole("said", text)) }
+            Entry::Said { text, documents, .. } => {
+                h2 { "What was said" } (parts::whole("said", text))
+                @for one in documents { p { "With it: " (parts::line(&Untrusted::new(one.name.as_str()))) } }
+            }
             Entry::Undone { files } | Entry::Applied { files } => {
                 h2 { "Files" }
                 ul { @for file in files {

@@ -52,7 +52,7 @@ pub(super) fn step(world: &mut World) -> Law {
         State::Stalled { .. } if !world.random.one_in(8) => act(world, actor, Act::Resume { run: number }),
         _ if world.random.one_in(if run.shape == Shape::Chat { 4 } else { 200 }) => {
             let (said, text) = (text("and then?"), text("almoner chat"));
-            act(world, actor, Act::Say { run: number, said, text })
+            act(world, actor, Act::Say { run: number, said, documents: vec![], text })
         }
         State::Waiting if !world.random.one_in(8) => mail::answer(world, actor),
         _ if world.random.one_in(60) => act(world, actor, Act::Resume { run: number }),

@@ -1,0 +1,132 @@
+//! Files that come with what is said: brought to the daemon first, then attached to the next thing that is said.
+
+use control::exit::{Exit, Failure};
+use control::protocol::Document;
+use kernel::BlobHash;
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use crate::asked::Asked;
+use crate::page::parts;
+use crate::serve::FILES;
+
+/// What a file is called that has no name.
+const NAMELESS: &str = "file";
+
+/// A file that the daemon has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    name: String,
+    hash: BlobHash,
+    bytes: usize,
+}
+
+impl Kept {
+    /// As a form carries it: hash, size, name.
+    fn written(&self) -> String {
+        format!("{} {} {}", self.hash, self.bytes, self.name)
+    }
+
+    fn read(text: &str) -> Option<Kept> {
+        let mut words = text.splitn(3, ' ');
+        let (hash, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        Some(Kept { name: words.next()?.to_owned(), hash, bytes })
+    }
+}
+
+/// The files that a form has: those that were brought before and are still wanted, and those that come with it, which
+/// are brought now.
+///
+/// # Errors
+/// When one cannot be kept; those before it are there.
+pub fn brought(asked: &Asked) -> Result<Vec<Kept>, Failure> {
+    let mut all = before(asked);
+    for file in asked.files.iter().filter(|file| file.field == "file") {
+        // A form in which no file was chosen sends one without a name and without bytes.
+        if file.name.is_empty() && file.bytes.is_empty() {
+            continue;
+        }
+        let hash = asked.site.backend.bring(&file.bytes)?;
+        let name = if file.name.is_empty() { NAMELESS.to_owned() } else { file.name.clone() };
+        let kept = Kept { name, hash, bytes: file.bytes.len() };
+        if !all.contains(&kept) {
+            all.push(kept);
+        }
+    }
+    Ok(all)
+}
+
+/// The files that a form names as brought before.
+pub fn before(asked: &Asked) -> Vec<Kept> {
+    let named = asked.body.iter().filter(|(name, _)| name == "kept");
+    named.filter_map(|(_, text)| Kept::read(text)).collect()
+}
+
+/// All documents that a form names: files that were brought, and paths of this machine.
+///
+/// # Errors
+/// When a path does not begin at the root: a browser is in no directory.
+pub fn documents(asked: &Asked, kept: &[Kept]) -> Result<Vec<Document>, Failure> {
+    let paths = asked.filled("documents").unwrap_or("").lines().map(str::trim);
+    let paths: Vec<&str> = paths.filter(|path| !path.is_empty()).collect();
+    if let Some(relative) = paths.iter().find(|path| !path.starts_with('/')) {
+        return Err(Failure::new(Exit::Invalid, format!("{relative} does not begin at the root"))
+            .help("write the whole path, beginning with /"));
+    }
+    let files = kept.iter().map(|one| Document::Kept { name: one.name.clone(), hash: one.hash });
+    Ok(files.chain(paths.into_iter().map(|path| Document::File { path: path.to_owned() })).collect())
+}
+
+/// The part of a form with the files that are there, and what is wrong with them.
+pub fn list(kept: &[Kept], wrong: Option<&Failure>) -> Markup {
+    html! {
+        div #attached {
+            @for one in kept {
+                label.choice {
+                    input type="checkbox" name="kept" value=(one.written()) checked;
+                    span { (parts::line(&Untrusted::new(one.name.as_str()))) " " span.note { (one.bytes) " bytes" } }
+                }
+            }
+            (parts::wrong("attached-error", wrong))
+        }
+    }
+}
+
+/// The fields with which documents are handed over.
+pub fn fields(asked: &Asked, kept: &[Kept], wrong: Option<&Failure>) -> Markup {
+    let is_wrong = wrong.map(|_| "true");
+    html! {
+        fieldset {
+            legend { "Documents that it may read" }
+            (list(kept, wrong))
+            label for="file" { "Files from here; at most " (FILES >> 20) " MiB at once, or drop them on this page" }
+            input #file type="file" name="file" multiple data-bring=(FILES) aria-describedby="attached-error"
+                aria-invalid=[is_wrong];
+            label for="documents" { "Or paths of this machine, one in a line, each beginning with /" }
+            textarea #documents name="documents" rows="2" spellcheck="false" aria-describedby="attached-error"
+                aria-invalid=[is_wrong] { (asked.field("documents").unwrap_or("")) }
+        }
+    }
+}
+
+/// The button that brings the files and says nothing yet.
+pub fn button() -> Markup {
+    html! { button name="do" value="attach" formnovalidate { "Only bring the files" } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_form_carries_is_read_back() {
+        let hash = BlobHash::of(b"x");
+        for name in ["a.txt", "a b  c.txt", " ", "<b>\u{202e}"] {
+            let kept = Kept { name: name.to_owned(), hash, bytes: 1 };
+            assert_eq!(Kept::read(&kept.written()), Some(kept));
+        }
+        for wrong in ["", "x 1 a", &format!("{hash} x a"), &format!("{hash} 1")] {
+            assert_eq!(Kept::read(wrong), None, "{wrong}");
+        }
+    }
+}

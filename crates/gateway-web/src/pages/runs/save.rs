@@ -1,0 +1,129 @@
+//! Save as a test: a run becomes a worker file, with what it was given and what its model answered as a case.
+
+use control::examined::Saving;
+use control::exit::{Exit, Failure};
+use kernel::RunNumber;
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use crate::answer::{Answer, Page};
+use crate::asked::Asked;
+use crate::page::{parts, seen};
+
+/// `GET /r/RUN/save`: under which name, and where.
+pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let run: RunNumber = asked.part("run")?;
+    Ok(page(run, &html! { (form(asked, run, None)) }).into())
+}
+
+/// `POST /r/RUN/save`: says what would be written, and writes it once that has been seen.
+pub fn save(asked: &Asked) -> Result<Answer, Failure> {
+    let run: RunNumber = asked.part("run")?;
+    let saving = match saving(asked, run, false) {
+        Ok(saving) => saving,
+        Err(failure) => {
+            let form = form(asked, run, Some(&failure));
+            return Ok(page(run, &form).status(status(&failure)).into());
+        }
+    };
+    let digest = seen::digest(&saving)?;
+    if asked.field("do") != Some("save") {
+        let body = html! { (would(asked, run, &saving, &digest)) (form(asked, run, None)) };
+        return Ok(page(run, &body).into());
+    }
+    if asked.field("_seen") != Some(digest.as_str()) {
+        let body = html! { (seen::changed("written")) (would(asked, run, &saving, &digest)) };
+        return Ok(page(run, &body).status(409).into());
+    }
+    let done = self::saving(asked, run, true)?;
+    Ok(page(run, &told(&done)).into())
+}
+
+fn status(failure: &Failure) -> u16 {
+    if failure.exit == Exit::Conflict { 409 } else { 422 }
+}
+
+fn saving(asked: &Asked, run: RunNumber, write: bool) -> Result<Saving, Failure> {
+    let needs = |field: &str, what: &str, help: &str| {
+        asked.filled(field).ok_or_else(|| Failure::new(Exit::Invalid, what.to_owned()).help(help))
+    };
+    let name = needs("name", "it has no name", "write one: letters, digits, `_` and `-`")?;
+    let dir = needs("dir", "no directory is named", "write the whole path, beginning with /")?;
+    asked.site.backend.save(run, name, dir, write)
+}
+
+fn page(run: RunNumber, body: &Markup) -> Page {
+    let main = html! {
+        h1 { "Save " (run) " as a test" }
+        p { "What " (parts::run(run)) " was told becomes a worker file, and what it was given and what its model answered a \
+             test beside it. The same as " code { "almoner save " (run) " as NAME" } "." }
+        (body)
+    };
+    Page::new("/runs", format!("Save {run}"), main)
+}
+
+fn form(asked: &Asked, run: RunNumber, wrong: Option<&Failure>) -> Markup {
+    let typed = |name: &str| asked.field(name).unwrap_or("");
+    let is_wrong = wrong.map(|_| "true");
+    html! {
+        form.card method="post" action={ "/r/" (run) "/save" } data-draft={ "save " (run) } {
+            (parts::token(&asked.session))
+            label for="name" { "Name: letters, digits, “_” and “-”" }
+            input #name name="name" value=(typed("name")) autocomplete="off" spellcheck="false" aria-invalid=[is_wrong]
+                aria-describedby="save-error";
+            label for="dir" { "Directory: its whole path, beginning with /" }
+            input #dir name="dir" value=(typed("dir")) autocomplete="off" spellcheck="false" aria-invalid=[is_wrong]
+                aria-describedby="save-error";
+            (parts::wrong("save-error", wrong))
+            p.buttons { button name="do" value="show" { "Show what would be written" } }
+        }
+    }
+}
+
+/// What would be written, and the button that writes exactly that.
+fn would(asked: &Asked, run: RunNumber, saving: &Saving, digest: &str) -> Markup {
+    html! {
+        section #would aria-labelledby="would-title" {
+            h2 #would-title { "To be written" }
+            (files(saving))
+            form.card method="post" action={ "/r/" (run) "/save" } data-weighty {
+                (parts::token(&asked.session))
+                input type="hidden" name="_seen" value=(digest);
+                @for field in ["name", "dir"] {
+                    input type="hidden" name=(field) value=(asked.field(field).unwrap_or(""));
+                }
+                button.default type="submit" name="do" value="show" tabindex="-1" aria-hidden="true" { "Look again" }
+                p.buttons {
+                    button.yes name="do" value="save" {
+                        @match saving.files.len() { 1 => "Write this file", many => { "Write these " (many) " files" } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was written, and how it is tried.
+fn told(saving: &Saving) -> Markup {
+    html! {
+        section #saved aria-labelledby="saved-title" {
+            h2 #saved-title { "Saved" }
+            (files(saving))
+            p { "To try it: " code { "almoner test " (parts::line(&Untrusted::new(quoted(&saving.worker)))) } }
+            p { "To run it again, from its directory: " code { (parts::line(&Untrusted::new(saving.command.as_str()))) } }
+        }
+    }
+}
+
+fn files(saving: &Saving) -> Markup {
+    html! {
+        ul { @for path in &saving.files { li { (parts::line(&Untrusted::new(path.as_str()))) } } }
+        @for note in &saving.notes { p.warning { (parts::line(&Untrusted::new(note.as_str()))) } }
+    }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let plain = |one: char| one.is_ascii_alphanumeric() || "-_./=:,@%+".contains(one);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
