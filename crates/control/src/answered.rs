@@ -19,6 +19,9 @@ pub enum Answered {
         /// For a run: methods, as `SLOT.METHOD`, about which the person does not want to be asked.
         #[serde(default)]
         allow: Vec<String>,
+        /// What it stood for when the person chose it; it must stand for that still.
+        #[serde(default)]
+        seen: Option<FormulaId>,
     },
     /// The same for what an agent has asked, by its identifier: exactly what the person has seen.
     Seen {

@@ -83,7 +83,7 @@ pub fn resolve(acting: &Acting<'_>, args: &ResolveArgs) -> Ended {
 fn answered(number: MessageNumber, args: &ResolveArgs) -> Result<Answered, Failure> {
     let (is, allow) = (args.is.clone(), args.allow.clone());
     Ok(match (&args.name, &args.text, &args.endow) {
-        (Some(name), None, None) => Answered::Name { path: acting::path(name)?, is, allow },
+        (Some(name), None, None) => Answered::Name { path: acting::path(name)?, is, allow, seen: None },
         (None, Some(_), None) if is.is_some() || !allow.is_empty() => {
             return Err(
                 Failure::new(Exit::Usage, "text fills no slot").help("leave `--is` and `--allow` out")

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::desk::Desk;
 use super::start_run;
 use super::web::write;
-use super::world::clock;
+use crate::clock;
 use control::exit::Failure;
 
 /// The file that lists them.
@@ -59,7 +59,7 @@ impl BroughtFiles {
         // No sweep comes between the bytes and the list.
         let _held = desk.daemon.store.blobs().hold();
         let hash = start_run::upload(desk, bytes)?;
-        let now = clock();
+        let now = clock::now_ms();
         let mut kept = self.lock();
         let mut all: Vec<One> =
             kept.iter().filter(|one| one.hash != hash && one.until_ms > now).cloned().collect();
@@ -72,7 +72,7 @@ impl BroughtFiles {
 
     /// What no sweep may take.
     pub fn pins(&self) -> BTreeSet<BlobHash> {
-        let now = clock();
+        let now = clock::now_ms();
         self.lock().iter().filter(|one| one.until_ms > now).map(|one| one.hash).collect()
     }
 }

@@ -36,8 +36,12 @@ pub fn answer(
         return Err(Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not a request"))
             .help(format!("`almoner inbox {number}` shows it")));
     };
+    let seen = match &answered {
+        Answered::Name { path, seen: Some(id), .. } => vec![(path.clone(), *id)],
+        _ => vec![],
+    };
     let act = match (by, answered) {
-        (None, Answered::Name { path, is: None, allow }) if allow.is_empty() => {
+        (None, Answered::Name { path, is: None, allow, .. }) if allow.is_empty() => {
             MailAct::Resolve { number, path }
         }
         (None, Answered::Seen { id }) => {
@@ -66,7 +70,8 @@ pub fn answer(
             to_run(&desk, number, wish, answered)?
         }
     };
-    Ok(Response::Reply(desk.apply_as(agent, said, Act::Mail(Box::new(act)))?.reply))
+    let act = Box::new(start_run::as_seen(seen, act));
+    Ok(Response::Reply(desk.apply_as(agent, said, Act::Mail(act))?.reply))
 }
 
 /// What a run is given: data by its name, or something for the slot that it has named.
@@ -74,7 +79,7 @@ fn to_run(desk: &Desk, number: MessageNumber, wish: &Wish, answered: Answered) -
     let slot = wish.slot.as_str();
     let mut names = BTreeMap::new();
     let (kind, endow, allow) = match answered {
-        Answered::Name { path, is, allow } => {
+        Answered::Name { path, is, allow, .. } => {
             let Some(formula) = capability(desk, &path)? else {
                 return Ok(MailAct::Resolve { number, path });
             };

@@ -174,7 +174,7 @@ fn picked(asked: &Asked, to_run: bool) -> Result<(Answered, String), Failure> {
     let path =
         NamePath::parse(&chosen.path).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
     Ok(match to_run {
-        true => (Answered::Name { path, is: None, allow: vec![] }, chosen.path),
+        true => (Answered::Name { path, is: None, allow: vec![], seen: Some(chosen.id) }, chosen.path),
         false => (Answered::Seen { id: chosen.id }, chosen.path),
     })
 }
