@@ -61,7 +61,7 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
         section #grant aria-label="The grant" data-live {
             p { span.mark { (state(row, now)) } " " (link::why(number)) }
             dl.facts {
-                dt { "What" } dd { (called(&view.target)) ": " (parts::line(&view.target.words)) }
+                dt { "What" } dd { (called(&view.target)) @if view.target.name.is_some() { ": " (parts::line(&view.target.words)) } }
                 dt { "Held by" } dd { a href=(link::formula(&grant.holder)) { (parts::line(&row.held_by)) } }
                 dt { "Methods" } dd { (methods(&grant.methods)) }
                 dt { "Limits" }

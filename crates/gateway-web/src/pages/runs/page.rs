@@ -1,11 +1,13 @@
 //! The page of a run.
 
+use std::collections::BTreeMap;
+
 use control::exit::Failure;
 use control::protocol::{Look, Response};
 use control::show::value;
-use kernel::RunNumber;
 use kernel::message::Body;
 use kernel::run::{Phase, Run, RunOutcome, Shape, State};
+use kernel::{MessageNumber, RunNumber};
 use maud::{Markup, html};
 use passable::Untrusted;
 
@@ -98,11 +100,11 @@ fn pending(family: &Family) -> Markup {
     let mut waits: Vec<Markup> = Vec::new();
     for (run, _) in &family.members {
         let number = run.number;
+        // Several calls of a turn are asked about in one message.
+        let mut asked: BTreeMap<MessageNumber, usize> = BTreeMap::new();
         for phase in run.open.values() {
             match phase {
-                Phase::Asked { message } => waits.push(html! {
-                    (parts::run(number)) " asks you in " (link::message(*message))
-                }),
+                Phase::Asked { message } => *asked.entry(*message).or_default() += 1,
                 Phase::Questioned { message, .. } => waits.push(html! {
                     (parts::run(number)) " has a question: " (link::message(*message))
                 }),
@@ -112,6 +114,12 @@ fn pending(family: &Family) -> Markup {
                 Phase::Approved | Phase::Begun { .. } | Phase::Called { .. } => {}
             }
         }
+        waits.extend(asked.into_iter().map(|(message, calls)| {
+            html! {
+                (parts::run(number)) " asks you in " (link::message(message))
+                @if calls > 1 { " about " (calls) " calls" }
+            }
+        }));
         if let Some(exhausted) = &run.exhausted {
             waits.push(html! { (parts::run(number)) " asks for more: " (link::message(exhausted.message)) });
         }
