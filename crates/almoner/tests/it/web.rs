@@ -2,10 +2,13 @@
 
 mod attacks;
 mod browser;
+mod controls;
 mod forms;
 mod http;
 mod live;
+mod narrower;
 mod pages;
+mod rows;
 mod story;
 
 use crate::home::Home;
