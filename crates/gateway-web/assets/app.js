@@ -290,7 +290,7 @@
   const rowed = async (list, row, pairs) => {
     const form = list.closest('form'), active = document.activeElement, item = active.closest('.item');
     const from = active.selectionStart, to = active.selectionEnd;
-    const at = item && item.id.slice(0, -5), rest = at && active.id.startsWith(at) ? active.id.slice(at.length) : '';
+    const at = item && item.id.slice(0, -5), rest = at && active.id.startsWith(at) ? active.id.slice(at.length) : null;
     const page = await drawn(form, pairs || [...new FormData(form)].filter(one => typeof one[1] === 'string'), row);
     const now = page && page.getElementById(list.id);
     if (!now) return;
@@ -298,7 +298,7 @@
     for (const one of $$(fields, now)) one.dataset.dirty = 'yes';
     drafts.keep(form);
     const fresh = $$('.item[autofocus]', now)[0];
-    const next = /^(up|down) /.test(row) && fresh && rest && id(fresh.id.slice(0, -5) + rest);
+    const next = /^(up|down) /.test(row) && fresh && rest !== null && id(fresh.id.slice(0, -5) + rest);
     const into = next || fresh && fresh.querySelector('input:not([type=hidden],.by-script),textarea,select') || fresh || now.querySelector('[name=_row]');
     if (into) into.focus();
     if (next && from != null) next.setSelectionRange(from, to);
