@@ -230,9 +230,10 @@
       for (const one of $$(fields, form)) {
         const mine = texts.get(one.name);
         if (!one.name || one.name[0] === '_' || one.type === 'hidden' || one.type === 'password') continue;
+        const was = one.checked + one.value;
         if (one.type === 'checkbox' || one.type === 'radio') one.checked = !!mine && mine.includes(one.value);
         else if (mine) one.value = mine.shift();
-        if (mine) one.dataset.dirty = 'yes';
+        if (was !== one.checked + one.value) one.dataset.dirty = 'yes';
       }
       drafts.keep(form);
     },
@@ -288,7 +289,8 @@
   const changed = change => { changing = changing.then(change, change); };
   const rowed = async (list, row, pairs) => {
     const form = list.closest('form'), active = document.activeElement, item = active.closest('.item');
-    const at = item && item.id.slice(0, -5), rest = at && active.id.startsWith(at) ? active.id.slice(at.length) : '';
+    const from = active.selectionStart, to = active.selectionEnd;
+    const at = item && item.id.slice(0, -5), rest = at && active.id.startsWith(at) ? active.id.slice(at.length) : null;
     const page = await drawn(form, pairs || [...new FormData(form)].filter(one => typeof one[1] === 'string'), row);
     const now = page && page.getElementById(list.id);
     if (!now) return;
@@ -296,9 +298,10 @@
     for (const one of $$(fields, now)) one.dataset.dirty = 'yes';
     drafts.keep(form);
     const fresh = $$('.item[autofocus]', now)[0];
-    const next = /^(up|down) /.test(row) && fresh && rest && id(fresh.id.slice(0, -5) + rest);
+    const next = /^(up|down) /.test(row) && fresh && rest !== null && id(fresh.id.slice(0, -5) + rest);
     const into = next || fresh && fresh.querySelector('input:not([type=hidden],.by-script),textarea,select') || fresh || now.querySelector('[name=_row]');
     if (into) into.focus();
+    if (next && from != null) next.setSelectionRange(from, to);
   };
   addEventListener('click', event => {
     const button = event.target.closest && event.target.closest('button[name=_row]');

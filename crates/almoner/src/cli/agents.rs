@@ -9,7 +9,7 @@ use super::{FollowArgs, JsonArg};
 pub const HELP: &str = "\
 Agents, names and mail (each has its own --help; all take --as AGENT, which acts as another agent of yours):
   names     list  show  cat  store  name  copy  move  remove  mkdir  mount
-  agents    mkguest  mkhost  share  accept  grants  revoke  cancel  timer
+  agents    mkguest  mkhost  share  accept  narrow  grants  revoke  cancel  timer
   mail      send  reply  adopt  dismiss  request  resolve  reject
   asking    form  submit  define  edit  endow  request-evaluation
   code      eval  make
@@ -64,6 +64,9 @@ pub enum AgentVerb {
     /// Use a token: what it hands on gets a name of yours
     #[command(hide = true)]
     Accept(AcceptArgs),
+    /// Make something that can do less than what you have, to hand that on
+    #[command(hide = true)]
+    Narrow(super::narrow::NarrowArgs),
     /// Grants that you gave
     #[command(hide = true)]
     Grants(JsonArg),

@@ -13,6 +13,7 @@ mod input;
 pub mod mcp;
 pub mod modules;
 mod more;
+pub mod narrow;
 pub mod policy;
 mod programs;
 pub mod rate;

@@ -5,7 +5,7 @@ use kernel::command::{AgentKind, ProvideAgent};
 use passable::visible_line;
 
 use super::acting::{self, Acting, done};
-use super::{cancel, define, eval, form, grants, mail, names, output};
+use super::{cancel, define, eval, form, grants, mail, names, narrow, output};
 use crate::cli;
 use crate::cli::agents::{AcceptArgs, AgentVerb, MakeArgs, ShareArgs};
 use crate::client::unexpected;
@@ -33,6 +33,7 @@ pub fn run(acting: &Acting<'_>, verb: &AgentVerb) -> Ended {
         AgentVerb::Share(args) => share(acting, args),
         AgentVerb::Accept(args) => accept(acting, args),
         AgentVerb::Grants(args) => grants::grants(acting, *args),
+        AgentVerb::Narrow(args) => narrow::narrow(acting, args),
         AgentVerb::Revoke(args) => grants::revoke(acting, args),
         AgentVerb::Cancel(args) => cancel::cancel(acting, args),
         AgentVerb::Remake(args) => cancel::remake(acting, args),

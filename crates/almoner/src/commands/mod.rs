@@ -33,6 +33,7 @@ pub mod mcp;
 pub mod mcp_import;
 pub mod models;
 pub mod names;
+pub mod narrow;
 pub mod open;
 pub mod output;
 pub mod policy;

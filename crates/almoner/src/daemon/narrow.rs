@@ -11,7 +11,7 @@ use kernel::grant::{Attenuation, EVERY_METHOD};
 use kernel::hub::{self, View};
 use kernel::table::{self, Reached};
 use kernel::{FormulaId, NamePath};
-use passable::{Untrusted, visible_line};
+use passable::{Effect, Untrusted, visible_line};
 
 use super::desk::Desk;
 use crate::cli::rate;
@@ -119,7 +119,7 @@ impl Found {
             Formula::Scratch { .. } => caps::interface_of("dir").map(std::borrow::Cow::Borrowed),
             other => caps::interface_for(other),
         };
-        let all: Vec<(String, passable::Effect)> = match kind {
+        let all: Vec<(String, Effect)> = match kind {
             Some(interface) => {
                 interface.methods.iter().map(|method| (method.name.clone(), method.effect)).collect()
             }
@@ -132,7 +132,7 @@ impl Found {
         let read_only = self.is_read_only();
         let has = |name: &str| self.reached.grants.iter().all(|grant| grant.allows(name));
         all.into_iter()
-            .filter(|(name, effect)| has(name) && !(read_only && *effect != passable::Effect::Observe))
+            .filter(|(name, effect)| has(name) && !(read_only && *effect != Effect::Observe))
             .map(|(name, effect)| Method { name, effect: effect.as_words().to_owned() })
             .collect()
     }
@@ -241,13 +241,14 @@ impl Found {
         if let (true, Some(kept)) = (of_now.is_empty(), &less.methods) {
             by_effect.insert("", kept.iter().map(String::as_str).collect());
         }
-        let parts: Vec<String> = by_effect
-            .into_iter()
-            .map(|(effect, names)| match effect {
-                "" => names.join(", "),
-                effect => format!("{} ({effect})", names.join(", ")),
-            })
-            .collect();
+        let said = |(effect, names): (&str, Vec<&str>)| match effect {
+            "" => names.join(", "),
+            effect => format!("{} ({effect})", names.join(", ")),
+        };
+        // What harms least is said first.
+        let order = [Effect::Observe.as_words(), Effect::Modify.as_words(), Effect::Commit.as_words(), ""];
+        let parts: Vec<String> =
+            order.iter().filter_map(|effect| by_effect.remove_entry(effect)).map(said).collect();
         text += &match parts.is_empty() {
             true => ": every method that it has".to_owned(),
             false => format!(": {}", parts.join("; ")),

@@ -465,6 +465,7 @@ fn help_is_short_and_names_the_other_verbs_in_groups() {
         "edit",
         "endow",
         "request-evaluation",
+        "narrow",
         "grants",
         "revoke",
         "cancel",

@@ -58,6 +58,7 @@ mod model_host;
 mod model_keys;
 mod model_slots;
 mod modules;
+mod narrowing;
 mod nested;
 mod origin;
 mod policy;

@@ -3,11 +3,14 @@
 mod addresses;
 mod attacks;
 mod browser;
+mod controls;
 mod forms;
 mod http;
 mod live;
+mod narrower;
 mod pages;
 mod staged;
+mod rows;
 mod story;
 mod visitor;
 

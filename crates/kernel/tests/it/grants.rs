@@ -9,7 +9,7 @@ use kernel::proposal::Decision;
 use kernel::run::{Completion, Entry, RunOutcome, State};
 use kernel::{FormulaId, GrantNumber, Number, Value, query, table};
 
-use crate::agents::{bind, copy, path, remove, send, start, store, string};
+use crate::agents::{bind, copy, path, remove, request, resolve, send, start, store, string};
 use crate::world::{World, completion, done, env, program};
 
 fn attenuate(name: &str, methods: &[&str], attenuation: Attenuation, to: &str) -> Act {
@@ -151,6 +151,65 @@ fn narrowing_adds_up_along_a_chain() {
     assert_eq!(reached.refusal("remove", now).unwrap().rule, "grant/method");
     w.as_agent(host, store(string("x"), "data"));
     assert!(w.fault(host, attenuate("data", &[], up_to(1, &[]), "c")).contains("is data"));
+}
+
+/// The same, with more said of it.
+fn narrow(name: &str, is: Option<FormulaId>, attenuation: Attenuation, expires_ms: Option<i64>) -> Act {
+    let (path, to, methods) = (path(name), path("less"), vec!["read".to_owned()]);
+    Act::Grant(GrantAct::Attenuate { path, is, methods, attenuation, expires_ms, to, force: false })
+}
+
+#[test]
+fn what_is_made_narrower_is_what_was_seen_and_ends_when_it_was_said() {
+    let mut w = World::new();
+    w.mount("cap");
+    w.mount("other");
+    let host = w.host;
+    let (cap, other) = (w.id(host, "cap"), w.id(host, "other"));
+    let plain = Attenuation::default;
+    let stale = w.fault(host, narrow("cap", Some(other), plain(), None));
+    assert_eq!(stale, Fault::NotAsSeen { path: "cap".to_owned() }.to_string());
+    // A grant that says that a copy lies behind it would let changes pass that nobody is asked about.
+    let staged = Attenuation { staged_from: Some("/etc".to_owned()), ..plain() };
+    assert!(w.fault(host, narrow("cap", Some(cap), staged, None)).contains("belongs to a run"));
+    let end = env(w.ticks + 3).now_ms();
+    w.as_agent(host, narrow("cap", Some(cap), plain(), Some(end)));
+    let less = w.id(host, "less");
+    assert!(w.behind(less).is_ok());
+    for _ in 0..3 {
+        w.apply(Act::Recover);
+    }
+    assert_eq!(w.behind(less), Err("grant/expired".to_owned()));
+    assert!(w.behind(cap).is_ok());
+}
+
+#[test]
+fn what_came_of_a_promise_is_made_narrower_and_not_the_promise() {
+    let mut w = World::new();
+    w.mount("cap");
+    let (fae, host) = (w.guest("fae"), w.host);
+    w.as_agent(fae, request("@host", "something", Some("wished")));
+    let number = w.last(host).number;
+    // Nothing has come of it: there is nothing to take away from.
+    let pending = w.fault(fae, narrow("wished", None, Attenuation::default(), None));
+    assert!(pending.contains("nothing has come of wished"), "{pending}");
+    w.as_agent(host, resolve(number.0, "cap"));
+    w.as_agent(fae, narrow("wished", None, Attenuation::default(), None));
+    let less = w.id(fae, "less");
+    let reached = table::reach(&mut w.store, &less).unwrap().unwrap();
+    assert_eq!(
+        reached.id,
+        w.id(host, "cap"),
+        "whoever uses it comes to the thing itself, through both grants"
+    );
+    assert_eq!(reached.grants.len(), 2);
+    let now = env(w.ticks).now_ms();
+    assert!(reached.refusal("read", now).is_none());
+    assert_eq!(reached.refusal("write", now).unwrap().rule, "grant/method");
+    // It ends with what it was made of.
+    let given = w.last_grant(host).number.0;
+    w.revoke(given);
+    assert_eq!(w.behind(less), Err("grant/revoked".to_owned()));
 }
 
 #[test]

@@ -293,11 +293,35 @@ impl Browser {
         self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] }));
     }
 
+    /// Presses a key while another one is held.
+    pub(crate) fn chord(&self, held: char, key: char) {
+        let act = |kind: &str, key: char| json!({ "type": kind, "value": key.to_string() });
+        let actions = [act("keyDown", held), act("keyDown", key), act("keyUp", key), act("keyUp", held)];
+        self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] }));
+    }
+
+    /// Goes with the Tab key to what has a name that begins so.
+    #[track_caller]
+    pub(crate) fn tab_to(&self, name: &str) {
+        let mut passed = Vec::new();
+        for _ in 0..120 {
+            self.keys("\u{E004}");
+            let focused = self.focused();
+            if focused.starts_with(name) {
+                return;
+            }
+            passed.push(focused);
+        }
+        panic!("the Tab key does not lead to `{name}`, but to {passed:?}");
+    }
+
     /// The name of what has the focus.
     pub(crate) fn focused(&self) -> String {
         let active = self.get("/element/active");
         let id = active[ELEMENT].as_str().unwrap_or("");
-        self.get(&format!("/element/{id}/computedlabel")).as_str().unwrap_or("").to_owned()
+        // What is replaced while one looks has no name.
+        let label = self.command("GET", &format!("/element/{id}/computedlabel"), &Value::Null);
+        label.ok().and_then(|label| label.as_str().map(str::to_owned)).unwrap_or_default()
     }
 
     /// Makes the window so wide, and dark or light.

@@ -85,9 +85,15 @@ impl OneField {
         Ok((Written::Pairs { pairs: of_field(pairs, &self.prefix) }, Some(value)))
     }
 
+    /// What it is called; safe to show.
+    fn said(&self) -> String {
+        let label = self.field.label.visible_line();
+        if label.is_empty() { visible_line(&self.field.name).into_owned() } else { label.to_string() }
+    }
+
     fn draw(&self, drawn: &Drawn<'_>) -> Markup {
         let label = self.field.label.raw();
-        let name = visible_line(&self.field.name);
+        let said = self.said();
         let help = html! {
             @if label != self.field.name { "In the answer it is " (parts::word(&self.field.name)) ". " }
             @if let Some(example) = &self.field.example {
@@ -99,7 +105,7 @@ impl OneField {
             control: &self.control,
             place: &self.prefix,
             title: html! { (parts::line(&self.field.label)) },
-            said: &name,
+            said: &said,
             help: Some(help),
             preset: self.field.default.is_some(),
         })
@@ -141,7 +147,7 @@ pub fn hole(asked: &Asked, view: &LetterView, place: &str) -> Result<Hole, Failu
     Ok(Hole {
         label: label.clone(),
         data: false,
-        said: one.field.label.visible_line().to_string(),
+        said: one.said(),
         filled: narrow::carried(&asked.body, |name| typed.text(name).is_some()),
     })
 }

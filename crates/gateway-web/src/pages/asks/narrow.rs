@@ -129,7 +129,9 @@ pub fn step(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     let row = picks.iter().find(|row| Some(row.id) == chosen && hole.takes(row));
     let mut at = At { asked, view, place, hole: &hole, picks: &picks, row, thing: None, left: None };
     let Some(row) = row else {
-        return Ok(at.page(None, 200));
+        // It had a name when it was chosen.
+        let gone = asked.filled(OF).map(|_| definition::gone());
+        return Ok(at.page(gone.as_ref(), if gone.is_some() { 409 } else { 200 }));
     };
     let path = path(&row.path)?;
     let narrowable = |by: Option<Narrowing>| {
@@ -286,6 +288,8 @@ impl At<'_> {
                         (self.methods(thing))
                         (self.limits(thing))
                         (self.name())
+                    } @else {
+                        (hidden(TO, self.text(TO)))
                     }
                     div.buttons {
                         button name=(DO) value="look" {

@@ -1,0 +1,61 @@
+//! The command line of `almoner narrow`: types only.
+
+use clap::Args;
+use control::narrow::Narrowing;
+
+use super::JsonArg;
+
+/// `almoner narrow`.
+#[derive(Debug, Args)]
+pub struct NarrowArgs {
+    /// What it is made of: one of your names
+    pub from: String,
+    /// Its name
+    pub to: String,
+    /// The methods that stay; all, if none is named
+    #[arg(long, value_delimiter = ',', value_name = "METHOD")]
+    pub methods: Vec<String>,
+    /// Only files whose names end so
+    #[arg(long, value_name = ".ENDING")]
+    pub suffix: Vec<String>,
+    /// The largest file, message or answer: `10MiB`
+    #[arg(long, value_name = "SIZE")]
+    pub max: Option<String>,
+    /// The most that a directory may come to hold: `1GiB`
+    #[arg(long, value_name = "SIZE")]
+    pub total: Option<String>,
+    /// How often it may be used: `10/min`
+    #[arg(long)]
+    pub rate: Option<String>,
+    /// How long it lasts: `30m`, `8h`, `7d`
+    #[arg(long, value_name = "TIME")]
+    pub lasts: Option<String>,
+    /// What is read through it is private
+    #[arg(long)]
+    pub private: bool,
+    /// Only say what it would allow
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Even if the name looks like another one in its directory
+    #[arg(long)]
+    pub force: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+impl NarrowArgs {
+    /// What is taken away.
+    pub fn by(&self) -> Narrowing {
+        let text = |said: &Option<String>| said.clone().unwrap_or_default();
+        Narrowing {
+            methods: Some(self.methods.iter().cloned().collect()).filter(|_| !self.methods.is_empty()),
+            suffixes: self.suffix.join(" "),
+            max: text(&self.max),
+            total: text(&self.total),
+            rate: text(&self.rate),
+            lasts: text(&self.lasts),
+            private: self.private,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Something narrower than what one has: what it would allow is said first, and it is never more.
+
+use crate::home::Home;
+use crate::sends::{COUNTER, evaluated, refused};
+
+fn home() -> Home {
+    let home = Home::new();
+    std::fs::create_dir(home.path("big")).unwrap();
+    home.write("big/n.md", "a note");
+    home.write("big/n.txt", "a text");
+    let big = home.path("big").display().to_string();
+    home.almoner(&["mount", &big, "big"]).expect(0);
+    home.almoner(&["mount", "--read-only", &big, "books"]).expect(0);
+    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+    home.almoner(&["store", "data:=[1]"]).expect(0);
+    home.almoner(&["narrow", "big", "notes", "--methods", "list,read", "--suffix", ".md", "--max", "1KiB"])
+        .expect(0);
+    home
+}
+
+#[test]
+fn what_it_would_allow_is_said_and_is_never_more_than_there_is() {
+    let home = home();
+    for (args, exit, says) in [
+        ("big x -n --methods list,read,write --total 1GiB", 0, "list, read (reads); write (changes)"),
+        ("big x -n --suffix .PDF --rate 10/min", 0, "; only .pdf; 10 calls in 1 min. Nothing else."),
+        ("big x -n --private --lasts 1h30m", 0, "; private; for 90 m from when it is made. Nothing else."),
+        // What is narrow stays so, whatever is said.
+        ("notes x -n --max 1GiB", 0, "list, read (reads); only .md; at most 1024 bytes each. Nothing else."),
+        ("notes x -n --suffix .txt", 0, "; only /;"),
+        ("notes x --methods write", 6, "it has no method `write` that could be kept"),
+        ("notes x --methods *", 6, "it has no method `*` that could be kept"),
+        ("books x -n", 0, "list, read, glob, grep, stat (reads). Nothing else."),
+        ("books x --methods write", 6, "it has no method `write`"),
+        ("books x --total 1MiB", 6, "has no limit of size in all"),
+        ("counter x -n --methods incr", 0, "incr. Nothing else."),
+        ("counter x -n", 0, "every method that it has. Nothing else."),
+        ("counter x --rate 1/s", 6, "has no limit of calls"),
+        ("data x", 6, "is a value"),
+        ("big x --lasts soon", 6, "`soon` is not a time"),
+        ("big x --max lots", 6, "`lots` is not a size"),
+        ("big x --suffix md", 6, "`md` is not an ending of names"),
+        ("big x --rate often", 6, "`often` is no rate"),
+        ("nobody x", 4, "nobody"),
+    ] {
+        let words: Vec<&str> = std::iter::once("narrow").chain(args.split(' ')).collect();
+        let ran = home.almoner(&words).expect(exit);
+        assert!(ran.err.contains(says), "{args}: {}", ran.err);
+    }
+    // Nothing of it was made.
+    home.almoner(&["show", "x"]).expect(4);
+}
+
+#[test]
+fn what_is_narrower_is_so_for_whoever_uses_it() {
+    let home = home();
+    assert_eq!(evaluated(&home, &["E(d).readText('n.md')", "d=notes"]), "a note");
+    refused(&home, &["E(d).readText('n.txt')", "d=notes"], "");
+    refused(&home, &["E(d).writeText('n.md', 'x')", "d=notes"], "granted without this method");
+    // Handed on, it is no wider.
+    home.almoner(&["mkguest", "fae", "agent-fae", "--introduce", "notes=place"]).expect(0);
+    let fae = |code: &str, exit| home.almoner(&["--as", "agent-fae", "eval", code, "place"]).expect(exit);
+    assert!(fae("E(place).readText('n.md')", 0).out.contains("a note"));
+    let no = fae("E(place).writeText('n.md', 'x')", 1);
+    assert!(no.err.contains("granted without this method"), "{}", no.err);
+    assert_eq!(std::fs::read_to_string(home.path("big/n.md")).unwrap(), "a note");
+    // It ends by hand as any grant does.
+    let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+    let own = grants.as_array().unwrap().iter().find(|one| one["grant"]["slot"] == "notes");
+    let number = own.or_else(|| grants.as_array().unwrap().iter().find(|one| one["slot"] == "notes"));
+    let number =
+        number.map(|one| one["number"].as_u64().or(one["grant"]["number"].as_u64()).unwrap()).unwrap();
+    home.almoner(&["revoke", &format!("g{number}")]).expect(0);
+    refused(&home, &["E(d).readText('n.md')", "d=notes"], "revoked");
+    let no = fae("E(place).readText('n.md')", 1);
+    assert!(no.err.contains("revoked"), "{}", no.err);
+}

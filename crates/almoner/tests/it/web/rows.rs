@@ -1,0 +1,223 @@
+//! Rows of a form: they come, go and move, by mouse, by keyboard, without scripts; what was typed outlives it all.
+
+use serde_json::{Value, json};
+
+use super::{Browser, let_in};
+use crate::home::Home;
+
+const ALT: char = '\u{E00A}';
+const UP: char = '\u{E013}';
+const DOWN: char = '\u{E015}';
+const RIGHT: char = '\u{E014}';
+const SPACE: char = '\u{E00D}';
+const ENTER: char = '\u{E007}';
+
+/// A guest's form with these fields, and its number.
+fn asked(fields: &[&str]) -> (Home, u64) {
+    let home = Home::new();
+    home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let form = [&["--as", "agent-fae", "form", "@host", "Say"][..], fields, &["--result", "answer"]].concat();
+    home.almoner(&form).expect(0);
+    let number = crate::sends::wait_for_mail(&home, "form");
+    (home, number)
+}
+
+fn answered(home: &Home) -> Value {
+    let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0);
+    got.json()["promise"]["value"].clone()
+}
+
+/// What is written in the rows of words, in order.
+fn words(browser: &Browser) -> Vec<String> {
+    let mut all = Vec::new();
+    for number in 1..10 {
+        match browser.all("textbox", &number.to_string()).first() {
+            Some(row) => all.push(browser.value(row)),
+            None => break,
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn reads(browser: &Browser, expected: &[&str]) {
+    let reads = browser.wait(|| (words(browser) == expected).then_some(()));
+    assert!(reads.is_some(), "{:?} instead of {expected:?}", words(browser));
+}
+
+fn add(browser: &Browser, number: usize, text: &str) {
+    browser.press("button", "Add a row to Words");
+    browser.write("textbox", &number.to_string(), text);
+}
+
+fn moved(scripts: bool) {
+    let (home, number) = asked(&["words:M.arrayOf(M.string())=Words", "set:M.setOf(M.string())=A set"]);
+    let (browser, _) = let_in(&home, scripts, &format!("/m/{number}"));
+    for (at, text) in ["a", "b", "c"].into_iter().enumerate() {
+        add(&browser, at + 1, text);
+    }
+    browser.press("button", "Move row 3 of Words up");
+    reads(&browser, &["a", "c", "b"]);
+    browser.press("button", "Move row 1 of Words down");
+    reads(&browser, &["c", "a", "b"]);
+    browser.press("button", "Take row 2 of Words away");
+    reads(&browser, &["c", "b"]);
+    // What has no order has no handles for it.
+    browser.press("button", "Add a row to A set");
+    browser.press("button", "Add a row to A set");
+    browser.find("button", "Take row 2 of A set away");
+    assert!(browser.all("button", "Move row 2 of A set").is_empty());
+    browser.press("button", "Take row 2 of A set away");
+    let gone = browser.wait(|| browser.all("button", "Take row 2 of A set away").is_empty().then_some(()));
+    assert!(gone.is_some());
+    browser.press("button", "Send the answer");
+    browser.says("✓ answered");
+    assert_eq!(answered(&home)["words"], json!(["c", "b"]));
+    browser.clean(&[]);
+}
+
+#[test]
+fn rows_move_with_scripts() {
+    moved(true);
+}
+
+#[test]
+fn rows_move_without_scripts() {
+    moved(false);
+}
+
+#[test]
+fn several_lines_become_several_rows() {
+    let (home, number) = asked(&["words:M.arrayOf(M.string())=Words"]);
+    let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
+    add(&browser, 1, "a");
+    add(&browser, 2, "z");
+    // It goes in where the caret stands: at the end. Nobody has a clipboard here; it is told of as a browser tells.
+    browser.write("textbox", "1", "\u{E010}");
+    browser.run(
+        "const data = new DataTransfer();
+         data.setData('text/plain', 'b\\nc\\r\\n\\nd\\n');
+         const paste = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+         document.activeElement.dispatchEvent(paste);",
+    );
+    reads(&browser, &["ab", "c", "d", "z"]);
+    let there = browser.wait(|| (browser.focused() == "3").then_some(()));
+    assert!(there.is_some(), "one goes on at the last of them, not at {}", browser.focused());
+    browser.press("button", "Send the answer");
+    browser.says("✓ answered");
+    assert_eq!(answered(&home)["words"], json!(["ab", "c", "d", "z"]));
+    browser.clean(&[]);
+}
+
+/// Everything is filled in and sent by the keyboard alone.
+#[test]
+fn a_form_is_filled_in_by_the_keyboard_alone() {
+    let (home, number) = asked(&[
+        "title:string=What it is called",
+        "often:1..5=How often",
+        "sure:boolean=Whether you are sure",
+        "mode:fast|slow=How",
+        "note:M.opt(M.string())=Anything else",
+        "words:M.arrayOf(M.string())=Words",
+        "with:M.remotable('Counter')=What to count with",
+    ]);
+    let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
+    browser.says("Words");
+    let press = |key: char| browser.keys(&key.to_string());
+    browser.tab_to("What it is called");
+    browser.keys("A title");
+    browser.tab_to("How often, as a slider");
+    press(RIGHT);
+    press(RIGHT);
+    browser.tab_to("yes");
+    press(SPACE);
+    browser.tab_to("\"fast\"");
+    press(DOWN);
+    browser.tab_to("leave it out");
+    press(DOWN);
+    browser.tab_to("Anything else");
+    browser.keys("so");
+    for (number, word) in [("1", "one"), ("2", "two"), ("3", "three")] {
+        browser.tab_to("Add a row to Words");
+        press(SPACE);
+        let there = browser.wait(|| (browser.focused() == number).then_some(()));
+        assert!(there.is_some(), "the new row has the focus, not {}", browser.focused());
+        browser.keys(word);
+    }
+    // The row that moves keeps the focus, and what is written goes on there.
+    browser.chord(ALT, UP);
+    browser.chord(ALT, UP);
+    browser.chord(ALT, UP);
+    browser.chord(ALT, DOWN);
+    let there = browser
+        .wait(|| (browser.focused() == "2" && words(&browser) == ["one", "three", "two"]).then_some(()));
+    assert!(there.is_some(), "{} {:?}", browser.focused(), words(&browser));
+    browser.keys("!");
+    browser.tab_to("What to count with");
+    press(DOWN);
+    browser.tab_to("Send the answer");
+    press(ENTER);
+    browser.says("✓ answered");
+    let got = answered(&home);
+    for (field, expected) in [
+        ("title", json!("A title")),
+        ("often", json!(3)),
+        ("sure", json!(true)),
+        ("mode", json!("slow")),
+        ("note", json!("so")),
+        ("words", json!(["one", "three!", "two"])),
+    ] {
+        assert_eq!(got[field], expected, "{field}: {got}");
+    }
+    browser.clean(&[]);
+}
+
+/// What was typed is there after a reload, a change of the rows, and a daemon that was away.
+#[test]
+fn a_half_filled_form_outlives_a_reload_and_a_restart() {
+    let (home, number) = asked(&[
+        "title:string=What it is called",
+        "either:M.or(M.string(), M.number())=Either",
+        "words:M.arrayOf(M.string())=Words",
+    ]);
+    let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
+    browser.write("textbox", "What it is called", "Half a ti");
+    // What was written for the other kind stays as well.
+    browser.press("radio", "text");
+    browser.write("textbox", "text", "words");
+    browser.press("radio", "a number");
+    browser.write("textbox", "a number", "7");
+    add(&browser, 1, "a");
+    add(&browser, 2, "b");
+    browser.press("button", "Move row 2 of Words up");
+    reads(&browser, &["b", "a"]);
+    let holds = |when: &str| {
+        reads(&browser, &["b", "a"]);
+        assert_eq!(browser.value(&browser.find("textbox", "What it is called")), "Half a ti", "{when}");
+        assert_eq!(browser.value(&browser.find("textbox", "a number")), "7", "{when}");
+        browser.press("radio", "text");
+        assert_eq!(browser.value(&browser.find("textbox", "text")), "words", "{when}");
+        browser.press("radio", "a number");
+    };
+    browser.reload();
+    holds("after a reload");
+    home.almoner(&["stop"]).expect(0);
+    home.almoner(&["status"]).expect(0);
+    browser.wait(|| (!browser.text().contains("offline")).then_some(()));
+    holds("after a restart");
+    browser.reload();
+    holds("after a restart and a reload");
+    browser.write("textbox", "What it is called", "tle");
+    browser.press("button", "Send the answer");
+    browser.says("✓ answered");
+    let got = answered(&home);
+    assert_eq!(got["words"], json!(["b", "a"]));
+    assert_eq!(got["either"], json!(7));
+    browser.clean(&[
+        "ERR_CONNECTION_REFUSED",
+        "ERR_INCOMPLETE_CHUNKED_ENCODING",
+        "ERR_EMPTY_RESPONSE",
+        "ERR_CONNECTION_RESET",
+    ]);
+}
