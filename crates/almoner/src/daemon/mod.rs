@@ -55,6 +55,7 @@ pub mod start_run;
 pub mod stats;
 mod stream;
 pub mod sweeper;
+mod threads;
 pub mod timekeeper;
 pub mod tree;
 mod undo;

@@ -2,11 +2,16 @@
 
 mod attacks;
 mod browser;
+mod doctor;
+mod files;
 mod forms;
 mod http;
 mod live;
 mod pages;
+mod saving;
+mod senses;
 mod story;
+mod stream;
 
 use crate::home::Home;
 use browser::Browser;

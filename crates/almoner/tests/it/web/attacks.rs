@@ -5,15 +5,15 @@ use super::http::{Answer, ask};
 use crate::home::Home;
 
 /// Whoever was let in without a browser.
-struct Visitor {
-    door: Door,
-    cookie: String,
-    token: String,
+pub(super) struct Visitor {
+    pub(super) door: Door,
+    pub(super) cookie: String,
+    pub(super) token: String,
 }
 
 impl Visitor {
     #[track_caller]
-    fn new(home: &Home) -> Visitor {
+    pub(super) fn new(home: &Home) -> Visitor {
         let door = Door::of(home, "/");
         let answer = log_in(&door, &door.code);
         assert_eq!(answer.status, 303, "{}", answer.body);
@@ -29,19 +29,19 @@ impl Visitor {
         visitor
     }
 
-    fn get(&self, path: &str, more: &[(&str, &str)]) -> Answer {
+    pub(super) fn get(&self, path: &str, more: &[(&str, &str)]) -> Answer {
         let host = [("Host", self.door.host.as_str()), ("Cookie", self.cookie.as_str())];
         ask(self.door.port, "GET", path, &[&host, more].concat(), "")
     }
 
-    fn post(&self, path: &str, more: &[(&str, &str)], body: &str) -> Answer {
+    pub(super) fn post(&self, path: &str, more: &[(&str, &str)], body: &str) -> Answer {
         let cookie =
             [("Cookie", self.cookie.as_str()), ("Content-Type", "application/x-www-form-urlencoded")];
         ask(self.door.port, "POST", path, &[&cookie, more].concat(), body)
     }
 
     /// A form of the page's own.
-    fn send(&self, path: &str, body: &str) -> Answer {
+    pub(super) fn send(&self, path: &str, body: &str) -> Answer {
         let origin = self.door.page("");
         let own = [("Host", self.door.host.as_str()), ("Origin", origin.as_str())];
         self.post(path, &own, &format!("_token={}&{body}", self.token))
@@ -55,7 +55,7 @@ fn log_in(door: &Door, code: &str) -> Answer {
 }
 
 #[track_caller]
-fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+pub(super) fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no {before} in {text}"));
     rest.split(after).next().unwrap()
 }
