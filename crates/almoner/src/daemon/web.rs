@@ -284,6 +284,8 @@ impl Backend for Pages {
         let saved = save::Saved::of(&Acting::new(&self.desk.place, None), run, name, dir)?;
         if write {
             saved.write(&self.desk.place)?;
+        } else {
+            saved.expect_free()?;
         }
         Ok(saved.told())
     }

@@ -6,10 +6,12 @@ mod doctor;
 mod files;
 mod forms;
 mod http;
+mod inbox;
 mod live;
 mod pages;
 mod saving;
 mod senses;
+mod sessions;
 mod story;
 mod stream;
 

@@ -16,7 +16,8 @@ impl Stream {
         let mut stream = TcpStream::connect(("127.0.0.1", visitor.door.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let head = format!(
-            "GET /events?after=0 HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\nLast-Event-ID: {last}\r\n\r\n",
+            "GET /events?after=0 HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\nLast-Event-ID: {last}\r\nConnection: \
+             close\r\n\r\n",
             visitor.door.host, visitor.cookie
         );
         stream.write_all(head.as_bytes()).unwrap();
