@@ -44,8 +44,6 @@ pub fn render(rows: &[SessionRow]) -> String {
 
 /// The sessions as JSON.
 pub fn json(rows: &[SessionRow]) -> Json {
-    let row = |row: &SessionRow| {
-        json!({ "number": row.number, "browser": row.browser.raw(), "begun": iso(row.begun_ms), "ends": iso(row.ends_ms) })
-    };
+    let row = |row: &SessionRow| json!({ "number": row.number, "browser": row.browser.raw(), "begun": iso(row.begun_ms), "ends": iso(row.ends_ms) });
     json!({ "version": 1, "sessions": rows.iter().map(row).collect::<Vec<_>>() })
 }

@@ -118,7 +118,8 @@ mod tests {
     #[track_caller]
     fn check(body: &str, pairs: &[(&str, &str)], files: &[(&str, &str, &str)]) {
         let (texts, sent) = read(&Bytes::from(body.to_owned()), "B");
-        let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let texts: Vec<(&str, &str)> =
+            texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         assert_eq!(texts, pairs, "{body:?}");
         let sent: Vec<(&str, &str, &str)> = sent
             .iter()
@@ -132,7 +133,11 @@ mod tests {
         let text = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\none\r\ntwo\r\n";
         let file = "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"C:\\x\\a; b=%22.txt\"\r\nContent-Type: \
                     text/plain\r\n\r\n\r\n--b\r\n\r\n";
-        check(&format!("{text}{file}--B--\r\n"), &[("a", "one\r\ntwo")], &[("f", "a; b=\".txt", "\r\n--b\r\n")]);
+        check(
+            &format!("{text}{file}--B--\r\n"),
+            &[("a", "one\r\ntwo")],
+            &[("f", "a; b=\".txt", "\r\n--b\r\n")],
+        );
         check(&format!("{file}{text}--B--"), &[("a", "one\r\ntwo")], &[("f", "a; b=\".txt", "\r\n--b\r\n")]);
         let none = "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"\"\r\n\r\n\r\n--B--";
         check(none, &[], &[("f", "", "")]);

@@ -171,7 +171,14 @@ fn shown(show: Show) -> MethodRouter<Arc<Site>> {
                     Extension(session): Extension<Session>,
                     path: RawPathParams,
                     uri: Uri| {
-            let asked = Asked { site, session, path: parts(&path), query: pairs(uri.query()), body: vec![], files: vec![] };
+            let asked = Asked {
+                site,
+                session,
+                path: parts(&path),
+                query: pairs(uri.query()),
+                body: vec![],
+                files: vec![],
+            };
             answered(asked, show).await
         },
     )

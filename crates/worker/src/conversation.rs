@@ -172,11 +172,7 @@ fn say(world: &dyn World, run: &Run, messages: &mut Vec<Message>, said: &Said) -
 }
 
 /// What the run was started with; nothing, if that is for the person to say.
-fn first_message(
-    world: &dyn World,
-    run: &Run,
-    documents: &[Attachment],
-) -> Result<Option<Message>, Trouble> {
+fn first_message(world: &dyn World, run: &Run, documents: &[Attachment]) -> Result<Option<Message>, Trouble> {
     let (mut parts, mut media) = (Vec::new(), Vec::new());
     let values = run.input.values.to_json();
     if values.as_object().is_some_and(|fields| !fields.is_empty()) {

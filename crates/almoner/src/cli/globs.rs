@@ -139,7 +139,9 @@ mod tests {
                     Document::File { path } => {
                         path.strip_prefix(root.to_str().unwrap()).unwrap().trim_start_matches('/').to_owned()
                     }
-                    Document::Text { .. } | Document::Kept { .. } => unreachable!("a pattern stands for files"),
+                    Document::Text { .. } | Document::Kept { .. } => {
+                        unreachable!("a pattern stands for files")
+                    }
                 })
                 .collect();
             assert_eq!(found, expected, "{pattern}");

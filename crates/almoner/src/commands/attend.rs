@@ -490,7 +490,13 @@ impl Attendance<'_> {
                 self.active.insert(self.root);
                 let text = Untrusted::new(format!("almoner chat --continue {}", self.root));
                 let said = Untrusted::new(line);
-                self.acting.connect()?.ask(Request::Say { text, run: self.root, said, documents: vec![], dry_run: false })?;
+                self.acting.connect()?.ask(Request::Say {
+                    text,
+                    run: self.root,
+                    said,
+                    documents: vec![],
+                    dry_run: false,
+                })?;
                 Ok(None)
             }
             Next::Listen => Ok(None),

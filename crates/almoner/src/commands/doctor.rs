@@ -236,8 +236,10 @@ mod tests {
 
     #[test]
     fn pages_know_the_parts_that_there_are() {
-        let own: Vec<String> =
-            Part::ALL.iter().filter_map(|part| Some(part.to_possible_value()?.get_name().to_owned())).collect();
+        let own: Vec<String> = Part::ALL
+            .iter()
+            .filter_map(|part| Some(part.to_possible_value()?.get_name().to_owned()))
+            .collect();
         let theirs: Vec<&str> = control::examined::PARTS.iter().map(|(name, _)| *name).collect();
         assert_eq!(own.len(), theirs.len());
         assert!(own.iter().all(|name| theirs.contains(&name.as_str())), "{own:?} {theirs:?}");

@@ -39,24 +39,19 @@ pub fn check_count(definition: &Definition, request: &RunRequest) -> Result<(), 
 
 fn too_many(definition: &Definition, count: usize) -> Failure {
     let most = definition.attachments.max;
-    Failure::new(
-        Exit::Invalid,
-        format!("`{}` takes at most {most} documents, not {count}", definition.name),
-    )
+    Failure::new(Exit::Invalid, format!("`{}` takes at most {most} documents, not {count}", definition.name))
 }
 
 /// Whether a conversation takes these documents beside those that it has.
 ///
 /// # Errors
 /// When they are too many, too large together, or two have the same name.
-pub fn check_more(
-    definition: &Definition,
-    has: &[Attachment],
-    more: &[Attachment],
-) -> Result<(), Failure> {
+pub fn check_more(definition: &Definition, has: &[Attachment], more: &[Attachment]) -> Result<(), Failure> {
     let all: Vec<Attachment> = has.iter().chain(more).cloned().collect();
     if all.len() > definition.attachments.max as usize {
-        return Err(too_many(definition, all.len()).help("a conversation keeps what it was shown: begin another one"));
+        return Err(
+            too_many(definition, all.len()).help("a conversation keeps what it was shown: begin another one")
+        );
     }
     check_names(&all)?;
     check_bytes(definition, &all)
@@ -154,7 +149,8 @@ impl Taker<'_> {
             Document::Kept { name, hash } => {
                 self.check_suffix(name)?;
                 let gone = |e: store::BlobError| {
-                    Failure::new(Exit::NotFound, format!("{}: {e}", visible_line(name))).help("bring it again")
+                    Failure::new(Exit::NotFound, format!("{}: {e}", visible_line(name)))
+                        .help("bring it again")
                 };
                 let bytes = self.desk.daemon.store.blobs().get(hash).map_err(gone)?;
                 self.limits.admit(bytes.len() as u64).map_err(|e| refused(name, &e))?;

@@ -12,8 +12,8 @@ use store::BackupError;
 use super::additions;
 use super::desk::Desk;
 use super::{
-    agents, audit, card, endow_mcp, export, forget, listing, look, passes, said, stage, start_run, stats, undo,
-    vault, why, world,
+    agents, audit, card, endow_mcp, export, forget, listing, look, passes, said, stage, start_run, stats,
+    undo, vault, why, world,
 };
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};

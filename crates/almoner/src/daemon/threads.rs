@@ -147,7 +147,8 @@ impl Threads {
 
 /// What is told of a thread: its first message and its newest, without those that need an answer or were dismissed.
 fn told(daemon: &Daemon, all: &[MessageNumber]) -> Result<Thread, Failure> {
-    let (first, later) = all.split_first().map_or((&[][..], &[][..]), |(one, rest)| (std::slice::from_ref(one), rest));
+    let (first, later) =
+        all.split_first().map_or((&[][..], &[][..]), |(one, rest)| (std::slice::from_ref(one), rest));
     let newest = later.len().saturating_sub(FOLDED);
     let (left_out, newest) = later.split_at(newest);
     let mut thread = Thread { letters: vec![], left_out: left_out.len() };
@@ -174,7 +175,9 @@ fn envelopes(
         table::scan(txn, Table::Message, &host.number, &start, &end, STRIDE, false)?;
     let number = |key: &[u8]| {
         let bytes = key.get(prefix..).and_then(|number| number.try_into().ok());
-        bytes.map(u64::from_be_bytes).map(MessageNumber)
+        bytes
+            .map(u64::from_be_bytes)
+            .map(MessageNumber)
             .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
     };
     rows.into_iter().map(|(key, mail)| Ok((number(&key)?, mail))).collect()

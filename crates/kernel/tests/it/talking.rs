@@ -26,7 +26,8 @@ fn what_comes_with_words_is_a_source_like_every_document() {
     w.apply(say(run, vec![first.clone(), second.clone()]));
     let found = w.run(run);
     assert_eq!(found.input.attachments, [first.clone(), second.clone()]);
-    let step = w.journal(run).into_iter().rev().find(|step| matches!(step.entry, Entry::Said { .. })).unwrap();
+    let step =
+        w.journal(run).into_iter().rev().find(|step| matches!(step.entry, Entry::Said { .. })).unwrap();
     for one in [&first, &second] {
         assert!(found.provenance.sources.iter().any(|source| is_of(source, one)), "{:?}", found.provenance);
         assert!(step.provenance.sources.iter().any(|source| is_of(source, one)), "{:?}", step.provenance);

@@ -19,7 +19,11 @@ fn all_that_the_doctor_examines_is_on_the_page_with_scripts() {
     // Each restriction is tried, and a busy machine takes its time for that.
     for id in &ids {
         let shown = || browser.text().contains(&format!("{id}: "));
-        assert!((0..6).any(|_| browser.wait(|| shown().then_some(())).is_some()), "{id} in {}", browser.text());
+        assert!(
+            (0..6).any(|_| browser.wait(|| shown().then_some(())).is_some()),
+            "{id} in {}",
+            browser.text()
+        );
     }
     super::pages::looked_at(&browser, "doctor-examined");
     browser.clean(&[]);

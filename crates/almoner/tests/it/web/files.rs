@@ -142,8 +142,18 @@ fn what_a_conversation_cannot_begin_with_is_refused_beside_its_field() {
     type Case<'a> = (&'a [(&'a str, &'a str)], &'a [(&'a str, &'a [u8])], &'a str, &'a str);
     let cases: &[Case<'_>] = &[
         (&[("model", "nope"), ("said", "x")], &[], "model-error", "or a name of yours"),
-        (&[("model", "scripted:talk.json"), ("said", "x")], &[], "model-error", "write the whole path, beginning with /"),
-        (&[("model", "replay:x.json"), ("said", "x")], &[], "model-error", "write the whole path, beginning with /"),
+        (
+            &[("model", "scripted:talk.json"), ("said", "x")],
+            &[],
+            "model-error",
+            "write the whole path, beginning with /",
+        ),
+        (
+            &[("model", "replay:x.json"), ("said", "x")],
+            &[],
+            "model-error",
+            "write the whole path, beginning with /",
+        ),
         (&[("model", "scripted:/nowhere/x.json"), ("said", "x")], &[], "model-error", "check the path"),
         (&local, &[], "model-error", "almoner models pull"),
         (&[("model", model.as_str()), ("said", " ")], &[], "said-error", "nothing was said"),

@@ -160,7 +160,10 @@ fn filters_counts_and_pages_hold_with_ten_thousand_messages() {
     super::fill(&home, 10_000);
     let visitor = Visitor::new(&home);
     let links = |body: &str| -> Vec<u64> {
-        body.split("class=\"row\" href=\"/m/").skip(1).map(|rest| between(rest, "", "\"").parse().unwrap()).collect()
+        body.split("class=\"row\" href=\"/m/")
+            .skip(1)
+            .map(|rest| between(rest, "", "\"").parse().unwrap())
+            .collect()
     };
     let page = visitor.get("/?kind=request", &[]).body;
     assert_eq!(between(&page, "class=\"count\">", "<"), "3");

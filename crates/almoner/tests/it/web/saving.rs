@@ -27,7 +27,12 @@ fn saved(scripts: bool) {
     let rest = prefix.strip_suffix("kept here").unwrap();
     browser.write("textbox", "Directory", &format!("\u{E011}{rest}"));
     browser.press("button", "Show what would be written");
-    let files = ["twice.worker", "twice.case/replies.json", "twice.case/documents/letter.txt", "twice.case/case.json"];
+    let files = [
+        "twice.worker",
+        "twice.case/replies.json",
+        "twice.case/documents/letter.txt",
+        "twice.case/case.json",
+    ];
     for file in files {
         browser.says(&place.join(file).display().to_string());
     }

@@ -12,7 +12,12 @@ fn nothing_moves_for_who_has_said_so() {
     let (browser, door) = let_in(&home, true, "/");
     let still = json!({ "features": [{ "name": "prefers-reduced-motion", "value": "reduce" }] });
     browser.devtools("Emulation.setEmulatedMedia", &still);
-    for (path, says) in [("/", "Needs you"), ("/m/1", "wants to do this"), ("/graph", "What leads to what"), ("/chat", "Begin another")] {
+    for (path, says) in [
+        ("/", "Needs you"),
+        ("/m/1", "wants to do this"),
+        ("/graph", "What leads to what"),
+        ("/chat", "Begin another"),
+    ] {
         browser.go(&door.page(path));
         browser.says(says);
         // What can be seen does not change by itself; that a button waits before it can be pressed cannot be seen.
@@ -66,9 +71,13 @@ fn who_types_while_answers_are_slow_loses_nothing_and_reads_what_is_wrong_at_its
     // The second and the third field, and no other.
     let settled = browser.wait(|| (wrong() == json!(["f1", "f2"])).then_some(()));
     assert!(settled.is_some(), "{} {}", wrong(), browser.text());
-    for (field, value) in
-        [("What it is called", title), ("How often", "9"), ("Many digits", "12x"), ("town", "Ghent"), ("zip", "9000")]
-    {
+    for (field, value) in [
+        ("What it is called", title),
+        ("How often", "9"),
+        ("Many digits", "12x"),
+        ("town", "Ghent"),
+        ("zip", "9000"),
+    ] {
         assert_eq!(browser.value(&browser.find("textbox", field)), value, "{field}");
     }
     // What is mended while the check of what was wrong is still under way is not called wrong afterwards.
