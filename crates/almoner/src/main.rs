@@ -91,6 +91,7 @@ fn run(cli: &Cli) -> Ended {
             | Verb::Demo(_)
             | Verb::Doctor(_)
             | Verb::Open(_)
+            | Verb::Sessions(_)
             | Verb::Daemon(_)
             | Verb::Backup(_)
             | Verb::Stop
@@ -137,6 +138,7 @@ fn run(cli: &Cli) -> Ended {
         Verb::Demo(args) => commands::demo::demo(&place, args),
         Verb::Doctor(args) => commands::doctor::doctor(&place, args),
         Verb::Open(args) => commands::open::open(&place, args),
+        Verb::Sessions(args) => commands::sessions::sessions(&acting, args),
         Verb::Status(args) => commands::daemon::status(&acting, *args),
         Verb::Daemon(args) => commands::daemon::daemon(&place, args),
         Verb::Audit(args) => commands::audit::audit(&acting, args),

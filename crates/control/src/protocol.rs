@@ -21,6 +21,8 @@ use super::endowment::Endowment;
 use super::inspect::{Called, FormulaView, GrantView, Graph};
 use super::narrow::{Narrowable, Narrowing};
 use super::secret::{SecretAct, VaultView};
+use super::sessions::{SessionAct, SessionRow};
+use super::threads::ThreadPage;
 use super::tools::ToolTable;
 use super::undone::{Diff, Part, Undone};
 use super::view::{CodePage, GrantRow, LetterView, NameRow, PickRow, PromiseState, Proposed, Thing};
@@ -242,6 +244,17 @@ pub enum Request {
         /// How many at most. An answer has a limit of its own.
         limit: usize,
     },
+    /// The mailbox in threads: a page of it.
+    Threads {
+        /// Only what has a message of this kind.
+        #[serde(default)]
+        kind: Option<String>,
+        /// Only threads whose newest message is older than this one.
+        #[serde(default)]
+        below: Option<MessageNumber>,
+        /// After how many messages a page ends.
+        limit: usize,
+    },
     /// An approval, as it is shown to the person who answers it.
     Card {
         /// Which.
@@ -292,6 +305,11 @@ pub enum Request {
     Web {
         /// The path to go to: `/`, or `/m/7` for a message.
         to: String,
+    },
+    /// Look at the sessions of the web pages, or end some.
+    Sessions {
+        /// What to do.
+        act: SessionAct,
     },
     /// Do something with the vault.
     Secret {
@@ -546,6 +564,8 @@ pub enum Response {
     Journal(Vec<Step>),
     /// Messages.
     Letters(Vec<Letter>),
+    /// A mailbox in threads.
+    Threads(Box<ThreadPage>),
     /// An approval.
     Card(Box<Card>),
     /// Names in a directory.
@@ -574,6 +594,8 @@ pub enum Response {
     Pass(Pass),
     /// An address that lets one browser in, once and within a minute.
     Web(String),
+    /// The sessions of the web pages that have not ended.
+    Sessions(Vec<SessionRow>),
     /// What formulas are, in short.
     Called(Vec<Called>),
     /// A formula.

@@ -164,6 +164,7 @@
       if (source.readyState === EventSource.CLOSED) setTimeout(listen, 1000);
     };
     source.onmessage = event => share({ kind: 'event', data: JSON.parse(event.data) });
+    source.addEventListener('resync', () => share({ kind: 'up', data: true }));
     for (const kind of ['text', 'progress']) source.addEventListener(kind, event => share({ kind, data: JSON.parse(event.data) }));
     addEventListener('pagehide', () => source.close());
   });
@@ -405,7 +406,18 @@
   else if (id('granted-title')) id('granted-title').focus();
 
   // ---- The keyboard does what the mouse does -------------------------------------------------------------------
-  const rows = () => $$('a.row');
+  const rows = () => $$('a.row,summary.row').filter(one => !one.closest('details:not([open])') || one.parentElement.matches('details:not([open])') && !one.parentElement.parentElement.closest('details:not([open])'));
+  // What needs somebody is looked at before it goes.
+  const dismiss = async row => {
+    const all = rows(), next = all[all.indexOf(row) + 1] || all[all.indexOf(row) - 1];
+    if (!row.closest('#rest') || !row.href) return tell('Only what is there to know is dismissed with e.');
+    const sent = new URLSearchParams({ _token: body.dataset.token, _key: localStorage.getItem(KEY) || '' });
+    const answer = await fetch(row.getAttribute('href') + '/dismiss', { method: 'POST', body: sent }).catch(() => ({}));
+    if (!answer.ok) return tell('It could not be dismissed.', true);
+    if (next) next.focus();
+    tell('Dismissed.');
+    later();
+  };
   const typing = node => node && (node.matches(fields) || node.isContentEditable);
   addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) {
@@ -419,7 +431,9 @@
       event.preventDefault();
       all[Math.min(all.length - 1, Math.max(0, moves[event.key]))].focus();
     } else if (event.key === '?') {
-      tell('j and k move, Enter opens, g goes to the inbox');
+      tell('j and k move, Enter opens or unfolds, e dismisses, g goes to the inbox');
+    } else if (event.key === 'e' && at >= 0) {
+      dismiss(all[at]);
     } else if (event.key === 'g') {
       location.href = '/';
     } else if (event.key === 'Escape' && location.pathname !== '/') {

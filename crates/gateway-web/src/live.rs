@@ -9,14 +9,15 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
-use axum::extract::{RawQuery, State};
+use axum::extract::{Extension, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response as Answered};
-use control::protocol::Response;
+use control::protocol::{Request, Response};
 use kernel::event::{Change, Event};
 use serde_json::json;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use crate::guard::sessions::Session;
 use crate::serve::{Never, Site};
 
 /// How many events may wait for a browser that does not take them; then its stream ends, and it begins again.
@@ -31,6 +32,7 @@ const SILENCE_MS: i64 = 15_000;
 /// `GET /events?after=SEQ`: everything after that event, or after the one that the browser has seen last.
 pub async fn events(
     State(site): State<Arc<Site>>,
+    Extension(session): Extension<Session>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {
@@ -43,8 +45,8 @@ pub async fn events(
         return crate::serve::refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many streams");
     }
     let (sender, receiver) = channel(WAITING);
-    let spawned =
-        std::thread::Builder::new().name("web events".to_owned()).spawn(move || tell(&site, after, &sender));
+    let thread = std::thread::Builder::new().name("web events".to_owned());
+    let spawned = thread.spawn(move || tell(&site, session.number, after, &sender));
     if spawned.is_err() {
         return crate::serve::refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many streams");
     }
@@ -52,19 +54,32 @@ pub async fn events(
     ([kind], Body::from_stream(Stream(receiver))).into_response()
 }
 
-fn tell(site: &Site, after: u64, sender: &Sender<Bytes>) {
+fn tell(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>) {
     site.watchers.fetch_add(1, Ordering::Relaxed);
-    tell_until_gone(site, after, sender);
+    tell_until_gone(site, session, after, sender);
     site.watchers.fetch_sub(1, Ordering::Relaxed);
 }
 
-fn tell_until_gone(site: &Site, after: u64, sender: &Sender<Bytes>) {
+fn tell_until_gone(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>) {
     let mut said = site.backend.now_ms();
     // How long a browser waits before it comes back.
-    if sender.try_send(Bytes::from_static(b"retry: 500\n\n")).is_err() {
+    let mut first = "retry: 500\n\n".to_owned();
+    // Whoever has seen what never happened here has seen another store: it looks at everything anew.
+    let last = match site.backend.ask(Request::LastEvent) {
+        Ok(Response::LastEvent(last)) => last,
+        _ => after,
+    };
+    if after > last {
+        first += &format!("id: {last}\nevent: resync\ndata: {{}}\n\n");
+    }
+    if sender.try_send(Bytes::from(first)).is_err() {
         return;
     }
-    site.backend.follow(after, &mut |response| {
+    site.backend.follow(after.min(last), &mut |response| {
+        // A session that has ended hears nothing more.
+        if !site.sessions().is_open(session, site.backend.now_ms()) {
+            return false;
+        }
         let line = match response {
             Some(Response::Event(event)) => event_line(&event),
             Some(Response::Text { run, prompted, from, text }) => {

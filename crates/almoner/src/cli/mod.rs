@@ -129,6 +129,9 @@ pub enum Verb {
     Demo(DemoArgs),
     /// Examine this installation
     Doctor(surfaces::DoctorArgs),
+    /// The browsers that were let in to the web pages; ends one, or all
+    #[command(hide = true)]
+    Sessions(surfaces::SessionsArgs),
     /// The web pages, in your browser
     #[command(hide = true)]
     Open(surfaces::OpenArgs),

@@ -36,6 +36,20 @@ pub struct OpenArgs {
     pub print: bool,
 }
 
+/// `almoner sessions`.
+#[derive(Debug, Args)]
+pub struct SessionsArgs {
+    /// End this one
+    #[arg(long, value_name = "N")]
+    pub revoke: Option<u64>,
+    /// End all of them
+    #[arg(long, conflicts_with = "revoke")]
+    pub all: bool,
+    /// As JSON.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
 /// `almoner doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {

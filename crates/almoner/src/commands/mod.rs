@@ -44,6 +44,7 @@ pub mod run;
 pub mod runs;
 pub mod save;
 pub mod secret;
+pub mod sessions;
 pub mod setup;
 pub mod stage;
 pub mod stats;

@@ -11,6 +11,7 @@ use passable::visible_line;
 
 use super::engine::Engine;
 use super::own::Own;
+use super::threads::Threads;
 use super::web::WebPages;
 use super::world::Daemon;
 use crate::place::Place;
@@ -31,6 +32,8 @@ pub struct Desk {
     pub config: Arc<Path>,
     /// What is handed to nobody.
     pub own: Arc<Own>,
+    /// Which messages answer which.
+    pub threads: Arc<Threads>,
     /// The web pages, if they are open.
     pub web: Arc<WebPages>,
 }

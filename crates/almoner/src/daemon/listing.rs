@@ -244,7 +244,10 @@ pub fn asked_by(daemon: &Daemon, family: &BTreeSet<RunNumber>) -> Result<Vec<Mes
 }
 
 /// Goes through the messages that need an answer, oldest first.
-fn for_each_awaiting(
+///
+/// # Errors
+/// When the store cannot be read, or `each` fails.
+pub fn for_each_awaiting(
     daemon: &Daemon,
     mut each: impl FnMut(MessageNumber) -> Result<(), Failure>,
 ) -> Result<(), Failure> {

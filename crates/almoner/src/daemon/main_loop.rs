@@ -191,6 +191,7 @@ fn open(
         state: place.state.as_path().into(),
         config: place.config.as_path().into(),
         own: Arc::new(Own::of(place)),
+        threads: Arc::default(),
         web: Arc::new(WebPages::new(&place.state)),
     };
     Ok((Arc::new(Server::new(desk)), listener))

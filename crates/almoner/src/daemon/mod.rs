@@ -57,6 +57,7 @@ pub mod start_run;
 pub mod stats;
 mod stream;
 pub mod sweeper;
+mod threads;
 pub mod timekeeper;
 pub mod tree;
 mod undo;

@@ -35,6 +35,7 @@ pub fn answer(desk: &Desk, brought: &Brought, asked: OnBehalf) -> Result<Respons
         | Request::Backup { .. }
         | Request::Stop
         | Request::Web { .. }
+        | Request::Sessions { .. }
         | Request::Secret { .. }
             if agent != desk.daemon.host =>
         {
@@ -76,6 +77,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             said::say(desk, brought, run, said::Words { text, said, documents, dry_run })?
         }
         Request::Web { to } => Response::Web(desk.web.open(desk, &to)?),
+        Request::Sessions { act } => Response::Sessions(desk.web.sessions(act)?),
         Request::Undo { text, run, only, dry_run } => {
             Response::Undone(Box::new(undo::undo(desk, text, run, &only, dry_run)?))
         }
@@ -102,6 +104,9 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Journal { run, from } => Response::Journal(listing::steps(daemon, run, from)?),
         Request::Inbox { open, below, limit } => {
             Response::Letters(listing::letters(daemon, open, below, limit)?)
+        }
+        Request::Threads { kind, below, limit } => {
+            Response::Threads(Box::new(desk.threads.page(daemon, kind.as_deref(), below, limit)?))
         }
         Request::Card { message } => Response::Card(Box::new(card::card(desk, message)?)),
         Request::Why { thing } => Response::Why(why::why(desk, &thing)?),

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use clap::ValueEnum as _;
 use gateway_web::backend::Backend;
 use gateway_web::guard::names::Names;
-use gateway_web::guard::sessions::Sessions;
+use gateway_web::guard::sessions::{Session, Sessions};
 use gateway_web::serve::{Site, serve};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,7 @@ use crate::settings;
 use control::examined::{Examined, Saving};
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
+use control::sessions::{SessionAct, SessionRow};
 use kernel::{BlobHash, RunNumber};
 
 /// The file in which port, name and sessions are kept.
@@ -111,6 +112,36 @@ impl WebPages {
         }
     }
 
+    /// Looks at the sessions, or ends some; those that are left.
+    ///
+    /// # Errors
+    /// When there is none of this number, or what is kept cannot be read or written.
+    pub fn sessions(&self, act: SessionAct) -> Result<Vec<SessionRow>, Failure> {
+        let end = |sessions: &mut Sessions| match act {
+            SessionAct::List => Ok(()),
+            SessionAct::Revoke { number } if sessions.revoke(number) => Ok(()),
+            SessionAct::Revoke { number } => {
+                Err(Failure::new(Exit::NotFound, format!("there is no session {number}"))
+                    .help("`almoner sessions` lists them"))
+            }
+            SessionAct::RevokeAll => {
+                sessions.revoke_all();
+                Ok(())
+            }
+        };
+        let open = self.lock();
+        if let Some(open) = open.as_ref() {
+            open.site.change(end)??;
+            return Ok(rows(&open.site.sessions()));
+        }
+        let mut kept = self.kept()?;
+        end(&mut kept.sessions)?;
+        if act != SessionAct::List {
+            write(&self.path, &kept)?;
+        }
+        Ok(rows(&kept.sessions))
+    }
+
     /// Whether a browser has a page before it.
     pub fn is_looked_at(&self) -> bool {
         self.lock().as_ref().is_some_and(|open| open.site.is_looked_at())
@@ -168,6 +199,17 @@ impl WebPages {
 /// What the settings say of the pages now.
 fn web_settings(desk: &Desk) -> Result<Option<settings::Web>, Failure> {
     Ok(settings::read(&desk.config.join(settings::FILE))?.web)
+}
+
+/// The sessions that have not ended, newest first.
+fn rows(sessions: &Sessions) -> Vec<SessionRow> {
+    let row = |one: &Session| SessionRow {
+        number: one.number,
+        browser: one.browser.clone(),
+        begun_ms: one.begun_ms,
+        ends_ms: one.ends_ms,
+    };
+    sessions.open(clock::now_ms()).map(row).collect()
 }
 
 /// The port of the settings; else the one that was had before; else any. Only this machine reaches it, unless a proxy
@@ -260,6 +302,8 @@ impl Backend for Pages {
         let saved = save::Saved::of(&Acting::new(&self.desk.place, None), run, name, dir)?;
         if write {
             saved.write(&self.desk.place)?;
+        } else {
+            saved.expect_free()?;
         }
         Ok(saved.told())
     }

@@ -250,36 +250,41 @@ fn package(body: &Body) -> String {
     text
 }
 
+/// Text of several lines in one: where a line ended stands a mark. Safe to show.
+pub fn one_line(text: &str) -> String {
+    visible_line(&text.lines().collect::<Vec<_>>().join(" ⏎ ")).into_owned()
+}
+
 /// A message in one line.
 pub fn summary(body: &Body) -> String {
     match body {
         Body::Request { description, by: Some(wish), .. } => {
-            format!("{} asks for: {}", wish.run, description.visible_line())
+            format!("{} asks for: {}", wish.run, one_line(description.raw()))
         }
-        Body::Request { description, .. } => format!("asks: {}", description.visible_line()),
-        Body::Package { run: Some(run), .. } => format!("{run} says: {}", visible_line(&package(body))),
-        Body::Package { .. } => visible_line(&package(body)).into_owned(),
+        Body::Request { description, .. } => format!("asks: {}", one_line(description.raw())),
+        Body::Package { run: Some(run), .. } => format!("{run} says: {}", one_line(&package(body))),
+        Body::Package { .. } => one_line(&package(body)),
         Body::Definition { by: Some(draft), .. } => {
-            format!("{} proposes code: {}", draft.run, draft.description.visible_line())
+            format!("{} proposes code: {}", draft.run, one_line(draft.description.raw()))
         }
         Body::Definition { .. } => {
             "proposes a program: see what it needs, then endow or reject it".to_owned()
         }
         Body::EvalRequest { names, .. } => format!("asks to run code over {}", listed(names)),
         Body::Form { description, run: Some(run), .. } => {
-            format!("{run} asks: {}", description.visible_line())
+            format!("{run} asks: {}", one_line(description.raw()))
         }
         Body::Form { description, fields, .. } => {
-            format!("form with {} fields: {}", fields.len(), description.visible_line())
+            format!("form with {} fields: {}", fields.len(), one_line(description.raw()))
         }
         Body::Value { .. } => "a value".to_owned(),
         Body::Approval { run, entries } => format!("{run} asks about {}", entries.len()),
         Body::Doubt { run, entry } => format!("{run} asks whether {} happened", entry.proposal),
         Body::Budget { run, trouble, .. } => {
-            format!("{run} asks for more: {}", trouble.message.visible_line())
+            format!("{run} asks for more: {}", one_line(trouble.message.raw()))
         }
         Body::Release { gives, .. } => format!("a result is withheld: it would give away {}", listed(gives)),
-        Body::Command { text, .. } => text.visible_line().into_owned(),
+        Body::Command { text, .. } => one_line(text.raw()),
     }
 }
 

@@ -135,6 +135,11 @@ impl Sessions {
         self.open.iter().rev().filter(move |session| session.ends_ms > now_ms)
     }
 
+    /// Whether the one of this number has not ended.
+    pub fn is_open(&self, number: u64, now_ms: i64) -> bool {
+        self.open(now_ms).any(|session| session.number == number)
+    }
+
     /// Ends one. Whether there was one.
     pub fn revoke(&mut self, number: u64) -> bool {
         let before = self.open.len();

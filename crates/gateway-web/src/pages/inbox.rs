@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use control::exit::Failure;
 use control::protocol::{Look, Request};
 use control::show::letter;
+use control::threads::Thread;
 use kernel::message::{Answer as Said, Body};
 use kernel::query::Letter;
 use kernel::{FormulaId, MessageNumber};
@@ -15,7 +16,7 @@ use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::parts;
 
-/// How many messages a page shows.
+/// After how many messages a page ends.
 const PAGE: usize = 50;
 
 /// The kinds of messages that can be looked for, by their names on the wire.
@@ -26,14 +27,8 @@ const KINDS: &[&str] =
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let kind = asked.query("kind").filter(|kind| KINDS.contains(kind));
     let below = asked.query("below").and_then(|text| text.parse::<MessageNumber>().ok());
-    let of_kind = |letters: Vec<Letter>| -> Vec<Letter> {
-        letters.into_iter().filter(|one| kind.is_none_or(|kind| one.mail.envelope.kind == kind)).collect()
-    };
-    let open = take!(asked.ask(Request::Inbox { open: true, below: None, limit: PAGE * 2 })?, Letters);
-    let open = of_kind(open);
-    let all = take!(asked.ask(Request::Inbox { open: false, below, limit: PAGE })?, Letters);
-    let last = all.last().map(|one| one.number).filter(|number| number.0 > 0 && all.len() == PAGE);
-    let rest: Vec<Letter> = of_kind(all).into_iter().filter(|one| !one.mail.needs_you).collect();
+    let request = Request::Threads { kind: kind.map(str::to_owned), below, limit: PAGE };
+    let page = take!(asked.ask(request)?, Threads);
     let known = names(asked)?;
     let main = html! {
         h1 { "Inbox" }
@@ -44,20 +39,48 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             }
         }
         section #needs aria-labelledby="needs-title" data-live {
-            h2 #needs-title { "Needs you " span.count { (open.len()) } }
-            @if open.is_empty() { p.note { "Nothing waits for you." } }
-            @else { ol.rows data-keys { @for one in &open { (row(asked, &known, one)) } } }
+            h2 #needs-title { "Needs you " span.count { (page.open_count) } }
+            @if page.open.is_empty() { p.note { "Nothing waits for you." } }
+            @else { ol.rows { @for one in &page.open { li #{ "m-" (one.number) } { (row(asked, &known, one)) } } } }
+            @if page.open_count > page.open.len() {
+                p.note { "The newest " (page.open.len()) " are shown; the others come as these are answered." }
+            }
         }
         section #rest aria-labelledby="rest-title" data-live {
             h2 #rest-title { "For information" }
-            @if rest.is_empty() { p.note { "Nothing here." } }
-            @else { ol.rows data-keys { @for one in &rest { (row(asked, &known, one)) } } }
-            @if let Some(last) = last {
-                p { a href={ "/?below=" (last) @if let Some(kind) = kind { "&kind=" (kind) } } { "Older messages" } }
+            @if page.threads.is_empty() { p.note { "Nothing here." } }
+            @else { ol.rows { @for one in &page.threads { (thread(asked, &known, one)) } } }
+            @if let Some(next) = page.next {
+                p { a href={ "/?below=" (next) @if let Some(kind) = kind { "&kind=" (kind) } } { "Older messages" } }
             }
         }
     };
     Ok(Page::new("/", "Inbox", main).live("inbox runs").into())
+}
+
+/// Messages that answer one another, folded under the first.
+fn thread(asked: &Asked, known: &BTreeMap<FormulaId, String>, thread: &Thread) -> Markup {
+    let Some((first, later)) = thread.letters.split_first() else { return html! {} };
+    html! {
+        li #{ "m-" (first.number) } {
+            (row(asked, known, first))
+            @if !later.is_empty() {
+                details #{ "t-" (first.number) } {
+                    summary.row { (counted(later.len() + thread.left_out)) }
+                    ol.rows {
+                        @if thread.left_out > 0 {
+                            li { a href={ "/m/" (first.number) } { (thread.left_out) " more between" } }
+                        }
+                        @for one in later { li #{ "m-" (one.number) } { (row(asked, known, one)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn counted(many: usize) -> String {
+    if many == 1 { "1 message below".to_owned() } else { format!("{many} messages below") }
 }
 
 /// The person's own names, by what they stand for.
@@ -70,14 +93,12 @@ fn row(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> Mark
     let number = one.number;
     let from = sender(asked, known, one);
     html! {
-        li #{ "m-" (number) } {
-            a.row href={ "/m/" (number) } {
-                span.number { "#" (number) } " "
-                span.kind { (parts::word(&one.mail.envelope.kind)) } " "
-                @if !from.is_empty() { span.from { (parts::word(&from)) } " " }
-                span.what { (summary(one)) } " "
-                span.state { (state(asked, one)) }
-            }
+        a.row href={ "/m/" (number) } {
+            span.number { "#" (number) } " "
+            span.kind { (parts::word(&one.mail.envelope.kind)) } " "
+            @if !from.is_empty() { span.from { (parts::word(&from)) } " " }
+            span.what { (summary(one)) } " "
+            span.state { (state(asked, one)) }
         }
     }
 }
@@ -106,7 +127,7 @@ fn summary(one: &Letter) -> Markup {
             let open = entries.len().saturating_sub(one.mail.answers.len());
             html! { "asks about " (entries.len()) " calls, " (open) " open" }
         }
-        Some(Body::Command { text, .. }) => html! { code { (text.visible_line()) } },
+        Some(Body::Command { text, .. }) => html! { code { (letter::one_line(text.raw())) } },
         Some(body) => parts::line(&Untrusted::new(letter::summary(body))),
     }
 }

@@ -31,6 +31,7 @@ mod nested;
 mod retention;
 mod runs;
 mod standing;
+mod talking;
 mod timers;
 mod vats;
 mod who_may;

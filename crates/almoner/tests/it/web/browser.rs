@@ -240,6 +240,14 @@ impl Browser {
         self.post(&format!("/element/{}/value", thing.0), &json!({ "text": text }));
     }
 
+    /// Chooses files of this machine, as a person does in the system's window.
+    #[track_caller]
+    pub(crate) fn hand_over(&self, paths: &[PathBuf]) {
+        let field = self.elements("input[type=file]").into_iter().next().expect("a field for files");
+        let all: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        self.post(&format!("/element/{field}/value"), &json!({ "text": all.join("\n") }));
+    }
+
     /// Chooses an option of a list by what it begins with.
     #[track_caller]
     pub(crate) fn choose(&self, list: &str, option: &str) {

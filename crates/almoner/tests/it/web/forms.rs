@@ -7,7 +7,7 @@ use super::{Browser, let_in};
 use crate::home::Home;
 
 /// A guest's form with a field for each kind of control.
-fn asked() -> (Home, u64) {
+pub(super) fn asked() -> (Home, u64) {
     let home = Home::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
     home.almoner(&["store", "plain:=1"]).expect(0);

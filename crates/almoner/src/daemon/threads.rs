@@ -1,0 +1,232 @@
+//! Threads of mail: messages that answer one another belong together, and the newest of them says where they stand.
+//!
+//! Which message answers which never changes, so it is looked up once and kept in memory, for each host; after a start it is
+//! read from the envelopes again.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kernel::message::Mail;
+use kernel::query::{self, Letter};
+use kernel::txn::{ReadTxn, StoreFault, Table};
+use kernel::{FormulaId, MessageNumber, Number, table};
+
+use super::listing;
+use super::world::Daemon;
+use control::exit::Failure;
+use control::threads::{Thread, ThreadPage};
+
+/// How many envelopes are read at a time.
+const STRIDE: usize = 1000;
+
+/// How many messages of a thread are told of beside its first: its newest.
+const FOLDED: usize = 8;
+
+/// How many messages that need an answer are told of.
+const OPEN: usize = 100;
+
+/// The threads of all hosts.
+#[derive(Default)]
+pub struct Threads(Mutex<BTreeMap<FormulaId, Index>>);
+
+/// The threads of one host.
+#[derive(Default)]
+struct Index {
+    /// The number of the first message that was not looked at.
+    next: u64,
+    /// The first message of the thread to which each belongs, by its own number.
+    firsts: BTreeMap<Number, MessageNumber>,
+    /// The messages of each thread, oldest first, by the first of them.
+    threads: BTreeMap<MessageNumber, Vec<MessageNumber>>,
+    /// The first message of each thread, by the newest.
+    by_newest: BTreeMap<MessageNumber, MessageNumber>,
+    /// What each message is.
+    kinds: BTreeMap<MessageNumber, String>,
+}
+
+impl Index {
+    /// A message that is newer than all before.
+    fn add(&mut self, number: MessageNumber, mail: &Mail) {
+        let answered = mail.envelope.reply_to.and_then(|id| self.firsts.get(&id).copied());
+        let first = answered.unwrap_or(number);
+        let thread = self.threads.entry(first).or_default();
+        if let Some(before) = thread.last() {
+            self.by_newest.remove(before);
+        }
+        thread.push(number);
+        self.by_newest.insert(number, first);
+        // One that was sent to oneself lies here twice, and is answered once.
+        self.firsts.entry(mail.envelope.id).or_insert(first);
+        self.kinds.insert(number, mail.envelope.kind.clone());
+        self.next = self.next.max(number.0.saturating_add(1));
+    }
+
+    fn is_of(&self, number: MessageNumber, kind: Option<&str>) -> bool {
+        kind.is_none_or(|kind| self.kinds.get(&number).is_some_and(|own| own == kind))
+    }
+
+    /// The newest thread below a number with a message of this kind: its newest message, and all of it.
+    fn below(
+        &self,
+        below: Option<MessageNumber>,
+        kind: Option<&str>,
+    ) -> Option<(MessageNumber, Vec<MessageNumber>)> {
+        let end = below.unwrap_or(MessageNumber(u64::MAX));
+        self.by_newest.range(..end).rev().find_map(|(newest, first)| {
+            let all = self.threads.get(first)?;
+            all.iter().any(|one| self.is_of(*one, kind)).then(|| (*newest, all.clone()))
+        })
+    }
+}
+
+impl Threads {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<FormulaId, Index>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at what came since it was looked at last, then asks.
+    fn ask<T>(&self, daemon: &Daemon, ask: impl FnOnce(&Index) -> T) -> Result<T, Failure> {
+        let mut all = self.lock();
+        let index = all.entry(daemon.host).or_default();
+        loop {
+            let from = index.next;
+            let page = daemon.read(|txn| envelopes(txn, &daemon.host, from))?;
+            page.iter().for_each(|(number, mail)| index.add(*number, mail));
+            if page.len() < STRIDE {
+                return Ok(ask(index));
+            }
+        }
+    }
+
+    /// A page: what needs an answer, and the threads whose newest message is older than `below`, newest first, with
+    /// about as many messages as `limit` says; of a kind, if one is said.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn page(
+        &self,
+        daemon: &Daemon,
+        kind: Option<&str>,
+        below: Option<MessageNumber>,
+        limit: usize,
+    ) -> Result<ThreadPage, Failure> {
+        let mut page = self.open(daemon, kind)?;
+        let (mut at, mut count) = (below, 0);
+        while count < limit.min(listing::PAGE) {
+            let Some((newest, all)) = self.ask(daemon, |index| index.below(at, kind))? else {
+                return Ok(page);
+            };
+            at = Some(newest);
+            let thread = told(daemon, &all)?;
+            let fits = |letter: &Letter| kind.is_none_or(|kind| letter.mail.envelope.kind == kind);
+            if thread.letters.iter().any(fits) {
+                count += thread.letters.len();
+                page.threads.push(thread);
+            }
+        }
+        page.next = self.ask(daemon, |index| index.below(at, kind))?.and(at);
+        Ok(page)
+    }
+
+    fn open(&self, daemon: &Daemon, kind: Option<&str>) -> Result<ThreadPage, Failure> {
+        let mut numbers = Vec::new();
+        listing::for_each_awaiting(daemon, |number| {
+            numbers.push(number);
+            Ok(())
+        })?;
+        let numbers: Vec<MessageNumber> = self.ask(daemon, |index| {
+            numbers.into_iter().rev().filter(|number| index.is_of(*number, kind)).collect()
+        })?;
+        let mut open = Vec::new();
+        for number in numbers.iter().take(OPEN) {
+            open.extend(daemon.read(|txn| query::message(txn, &daemon.host, *number))?);
+        }
+        Ok(ThreadPage { open, open_count: numbers.len(), ..ThreadPage::default() })
+    }
+}
+
+/// What is told of a thread: its first message and its newest, without those that need an answer or were dismissed.
+fn told(daemon: &Daemon, all: &[MessageNumber]) -> Result<Thread, Failure> {
+    let (first, later) =
+        all.split_first().map_or((&[][..], &[][..]), |(one, rest)| (std::slice::from_ref(one), rest));
+    let newest = later.len().saturating_sub(FOLDED);
+    let (left_out, newest) = later.split_at(newest);
+    let mut thread = Thread { letters: vec![], left_out: left_out.len() };
+    for number in first.iter().chain(newest) {
+        let letter = daemon.read(|txn| query::message(txn, &daemon.host, *number))?;
+        thread.letters.extend(letter.filter(|one| one.message.is_some() && !one.mail.needs_you));
+    }
+    Ok(thread)
+}
+
+/// Envelopes from a number on, oldest first.
+fn envelopes(
+    txn: &mut dyn ReadTxn,
+    host: &FormulaId,
+    from: u64,
+) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
+    let agent = kernel::head::head(txn, host)?.and_then(|head| head.agent());
+    let mailbox =
+        agent.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox;
+    let start = table::inner_key(&mailbox, &table::number_key(from));
+    let prefix = mailbox.number.len();
+    let end = table::behind(&mailbox.number);
+    let rows: Vec<(Vec<u8>, Mail)> =
+        table::scan(txn, Table::Message, &host.number, &start, &end, STRIDE, false)?;
+    let number = |key: &[u8]| {
+        let bytes = key.get(prefix..).and_then(|number| number.try_into().ok());
+        bytes
+            .map(u64::from_be_bytes)
+            .map(MessageNumber)
+            .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
+    };
+    rows.into_iter().map(|(key, mail)| Ok((number(&key)?, mail))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::message::Envelope;
+
+    use super::*;
+
+    fn mail(id: u8, reply_to: Option<u8>, kind: &str) -> Mail {
+        let number = |id: u8| Number([id; 32]);
+        let envelope = Envelope {
+            id: number(id),
+            kind: kind.to_owned(),
+            from: number(0),
+            to: number(0),
+            sent_ms: 0,
+            reply_to: reply_to.map(number),
+        };
+        Mail { envelope, message: None, answers: BTreeMap::new(), needs_you: false, dismissed_ms: None }
+    }
+
+    #[test]
+    fn the_newest_message_says_where_a_thread_stands() {
+        let mut index = Index::default();
+        let all = [
+            (1, None, "command"),
+            (2, None, "package"),
+            // Answers of answers belong to the same thread; one to what is not here begins its own.
+            (3, Some(1), "form"),
+            (4, Some(9), "value"),
+            (5, Some(3), "value"),
+        ];
+        for (number, (id, reply_to, kind)) in all.into_iter().enumerate() {
+            index.add(MessageNumber(number as u64), &mail(id, reply_to, kind));
+        }
+        let walk = |kind: Option<&str>| {
+            let (mut at, mut found) = (None, Vec::new());
+            while let Some((newest, all)) = index.below(at, kind) {
+                found.push(all.iter().map(|one| one.0).collect::<Vec<_>>());
+                at = Some(newest);
+            }
+            found
+        };
+        assert_eq!(walk(None), [vec![0, 2, 4], vec![3], vec![1]]);
+        assert_eq!(walk(Some("value")), [vec![0, 2, 4], vec![3]]);
+        assert_eq!(walk(Some("package")), [vec![1]]);
+        assert_eq!(walk(Some("release")), Vec::<Vec<u64>>::new());
+    }
+}

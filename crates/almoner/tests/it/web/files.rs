@@ -1,0 +1,193 @@
+//! Files that come with what is said in a conversation.
+
+use serde_json::json;
+
+use super::http::{Answer, ask};
+use super::pages::looked_at_with;
+use super::visitor::{Visitor, between};
+use super::{Browser, let_in};
+use crate::home::Home;
+
+/// A home whose model shows by its answer what it was sent.
+fn home() -> Home {
+    let home = Home::new();
+    let script = json!([
+        { "contains": "the word is blue", "turns": [
+            { "text": "I have read blue." }, { "text": "I read blue." }, { "text": "Still blue." },
+        ] },
+        { "turns": [{ "text": "Good day." }, { "text": "I read nothing." }] },
+    ]);
+    home.write("talk.json", script.to_string());
+    home.write("note.txt", "the word is blue\n");
+    home.write("bad.png", "plain words");
+    home
+}
+
+fn model(home: &Home) -> String {
+    format!("scripted:{}", home.path("talk.json").display())
+}
+
+/// Waits until the conversation says this, as somebody does who has no scripts.
+#[track_caller]
+fn hears(browser: &Browser, scripts: bool, words: &str) {
+    if !scripts {
+        browser.wait(|| {
+            browser.reload();
+            browser.text().contains(words).then_some(())
+        });
+    }
+    browser.says(words);
+}
+
+fn talked(scripts: bool) {
+    let home = home();
+    let (browser, _) = let_in(&home, scripts, "/chat");
+    browser.write("textbox", "Model", &model(&home));
+    browser.write("textbox", "What you say", "Hello");
+    browser.press("button", "Begin");
+    hears(&browser, scripts, "Good day.");
+    // What is typed stays while files are brought.
+    browser.write("textbox", "What you say", "Read this");
+    browser.hand_over(&[home.path("note.txt")]);
+    if !scripts {
+        browser.press("button", "Only bring the files");
+    }
+    browser.find("checkbox", "note.txt");
+    assert_eq!(browser.value(&browser.find("textbox", "What you say")), "Read this");
+    // What the page has said is there is there, whatever happens to the daemon, and whoever tidies up.
+    home.almoner(&["stop"]).expect(0);
+    home.almoner(&["gc"]).expect(0);
+    looked_at_with(&browser, if scripts { "chat-files" } else { "chat-files-without-scripts" }, scripts);
+    browser.press("button", "Say it");
+    hears(&browser, scripts, "I read blue.");
+    browser.says("note.txt 17 bytes");
+    // A file that is not what its name says is refused where the files are, and everything else stays.
+    browser.write("textbox", "What you say", "And this");
+    browser.hand_over(&[home.path("bad.png")]);
+    if !scripts {
+        browser.press("button", "Say it");
+    }
+    browser.says("its name says image/png, but its content is no picture");
+    assert_eq!(browser.value(&browser.find("textbox", "What you say")), "And this");
+    browser.press("checkbox", "bad.png");
+    browser.press("button", "Say it");
+    hears(&browser, scripts, "Still blue.");
+    browser.clean(&["422", "ERR_"]);
+}
+
+#[test]
+fn files_are_brought_with_scripts() {
+    talked(true);
+}
+
+#[test]
+fn files_are_brought_without_scripts() {
+    talked(false);
+}
+
+#[test]
+fn what_is_dropped_on_the_page_is_brought_and_outlives_a_reload() {
+    let home = home();
+    let (browser, _) = let_in(&home, true, "/chat");
+    browser.write("textbox", "Model", &model(&home));
+    browser.write("textbox", "What you say", "Read this");
+    browser.run(
+        "const files = new DataTransfer();
+         files.items.add(new File(['the word is blue\\n'], 'a <b>note\u{202e}.txt', { type: 'text/plain' }));
+         document.querySelector('h1').dispatchEvent(new DragEvent('drop', { dataTransfer: files, bubbles: true, cancelable: true }));",
+    );
+    let name = r"a <b>note\u{202E}.txt";
+    browser.find("checkbox", name);
+    browser.reload();
+    browser.find("checkbox", name);
+    assert_eq!(browser.value(&browser.find("textbox", "What you say")), "Read this");
+    browser.press("button", "Begin");
+    browser.says("I have read blue.");
+    browser.says(name);
+    browser.clean(&[]);
+}
+
+/// A form with files, as a browser sends it.
+fn sent(visitor: &Visitor, path: &str, fields: &[(&str, &str)], files: &[(&str, &[u8])]) -> Answer {
+    let mut body = format!("--B\r\nContent-Disposition: form-data; name=\"_token\"\r\n\r\n{}", visitor.token);
+    for (name, text) in fields {
+        body += &format!("\r\n--B\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}");
+    }
+    for (name, bytes) in files {
+        let text = String::from_utf8_lossy(bytes);
+        body += &format!(
+            "\r\n--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n{text}"
+        );
+    }
+    body += "\r\n--B--\r\n";
+    let origin = visitor.door.page("");
+    let headers = [
+        ("Host", visitor.door.host.as_str()),
+        ("Origin", origin.as_str()),
+        ("Cookie", visitor.cookie.as_str()),
+        ("Content-Type", "multipart/form-data; boundary=B"),
+    ];
+    ask(visitor.door.port, "POST", path, &headers, &body)
+}
+
+#[test]
+fn what_a_conversation_cannot_begin_with_is_refused_beside_its_field() {
+    let home = home();
+    let visitor = Visitor::new(&home);
+    let model = model(&home);
+    let many: Vec<String> = (0..17).map(|n| format!("n{n}.txt")).collect();
+    let many: Vec<(&str, &[u8])> = many.iter().map(|name| (name.as_str(), &b"x"[..])).collect();
+    let local = [("model", "local"), ("said", "x")];
+    let good = [("model", model.as_str()), ("said", "x")];
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a [(&'a str, &'a [u8])], &'a str, &'a str);
+    let cases: &[Case<'_>] = &[
+        (&[("model", "nope"), ("said", "x")], &[], "model-error", "or a name of yours"),
+        (
+            &[("model", "scripted:talk.json"), ("said", "x")],
+            &[],
+            "model-error",
+            "write the whole path, beginning with /",
+        ),
+        (
+            &[("model", "replay:x.json"), ("said", "x")],
+            &[],
+            "model-error",
+            "write the whole path, beginning with /",
+        ),
+        (&[("model", "scripted:/nowhere/x.json"), ("said", "x")], &[], "model-error", "check the path"),
+        (&local, &[], "model-error", "almoner models pull"),
+        (&[("model", model.as_str()), ("said", " ")], &[], "said-error", "nothing was said"),
+        (
+            &[("model", model.as_str()), ("said", "x"), ("documents", "note.txt")],
+            &[],
+            "attached-error",
+            "write the whole path, beginning with /",
+        ),
+        (
+            &[("model", model.as_str()), ("said", "x"), ("documents", "/nowhere/at/all")],
+            &[],
+            "attached-error",
+            "check the path",
+        ),
+        (&good, &[("a.txt", b"x"), ("a.txt", b"y")], "attached-error", "two documents are called a.txt"),
+        (&good, &[("a.png", b"x")], "attached-error", "its content is no picture"),
+        (&good, &many, "attached-error", "takes at most 16 documents, not 17"),
+    ];
+    for (fields, files, place, says) in cases {
+        let answer = sent(&visitor, "/chat", fields, files);
+        assert_eq!(answer.status, 422, "{fields:?}: {}", answer.body);
+        let told = between(&answer.body, &format!("id=\"{place}\""), "</p>").to_owned();
+        assert!(told.contains(says), "{fields:?} at {place}: {told}");
+        // Nothing that was typed or brought is lost.
+        for (name, _) in *files {
+            assert!(answer.body.contains(&format!(" {name}\" checked")), "{name}: {}", answer.body);
+        }
+        for (_, text) in fields.iter().filter(|(_, text)| !text.trim().is_empty()) {
+            assert!(answer.body.contains(text), "{text} in {}", answer.body);
+        }
+    }
+    assert_eq!(home.almoner(&["runs", "--json"]).expect(0).json(), json!([]), "nothing has begun");
+    // A form's own token is asked for here as everywhere.
+    let stranger = Visitor { token: "0".to_owned(), ..visitor };
+    assert_eq!(sent(&stranger, "/chat", &good, &[]).status, 403);
+}

@@ -1,0 +1,185 @@
+//! The inbox: threads, filters, counts, and what the keyboard does there.
+
+use serde_json::json;
+
+use super::pages::looked_at_with;
+use super::visitor::{Visitor, between};
+use super::{Browser, let_in};
+use crate::home::Home;
+use crate::wire::Control;
+
+/// A message of a guest's, in answer to one of its own.
+#[track_caller]
+fn sends(home: &Home, text: &str, reply_to: Option<u64>) {
+    let send = json!({ "request": "act", "agent": "agent-fae", "act": { "do": "mail", "act": {
+        "mail": "send", "to": ["@host"], "strings": [text], "names": [], "paths": [], "reply_to": reply_to,
+    } } });
+    let said = Control::open(home).ask(&send);
+    assert_eq!(said["response"], "reply", "{said}");
+}
+
+/// The numbers of the host's messages that say this, newest first.
+fn numbered(home: &Home, text: &str) -> Vec<u64> {
+    let letters = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
+    let all = letters.as_array().unwrap().iter().filter(|one| one["message"].to_string().contains(text));
+    let mut numbers: Vec<u64> = all.map(|one| one["number"].as_u64().unwrap()).collect();
+    numbers.sort_unstable_by(|a, b| b.cmp(a));
+    numbers
+}
+
+/// The numbers of messages as they stand on the page, and what of them is folded.
+fn rows(browser: &Browser) -> serde_json::Value {
+    browser.run(
+        "return [...document.querySelectorAll('#rest a.row')].map(one => [Number(one.getAttribute('href').slice(3)), !!one.closest('details')])",
+    )
+}
+
+/// A home with a thread of three messages, an older message and one of two lines.
+fn threaded() -> (Home, Vec<u64>) {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    sends(&home, "the first", None);
+    sends(&home, "by itself", None);
+    let own = home.almoner(&["--as", "agent-fae", "inbox", "--all", "--json"]).expect(0).json();
+    let of = |text: &str| {
+        let all = own.as_array().unwrap();
+        all.iter().find(|one| one["message"].to_string().contains(text)).unwrap()["number"].as_u64().unwrap()
+    };
+    sends(&home, "two\nlines", Some(of("the first")));
+    sends(&home, "the last", Some(of("the first")));
+    let numbers = ["the first", "by itself", "two", "the last"].map(|text| numbered(&home, text)[0]);
+    (home, numbers.into())
+}
+
+fn threads(scripts: bool) {
+    let (home, numbers) = threaded();
+    let (first, alone, two, last) = (numbers[0], numbers[1], numbers[2], numbers[3]);
+    let (browser, door) = let_in(&home, scripts, "/");
+    // The newest message says where a thread stands; what the person did comes below.
+    browser.says("2 messages below");
+    let expected = json!([[first, false], [two, true], [last, true], [alone, false]]);
+    let shown = rows(&browser);
+    assert_eq!(shown.as_array().unwrap()[..4], *expected.as_array().unwrap(), "{shown}");
+    assert!(!browser.text().contains("the last"), "{}", browser.text());
+    browser.press("button", "2 messages below");
+    browser.says("the last");
+    // Where a line ended stands a mark; the card shows the lines.
+    browser.says("two ⏎ lines");
+    looked_at_with(&browser, if scripts { "threads" } else { "threads-without-scripts" }, scripts);
+    browser.go(&door.page(&format!("/m/{two}")));
+    browser.says("two\nlines");
+    browser.clean(&[]);
+}
+
+#[test]
+fn threads_fold_under_their_first_message_with_scripts() {
+    threads(true);
+}
+
+#[test]
+fn threads_fold_under_their_first_message_without_scripts() {
+    threads(false);
+}
+
+#[test]
+fn the_keyboard_goes_through_threads_and_dismisses() {
+    let (home, numbers) = threaded();
+    let (browser, door) = let_in(&home, true, "/");
+    browser.says("2 messages below");
+    let on = |words: &str| {
+        let there = browser.wait(|| browser.focused().contains(words).then_some(()));
+        assert!(there.is_some(), "{words}: {}", browser.focused());
+    };
+    browser.keys("j");
+    on("the first");
+    browser.keys("j");
+    on("2 messages below");
+    // Enter unfolds; what was folded is passed by before.
+    browser.keys("\u{E007}");
+    browser.says("the last");
+    browser.keys("j");
+    on("two ⏎ lines");
+    browser.keys("j");
+    on("the last");
+    browser.keys("e");
+    on("by itself");
+    let gone = browser.wait(|| (!browser.text().contains("the last")).then_some(()));
+    assert!(gone.is_some(), "{}", browser.text());
+    browser.says("1 message below");
+    browser.keys("k");
+    on("two ⏎ lines");
+    browser.keys("?");
+    browser.says("e dismisses");
+    browser.keys("\u{E007}");
+    let opened = browser.wait(|| (browser.at() == door.page(&format!("/m/{}", numbers[2]))).then_some(()));
+    assert!(opened.is_some(), "{}", browser.at());
+    browser.keys("g");
+    browser.says("Needs you");
+    browser.clean(&[]);
+}
+
+#[test]
+fn what_needs_somebody_is_not_dismissed_by_a_key() {
+    let home = Home::with_inbox();
+    home.almoner(&crate::home::TRIAGE).expect(7);
+    let (browser, _) = let_in(&home, true, "/");
+    browser.says("Needs you 1");
+    browser.keys("je");
+    browser.says("Only what is there to know is dismissed");
+    browser.says("Needs you 1");
+    browser.clean(&[]);
+}
+
+#[test]
+fn what_a_person_did_stands_with_what_came_of_it_and_what_waits_stands_apart() {
+    let home = Home::with_inbox();
+    home.almoner(&crate::home::TRIAGE).expect(7);
+    let (browser, door) = let_in(&home, true, "/");
+    browser.says("Needs you 1");
+    let needs = browser.run("return document.querySelectorAll('#needs a.row').length");
+    assert_eq!(needs, json!(1));
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    browser.go(&door.page("/"));
+    browser.says("almoner run triage.worker");
+    browser.says("Needs you 0");
+    // The approval, and that it was given, are folded under the command that led to it.
+    let folded = browser.run("return document.querySelector('#m-0 details #m-1 .state').textContent");
+    assert_eq!(folded, json!("approved"));
+    browser.clean(&[]);
+}
+
+#[test]
+fn filters_counts_and_pages_hold_with_ten_thousand_messages() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    // What is looked for is older than everything else.
+    for wish in 0..3 {
+        home.almoner(&["--as", "agent-fae", "request", "@host", &format!("wish {wish}")]);
+    }
+    super::fill(&home, 10_000);
+    let visitor = Visitor::new(&home);
+    let links = |body: &str| -> Vec<u64> {
+        body.split("class=\"row\" href=\"/m/")
+            .skip(1)
+            .map(|rest| between(rest, "", "\"").parse().unwrap())
+            .collect()
+    };
+    let page = visitor.get("/?kind=request", &[]).body;
+    assert_eq!(between(&page, "class=\"count\">", "<"), "3");
+    assert_eq!(links(&page).len(), 3, "{page}");
+    // Every message is on exactly one page.
+    let (mut path, mut seen) = ("/?kind=package".to_owned(), Vec::new());
+    loop {
+        let page = visitor.get(&path, &[]).body;
+        let rest = between(&page, "id=\"rest\"", "</section>").to_owned();
+        let links = links(&rest);
+        assert!(links.len() <= 50, "{}", links.len());
+        seen.extend(links);
+        let Some((_, next)) = rest.split_once("<a href=\"/?below=") else { break };
+        path = format!("/?below={}", next.split('"').next().unwrap().replace("&amp;", "&"));
+    }
+    let once: std::collections::BTreeSet<u64> = seen.iter().copied().collect();
+    assert_eq!((seen.len(), once.len()), (10_000, 10_000));
+    assert!(seen.windows(2).all(|two| two[0] > two[1]), "newest first");
+}

@@ -1,0 +1,90 @@
+//! For those who get dizzy, and those who are far away.
+
+use serde_json::json;
+
+use super::let_in;
+use crate::home::Home;
+
+#[test]
+fn nothing_moves_for_who_has_said_so() {
+    let home = Home::with_inbox();
+    home.almoner(&crate::home::TRIAGE).expect(7);
+    let (browser, door) = let_in(&home, true, "/");
+    let still = json!({ "features": [{ "name": "prefers-reduced-motion", "value": "reduce" }] });
+    browser.devtools("Emulation.setEmulatedMedia", &still);
+    for (path, says) in [
+        ("/", "Needs you"),
+        ("/m/1", "wants to do this"),
+        ("/graph", "What leads to what"),
+        ("/chat", "Begin another"),
+    ] {
+        browser.go(&door.page(path));
+        browser.says(says);
+        // What can be seen does not change by itself; that a button waits before it can be pressed cannot be seen.
+        let moves = browser.run(
+            "const found = [];
+             for (const one of document.getAnimations()) {
+               for (const frame of one.effect.getKeyframes()) {
+                 for (const name of Object.keys(frame)) {
+                   if (!['offset', 'computedOffset', 'easing', 'composite', 'pointerEvents'].includes(name)) found.push(name);
+                 }
+               }
+             }
+             for (const one of document.querySelectorAll('*')) {
+               for (const pseudo of [null, '::before', '::after']) {
+                 const style = getComputedStyle(one, pseudo);
+                 if (style.transitionDuration !== '0s') found.push(one.nodeName + ' ' + style.transitionDuration);
+                 if (!['none', 'still'].includes(style.animationName)) found.push(one.nodeName + ' ' + style.animationName);
+                 if (style.scrollBehavior !== 'auto') found.push(one.nodeName + ' scrolls');
+               }
+             }
+             return found;",
+        );
+        assert_eq!(moves, json!([]), "{path}");
+    }
+    browser.clean(&[]);
+}
+
+#[test]
+fn who_types_while_answers_are_slow_loses_nothing_and_reads_what_is_wrong_at_its_field() {
+    let (home, number) = super::forms::asked();
+    let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
+    browser.says("Settings, please");
+    browser.devtools("Network.enable", &json!({}));
+    let slow = json!({ "offline": false, "latency": 300, "downloadThroughput": -1, "uploadThroughput": -1 });
+    browser.devtools("Network.emulateNetworkConditions", &slow);
+    // Each letter a little after the one before: checks are under way all the time.
+    let title = "A title that grows while one waits";
+    for letter in title.chars() {
+        browser.write("textbox", "What it is called", &letter.to_string());
+    }
+    browser.write("textbox", "How often", "9");
+    browser.write("textbox", "Many digits", "12x");
+    browser.write("textbox", "town", "Ghent");
+    browser.write("textbox", "zip", "9000");
+    browser.says("from 1 to 5");
+    let wrong = || {
+        browser.run(
+            "return [...document.querySelectorAll('[data-error-of]')].filter(one => one.textContent.trim()).map(one => one.dataset.errorOf)",
+        )
+    };
+    // The second and the third field, and no other.
+    let settled = browser.wait(|| (wrong() == json!(["f1", "f2"])).then_some(()));
+    assert!(settled.is_some(), "{} {}", wrong(), browser.text());
+    for (field, value) in [
+        ("What it is called", title),
+        ("How often", "9"),
+        ("Many digits", "12x"),
+        ("town", "Ghent"),
+        ("zip", "9000"),
+    ] {
+        assert_eq!(browser.value(&browser.find("textbox", field)), value, "{field}");
+    }
+    // What is mended while the check of what was wrong is still under way is not called wrong afterwards.
+    browser.write("textbox", "How often", "\u{E003}7");
+    browser.write("textbox", "How often", "\u{E003}3");
+    let mended = browser.wait(|| (wrong() == json!(["f2"])).then_some(()));
+    assert!(mended.is_some(), "{} {}", wrong(), browser.text());
+    assert_eq!(browser.value(&browser.find("textbox", "How often")), "3");
+    browser.clean(&[]);
+}

@@ -1,0 +1,103 @@
+//! The stream of events: what was missed comes, once and in order.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::visitor::Visitor;
+use crate::home::Home;
+
+/// A browser's stream of events.
+struct Stream(BufReader<TcpStream>);
+
+impl Stream {
+    /// Begins one behind the event that was seen last.
+    fn open(visitor: &Visitor, last: &str) -> Stream {
+        let mut stream = TcpStream::connect(("127.0.0.1", visitor.door.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let head = format!(
+            "GET /events?after=0 HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\nLast-Event-ID: {last}\r\nConnection: \
+             close\r\n\r\n",
+            visitor.door.host, visitor.cookie
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        Stream(BufReader::new(stream))
+    }
+
+    /// The next line that begins so, without that; `None` at the end.
+    fn line(&mut self, begins: &str) -> Option<String> {
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line).unwrap() == 0 {
+                return None;
+            }
+            if let Some(rest) = line.trim_end().strip_prefix(begins) {
+                return Some(rest.to_owned());
+            }
+        }
+    }
+
+    /// Events up to this number: their numbers and what they say.
+    fn until(&mut self, last: u64) -> Vec<(u64, String)> {
+        let mut all = Vec::new();
+        while all.last().is_none_or(|(id, _)| *id < last) {
+            let id = self.line("id: ").expect("more events").parse().unwrap();
+            all.push((id, self.line("data: ").unwrap()));
+        }
+        all
+    }
+}
+
+/// The number of the last event.
+fn last(home: &Home) -> u64 {
+    let said = crate::wire::Control::open(home).ask(&serde_json::json!({ "request": "last_event" }));
+    said["body"].as_u64().unwrap_or_else(|| panic!("{said}"))
+}
+
+#[test]
+fn what_was_missed_comes_once_and_in_order() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    super::fill(&home, 5);
+    let visitor = Visitor::new(&home);
+    let cut = last(&home);
+    // The connection is cut in the middle, and more happens.
+    let seen = Stream::open(&visitor, "0").until(cut);
+    super::fill(&home, 40);
+    let end = last(&home);
+    assert!(end >= cut + 40, "{cut} {end}");
+    let half = seen[seen.len() / 2].0;
+    let missed = Stream::open(&visitor, &half.to_string()).until(end);
+    let all = Stream::open(&visitor, "0").until(end);
+    let expected: Vec<(u64, String)> = all.iter().filter(|(id, _)| *id > half).cloned().collect();
+    assert_eq!(missed, expected);
+    let first: Vec<(u64, String)> = all.iter().filter(|(id, _)| *id <= cut).cloned().collect();
+    assert_eq!(seen, first);
+    assert!(all.windows(2).all(|two| two[0].0 < two[1].0), "{all:?}");
+}
+
+#[test]
+fn who_has_seen_what_never_happened_looks_at_everything_anew() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let visitor = Visitor::new(&home);
+    let end = last(&home);
+    let mut stream = Stream::open(&visitor, "1000000");
+    assert_eq!(stream.line("id: "), Some(end.to_string()));
+    assert_eq!(stream.line("event: "), Some("resync".to_owned()));
+    // What happens from then on comes as to everybody.
+    super::fill(&home, 1);
+    assert_eq!(stream.until(last(&home))[0].0, end + 1);
+}
+
+#[test]
+fn a_session_that_was_ended_hears_nothing_more() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let (visitor, other) = (Visitor::new(&home), Visitor::new(&home));
+    let mut stream = Stream::open(&visitor, &last(&home).to_string());
+    stream.line("retry: ").unwrap();
+    assert_eq!(other.send("/sessions", "session=1").status, 303);
+    super::fill(&home, 1);
+    assert_eq!(stream.line("data: "), None);
+}

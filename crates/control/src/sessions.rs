@@ -1,0 +1,49 @@
+//! Sessions of the web pages: the browsers that were let in.
+
+use kernel::time::iso;
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+/// What is done with sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum SessionAct {
+    /// Nothing: they are only looked at.
+    List,
+    /// One is ended.
+    Revoke {
+        /// Its number.
+        number: u64,
+    },
+    /// All are ended, with every code that was given out.
+    RevokeAll,
+}
+
+/// One browser that was let in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRow {
+    /// Its number.
+    pub number: u64,
+    /// What the browser calls itself.
+    pub browser: Untrusted,
+    /// When it began, in milliseconds since 1970.
+    pub begun_ms: i64,
+    /// When it ends.
+    pub ends_ms: i64,
+}
+
+/// The sessions, as lines.
+pub fn render(rows: &[SessionRow]) -> String {
+    let line = |row: &SessionRow| {
+        let (begun, ends) = (iso(row.begun_ms), iso(row.ends_ms));
+        format!("{:<4} since {begun}, until {ends}: {}\n", row.number, row.browser.visible_line())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// The sessions as JSON.
+pub fn json(rows: &[SessionRow]) -> Json {
+    let row = |row: &SessionRow| json!({ "number": row.number, "browser": row.browser.raw(), "begun": iso(row.begun_ms), "ends": iso(row.ends_ms) });
+    json!({ "version": 1, "sessions": rows.iter().map(row).collect::<Vec<_>>() })
+}
