@@ -1,4 +1,4 @@
-//! The script, the style and the sign, each under a name that has its hash: what changes has another name.
+//! The scripts, the style and the sign, each under a name that has its hash: what changes has another name.
 
 /// What is served beside the pages.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,14 @@ pub const SCRIPT: Asset = Asset {
     ending: "js",
     media: "text/javascript; charset=utf-8",
     text: include_str!("../assets/app.js"),
+};
+
+/// The script for what is filled in, on pages that have such a form.
+pub const FORMS: Asset = Asset {
+    stem: "forms",
+    ending: "js",
+    media: "text/javascript; charset=utf-8",
+    text: include_str!("../assets/forms.js"),
 };
 
 /// The style.
@@ -42,6 +50,6 @@ impl Asset {
 
     /// The one that is served under this path.
     pub fn at(path: &str) -> Option<Asset> {
-        [SCRIPT, STYLE, SIGN].into_iter().find(|asset| asset.path() == path)
+        [SCRIPT, FORMS, STYLE, SIGN].into_iter().find(|asset| asset.path() == path)
     }
 }

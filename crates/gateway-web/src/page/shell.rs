@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, html};
 
 use crate::answer::Page;
-use crate::assets::{SCRIPT, SIGN, STYLE};
+use crate::assets::{FORMS, SCRIPT, SIGN, STYLE};
 use crate::guard::sessions::Session;
 
 /// The parts of the site, each with its path.
@@ -27,7 +27,7 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(&page.title))
+            (head(&page.title, is_filled_in(&page.main)))
             body data-topics=(page.topics) data-after=(after) data-token=(session.token) {
                 a.skip href="#main" { "To the content" }
                 header {
@@ -53,8 +53,14 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
     }
 }
 
-/// The head of a page.
-pub fn head(title: &str) -> Markup {
+/// Whether there is anything on a page that somebody fills in. Words that only look so bring a script that finds nothing
+/// to do.
+fn is_filled_in(main: &Markup) -> bool {
+    main.0.contains(" data-draft=")
+}
+
+/// The head of a page; with the script for forms, if it has some.
+pub fn head(title: &str, is_filled_in: bool) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -64,6 +70,7 @@ pub fn head(title: &str) -> Markup {
             link rel="icon" href=(SIGN.path()) type="image/svg+xml";
             link rel="stylesheet" href=(STYLE.path());
             script defer src=(SCRIPT.path()) {}
+            @if is_filled_in { script defer src=(FORMS.path()) {} }
         }
     }
 }

@@ -17,7 +17,7 @@ pub fn page(wrong: Option<&str>) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (shell::head("Log in"))
+            (shell::head("Log in", false))
             body.login {
                 main #main {
                     h1 { "Almoner" }
