@@ -144,6 +144,9 @@ fn a_slot_bound_to_the_wrong_kind() {
     w.as_agent(
         host,
         Act::Grant(GrantAct::Attenuate {
+            is: None,
+            expires_ms: None,
+            force: false,
             path: path("cap"),
             methods: vec!["read".to_owned()],
             attenuation: Default::default(),
@@ -320,6 +323,9 @@ fn a_chain_of_grants_has_an_end() {
     }
     assert_eq!(longest, table::LONGEST_CHAIN);
     let narrower = Act::Grant(GrantAct::Attenuate {
+        is: None,
+        expires_ms: None,
+        force: false,
         path: path("g"),
         methods: vec!["read".to_owned()],
         attenuation: Default::default(),
@@ -533,6 +539,9 @@ fn a_place_to_begin_is_no_way_around_grants() {
     assert!(matches!(w.formula(put), Formula::Grant { .. }));
     // A grant that takes a method away takes it away here too, and one that has ended is no place to begin.
     let narrow = kernel::command::GrantAct::Attenuate {
+        is: None,
+        expires_ms: None,
+        force: false,
         path: path("@mail/0/d"),
         methods: vec!["lookup".to_owned(), "list".to_owned()],
         attenuation: Default::default(),

@@ -223,6 +223,9 @@ fn by_name_ends_what_was_made_of_it_and_nothing_beside_it() {
     w.as_agent(
         host,
         Act::Grant(kernel::command::GrantAct::Attenuate {
+            is: None,
+            expires_ms: None,
+            force: false,
             path: path("cap"),
             methods: vec!["read".to_owned()],
             attenuation: Default::default(),

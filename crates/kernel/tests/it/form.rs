@@ -137,6 +137,9 @@ fn a_capability_by_pet_name_is_delivered_as_a_grant() {
 fn a_field_that_wants_to_write_takes_no_grant_without() {
     let (mut w, host, fae) = world();
     let narrower = GrantAct::Attenuate {
+        is: None,
+        expires_ms: None,
+        force: false,
         path: path("cap"),
         methods: vec!["read".to_owned()],
         attenuation: Default::default(),

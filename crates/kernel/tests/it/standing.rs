@@ -219,6 +219,9 @@ fn a_narrowed_grant_is_one_in_the_words_of_clients_and_of_workers() {
     ] {
         let mut fae = fae();
         let act = kernel::command::GrantAct::Attenuate {
+            is: None,
+            expires_ms: None,
+            force: false,
             path: path("cap"),
             methods: words.iter().map(|word| (*word).to_owned()).collect(),
             attenuation: Default::default(),

@@ -213,6 +213,9 @@ fn what_a_timer_may_be_and_who_is_told_is_bounded() {
     w.as_agent(host, subscribe(again));
     // The same timer by another grant is another subscription.
     let narrow = GrantAct::Attenuate {
+        is: None,
+        expires_ms: None,
+        force: false,
         path: path("t1"),
         methods: vec!["subscribe".to_owned()],
         attenuation: Default::default(),

@@ -77,6 +77,9 @@ fn a_grant_with_few_methods_lets_pass_what_they_say_in_either_words() {
     ] {
         let mut desk = shared();
         let act = GrantAct::Attenuate {
+            is: None,
+            expires_ms: None,
+            force: false,
             path: NamePath::parse("mine").unwrap(),
             methods: vec![granted.to_owned()],
             attenuation: Default::default(),
