@@ -522,6 +522,11 @@ pub struct Pass {
 }
 
 impl Request {
+    /// What a person says, with nothing that comes along.
+    pub fn say(text: Untrusted, run: RunNumber, said: Untrusted) -> Request {
+        Request::Say { text, run, said, documents: vec![], dry_run: false }
+    }
+
     /// A yes to what a card shows, with nothing added.
     pub fn yes(
         text: Untrusted,

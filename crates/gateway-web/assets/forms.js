@@ -193,7 +193,7 @@
       bringer.value = '';
       for (const one of $$('input', id('attached'))) one.dataset.dirty = 'yes';
       drafts.keep(form);
-      tell('');
+      tell('The files are here.');
     } catch (_) { tell('The files could not be brought.', true); }
   };
   if (bringer) {

@@ -490,13 +490,7 @@ impl Attendance<'_> {
                 self.active.insert(self.root);
                 let text = Untrusted::new(format!("almoner chat --continue {}", self.root));
                 let said = Untrusted::new(line);
-                self.acting.connect()?.ask(Request::Say {
-                    text,
-                    run: self.root,
-                    said,
-                    documents: vec![],
-                    dry_run: false,
-                })?;
+                self.acting.connect()?.ask(Request::say(text, self.root, said))?;
                 Ok(None)
             }
             Next::Listen => Ok(None),

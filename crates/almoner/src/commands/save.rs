@@ -39,10 +39,10 @@ pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
     }
     output::result(&saved.command_line())?;
     let replies = word(&saved.root.join("replies.json").display().to_string());
+    let worker = word(&saved.worker.display().to_string());
     output::note(&format!(
-        "With `-m scripted:{replies}` it goes as it went then, and comes to {}; `almoner test {}` tries that.",
+        "With `-m scripted:{replies}` it goes as it went then, and comes to {}; `almoner test {worker}` tries that.",
         output::path(&saved.root.join("result.json")),
-        word(&saved.worker.display().to_string())
     ));
     Ok(Exit::Ok)
 }

@@ -44,6 +44,14 @@ struct Index {
     kinds: BTreeMap<MessageNumber, String>,
 }
 
+/// A thread, as it is in memory.
+struct Found {
+    /// The message with which it began.
+    first: MessageNumber,
+    /// Those that were not seen to be dismissed, oldest first.
+    all: Vec<MessageNumber>,
+}
+
 impl Index {
     /// A message that is newer than all before.
     fn add(&mut self, number: MessageNumber, mail: &Mail) {
@@ -61,20 +69,30 @@ impl Index {
         self.next = self.next.max(number.0.saturating_add(1));
     }
 
+    /// One of a thread was dismissed, for good: nobody looks for it again.
+    fn forget(&mut self, first: MessageNumber, gone: &[MessageNumber]) {
+        let Some(thread) = self.threads.get_mut(&first) else { return };
+        if let Some(newest) = thread.last() {
+            self.by_newest.remove(newest);
+        }
+        thread.retain(|one| !gone.contains(one));
+        if let Some(newest) = thread.last() {
+            self.by_newest.insert(*newest, first);
+        }
+    }
+
     fn is_of(&self, number: MessageNumber, kind: Option<&str>) -> bool {
         kind.is_none_or(|kind| self.kinds.get(&number).is_some_and(|own| own == kind))
     }
 
     /// The newest thread below a number with a message of this kind: its newest message, and all of it.
-    fn below(
-        &self,
-        below: Option<MessageNumber>,
-        kind: Option<&str>,
-    ) -> Option<(MessageNumber, Vec<MessageNumber>)> {
+    fn below(&self, below: Option<MessageNumber>, kind: Option<&str>) -> Option<(MessageNumber, Found)> {
         let end = below.unwrap_or(MessageNumber(u64::MAX));
         self.by_newest.range(..end).rev().find_map(|(newest, first)| {
             let all = self.threads.get(first)?;
-            all.iter().any(|one| self.is_of(*one, kind)).then(|| (*newest, all.clone()))
+            all.iter()
+                .any(|one| self.is_of(*one, kind))
+                .then(|| (*newest, Found { first: *first, all: all.clone() }))
         })
     }
 }
@@ -85,7 +103,7 @@ impl Threads {
     }
 
     /// Looks at what came since it was looked at last, then asks.
-    fn ask<T>(&self, daemon: &Daemon, ask: impl FnOnce(&Index) -> T) -> Result<T, Failure> {
+    fn ask<T>(&self, daemon: &Daemon, ask: impl FnOnce(&mut Index) -> T) -> Result<T, Failure> {
         let mut all = self.lock();
         let index = all.entry(daemon.host).or_default();
         loop {
@@ -113,11 +131,14 @@ impl Threads {
         let mut page = self.open(daemon, kind)?;
         let (mut at, mut count) = (below, 0);
         while count < limit.min(listing::PAGE) {
-            let Some((newest, all)) = self.ask(daemon, |index| index.below(at, kind))? else {
+            let Some((newest, found)) = self.ask(daemon, |index| index.below(at, kind))? else {
                 return Ok(page);
             };
             at = Some(newest);
-            let thread = told(daemon, &all)?;
+            let (thread, gone) = told(daemon, &found.all)?;
+            if !gone.is_empty() {
+                self.ask(daemon, |index| index.forget(found.first, &gone))?;
+            }
             let fits = |letter: &Letter| kind.is_none_or(|kind| letter.mail.envelope.kind == kind);
             if thread.letters.iter().any(fits) {
                 count += thread.letters.len();
@@ -145,18 +166,24 @@ impl Threads {
     }
 }
 
-/// What is told of a thread: its first message and its newest, without those that need an answer or were dismissed.
-fn told(daemon: &Daemon, all: &[MessageNumber]) -> Result<Thread, Failure> {
+/// What is told of a thread: its first message and its newest, without those that need an answer; and which of these were
+/// dismissed.
+fn told(daemon: &Daemon, all: &[MessageNumber]) -> Result<(Thread, Vec<MessageNumber>), Failure> {
     let (first, later) =
         all.split_first().map_or((&[][..], &[][..]), |(one, rest)| (std::slice::from_ref(one), rest));
     let newest = later.len().saturating_sub(FOLDED);
     let (left_out, newest) = later.split_at(newest);
     let mut thread = Thread { letters: vec![], left_out: left_out.len() };
+    let mut gone = Vec::new();
     for number in first.iter().chain(newest) {
-        let letter = daemon.read(|txn| query::message(txn, &daemon.host, *number))?;
-        thread.letters.extend(letter.filter(|one| one.message.is_some() && !one.mail.needs_you));
+        match daemon.read(|txn| query::message(txn, &daemon.host, *number))? {
+            Some(letter) if letter.message.is_some() => {
+                thread.letters.extend((!letter.mail.needs_you).then_some(letter));
+            }
+            _ => gone.push(*number),
+        }
     }
-    Ok(thread)
+    Ok((thread, gone))
 }
 
 /// Envelopes from a number on, oldest first.
@@ -216,17 +243,23 @@ mod tests {
         for (number, (id, reply_to, kind)) in all.into_iter().enumerate() {
             index.add(MessageNumber(number as u64), &mail(id, reply_to, kind));
         }
-        let walk = |kind: Option<&str>| {
+        let walk = |index: &Index, kind: Option<&str>| {
             let (mut at, mut found) = (None, Vec::new());
-            while let Some((newest, all)) = index.below(at, kind) {
-                found.push(all.iter().map(|one| one.0).collect::<Vec<_>>());
+            while let Some((newest, one)) = index.below(at, kind) {
+                found.push(one.all.iter().map(|one| one.0).collect::<Vec<_>>());
                 at = Some(newest);
             }
             found
         };
-        assert_eq!(walk(None), [vec![0, 2, 4], vec![3], vec![1]]);
-        assert_eq!(walk(Some("value")), [vec![0, 2, 4], vec![3]]);
-        assert_eq!(walk(Some("package")), [vec![1]]);
-        assert_eq!(walk(Some("release")), Vec::<Vec<u64>>::new());
+        assert_eq!(walk(&index, None), [vec![0, 2, 4], vec![3], vec![1]]);
+        assert_eq!(walk(&index, Some("value")), [vec![0, 2, 4], vec![3]]);
+        assert_eq!(walk(&index, Some("package")), [vec![1]]);
+        assert_eq!(walk(&index, Some("release")), Vec::<Vec<u64>>::new());
+        // What was dismissed is passed by, and an answer to it still belongs there.
+        index.forget(MessageNumber(0), &[MessageNumber(0), MessageNumber(4)]);
+        index.forget(MessageNumber(1), &[MessageNumber(1)]);
+        assert_eq!(walk(&index, None), [vec![3], vec![2]]);
+        index.add(MessageNumber(5), &mail(6, Some(5), "value"));
+        assert_eq!(walk(&index, None), [vec![2, 5], vec![3]]);
     }
 }

@@ -214,7 +214,11 @@ pub fn detail(entry: &Entry) -> String {
         Entry::Paged { of, from, bytes, .. } => format!("#{of} {bytes} bytes from {from} on"),
         Entry::Spawned { index, child } => format!("item {} as {child}", index + 1),
         Entry::Collected { index, outcome } => format!("item {}: {}", index + 1, outcome_line(outcome)),
-        Entry::Said { text, .. } => shorten(&text.visible_line()),
+        Entry::Said { text, documents, .. } => {
+            let names: String =
+                documents.iter().map(|one| format!(", with {}", visible_line(&one.name))).collect();
+            shorten(&text.visible_line()) + &names
+        }
         Entry::Exhausted { trouble, message, .. } => {
             format!("{}: message {message}", trouble.message.visible_line())
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use kernel::RunNumber;
 use kernel::message::{Answer, Body};
-use passable::visible_line;
+use passable::{Untrusted, visible_line};
 
 use super::lines::{self, Marks, ON};
 use crate::exit::{Exit, Failure};
@@ -251,40 +251,42 @@ fn package(body: &Body) -> String {
 }
 
 /// Text of several lines in one: where a line ended stands a mark. Safe to show.
-pub fn one_line(text: &str) -> String {
-    visible_line(&text.lines().collect::<Vec<_>>().join(" ⏎ ")).into_owned()
+pub fn one_line(text: &Untrusted) -> String {
+    visible_line(&text.raw().lines().collect::<Vec<_>>().join(" ⏎ ")).into_owned()
 }
 
 /// A message in one line.
 pub fn summary(body: &Body) -> String {
     match body {
         Body::Request { description, by: Some(wish), .. } => {
-            format!("{} asks for: {}", wish.run, one_line(description.raw()))
+            format!("{} asks for: {}", wish.run, one_line(description))
         }
-        Body::Request { description, .. } => format!("asks: {}", one_line(description.raw())),
-        Body::Package { run: Some(run), .. } => format!("{run} says: {}", one_line(&package(body))),
-        Body::Package { .. } => one_line(&package(body)),
+        Body::Request { description, .. } => format!("asks: {}", one_line(description)),
+        Body::Package { run: Some(run), .. } => {
+            format!("{run} says: {}", one_line(&Untrusted::new(package(body))))
+        }
+        Body::Package { .. } => one_line(&Untrusted::new(package(body))),
         Body::Definition { by: Some(draft), .. } => {
-            format!("{} proposes code: {}", draft.run, one_line(draft.description.raw()))
+            format!("{} proposes code: {}", draft.run, one_line(&draft.description))
         }
         Body::Definition { .. } => {
             "proposes a program: see what it needs, then endow or reject it".to_owned()
         }
         Body::EvalRequest { names, .. } => format!("asks to run code over {}", listed(names)),
         Body::Form { description, run: Some(run), .. } => {
-            format!("{run} asks: {}", one_line(description.raw()))
+            format!("{run} asks: {}", one_line(description))
         }
         Body::Form { description, fields, .. } => {
-            format!("form with {} fields: {}", fields.len(), one_line(description.raw()))
+            format!("form with {} fields: {}", fields.len(), one_line(description))
         }
         Body::Value { .. } => "a value".to_owned(),
         Body::Approval { run, entries } => format!("{run} asks about {}", entries.len()),
         Body::Doubt { run, entry } => format!("{run} asks whether {} happened", entry.proposal),
         Body::Budget { run, trouble, .. } => {
-            format!("{run} asks for more: {}", one_line(trouble.message.raw()))
+            format!("{run} asks for more: {}", one_line(&trouble.message))
         }
         Body::Release { gives, .. } => format!("a result is withheld: it would give away {}", listed(gives)),
-        Body::Command { text, .. } => one_line(text.raw()),
+        Body::Command { text, .. } => one_line(text),
     }
 }
 
@@ -302,7 +304,6 @@ mod tests {
     use kernel::message::{Draft, Envelope, Mail, Message, Wish};
     use kernel::query::Letter;
     use kernel::{FormulaId, MessageNumber, Number};
-    use passable::Untrusted;
 
     use super::*;
 

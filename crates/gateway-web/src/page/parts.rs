@@ -19,6 +19,11 @@ pub fn line(text: &Untrusted) -> Markup {
     html! { bdi.foreign dir="ltr" { (text.visible_line()) } }
 }
 
+/// Somebody else's words where there is room for all of their lines.
+pub fn words(text: &Untrusted) -> Markup {
+    html! { bdi.foreign.package dir="ltr" { (text.visible()) } }
+}
+
 /// Names and words that the person chose, or that were checked when they came to be; safe to show.
 pub fn word(text: &str) -> Markup {
     html! { bdi dir="ltr" { (visible_line(text)) } }

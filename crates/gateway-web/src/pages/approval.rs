@@ -134,11 +134,11 @@ fn said(answer: &Said) -> Markup {
                 Said::Approved { for_run, at_ms } => {
                     "✓ approved" @if *for_run { " for this run" } ", " (parts::when(*at_ms))
                 }
-                Said::Denied { reason, at_ms } => { "✗ denied: " (parts::line(reason)) ", " (parts::when(*at_ms)) }
+                Said::Denied { reason, at_ms } => { "✗ denied: " (parts::words(reason)) ", " (parts::when(*at_ms)) }
                 Said::Happened { at_ms } => { "✓ it happened, said " (parts::when(*at_ms)) }
                 Said::Repeat { at_ms } => { "✓ it did not happen: to be done, said " (parts::when(*at_ms)) }
                 Said::Withdrawn { reason, at_ms } => {
-                    "✗ withdrawn: " (parts::line(reason)) ", " (parts::when(*at_ms))
+                    "✗ withdrawn: " (parts::words(reason)) ", " (parts::when(*at_ms))
                 }
             }
         }

@@ -127,7 +127,7 @@ fn summary(one: &Letter) -> Markup {
             let open = entries.len().saturating_sub(one.mail.answers.len());
             html! { "asks about " (entries.len()) " calls, " (open) " open" }
         }
-        Some(Body::Command { text, .. }) => html! { code { (letter::one_line(text.raw())) } },
+        Some(Body::Command { text, .. }) => html! { code { (letter::one_line(text)) } },
         Some(body) => parts::line(&Untrusted::new(letter::summary(body))),
     }
 }

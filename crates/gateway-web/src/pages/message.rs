@@ -128,10 +128,10 @@ fn answers(view: &LetterView) -> Markup {
                             "✓ answered, " (parts::when(*at_ms))
                         }
                         Said::Denied { reason, at_ms } => {
-                            "✗ refused: " (parts::line(reason)) ", " (parts::when(*at_ms))
+                            "✗ refused: " (parts::words(reason)) ", " (parts::when(*at_ms))
                         }
                         Said::Withdrawn { reason, at_ms } => {
-                            "✗ withdrawn by its sender" @if !reason.raw().is_empty() { ": " (parts::line(reason)) }
+                            "✗ withdrawn by its sender" @if !reason.raw().is_empty() { ": " (parts::words(reason)) }
                             ", " (parts::when(*at_ms))
                         }
                     }

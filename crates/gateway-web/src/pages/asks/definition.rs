@@ -189,7 +189,7 @@ fn words(view: &LetterView, shown: &Proposed) -> Markup {
         }
         @if let Some(description) = &shown.description {
             section.entry aria-label="What the file says of itself" {
-                p { "The file says of itself: " (parts::line(description)) }
+                p { "The file says of itself: " (parts::words(description)) }
             }
         }
     }

@@ -87,7 +87,7 @@ fn head(asked: &Asked, run: &Run) -> Markup {
                 p.envelope {
                     (link::message(message)) ": "
                     @if let Some(Body::Command { text, .. }) = view.letter.body() {
-                        code { (control::show::letter::one_line(text.raw())) }
+                        code { (control::show::letter::one_line(text)) }
                     } @else { (parts::word(&view.letter.mail.envelope.kind)) }
                 }
             }
