@@ -191,3 +191,35 @@ fn what_a_conversation_cannot_begin_with_is_refused_beside_its_field() {
     let stranger = Visitor { token: "0".to_owned(), ..visitor };
     assert_eq!(sent(&stranger, "/chat", &good, &[]).status, 403);
 }
+
+#[test]
+fn the_rules_of_the_worker_hold_for_what_comes_later_and_for_all_of_it_together() {
+    let home = home();
+    home.write("w.worker", "---\nattachments: { max: 2, bytes: 20, suffixes: [.txt], types: [text/plain] }\n---\nTalk.\n");
+    home.almoner(&["run", "w.worker", "-m", "scripted:talk.json"]).expect(0);
+    let visitor = Visitor::new(&home);
+    let begin = [("worker", "r1"), ("model", &model(&home)), ("said", "Hello")];
+    let begun = sent(&visitor, "/chat", &begin, &[("a.txt", b"twelve bytes")]);
+    assert_eq!(begun.status, 303, "{}", begun.body);
+    let path = begun.header("location").expect("a conversation").to_owned();
+    for (files, says) in [
+        (&[("b.md", &b"x"[..])][..], "takes no such files"),
+        (&[("b.txt", &b"nine more"[..])], "have 21 bytes together, and 20 are allowed"),
+        (&[("b.txt", &b"x"[..]), ("c.txt", b"y")], "takes at most 2 documents, not 3"),
+        (&[("a.txt", &b"x"[..])], "two documents are called a.txt"),
+        (&[("b.txt", &[0_u8, 1, 2][..])], "b.txt"),
+    ] {
+        for action in ["attach", ""] {
+            let answer = sent(&visitor, &path, &[("said", "And this"), ("do", action)], files);
+            assert_eq!(answer.status, 422, "{files:?}: {}", answer.body);
+            let told = between(&answer.body, "id=\"attached-error\"", "</p>").to_owned();
+            assert!(told.contains(says), "{told}");
+            assert!(answer.body.contains("And this"), "{}", answer.body);
+        }
+    }
+    let fits = sent(&visitor, &path, &[("said", "And this")], &[("b.txt", b"8 bytes.")]);
+    assert_eq!(fits.status, 303, "{}", fits.body);
+    let steps = home.almoner(&["trace", path.trim_start_matches("/chat/"), "--json"]).expect(0).out;
+    assert!(steps.contains("b.txt"), "{steps}");
+    assert!(!steps.contains("c.txt") && !steps.contains("b.md"), "nothing that was refused was said: {steps}");
+}
