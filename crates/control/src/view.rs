@@ -160,15 +160,17 @@ impl PickRow {
     /// How it stands to what is asked for: a capability with this label, or, if `pending`, a promise.
     pub fn fit(&self, label: Option<&str>, pending: bool) -> Fit {
         let when = |fits: bool| if fits { Fit::Recorded } else { Fit::No };
-        if self.pending {
-            return when(pending);
-        }
-        match label.filter(|label| !label.is_empty()) {
-            Some(label) if SLOT_LABELS.contains(&label) => when(self.labels.iter().any(|own| own == label)),
+        let word = label.filter(|label| !label.is_empty() && !SLOT_LABELS.contains(label));
+        match (label.filter(|label| SLOT_LABELS.contains(label)), word) {
+            _ if self.pending && !pending => Fit::No,
+            // What will come of it is asked about when it has.
+            (_, Some(_)) if self.pending => Fit::Unknown,
+            _ if self.pending => Fit::Recorded,
+            (Some(kind), _) => when(self.labels.iter().any(|own| own == kind)),
             _ if self.data => Fit::No,
-            None => Fit::Recorded,
-            Some(label) => match &self.interface {
-                Some(interface) => when(interface == label),
+            (None, None) => Fit::Recorded,
+            (None, Some(word)) => match &self.interface {
+                Some(interface) => when(interface == word),
                 None => Fit::Unknown,
             },
         }

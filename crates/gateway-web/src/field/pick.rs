@@ -104,7 +104,7 @@ fn in_line(row: &PickRow) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kernel::{FormulaId, Number};
+    use kernel::FormulaId;
     use passable::Untrusted;
 
     use super::*;
@@ -112,7 +112,7 @@ mod tests {
     fn row(at: u8, path: &str, interface: Option<&str>) -> PickRow {
         PickRow {
             path: path.to_owned(),
-            id: FormulaId { number: Number([at; 32]), node: Number([9; 32]) },
+            id: FormulaId { number: [at; 32], node: [9; 32] },
             kind: "export".to_owned(),
             words: Untrusted::new("an object"),
             methods: vec![],
@@ -135,7 +135,7 @@ mod tests {
             row(7, "соunter", Some("Counter")),
         ];
         for (label, pending, data, offered, said) in [
-            (Some("Counter"), false, false, "counter whatever соunter", "Not offered: 2"),
+            (Some("Counter"), false, false, "counter соunter whatever", "Not offered: 2"),
             (Some("Ledger"), true, false, "ledger whatever promised", "Others, whose interface is not known"),
             (Some("Nothing"), false, false, "whatever", "Not offered: 4"),
             (Some("dir"), false, false, "dir", "EndoMount"),

@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(form.text("f0/4:given"), Some("yes"));
         form.change_rows("less f0/3");
         assert_eq!(form.rows("f0").into_iter().collect::<Vec<_>>(), [0, 4]);
-        form.change_rows("less f0");
+        form.forget("f0");
         assert!(!form.has("f0") && form.has("f01"));
         for nonsense in ["nonsense", "", "up", "up f0", "down f0/9", "split /", "less f0/x", "up /1"] {
             let before = form.clone();
