@@ -128,7 +128,7 @@ pub enum AgentKind {
 /// What happens to the right to use things.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "right", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "an act is made, carried out and let go of, one at a time")]
+#[expect(clippy::large_enum_variant, reason = "a command is applied one by one, and never kept in memory")]
 pub enum GrantAct {
     /// Makes a one-use token for something.
     Share {
