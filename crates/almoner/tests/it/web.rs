@@ -4,6 +4,7 @@ mod addresses;
 mod attacks;
 mod browser;
 mod controls;
+mod deceptions;
 mod doctor;
 mod files;
 mod forms;

@@ -234,17 +234,28 @@ pub fn step(name: &str) -> String {
 
 /// Whether a control asks for something that must not be shown, in itself or in a part.
 pub fn has_secret(control: &Control) -> bool {
-    match &control.widget {
-        Widget::Line { secret, .. } => *secret,
-        Widget::Optional { inner } => has_secret(inner),
-        Widget::Variants { variants } => variants.iter().any(|variant| has_secret(&variant.control)),
-        Widget::Rows { item, .. } => has_secret(item),
-        Widget::Pairs { key, value, .. } => has_secret(key) || has_secret(value),
-        Widget::Group { fields, rest, .. } => {
-            fields.iter().any(|field| has_secret(&field.control)) || rest.as_deref().is_some_and(has_secret)
+    has(control, &|widget| matches!(widget, Widget::Line { secret: true, .. }))
+}
+
+/// Whether it asks for something that the person has a name for.
+pub fn has_pick(control: &Control) -> bool {
+    has(control, &|widget| matches!(widget, Widget::Pick { .. }))
+}
+
+/// Whether it, or anything in it, is such a widget.
+fn has(control: &Control, is: &dyn Fn(&Widget) -> bool) -> bool {
+    let has = |control: &Control| has(control, is);
+    is(&control.widget)
+        || match &control.widget {
+            Widget::Optional { inner } => has(inner),
+            Widget::Variants { variants } => variants.iter().any(|variant| has(&variant.control)),
+            Widget::Rows { item, .. } => has(item),
+            Widget::Pairs { key, value, .. } => has(key) || has(value),
+            Widget::Group { fields, rest, .. } => {
+                fields.iter().any(|field| has(&field.control)) || rest.as_deref().is_some_and(has)
+            }
+            _ => false,
         }
-        _ => false,
-    }
 }
 
 #[cfg(test)]

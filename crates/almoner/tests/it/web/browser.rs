@@ -236,7 +236,12 @@ impl Browser {
     /// Types into something.
     #[track_caller]
     pub(crate) fn write(&self, role: &str, name: &str, text: &str) {
-        let thing = self.find(role, name);
+        self.write_into(&self.find(role, name), text);
+    }
+
+    /// Types into this.
+    #[track_caller]
+    pub(crate) fn write_into(&self, thing: &Thing, text: &str) {
         self.post(&format!("/element/{}/value", thing.0), &json!({ "text": text }));
     }
 

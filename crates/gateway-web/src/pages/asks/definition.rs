@@ -14,7 +14,7 @@ use passable::{Untrusted, visible};
 use serde::Serialize;
 
 use super::narrow::{Hole, no_picker};
-use super::{form, said};
+use super::{confirm, form, said};
 use crate::answer::Answer;
 use crate::asked::{Asked, take};
 use crate::page::parts;
@@ -148,7 +148,7 @@ impl Shown {
                     div.buttons {
                         button name="do" value="look" formnovalidate { "Show what this would grant" }
                     }
-                    @if let Some(granted) = granted { (granted.draw(shown)) }
+                    @if let Some(granted) = granted { (granted.draw(asked, shown)) }
                 }
             }
             @if said::is_open(view) {
@@ -321,12 +321,14 @@ struct Granted {
     worker: Option<(String, Untrusted)>,
     /// Where the result goes, in words.
     result: &'static str,
+    /// Whether it needs a fresh word in an old session.
+    weighs: bool,
     /// What the button is bound to.
     digest: String,
 }
 
 impl Granted {
-    fn draw(&self, shown: &Proposed) -> Markup {
+    fn draw(&self, asked: &Asked, shown: &Proposed) -> Markup {
         html! {
             section.entry #granted aria-labelledby="granted-title" {
                 input type="hidden" name="_seen" value=(self.digest);
@@ -339,6 +341,7 @@ impl Granted {
                     (parts::block("What the model would be told first", prompt))
                 }
                 p { (self.result) }
+                @if self.weighs { (confirm::field(asked, "To hand this over")) }
                 div.buttons {
                     button.yes name="do" value="endow" {
                         @if shown.worker.is_some() { "Endow it, and run" } @else { "Endow it, and run the code" }
@@ -376,6 +379,9 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     }
     if asked.field("_seen") != Some(granted.digest.as_str()) {
         return again(Some(&granted), Some(stale()), 409);
+    }
+    if let Err(failure) = confirm::check(asked, granted.weighs) {
+        return again(Some(&granted), Some(form::refused(&failure)), 422);
     }
     let act = chosen.act(number, &shown.proposed, &shown.picks, false)?;
     match asked.act("endow", chosen.in_words(number, &shown.proposed, &shown.picks), act) {

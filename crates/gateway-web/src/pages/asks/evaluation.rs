@@ -2,9 +2,10 @@
 //! a yes or a no. Nothing in it can be changed: who wants it otherwise says no, and why.
 
 use control::exit::Failure;
-use control::protocol::AgentAct;
+use control::protocol::{AgentAct, Look};
 use control::view::LetterView;
 use kernel::command::MailAct;
+use kernel::message::Body;
 use kernel::run::ResultGoesTo;
 use maud::{Markup, html};
 use passable::Untrusted;
@@ -12,8 +13,9 @@ use passable::Untrusted;
 use super::definition;
 use super::yes::{self, YesOrNo};
 use crate::answer::Answer;
-use crate::asked::Asked;
+use crate::asked::{Asked, take};
 use crate::page::parts;
+use crate::pages::runs::figures::called;
 
 /// What of the card an answer is bound to.
 fn digest(view: &LetterView) -> Result<String, Failure> {
@@ -25,6 +27,11 @@ fn digest(view: &LetterView) -> Result<String, Failure> {
 /// # Errors
 /// When it cannot be written down.
 pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
+    let ids = match view.letter.body() {
+        Some(Body::EvalRequest { ids, .. }) => ids.as_slice(),
+        _ => &[],
+    };
+    let known = take!(asked.look(Look::Called { ids: ids.to_vec() })?, Called);
     let source = view.source.clone().unwrap_or_else(|| Untrusted::new(""));
     let shown = html! {
         section.entry aria-labelledby="code" {
@@ -35,9 +42,17 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
             h2 #uses { "What it uses" }
             @if view.uses.is_empty() { p.note { "Nothing." } }
             dl {
-                @for (name, mine) in &view.uses {
+                @for (at, (name, mine)) in view.uses.iter().enumerate() {
                     dt { (parts::line(&Untrusted::new(name.as_str()))) }
-                    dd { (parts::word(mine)) }
+                    dd {
+                        @match ids.get(at).and_then(|id| known.iter().find(|one| one.id == *id)) {
+                            Some(one) => {
+                                (called(one))
+                                @if one.name.is_some() { ": " (parts::line(&one.words)) }
+                            }
+                            None => (parts::line(&Untrusted::new(mine.as_str()))),
+                        }
+                    }
                 }
             }
         }

@@ -11,12 +11,12 @@ use maud::{Markup, html};
 use passable::{Control, Untrusted, Widget, visible_line};
 
 use super::narrow::{self, Hole};
-use super::said;
+use super::{confirm, said};
 use crate::answer::Answer;
 use crate::asked::{Asked, Pairs, take};
 use crate::field::check::{self, Wrong};
 use crate::field::draw::{Drawn, Spot};
-use crate::field::typed::{ROW, Typed, has_secret, of_field};
+use crate::field::typed::{ROW, Typed, has_pick, has_secret, of_field};
 use crate::field::{control_at, told};
 use crate::page::parts;
 use crate::pages::message;
@@ -175,6 +175,9 @@ fn drawn(
                     "Look again"
                 }
                 @for one in &fields.all { (one.draw(&form)) }
+                @if fields.all.iter().any(|one| has_pick(&one.control)) {
+                    (confirm::field(asked, "If it hands over a program, the network or a secret"))
+                }
                 div.buttons { button.yes name="do" value="submit" { "Send the answer" } }
             }
             (said::refusal(asked, number, "Or refuse", "Refuse to answer"))
@@ -246,6 +249,9 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     }
     if !wrong.is_empty() {
         return again(&wrong, Some(summary(&wrong, &fields)), 422);
+    }
+    if let Err(failure) = confirm::check(asked, confirm::picks(asked, &fields.picks)) {
+        return again(&wrong, Some(refused(&failure)), 422);
     }
     match asked.act("submit", text, AgentAct::Submit { number, values }) {
         Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),

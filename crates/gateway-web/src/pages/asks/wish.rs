@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use passable::visible_line;
 
 use super::narrow::{self, Hole};
-use super::{definition, form, said};
+use super::{confirm, definition, form, said};
 use crate::answer::Answer;
 use crate::asked::{Asked, take};
 use crate::field::pick::Picker;
@@ -87,6 +87,7 @@ fn drawn(asked: &Asked, view: &LetterView, fresh: bool) -> Result<Markup, Failur
                     div.buttons { button.yes name="do" value="name" { "Hand it over" } }
                 }
                 @if let Some(wish) = by { (for_run(asked, wish)) }
+                (confirm::field(asked, "If you hand over a program, the network or a secret"))
             }
             (said::refusal(asked, number, "Or refuse", "Refuse"))
         }
@@ -125,6 +126,14 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     let Some(Body::Request { by, .. }) = view.letter.body() else {
         return Err(Failure::new(Exit::Conflict, "this message asks for nothing"));
     };
+    let weighs = match asked.field("do") {
+        Some("name") => confirm::picks(asked, &take!(asked.look(Look::Picks)?, Picks)),
+        Some("endow") => asked.filled("fill").is_some_and(confirm::written),
+        _ => false,
+    };
+    if let Err(failure) = confirm::check(asked, weighs) {
+        return again(asked, view, &failure);
+    }
     let answered = match (asked.field("do"), by) {
         (Some("name"), by) => picked(asked, by.is_some()),
         (Some("text"), Some(_)) => Ok(match asked.filled("text") {

@@ -17,6 +17,7 @@ use crate::field::draw::{Drawn, Spot};
 use crate::field::pick::Picker;
 use crate::field::typed::{ROW, Typed};
 use crate::page::parts;
+use crate::pages::asks::confirm;
 use crate::pages::asks::narrow::{self, Hole};
 
 /// The prefix of the fields for a worker's inputs.
@@ -191,6 +192,11 @@ impl Chosen {
         Ok(all)
     }
 
+    /// What was typed of slots, without their names.
+    fn written<'a>(&'a self, shown: &'a Proposed) -> impl Iterator<Item = &'a str> {
+        (0..shown.slots.len()).map(|at| self.text(&format!("t{at}")))
+    }
+
     /// What was typed of slots, as behind `-e`.
     fn fills(&self, shown: &Proposed) -> Vec<String> {
         let typed = shown.slots.iter().enumerate().map(|(at, slot)| (slot, self.text(&format!("t{at}"))));
@@ -239,7 +245,8 @@ impl Chosen {
         let ids: Vec<_> = picked.iter().map(|(slot, row)| (slot, row.id)).collect();
         let more = (self.fills(shown), self.text("allow"), self.text("result"), result);
         let digest = hashed(&(number, &shown.digest, &ids, &lines, &tools, &worker, more))?;
-        Ok(Granted { lines, tools, worker, result, digest })
+        let weighs = confirm::picks(asked, picks) || self.written(shown).any(confirm::written);
+        Ok(Granted { lines, tools, worker, result, weighs, digest })
     }
 
     /// What is asked of the daemon.

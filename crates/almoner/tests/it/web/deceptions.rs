@@ -1,0 +1,146 @@
+//! What a page must not be talked into showing as ours, and a person not into pressing.
+
+use std::time::Duration;
+
+use super::visitor::{Visitor, between};
+use super::{let_in, writes};
+use crate::home::Home;
+
+/// A name that looks like another one is refused when it is given, and marked wherever it is offered.
+#[test]
+fn names_that_look_alike_are_refused_and_marked() {
+    let home = Home::new();
+    home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
+    let alike = "\u{441}\u{43e}unter";
+    let visitor = Visitor::new(&home);
+    let typed = format!("do=store&name={alike}&value=1");
+    let refused = visitor.send("/names", &typed);
+    assert!([409, 422].contains(&refused.status), "{}: {}", refused.status, refused.body);
+    home.almoner(&["copy", "counter", alike, "--force"]).expect(0);
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let form = ["--as", "agent-fae", "form", "@host", "Which?", "with:M.remotable('Counter')=Which"];
+    home.almoner(&[&form[..], &["--result", "answer"]].concat()).expect(0);
+    let number = crate::sends::wait_for_mail(&home, "form");
+    let page = visitor.get(&format!("/m/{number}"), &[]).body;
+    let options: Vec<&str> =
+        page.split("<option").skip(1).map(|one| one.split("</option>").next().unwrap()).collect();
+    let marked: Vec<&&str> = options.iter().filter(|one| one.contains("look-alike letters")).collect();
+    assert_eq!(marked.len(), 1, "{options:?}");
+    assert!(marked[0].contains(alike), "{marked:?}");
+}
+
+/// Words that pose as ours stand in the type of foreign words, behind the name that the person gave to who says them.
+#[test]
+fn words_that_pose_as_ours_are_set_as_foreign_ones() {
+    const POSE: &str = "(verified by Almoner) Press Approve to continue";
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
+    fae(&["form", "@host", POSE, &format!("a:string={POSE}"), "--result", "a"]);
+    fae(&["request", "@host", POSE, "--result", "b"]);
+    fae(&["send", "@host", POSE]);
+    home.write("code.js", format!("/* {POSE} */ E(c).list()"));
+    fae(&["define", "code.js", "--slot", &format!("c:any={POSE}"), "--result", "d"]);
+    let (browser, door) = let_in(&home, true, "/");
+    let letters = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
+    let asking = letters.as_array().unwrap().iter().filter(|one| one["message"]["body"]["type"] != "command");
+    let pages = asking.map(|letter| format!("/m/{}", letter["number"])).chain(["/".to_owned()]);
+    let pages: Vec<String> = pages.collect();
+    assert_eq!(pages.len(), 5, "{letters}");
+    for page in pages {
+        browser.go(&door.page(&page));
+        browser.says("verified by Almoner");
+        // Every piece of text with these words, unless it is where one writes oneself.
+        let ours = browser.run(
+            "const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), ours = [];
+             for (let node = walk.nextNode(); node; node = walk.nextNode())
+               if (node.data.includes('verified by') && !node.parentElement.closest('.foreign, textarea, option'))
+                 ours.push(node.parentElement.outerHTML);
+             return ours;",
+        );
+        assert_eq!(ours, serde_json::json!([]), "{page}");
+        browser.says("fae");
+    }
+    browser.clean(&[]);
+}
+
+/// Two presses, as fast as a hand or a script makes them, are one answer.
+#[test]
+fn who_presses_twice_has_answered_once() {
+    let home = writes(&[("a@b.example", "one"), ("c@d.example", "two")]);
+    let (browser, _) = let_in(&home, true, "/m/1");
+    browser.says("wants to do this");
+    let waits = || browser.attribute(&browser.find("button", "Approve"), "aria-disabled").is_none();
+    browser.wait(|| waits().then_some(())).expect("it can be pressed");
+    browser.run("const yes = document.querySelector('button.yes'); yes.click(); yes.click();");
+    browser.says("✓ approved");
+    home.almoner(&["resume"]).expect(7);
+    assert_eq!(std::fs::read_dir(home.path("outbox")).unwrap().count(), 1, "the second mail is asked about");
+    browser.clean(&["409"]);
+}
+
+/// What was typed into a field for secrets is in no page and no file of the daemon's afterwards.
+#[test]
+fn a_secret_that_was_sent_is_shown_nowhere() {
+    const SECRET: &str = "open-sesame-4711";
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let form = ["--as", "agent-fae", "form", "@host", "A key, please", "key:secret=The key", "--result", "k"];
+    home.almoner(&form).expect(0);
+    let number = crate::sends::wait_for_mail(&home, "form");
+    let visitor = Visitor::new(&home);
+    let page = visitor.get(&format!("/m/{number}"), &[]).body;
+    let field = between(&page, "type=\"password\"", ">");
+    let name = between(field, "name=\"", "\"");
+    let sent = visitor.send(&format!("/m/{number}"), &format!("do=submit&{name}={SECRET}"));
+    assert_eq!(sent.status, 303, "{}", sent.body);
+    let promise = format!("/m/{number}");
+    for path in ["/", promise.as_str(), "/names", "/graph", "/audit", "/grants", "/?kind=command"] {
+        let page = visitor.get(path, &[]);
+        assert!(page.status == 200 && !page.body.contains(SECRET), "{path}: {}", page.body);
+    }
+    home.almoner(&["stop"]).expect(0);
+    for file in ["state/web.json", "state/daemon.log"] {
+        let text = std::fs::read_to_string(home.root().join(file)).unwrap_or_default();
+        assert!(!text.contains(SECRET), "{file}: {text}");
+    }
+}
+
+/// A browser that was let in long ago is asked for a word before it hands over what weighs most.
+#[test]
+fn an_old_session_needs_a_fresh_word_for_programs_the_network_and_secrets() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.write("t.json", r#"[{"turns": [{"text": "done"}]}]"#);
+    home.write("w.worker", "---\nslots: { tools: program, notes: dir }\n---\nUse the tools.\n");
+    std::fs::create_dir(home.path("notes")).unwrap();
+    home.almoner(&["--as", "agent-fae", "define", "w.worker", "--result", "r"]).expect(0);
+    let number = crate::sends::wait_for_mail(&home, "definition");
+    let (browser, door) = let_in(&home, true, "/");
+    home.later(Duration::from_secs(20 * 60));
+    browser.go(&door.page(&format!("/m/{number}")));
+    let model = format!("scripted:{}", home.path("t.json").display());
+    let fills = [("notes", home.path("notes").display().to_string()), ("tools", "program:sh".to_owned())];
+    for (at, (slot, fill)) in fills.iter().enumerate() {
+        browser.says(&format!("Slot {slot}"));
+        let boxes = browser.all("textbox", "Or something of this machine");
+        browser.write_into(&boxes[at], fill);
+    }
+    browser.write("textbox", "The model", &model);
+    browser.press("button", "Show what this would grant");
+    browser.says("This browser was let in a while ago");
+    browser.press("button", "Endow it");
+    browser.says("nothing was done");
+    assert!(home.almoner(&["runs", "--json"]).expect(0).json().as_array().unwrap().is_empty());
+    browser.write("textbox", "This browser was let in", "endow");
+    browser.press("button", "Endow it");
+    browser.says("r1");
+    assert_eq!(home.almoner(&["runs", "--json"]).expect(0).json().as_array().unwrap().len(), 1);
+    browser.clean(&[
+        "422",
+        "ERR_CONNECTION_REFUSED",
+        "ERR_INCOMPLETE_CHUNKED_ENCODING",
+        "ERR_EMPTY_RESPONSE",
+        "ERR_CONNECTION_RESET",
+    ]);
+}

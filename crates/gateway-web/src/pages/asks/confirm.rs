@@ -1,0 +1,81 @@
+//! A fresh word for what weighs most: a session that began a while ago is asked for it before it hands over programs, the
+//! network or a secret, so that a browser left open is not enough for that.
+
+use control::exit::{Exit, Failure};
+use control::view::PickRow;
+use maud::{Markup, html};
+
+use crate::asked::Asked;
+
+/// How long a session counts as fresh, in milliseconds.
+const FRESH_MS: i64 = 15 * 60 * 1000;
+
+/// The name of the field. What begins so is kept in no draft.
+const FIELD: &str = "_confirm";
+
+/// What is written there.
+const WORD: &str = "endow";
+
+/// The types of things that start programs, reach the network or carry a secret.
+const HEAVY: [&str; 6] = ["program", "web", "mcp", "handed-secret", "secret", "host"];
+
+/// The same, as it is written behind `-e`.
+const WRITTEN: [&str; 6] = ["program:", "http:", "https:", "mcp:", "secret:", "model:"];
+
+/// Whether a form hands over something that weighs so much, among what it names of these.
+pub fn picks(asked: &Asked, all: &[PickRow]) -> bool {
+    let heavy: Vec<String> =
+        all.iter().filter(|row| HEAVY.contains(&row.kind.as_str())).map(|row| row.id.to_string()).collect();
+    asked.body.iter().any(|(_, text)| heavy.contains(text))
+}
+
+/// The same of what was written behind `-e`, without the slot.
+pub fn written(fill: &str) -> bool {
+    WRITTEN.iter().any(|prefix| fill.trim_start().starts_with(prefix))
+}
+
+fn is_old(asked: &Asked) -> bool {
+    asked.site.backend.now_ms().saturating_sub(asked.session.begun_ms) > FRESH_MS
+}
+
+/// The field, if the session is old; `what` says when it is needed.
+pub fn field(asked: &Asked, what: &str) -> Markup {
+    html! {
+        @if is_old(asked) {
+            label for="confirm" { "This browser was let in a while ago. " (what) ", write " code { (WORD) } }
+            input #confirm name=(FIELD) autocomplete="off" autocapitalize="off" spellcheck="false";
+        }
+    }
+}
+
+/// Refuses what weighs so much in an old session, unless the word was written.
+///
+/// # Errors
+/// When it was not.
+pub fn check(asked: &Asked, weighs: bool) -> Result<(), Failure> {
+    if weighs && is_old(asked) && asked.filled(FIELD) != Some(WORD) {
+        let message =
+            "programs, the network and secrets are not handed over by a browser that was let in long ago";
+        return Err(Failure::new(Exit::Invalid, message)
+            .help(format!("write `{WORD}` into the field above the button; nothing was done")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::written;
+
+    #[test]
+    fn programs_the_network_and_secrets_weigh() {
+        for (fill, expected) in [
+            ("program:sh", true),
+            (" https://example.org", true),
+            ("secret:x?env=X", true),
+            ("/home/me/notes:rw", false),
+            ("clock", false),
+        ] {
+            assert_eq!(written(fill), expected, "{fill}");
+        }
+    }
+}
