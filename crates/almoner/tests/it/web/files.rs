@@ -195,7 +195,10 @@ fn what_a_conversation_cannot_begin_with_is_refused_beside_its_field() {
 #[test]
 fn the_rules_of_the_worker_hold_for_what_comes_later_and_for_all_of_it_together() {
     let home = home();
-    home.write("w.worker", "---\nattachments: { max: 2, bytes: 20, suffixes: [.txt], types: [text/plain] }\n---\nTalk.\n");
+    home.write(
+        "w.worker",
+        "---\nattachments: { max: 2, bytes: 20, suffixes: [.txt], types: [text/plain] }\n---\nTalk.\n",
+    );
     home.almoner(&["run", "w.worker", "-m", "scripted:talk.json"]).expect(0);
     let visitor = Visitor::new(&home);
     let begin = [("worker", "r1"), ("model", &model(&home)), ("said", "Hello")];
@@ -221,5 +224,8 @@ fn the_rules_of_the_worker_hold_for_what_comes_later_and_for_all_of_it_together(
     assert_eq!(fits.status, 303, "{}", fits.body);
     let steps = home.almoner(&["trace", path.trim_start_matches("/chat/"), "--json"]).expect(0).out;
     assert!(steps.contains("b.txt"), "{steps}");
-    assert!(!steps.contains("c.txt") && !steps.contains("b.md"), "nothing that was refused was said: {steps}");
+    assert!(
+        !steps.contains("c.txt") && !steps.contains("b.md"),
+        "nothing that was refused was said: {steps}"
+    );
 }
