@@ -35,7 +35,7 @@ pub fn narrowable(
     let left = by.map(|by| Ok::<_, Failure>(found.sentence(path, &found.less(by)?))).transpose()?;
     Ok(Narrowable {
         id: found.named,
-        words: Untrusted::new(kernel::query::words(&found.reached.formula)),
+        words: Untrusted::new(found.words()),
         methods: found.methods(),
         any_method: found.is_of_code(),
         limits: found.limits(),
@@ -100,6 +100,17 @@ impl Found {
             Formula::Marshal { .. } => Err(nothing("is a value: there is nothing to take away from it")),
             data if data.is_data() => Err(nothing("is data: there is nothing to take away from it")),
             _ => Ok(Found { named, reached }),
+        }
+    }
+
+    /// What it is, in words.
+    fn words(&self) -> String {
+        match &self.reached.formula {
+            Formula::Export { interface, .. } => {
+                let name = interface.strip_prefix("Alleged: ").unwrap_or(interface);
+                format!("an object of code, recorded as {name}")
+            }
+            other => kernel::query::words(other),
         }
     }
 
@@ -169,8 +180,7 @@ impl Found {
         let takes = |limit: Limit, what: &str, said: &str| -> Result<bool, Failure> {
             let said = !said.trim().is_empty();
             if said && !limits.contains(&limit) {
-                let words = kernel::query::words(&self.reached.formula);
-                let message = format!("{} has no limit of {what}", visible_line(&words));
+                let message = format!("{} has no limit of {what}", visible_line(&self.words()));
                 return Err(Failure::new(Exit::Invalid, message).help("leave it empty"));
             }
             Ok(said)
@@ -230,8 +240,7 @@ impl Found {
 
     /// What would be left, in a sentence.
     fn sentence(&self, path: &NamePath, less: &Less) -> String {
-        let words = kernel::query::words(&self.reached.formula);
-        let mut text = format!("Whoever holds it may use your `{path}` ({words})");
+        let mut text = format!("Whoever holds it may use your `{path}` ({})", self.words());
         let of_now = self.methods();
         let stays = |method: &&Method| less.methods.as_ref().is_none_or(|kept| kept.contains(&method.name));
         let mut by_effect: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

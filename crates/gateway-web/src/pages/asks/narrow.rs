@@ -12,7 +12,7 @@ use control::view::{Fit, LetterView, PickRow};
 use kernel::message::Body;
 use kernel::{FormulaId, NamePath};
 use maud::{Markup, html};
-use passable::{Untrusted, visible_line};
+use passable::Untrusted;
 
 use super::{definition, form, wish};
 use crate::answer::{Answer, Page};
@@ -273,7 +273,7 @@ impl At<'_> {
             article #narrow {
                 h1 { "Make a narrower one" }
                 p.note {
-                    "Of something that you have you make one that can do less, for " (visible_line(&self.hole.said))
+                    "Of something that you have you make one that can do less, for " (parts::line(&Untrusted::new(self.hole.said.as_str())))
                     ". What you have filled in stays; only a secret is to be typed again."
                 }
                 @if let Some(wrong) = wrong { (wrong) }
