@@ -165,10 +165,16 @@ impl Drawn<'_> {
             (_, Some("date")) => "date",
             _ => "text",
         };
-        let is_symbol = line.format == Some("symbol");
+        // Names that there are; any other can be written too.
+        let known: Vec<String> = match line.format {
+            Some("symbol") => Symbol::WELL_KNOWN.iter().map(|name| format!("@@{name}")).collect(),
+            Some("error") => ERRORS.iter().map(|name| (*name).to_owned()).collect(),
+            _ => vec![],
+        };
         let example = match line.format {
             Some("date-time") => Some("2026-01-31T09:30:00Z"),
             Some("symbol") => Some("@@iterator"),
+            Some("error") => Some("TypeError"),
             _ => None,
         };
         // Browsers fill in what they know despite `off`, but nothing where something new is asked for.
@@ -176,17 +182,15 @@ impl Drawn<'_> {
         html! {
             input id=(own) type=(kind) name=(place) maxlength=[limit] autocomplete=(keep) spellcheck="false"
                 placeholder=[example] value=[(!line.secret).then_some(text)] aria-invalid=[self.is_wrong(place)]
-                list=[is_symbol.then(|| format!("{own}-list"))] data-secret[line.secret]
+                list=[(!known.is_empty()).then(|| format!("{own}-list"))] data-secret[line.secret]
                 aria-describedby={ (own) "-wants " (own) "-error" };
             @if line.secret {
                 button.plain.by-script type="button" data-show=(own) aria-pressed="false" aria-label={ "Show " (spot.said) } {
                     "Show"
                 }
             }
-            @if is_symbol {
-                datalist id={ (own) "-list" } {
-                    @for name in Symbol::WELL_KNOWN { option value={ "@@" (name) } {} }
-                }
+            @if !known.is_empty() {
+                datalist id={ (own) "-list" } { @for name in &known { option value=(name) {} } }
             }
             @if !line.secret && limit.is_some_and(|limit| limit < 1000) { p.note data-counter-of=(own) role="status" {} }
         }
@@ -357,6 +361,10 @@ impl Drawn<'_> {
         self.maybe(&spot, |title| self.part(control, &below, title, &said))
     }
 }
+
+/// What JavaScript calls its own errors.
+const ERRORS: [&str; 7] =
+    ["Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "URIError", "EvalError"];
 
 /// A line of text.
 struct Line {

@@ -38,7 +38,7 @@ pub enum Widget {
         multiline: bool,
         /// Hidden while it is typed, sealed when it is stored.
         secret: bool,
-        /// `date`, `date-time`, `email`, `uri`, or `symbol` for the name of one.
+        /// `date`, `date-time`, `email`, `uri`, `symbol` or `error` for the name of one.
         format: Option<&'static str>,
     },
     /// A number. NaN and the infinities are typed as words.
@@ -248,7 +248,13 @@ fn widget<C: Reference>(pattern: &Pattern<C>) -> Widget {
             Widget::Pairs { key, value: boxed(&value), max, of }
         }
         Layout::Group { parts, rest, of } => {
-            Widget::Group { fields: parts.iter().map(field).collect(), rest: rest.as_ref().map(boxed), of }
+            let mut fields: Vec<ControlField> = parts.iter().map(field).collect();
+            if let ("error", Some(name)) = (of, fields.first_mut())
+                && let Widget::Line { format, .. } = &mut name.control.widget
+            {
+                *format = Some("error");
+            }
+            Widget::Group { fields, rest: rest.as_ref().map(boxed), of }
         }
     }
 }
