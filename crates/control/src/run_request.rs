@@ -51,6 +51,9 @@ pub struct RunRequest {
     /// Do again what has no result in this run, over the same documents and inputs; the rest is taken from there.
     #[serde(default)]
     pub retry: Option<RunNumber>,
+    /// The policies under which the worker ran before, where no file of theirs lies beside it. They may only forbid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
 }
 
 /// The worker with whom one talks without naming another.

@@ -1,5 +1,6 @@
 //! What the pages need of the daemon in whose process they are.
 
+use control::endowment::Endowment;
 use control::examined::{Examined, Saving};
 use control::exit::Failure;
 use control::protocol::{Request, Response};
@@ -37,6 +38,12 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// When the disk or the quota does not take it.
     fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure>;
+
+    /// What a person has typed of a slot, `SLOT=…`, as behind `-e`; every path begins at the root.
+    ///
+    /// # Errors
+    /// When it is not written as it should be.
+    fn endowment(&self, text: &str) -> Result<Endowment, Failure>;
 
     /// Examines a part of the installation, as `almoner doctor` does. It may take seconds.
     ///

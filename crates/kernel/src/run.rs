@@ -283,6 +283,10 @@ pub struct Attachment {
     pub media_type: String,
 }
 
+/// The name under which a program keeps its project's policies. They lie beside the worker file, and are no part of what
+/// a model is told.
+pub const PROJECT_POLICY: &str = "policy.cedar";
+
 /// A worker definition with all that it consists of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Program {

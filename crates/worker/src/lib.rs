@@ -46,7 +46,7 @@ pub use bound::any_worker;
 pub use conversation::first_prompt;
 pub use drive::drive;
 pub use expand::expand;
+pub use kernel::run::PROJECT_POLICY;
 pub use memory::Memory;
-pub use program::PROJECT_POLICY;
 pub use workshop::{CREATE, SLOT as WORKSHOP, interface as workshop, open_slots};
 pub use world::World;

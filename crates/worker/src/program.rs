@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kernel::BlobHash;
-use kernel::run::Trouble;
+use kernel::run::{PROJECT_POLICY, Trouble};
 
 use crate::definition::{self, Bundle, Definition, Severity};
 use crate::memory::Source;
 use crate::trouble::{internal, trouble};
 use crate::world::World;
-
-/// The name of a project's policies. They lie beside the worker file and are kept with its program, but are no part of
-/// what a model is told.
-pub const PROJECT_POLICY: &str = "policy.cedar";
 
 /// A definition together with the texts that it includes.
 pub(crate) struct Program {

@@ -72,6 +72,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
         model: models::choose(acting.place, args.model.as_deref(), None, false)?,
         dry_run: false,
         retry: None,
+        policy: None,
         limits: None,
     };
     run::start(acting, request, &args.follow)

@@ -87,6 +87,7 @@ fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>
         model: models::choose(acting.place, given.model.as_deref(), wants.as_deref(), false)?,
         dry_run: false,
         retry: None,
+        policy: None,
     };
     let mut client = acting.connect()?;
     let after = client.last_event()?;

@@ -131,6 +131,7 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         model,
         dry_run: false,
         retry: None,
+        policy: None,
         limits: None,
     };
     let act = AgentAct::Endow {

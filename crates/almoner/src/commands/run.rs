@@ -57,6 +57,7 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
         model,
         dry_run: args.dry_run,
         retry,
+        policy: None,
     };
     if args.dry_run {
         return plan(acting, request, given.from, &args.follow);

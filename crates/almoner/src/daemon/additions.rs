@@ -158,6 +158,7 @@ pub(super) fn bound(
         model: String::new(),
         dry_run: false,
         retry: None,
+        policy: None,
         limits: None,
     };
     start_run::bindings(desk, definition, &request, names)

@@ -98,6 +98,7 @@ pub fn request(outer: &RunRequest, slot: &str, beside: Option<&Path>) -> RunRequ
         model: outer.model.clone(),
         dry_run: outer.dry_run,
         retry: None,
+        policy: None,
         limits: None,
     }
 }

@@ -40,6 +40,11 @@ fn project_policy(request: &RunRequest) -> Result<Option<String>, Failure> {
         )
         .help("what that file says is judged by, and no part of a prompt; call the text something else"));
     }
+    if let Some(text) = &request.policy {
+        policy_file::compile(Path::new(NAME), operator::Whose::Project, text, None)
+            .map_err(|problems| policy_file::failure(&problems))?;
+        return Ok(Some(text.clone()));
+    }
     let Some(beside) = &request.beside else { return Ok(None) };
     let loaded = policy_file::load(&Path::new(beside).join(NAME), operator::Whose::Project);
     loaded.map(|loaded| loaded.map(|(_, text)| text)).map_err(|problems| policy_file::failure(&problems))

@@ -18,12 +18,13 @@ use super::brought::BroughtFiles;
 use super::desk::Desk;
 use super::follow::{Follower, follow};
 use super::world::random;
-use super::{log, request};
+use super::{log, proposed, request};
 use crate::cli::surfaces::Part;
 use crate::clock;
 use crate::commands::acting::Acting;
 use crate::commands::{doctor, models, save};
 use crate::settings;
+use control::endowment::Endowment;
 use control::examined::{Examined, Saving};
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
@@ -285,6 +286,10 @@ impl Backend for Pages {
 
     fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
         self.desk.web.brought.bring(&self.desk, bytes)
+    }
+
+    fn endowment(&self, text: &str) -> Result<Endowment, Failure> {
+        proposed::typed(text)
     }
 
     fn examine(&self, part: &str) -> Result<Vec<Examined>, Failure> {

@@ -20,6 +20,7 @@ mod sessions;
 mod staged;
 mod story;
 mod stream;
+mod talking;
 mod visitor;
 
 use crate::home::Home;

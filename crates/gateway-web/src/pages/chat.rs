@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use control::endowment::Endowment;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Document, Request, Response, RunRequest, TALKER};
 use control::show::journal;
 use kernel::command::{Cancel, Reply};
-use kernel::run::{Attachment, Entry, Run, Shape, Step};
+use kernel::run::{Attachment, Entry, PROJECT_POLICY, Run, Shape, Step};
 use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
 use super::approval;
+use super::asks::confirm;
 use super::attached::{self, Kept};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take, unexpected};
@@ -31,6 +33,7 @@ struct Wrong {
 enum Place {
     Said,
     Model,
+    Slots,
     Documents,
     /// The whole of it.
     Form,
@@ -85,15 +88,14 @@ fn form(asked: &Asked, runs: &[Run], kept: &[Kept], wrong: Option<&Wrong>) -> Ma
             select #worker name="worker" {
                 option value="" { "a model, and nothing else" }
                 @for (name, number) in workers(runs) {
-                    option value=(number) selected[typed("worker") == number.to_string()] {
-                        (passable::visible_line(&name)) ", as in " (number)
-                    }
+                    option value=(number) selected[typed("worker") == number.to_string()] { (name) }
                 }
             }
             label for="model" { "Model; empty for the one in your settings" }
             input #model name="model" value=(typed("model")) autocomplete="off" spellcheck="false"
                 aria-describedby="model-error" aria-invalid=[model.map(|_| "true")];
             (parts::wrong("model-error", model))
+            (slots(asked, at(wrong, Place::Slots)))
             (what_you_say(asked, "4", at(wrong, Place::Said)))
             (attached::fields(asked, kept, at(wrong, Place::Documents)))
             p.buttons { button { "Begin" } (attached::button()) }
@@ -126,13 +128,48 @@ fn conversations(runs: &[&Run]) -> Markup {
     }
 }
 
-/// Workers that have been run, each with its latest run: that one's definition is what is talked with.
+/// Workers that have been run, in words, each with its latest run: that one's definition is what is talked with.
 fn workers(runs: &[Run]) -> Vec<(String, RunNumber)> {
-    let mut latest: BTreeMap<&str, RunNumber> = BTreeMap::new();
+    let mut latest: BTreeMap<&str, &Run> = BTreeMap::new();
     for run in runs.iter().filter(|run| !run.is_standing() && run.shape != Shape::Chat) {
-        latest.entry(&run.name).or_insert(run.number);
+        latest.entry(&run.name).or_insert(run);
     }
-    latest.into_iter().map(|(name, number)| (name.to_owned(), number)).collect()
+    let words = |run: &Run| {
+        let slots: Vec<&str> = run.grants.keys().map(String::as_str).collect();
+        let with = if slots.is_empty() { String::new() } else { format!(", with {}", slots.join(", ")) };
+        visible_line(&format!("{}, as in {}{with}", run.name, run.number)).into_owned()
+    };
+    latest.into_values().map(|run| (words(run), run.number)).collect()
+}
+
+/// What the worker works with: nothing is handed on from the run in which it was met.
+fn slots(asked: &Asked, wrong: Option<&Failure>) -> Markup {
+    let typed = |name: &str| asked.field(name).unwrap_or("");
+    html! {
+        details open[!typed("fills").is_empty() || wrong.is_some()] {
+            summary { "What you hand it" }
+            label for="fills" { "What fills its slots, as behind " code { "-e" } ", one on each line" }
+            textarea #fills name="fills" rows="2" spellcheck="false" placeholder="out=/PATH:rw"
+                aria-describedby="fills-error" aria-invalid=[wrong.map(|_| "true")] { "\n" (typed("fills")) }
+            (parts::wrong("fills-error", wrong))
+            label for="allow" { "Do not ask me about these methods, as " code { "slot.method" } ", one on each line" }
+            textarea #allow name="allow" rows="2" spellcheck="false" { "\n" (typed("allow")) }
+            (confirm::field(asked, "If it is a program, the network or a secret"))
+        }
+    }
+}
+
+/// What was typed in the lines of a field.
+fn lines<'a>(asked: &'a Asked, name: &str) -> impl Iterator<Item = &'a str> {
+    let text = asked.field(name).unwrap_or("");
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+/// What is handed over, read.
+fn handed(asked: &Asked) -> Result<Vec<Endowment>, Failure> {
+    let fill = |line: &str| line.split_once('=').map_or("", |(_, fill)| fill).to_owned();
+    confirm::check(asked, lines(asked, "fills").any(|line| confirm::written(&fill(line))))?;
+    lines(asked, "fills").map(|line| asked.site.backend.endowment(line)).collect()
 }
 
 /// `POST /chat`: begins a conversation and says the first thing.
@@ -176,7 +213,8 @@ fn started(asked: &Asked, kept: &[Kept]) -> Result<RunNumber, Wrong> {
     let said = nothing_said(asked)?;
     let model = asked.site.backend.model(asked.filled("model")).map_err(Place::Model.of())?;
     let documents = attached::documents(asked, kept).map_err(Place::Documents.of())?;
-    let request = request(asked, model, documents).map_err(Place::Form.of())?;
+    let endow = handed(asked).map_err(Place::Slots.of())?;
+    let request = request(asked, model, documents, endow).map_err(Place::Form.of())?;
     let begun = asked.ask(Request::Run(Box::new(request.clone())));
     let run = match begun.map_err(|failure| whose(asked, request, failure))? {
         Response::Reply(Reply::Started { run }) => run,
@@ -198,7 +236,13 @@ fn whose(asked: &Asked, request: RunRequest, failure: Failure) -> Wrong {
 }
 
 /// What begins a conversation with the worker that was chosen.
-fn request(asked: &Asked, model: String, documents: Vec<Document>) -> Result<RunRequest, Failure> {
+fn request(
+    asked: &Asked,
+    model: String,
+    documents: Vec<Document>,
+    endow: Vec<Endowment>,
+) -> Result<RunRequest, Failure> {
+    let mut policy = None;
     let (name, source, includes) = match asked.filled("worker") {
         None => ("chat".to_owned(), TALKER.to_owned(), BTreeMap::new()),
         Some(number) => {
@@ -207,11 +251,14 @@ fn request(asked: &Asked, model: String, documents: Vec<Document>) -> Result<Run
             let run = *take!(asked.ask(Request::GetRun { run: number })?, Run);
             let text = |hash: &BlobHash| text(asked, *hash);
             let includes = run.includes.iter().map(|(name, hash)| Ok((name.clone(), text(hash)?)));
-            (run.name.clone(), text(&run.definition)?, includes.collect::<Result<_, Failure>>()?)
+            let mut includes = includes.collect::<Result<BTreeMap<String, String>, Failure>>()?;
+            // It ran under these, and goes on under them.
+            policy = includes.remove(PROJECT_POLICY);
+            (run.name.clone(), text(&run.definition)?, includes)
         }
     };
     Ok(RunRequest {
-        text: Untrusted::new(format!("chat {name} -m {model}")),
+        text: Untrusted::new(format!("chat {name}{} -m {model}", in_words(asked))),
         name,
         source,
         includes,
@@ -223,12 +270,19 @@ fn request(asked: &Asked, model: String, documents: Vec<Document>) -> Result<Run
         private: false,
         each: None,
         limits: None,
-        endow: vec![],
-        allow: vec![],
+        endow,
+        allow: lines(asked, "allow").map(str::to_owned).collect(),
         model,
         dry_run: false,
         retry: None,
+        policy,
     })
+}
+
+/// What is handed over, as a person would have typed it.
+fn in_words(asked: &Asked) -> String {
+    let fills = lines(asked, "fills").map(|line| format!(" -e {line}"));
+    fills.chain(lines(asked, "allow").map(|line| format!(" --allow {line}"))).collect()
 }
 
 fn speak(asked: &Asked, run: RunNumber, said: String, documents: Vec<Document>) -> Result<(), Failure> {

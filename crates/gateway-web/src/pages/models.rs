@@ -85,6 +85,7 @@ pub fn try_it(asked: &Asked) -> Result<Answer, Failure> {
         model: model.to_owned(),
         dry_run: false,
         retry: None,
+        policy: None,
     };
     match take!(asked.ask(Request::Run(Box::new(request)))?, Reply) {
         Reply::Started { run } => Ok(Answer::Go(format!("/r/{run}"))),

@@ -132,6 +132,7 @@ fn request(case: &Case, within: &Within, room: &Path) -> Result<RunRequest, Stri
         model: format!("scripted:{replies}"),
         dry_run: false,
         retry: None,
+        policy: None,
         limits: None,
     })
 }

@@ -149,6 +149,7 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
         model: script.to_string(),
         dry_run: false,
         retry: None,
+        policy: None,
         limits: None,
     };
     let mut client = Client::connect(place)?;

@@ -139,6 +139,7 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
         model,
         dry_run: false,
         retry: None,
+        policy: None,
         limits: None,
     };
     let mut client = Client::connect(place)?;

@@ -438,6 +438,7 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trou
         model,
         dry_run: false,
         retry: None,
+        policy: None,
         limits: None,
     };
     let endowed = start_run::Endowed {

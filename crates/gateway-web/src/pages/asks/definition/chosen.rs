@@ -300,6 +300,7 @@ impl Chosen {
             model: String::new(),
             dry_run,
             retry: None,
+            policy: None,
         };
         let result = Some(self.text("result")).filter(|name| !name.is_empty());
         Ok(AgentAct::Endow {

@@ -1,0 +1,96 @@
+//! Conversations with workers that work with something: what they are handed, what they ask in between, and the rules
+//! that came with them.
+
+use serde_json::json;
+
+use super::let_in;
+use super::visitor::Visitor;
+use crate::home::Home;
+
+const WORKER: &str = "---\nslots: { out: dir rw }\n---\nTalk, and write down what is worth it.\n";
+
+/// A home in which such a worker has run once, with a policy beside it that forbids to append.
+fn home() -> Home {
+    let home = Home::new();
+    let call = |method: &str, path: &str| json!({ "calls": [{ "name": method, "arguments": { "path": path, "content": "words\n" } }] });
+    let turns =
+        [call("out_write", "kept.md"), call("out_append", "more.md"), json!({ "text": "Both are tried." })];
+    let script = json!([{ "turns": turns }]);
+    home.write("talk.json", script.to_string());
+    home.write("once.json", r#"[{"turns": [{"text": "done"}]}]"#);
+    home.write("scribe.worker", WORKER);
+    let policy = "@id(\"nothing-more\")\nforbid(principal, action == Action::\"dir.append\", resource);\n";
+    home.write("policy.cedar", policy);
+    std::fs::create_dir(home.path("out")).unwrap();
+    std::fs::create_dir(home.path("other")).unwrap();
+    home.almoner(&["run", "scribe.worker", "-e", "out=out:rw", "-m", "scripted:once.json"]).expect(0);
+    home
+}
+
+/// What it asks stands as a card in the conversation, and its project's policies hold there too.
+fn talks_with_a_worker(scripts: bool) {
+    let home = home();
+    let (browser, _) = let_in(&home, scripts, "/chat");
+    browser.choose("With whom", "scribe, as in r1, with out");
+    let model = format!("scripted:{}", home.path("talk.json").display());
+    browser.write("textbox", "Model", &model);
+    browser.write("textbox", "What you say", "Write it down");
+    browser.press("button", "Begin");
+    browser.says("`out`");
+    browser.press("button", "What you hand it");
+    browser.write("textbox", "What fills its slots", "out=other:rw");
+    browser.press("button", "Begin");
+    browser.says("does not begin at the root");
+    let fill = format!("out={}:rw", home.path("other").display());
+    let box_ = browser.find("textbox", "What fills its slots");
+    browser.write_into(&box_, &format!("{}{fill}", "\u{E003}".repeat(20)));
+    browser.press("button", "Begin");
+    let asks = browser.wait(|| {
+        if !scripts {
+            browser.reload();
+        }
+        browser.text().contains("kept.md").then_some(())
+    });
+    assert!(asks.is_some(), "{}", browser.text());
+    browser.press("button", "Approve");
+    browser.says("✓ approved");
+    let tried = browser.wait(|| {
+        let trace = home.almoner(&["trace", "r2"]).out;
+        trace.contains("nothing-more").then_some(())
+    });
+    assert!(tried.is_some(), "{}", home.almoner(&["trace", "r2"]).out);
+    assert_eq!(home.read("other/kept.md"), "words\n");
+    assert!(!home.path("other/more.md").exists(), "its project forbids that");
+    browser.clean(&["422"]);
+}
+
+#[test]
+fn a_worker_is_handed_what_it_works_with_with_scripts() {
+    talks_with_a_worker(true);
+}
+
+#[test]
+fn a_worker_is_handed_what_it_works_with_without_scripts() {
+    talks_with_a_worker(false);
+}
+
+/// Nothing is handed on from the run in which the worker was met, and nothing is begun that lacks something.
+#[test]
+fn nothing_is_handed_over_that_was_not_written() {
+    let home = home();
+    let visitor = Visitor::new(&home);
+    let model = format!("scripted:{}", home.path("talk.json").display());
+    for (fills, says) in [
+        ("", "out"),
+        ("nonsense", "nonsense"),
+        ("out=other:rw", "does not begin at the root"),
+        ("elsewhere=/tmp:rw", "elsewhere"),
+    ] {
+        let body = format!("worker=r1&model={model}&said=Hello&fills={fills}");
+        let answer = visitor.send("/chat", &body);
+        assert_eq!(answer.status, 422, "{fills}: {}", answer.body);
+        assert!(answer.body.contains(says) && answer.body.contains("Hello"), "{fills}: {}", answer.body);
+    }
+    let runs = home.almoner(&["runs", "--json"]).expect(0).json();
+    assert_eq!(runs.as_array().unwrap().len(), 1, "{runs}");
+}
