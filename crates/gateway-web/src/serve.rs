@@ -199,7 +199,7 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
             };
             let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
             let (body, files) = match kind.and_then(multipart::boundary) {
-                Some(boundary) => multipart::read(&body, &boundary),
+                Some(boundary) => multipart::read(body, &boundary).await,
                 None => (form(&body), vec![]),
             };
             let asked = Asked { site, session, path: parts(&path), query: pairs(uri.query()), body, files };
