@@ -12,7 +12,7 @@ use crate::process::{cargo, run, shown};
 use crate::workspace::Workspace;
 
 /// For how long `cargo xtask test` runs each target.
-pub(crate) const SECONDS: u32 = 20;
+pub(crate) const SECONDS: u32 = 12;
 
 /// The command that runs every target for so many seconds.
 pub(crate) fn targets(workspace: &Workspace, seconds: u32) -> Command {

@@ -35,7 +35,7 @@ Usage: cargo xtask COMMAND
                        (--quick leaves out installing tools, the fuzz targets and the demo)
   tools                install what the tests need beside Rust (also part of `test`)
   fuzz [SECONDS] [TARGET]
-                       every fuzz target for so long, two at a time (20 unless said), or those named like TARGET
+                       every fuzz target for so long, two at a time (12 unless said), or those named like TARGET
   demo [ARGS…]         build almoner for release and run `almoner demo ARGS…`
   tidy                 the rules that the compiler does not know (also part of `cargo test -p xtask`)
   bench WHAT [N]       one table of measurements; WHAT is run, kernel, captp, or the name of a crate that has benches
