@@ -152,6 +152,11 @@ impl Taker<'_> {
                     Failure::new(Exit::NotFound, format!("{}: {e}", visible_line(name)))
                         .help("bring it again")
                 };
+                // Whoever knows the hash of what somebody else keeps must not get it by naming it.
+                if !self.desk.web.brought.pins().contains(hash) {
+                    let what = format!("{}: nobody has brought this file", visible_line(name));
+                    return Err(Failure::new(Exit::NotFound, what).help("bring it again"));
+                }
                 let bytes = self.desk.daemon.store.blobs().get(hash).map_err(gone)?;
                 self.limits.admit(bytes.len() as u64).map_err(|e| refused(name, &e))?;
                 (name.clone(), bytes)

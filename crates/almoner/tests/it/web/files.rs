@@ -192,6 +192,20 @@ fn what_a_conversation_cannot_begin_with_is_refused_beside_its_field() {
     assert_eq!(sent(&stranger, "/chat", &good, &[]).status, 403);
 }
 
+/// The hash of what lies in the store is no file that was brought.
+#[test]
+fn what_nobody_has_brought_is_not_had_by_its_hash() {
+    let home = home();
+    home.write("w.worker", "---\nattachments: { max: 2, bytes: 1MiB }\n---\nTalk.\n");
+    home.almoner(&["run", "w.worker", "note.txt", "-m", "scripted:talk.json"]).expect(0);
+    let hash = blake3::hash(b"the word is blue\n").to_hex();
+    let visitor = Visitor::new(&home);
+    let body = format!("model={}&said=Hello&kept={hash} 17 note.txt", model(&home));
+    let answer = visitor.send("/chat", &body);
+    assert_eq!(answer.status, 422, "{}", answer.body);
+    assert!(answer.body.contains("nobody has brought this file"), "{}", answer.body);
+}
+
 #[test]
 fn the_rules_of_the_worker_hold_for_what_comes_later_and_for_all_of_it_together() {
     let home = home();
