@@ -23,6 +23,7 @@ mod quota;
 mod settings;
 mod trust;
 mod vat_host;
+mod web_file;
 
 use std::process::ExitCode;
 

@@ -11,6 +11,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ("model", "Models"),
     ("sandbox", "Sandbox"),
     ("policy", "Policy"),
+    ("web", "These pages"),
 ];
 
 /// One thing that was examined.

@@ -305,6 +305,9 @@ pub enum Request {
     Web {
         /// The path to go to: `/`, or `/m/7` for a message.
         to: String,
+        /// Under the bare address, for a browser that does not know names below `localhost`.
+        #[serde(default)]
+        by_address: bool,
     },
     /// Look at the sessions of the web pages, or end some.
     Sessions {

@@ -31,19 +31,24 @@ pub struct SessionRow {
     pub begun_ms: i64,
     /// When it ends.
     pub ends_ms: i64,
+    /// Whether it came under an address of numbers: its cookie may be sent to other ports of this machine.
+    #[serde(default)]
+    pub by_address: bool,
 }
 
 /// The sessions, as lines.
 pub fn render(rows: &[SessionRow]) -> String {
     let line = |row: &SessionRow| {
         let (begun, ends) = (iso(row.begun_ms), iso(row.ends_ms));
-        format!("{:<4} since {begun}, until {ends}: {}\n", row.number, row.browser.visible_line())
+        let under = if row.by_address { " under the bare address" } else { "" };
+        let browser = row.browser.visible_line();
+        format!("{:<4} since {begun}, until {ends}{under}: {browser}\n", row.number)
     };
     rows.iter().map(line).collect()
 }
 
 /// The sessions as JSON.
 pub fn json(rows: &[SessionRow]) -> Json {
-    let row = |row: &SessionRow| json!({ "number": row.number, "browser": row.browser.raw(), "begun": iso(row.begun_ms), "ends": iso(row.ends_ms) });
+    let row = |row: &SessionRow| json!({ "number": row.number, "browser": row.browser.raw(), "begun": iso(row.begun_ms), "ends": iso(row.ends_ms), "by_address": row.by_address });
     json!({ "version": 1, "sessions": rows.iter().map(row).collect::<Vec<_>>() })
 }

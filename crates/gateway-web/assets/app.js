@@ -3,7 +3,7 @@
 (() => {
   const body = document.body, say = document.getElementById('link');
   const $$ = (what, within = document) => [...within.querySelectorAll(what)];
-  const KEY = 'almoner-key', SETTLE = 600;
+  const DRAWN = 'drawn key', SETTLE = 600;
   document.documentElement.classList.add('scripted');
 
   // ---- Letting this browser in -------------------------------------------------------------------------------
@@ -12,7 +12,9 @@
     const [, code, to] = /^#([0-9a-f]+)(\/.*)?$/.exec(location.hash) || [];
     const bytes = crypto.getRandomValues(new Uint8Array(32));
     const key = [...bytes].map(b => b.toString(16).padStart(2, '0')).join('');
-    login.addEventListener('submit', () => localStorage.setItem(KEY, key));
+    // Whether it lets anybody in is known on the page that comes then.
+    sessionStorage.removeItem(DRAWN);
+    login.addEventListener('submit', () => sessionStorage.setItem(DRAWN, key));
     login.elements._key.value = key;
     if (code) {
       login.elements.code.value = code;
@@ -23,8 +25,44 @@
     return;
   }
 
-  // What changes something carries a key that the cookie does not have.
-  const sign = form => {
+  // ---- What changes something carries a key that the cookie does not have --------------------------------------
+  // It lies where only this port's pages in this tab reach. A tab without it asks the others.
+  const token = () => body.dataset.token, named = of => 'key ' + of, keyed = () => 'keyed' in body.dataset;
+  const key = () => sessionStorage.getItem(named(token())) || '';
+  const tabs = 'BroadcastChannel' in window ? new BroadcastChannel('almoner keys') : { postMessage() {} };
+  tabs.onmessage = ({ data }) => {
+    const own = data.wants && sessionStorage.getItem(named(data.wants));
+    if (own) tabs.postMessage({ token: data.wants, key: own });
+    if (!data.key) return;
+    sessionStorage.setItem(named(data.token), data.key);
+    // This browser was let in anew.
+    if (data.token !== token()) later();
+  };
+  const KEYLESS = 'This tab may read and change nothing: `almoner open` opens one that may.';
+  const haveKey = () => {
+    const drawn = sessionStorage.getItem(DRAWN);
+    sessionStorage.removeItem(DRAWN);
+    if (!keyed()) return;
+    if (drawn && !key()) {
+      sessionStorage.setItem(named(token()), drawn);
+      tabs.postMessage({ token: token(), key: drawn });
+    }
+    if (!key()) {
+      tabs.postMessage({ wants: token() });
+      setTimeout(() => key() || tell(KEYLESS, true), 1000);
+    }
+  };
+  const post = (url, sent) => {
+    sent.set('_token', token());
+    sent.set('_key', key());
+    return fetch(url, { method: 'POST', body: sent, headers: { 'x-almoner': token() } });
+  };
+  addEventListener('submit', event => {
+    const form = event.target;
+    if (form.method !== 'post') return;
+    const waits = event.submitter && event.submitter.getAttribute('aria-disabled') === 'true', mute = keyed() && !key();
+    if (mute) tell(KEYLESS, true);
+    if (waits || mute) return event.preventDefault();
     let field = form.elements._key;
     if (!field) {
       field = document.createElement('input');
@@ -32,13 +70,8 @@
       field.name = '_key';
       form.append(field);
     }
-    field.value = localStorage.getItem(KEY) || '';
-  };
-  addEventListener('submit', event => {
-    const form = event.target;
-    if (form.method !== 'post') return;
-    if (event.submitter && event.submitter.getAttribute('aria-disabled') === 'true') return event.preventDefault();
-    sign(form);
+    field.value = key();
+    form.elements._token.value = token();
   }, true);
 
   // ---- Markup comes from our own pages only --------------------------------------------------------------------
@@ -118,7 +151,13 @@
         const now = page.getElementById(region.id);
         if (now) morph(region, now);
       }
-      body.dataset.after = page.body.dataset.after;
+      const now = page.body.dataset;
+      if (now.token) {
+        body.dataset.after = now.after;
+        body.dataset.token = now.token;
+        if ('keyed' in now) body.dataset.keyed = ''; else delete body.dataset.keyed;
+        haveKey();
+      }
       settle();
     } catch (_) { tell('offline: what you see may be old', true); }
     asking = false;
@@ -211,8 +250,7 @@
   const dismiss = async row => {
     const all = rows(), next = all[all.indexOf(row) + 1] || all[all.indexOf(row) - 1];
     if (!row.closest('#rest') || !row.href) return tell('Only what is there to know is dismissed with e.');
-    const sent = new URLSearchParams({ _token: body.dataset.token, _key: localStorage.getItem(KEY) || '' });
-    const answer = await fetch(row.getAttribute('href') + '/dismiss', { method: 'POST', body: sent }).catch(() => ({}));
+    const answer = await post(row.getAttribute('href') + '/dismiss', new URLSearchParams()).catch(() => ({}));
     if (!answer.ok) return tell('It could not be dismissed.', true);
     if (next) next.focus();
     tell('Dismissed.');
@@ -241,5 +279,6 @@
     }
   });
 
-  window.almoner = { $$, KEY, fields, sign, parse, morph, tell };
+  haveKey();
+  window.almoner = { $$, fields, post, parse, morph, tell };
 })();

@@ -1,7 +1,7 @@
 // Keeps what is typed, checks fields early, and lets rows and files come and go. Every form is whole without it.
 'use strict';
 (() => {
-  const { $$, KEY, fields, sign, parse, morph, tell } = window.almoner || {};
+  const { $$, fields, post, parse, morph, tell } = window.almoner || {};
   // Nobody is let in yet.
   if (!$$) return;
   const LINES = 1000;
@@ -57,12 +57,10 @@
     },
   };
   const drawn = async (form, pairs, row) => {
-    sign(form);
     const sent = new URLSearchParams(pairs);
-    for (const name of ['_token', '_key']) sent.set(name, form.elements[name].value);
     sent.set('_row', row);
     try {
-      const answer = await fetch(form.getAttribute('action'), { method: 'POST', body: sent });
+      const answer = await post(form.getAttribute('action'), sent);
       if (answer.ok) return parse(await answer.text());
     } catch (_) { /* It is told below. */ }
     tell('the rows are as they were: send the form instead', true);
@@ -78,9 +76,8 @@
     const sent = new URLSearchParams();
     for (const [name, value] of new FormData(form)) if (typeof value === 'string') sent.append(name, value);
     sent.set('_field', field.name);
-    sent.set('_key', localStorage.getItem(KEY) || '');
     try {
-      const answer = await fetch(form.dataset.check, { method: 'POST', body: sent });
+      const answer = await post(form.dataset.check, sent);
       if (!answer.ok || checks.get(field).count !== count) return;
       const now = parse(await answer.text());
       for (const one of $$('[data-error-of],[data-told]', now)) {
@@ -183,10 +180,10 @@
     const form = bringer.form, sent = new FormData(form);
     if ([...bringer.files].reduce((sum, one) => sum + one.size, 0) > bringer.dataset.bring) return tell('These files are too large together.', true);
     for (const one of kept) sent.append('kept', one);
-    for (const [name, value] of [['_key', localStorage.getItem(KEY) || ''], ['do', 'attach'], ['piece', 'yes']]) sent.set(name, value);
+    for (const [name, value] of [['do', 'attach'], ['piece', 'yes']]) sent.set(name, value);
     tell('Bringing files…');
     try {
-      const answer = await fetch(form.getAttribute('action'), { method: 'POST', body: sent });
+      const answer = await post(form.getAttribute('action'), sent);
       const now = parse(await answer.text()).getElementById('attached');
       if (!now) throw 0;
       id('attached').replaceWith(document.adoptNode(now));

@@ -24,7 +24,7 @@ use crate::backend::Backend;
 use crate::guard::headers::{ALWAYS, ASSET, PAGE};
 use crate::guard::knock::Knock;
 use crate::guard::names::Names;
-use crate::guard::sessions::{COOKIE, SESSION_MS, Session, Sessions};
+use crate::guard::sessions::{COOKIE, SESSION_MS, Session, Sessions, Under};
 use crate::{live, multipart, page, pages};
 
 /// The largest form, in bytes. A file that is filled in is at most 100,000 bytes.
@@ -39,6 +39,9 @@ const STACK: usize = 16 << 20;
 
 /// The name of the token in forms.
 pub const TOKEN: &str = "_token";
+
+/// The header in which a script sends the token once more.
+pub const SIGNED: &str = "x-almoner";
 
 /// The name of the script's key in forms.
 pub const KEY: &str = "_key";
@@ -82,15 +85,19 @@ impl Site {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An address that lets one browser in, once, and goes to this path then.
+    /// An address that lets one browser in under this, once, and goes to this path then.
     ///
     /// # Errors
-    /// When the machine has no random bytes.
-    pub fn link(&self, to: &str) -> Result<String, Failure> {
+    /// When the pages are not served under it, or the machine has no random bytes.
+    pub fn link(&self, under: Under, to: &str) -> Result<String, Failure> {
+        let url = self.names.url(under).ok_or_else(|| {
+            Failure::new(Exit::Usage, "the pages are served under the names of the settings alone")
+                .help("leave `--loopback` out, or take `hosts` out of `[web]` in the settings")
+        })?;
         let random = self.backend.random()?;
-        let code = self.sessions().code(random, self.backend.now_ms());
+        let code = self.sessions().code(under, random, self.backend.now_ms());
         // What stands behind the `#` is never sent, so it is in no log and no other page learns of it.
-        Ok(format!("{}/login#{code}{to}", self.names.url()))
+        Ok(format!("{url}/login#{code}{to}"))
     }
 
     /// Changes the sessions, and keeps them before anybody is told.
@@ -143,11 +150,11 @@ pub fn router(site: Arc<Site>) -> Router {
         .with_state(site)
 }
 
-/// Serves until [`Site::end`].
+/// Serves at all of these until [`Site::end`].
 ///
 /// # Errors
-/// When the system's runtime cannot be made, or the listener fails.
-pub fn serve(site: &Arc<Site>, listener: std::net::TcpListener) -> std::io::Result<()> {
+/// When the system's runtime cannot be made, or a listener fails.
+pub fn serve(site: &Arc<Site>, listeners: Vec<std::net::TcpListener>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .thread_stack_size(STACK)
@@ -155,10 +162,14 @@ pub fn serve(site: &Arc<Site>, listener: std::net::TcpListener) -> std::io::Resu
         .thread_name("web")
         .build()?;
     let served = runtime.block_on(async {
-        listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let mut serving = tokio::task::JoinSet::new();
+        for listener in listeners {
+            listener.set_nonblocking(true)?;
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            serving.spawn(axum::serve(listener, router(Arc::clone(site))).into_future());
+        }
         tokio::select! {
-            served = axum::serve(listener, router(Arc::clone(site))) => served,
+            Some(served) = serving.join_next() => served?,
             () = site.ended.notified() => Ok(()),
         }
     });
@@ -203,7 +214,12 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
                 None => (form(&body), vec![]),
             };
             let asked = Asked { site, session, path: parts(&path), query: pairs(uri.query()), body, files };
-            if !asked.session.signed(asked.field(TOKEN), asked.field(KEY)) {
+            // What a script sends says so in a header, which no form of another page can.
+            let mode = headers.get("sec-fetch-mode").and_then(|mode| mode.to_str().ok());
+            let by_script = mode.is_some_and(|mode| mode != "navigate");
+            let signed = headers.get(SIGNED).and_then(|token| token.to_str().ok());
+            let marked = !by_script || (signed.is_some() && signed == asked.field(TOKEN));
+            if !marked || !asked.session.signed(asked.field(TOKEN), asked.field(KEY)) {
                 return refused(StatusCode::FORBIDDEN, UNSIGNED);
             }
             answered(asked, done).await
@@ -317,7 +333,7 @@ async fn sign() -> Answered {
 }
 
 /// Host, method and origin of every request; the headers of every answer.
-async fn guarded(State(site): State<Arc<Site>>, request: Http<Body>, next: Next) -> Answered {
+async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
     let headers = request.headers();
     let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let knock = Knock {
@@ -329,9 +345,13 @@ async fn guarded(State(site): State<Arc<Site>>, request: Http<Body>, next: Next)
         mode: said("sec-fetch-mode"),
         dest: said("sec-fetch-dest"),
     };
-    let judged = knock.judge(&site.names);
+    let by_address = site.sessions().are_under_an_address(site.backend.now_ms());
+    let judged = knock.judge(&site.names, by_address);
     let mut answer = match judged {
-        Ok(()) => next.run(request).await,
+        Ok(under) => {
+            request.extensions_mut().insert(under);
+            next.run(request).await
+        }
         Err(refusal) => {
             let (status, why) = refusal.says();
             refused(StatusCode::from_u16(status).unwrap_or(StatusCode::FORBIDDEN), why)
@@ -347,7 +367,8 @@ async fn guarded(State(site): State<Arc<Site>>, request: Http<Body>, next: Next)
 
 /// Only whoever has a session goes further.
 async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
-    match session(&site, request.headers()) {
+    let under = request.extensions().get().copied().unwrap_or_default();
+    match session(&site, request.headers(), under) {
         Some(session) => {
             request.extensions_mut().insert(session);
             next.run(request).await
@@ -360,11 +381,15 @@ async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, ne
 }
 
 /// The session whose cookie a request has.
-pub fn session(site: &Site, headers: &HeaderMap) -> Option<Session> {
+pub fn session(site: &Site, headers: &HeaderMap, under: Under) -> Option<Session> {
     let now = site.backend.now_ms();
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let sessions = site.sessions();
-    cookies.filter_map(|one| sessions.of_cookie(one, now).cloned()).next()
+    cookies(headers).filter_map(|one| sessions.of_cookie(one, under, now).cloned()).next()
+}
+
+/// What a request has of cookies, line by line.
+pub fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok())
 }
 
 /// The cookie for a session's handle.

@@ -34,6 +34,9 @@ pub struct OpenArgs {
     /// Print the address, which lets one browser in within a minute, instead of opening it
     #[arg(long)]
     pub print: bool,
+    /// For a browser that does not know `*.localhost` (older Safari): under 127.0.0.1, which is less safe
+    #[arg(long)]
+    pub loopback: bool,
 }
 
 /// `almoner sessions`.
@@ -78,12 +81,22 @@ pub enum Part {
     Sandbox,
     /// Your own rules
     Policy,
+    /// Where the web pages are served, and who was let in there
+    Web,
 }
 
 impl Part {
     /// All of them, in the order of the report.
-    pub const ALL: [Part; 7] =
-        [Part::Place, Part::Settings, Part::Daemon, Part::Disk, Part::Model, Part::Sandbox, Part::Policy];
+    pub const ALL: [Part; 8] = [
+        Part::Place,
+        Part::Settings,
+        Part::Daemon,
+        Part::Disk,
+        Part::Model,
+        Part::Sandbox,
+        Part::Policy,
+        Part::Web,
+    ];
 }
 
 /// `almoner test`.

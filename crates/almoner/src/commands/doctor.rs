@@ -1,5 +1,8 @@
 //! `almoner doctor`.
 
+use std::os::unix::fs::PermissionsExt as _;
+
+use gateway_web::guard::sessions::Under;
 use passable::visible_line;
 use sandbox::Standing;
 use serde_json::json;
@@ -7,9 +10,11 @@ use serde_json::json;
 use super::{models, output};
 use crate::cli::surfaces::{DoctorArgs, Part};
 use crate::client::{Client, unexpected};
+use crate::clock;
 use crate::place::Place;
 use crate::policy_file;
 use crate::settings::{self, NOTIFY};
+use crate::web_file;
 use control::examined::Examined as Check;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
@@ -53,6 +58,7 @@ pub fn examine(part: Part, place: &Place) -> Vec<Check> {
         Part::Model => vec![model(place)],
         Part::Sandbox => confinement(),
         Part::Policy => vec![policy(place)],
+        Part::Web => vec![web(place)],
     }
 }
 
@@ -226,6 +232,45 @@ fn policy(place: &Place) -> Check {
 fn model(place: &Place) -> Check {
     let (ok, evidence, remedy) = models::found_in_words(place);
     Check { id: "model".to_owned(), ok, evidence, remedy }
+}
+
+/// Where the pages are served, and whether anything there is less safe than it could be.
+fn web(place: &Place) -> Check {
+    let path = web_file::path(&place.state);
+    let check = |ok: bool, evidence: String, remedy: &str| Check {
+        id: "web".to_owned(),
+        ok,
+        evidence,
+        remedy: remedy.to_owned(),
+    };
+    let kept = match web_file::read(&path) {
+        Ok(Some(kept)) => kept,
+        Ok(None) => return check(true, "the pages were never opened: no port is open".to_owned(), ""),
+        Err(failure) => {
+            return check(false, failure.message.visible_line().into_owned(), &failure.help);
+        }
+    };
+    let mode = std::fs::metadata(&path).map(|meta| meta.permissions().mode() & 0o777);
+    if mode.as_ref().is_ok_and(|mode| mode & 0o077 != 0) {
+        let evidence = format!("{} can be read by others", path.display());
+        return check(false, evidence, "chmod 600 it: the private name of the pages stands there");
+    }
+    let open: Vec<_> = kept.sessions.open(clock::now_ms()).collect();
+    let bare: Vec<_> = open.iter().filter(|one| one.under == Under::Address).map(|one| one.number).collect();
+    if let Some(first) = bare.first() {
+        let evidence = format!(
+            "{} of {} sessions came under the bare address: whatever listens on another port of this machine may be \
+             sent their cookie, and read the pages with it",
+            bare.len(),
+            open.len()
+        );
+        let remedy = format!(
+            "`almoner sessions --revoke {first}`, and `almoner open` with a browser that knows names below `localhost`"
+        );
+        return check(false, evidence, &remedy);
+    }
+    let evidence = format!("port {}, under a name of their own; sessions: {}", kept.port, open.len());
+    check(true, evidence, "")
 }
 
 #[cfg(test)]

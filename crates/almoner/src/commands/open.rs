@@ -30,10 +30,16 @@ pub fn open(place: &Place, args: &OpenArgs) -> Ended {
         What::Run(run) => drop(client.ask(Request::GetRun { run: *run })?),
         What::Path(_) => {}
     }
-    let url = match client.ask(Request::Web { to: what.path() })? {
+    let url = match client.ask(Request::Web { to: what.path(), by_address: args.loopback })? {
         Response::Web(url) => url,
         other => return Err(unexpected(&other)),
     };
+    if args.loopback {
+        output::note(
+            "under the bare address, whatever listens on another port of this machine may be sent this browser's cookie, and \
+             read these pages with it; `almoner sessions --revoke N` ends it",
+        );
+    }
     if args.print {
         output::result(&url)?;
         output::note("it lets one browser in, once, within a minute");

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::desk::Desk;
 use super::start_run;
-use super::web::write;
 use crate::clock;
+use crate::web_file::write;
 use control::exit::Failure;
 
 /// The file that lists them.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use gateway_web::guard::sessions::Under;
 use kernel::command::{Act, AnswerApproval, Choice, Reply};
 use kernel::run::State;
 use kernel::{FormulaId, HostRun, RunNumber};
@@ -76,7 +77,10 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Say { text, run, said, documents, dry_run } => {
             said::say(desk, brought, run, said::Words { text, said, documents, dry_run })?
         }
-        Request::Web { to } => Response::Web(desk.web.open(desk, &to)?),
+        Request::Web { to, by_address } => {
+            let under = if by_address { Under::Address } else { Under::Name };
+            Response::Web(desk.web.open(desk, &to, under)?)
+        }
         Request::Sessions { act } => Response::Sessions(desk.web.sessions(act)?),
         Request::Undo { text, run, only, dry_run } => {
             Response::Undone(Box::new(undo::undo(desk, text, run, &only, dry_run)?))

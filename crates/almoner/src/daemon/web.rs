@@ -1,8 +1,8 @@
 //! The web pages of this daemon: their port, which opens when somebody asks for them, and their sessions, which
 //! outlive it.
 
-use std::io::Write as _;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -10,9 +10,8 @@ use std::thread::JoinHandle;
 use clap::ValueEnum as _;
 use gateway_web::backend::Backend;
 use gateway_web::guard::names::Names;
-use gateway_web::guard::sessions::{Session, Sessions};
+use gateway_web::guard::sessions::{Session, Sessions, Under};
 use gateway_web::serve::{Site, serve};
-use serde::{Deserialize, Serialize};
 
 use super::brought::BroughtFiles;
 use super::desk::Desk;
@@ -24,15 +23,13 @@ use crate::clock;
 use crate::commands::acting::Acting;
 use crate::commands::{doctor, models, save};
 use crate::settings;
+use crate::web_file::{self, WebFile};
 use control::endowment::Endowment;
 use control::examined::{Examined, Saving};
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
 use control::sessions::{SessionAct, SessionRow};
 use kernel::{BlobHash, RunNumber};
-
-/// The file in which port, name and sessions are kept.
-const FILE: &str = "web.json";
 
 /// The pages, open or not.
 pub struct WebPages {
@@ -58,24 +55,10 @@ impl Open {
     }
 }
 
-/// What is kept of the pages.
-#[derive(Default, Serialize, Deserialize)]
-struct Kept {
-    /// The form of this file.
-    version: u32,
-    /// The private part of the name under which they are served.
-    seed: String,
-    /// The port.
-    port: u16,
-    /// The sessions; what opens a door is kept as a hash.
-    #[serde(default)]
-    sessions: Sessions,
-}
-
 impl WebPages {
     /// The pages of the daemon whose state lies here.
     pub fn new(state: &Path) -> WebPages {
-        WebPages { path: state.join(FILE), open: Mutex::new(None), brought: BroughtFiles::new(state) }
+        WebPages { path: web_file::path(state), open: Mutex::new(None), brought: BroughtFiles::new(state) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Open>> {
@@ -86,7 +69,7 @@ impl WebPages {
     ///
     /// # Errors
     /// When no port can be had, or what is kept cannot be read or written.
-    pub fn open(&self, desk: &Desk, to: &str) -> Result<String, Failure> {
+    pub fn open(&self, desk: &Desk, to: &str, under: Under) -> Result<String, Failure> {
         let mut open = self.lock();
         let settings = web_settings(desk)?;
         if open.as_ref().is_none_or(|open| open.thread.is_finished() || open.settings != settings) {
@@ -97,7 +80,7 @@ impl WebPages {
             *open = Some(self.start(desk, settings)?);
         }
         match open.as_ref() {
-            Some(open) => open.site.link(to),
+            Some(open) => open.site.link(under, to),
             None => Err(Failure::new(Exit::Failure, "the pages are closed")),
         }
     }
@@ -138,7 +121,7 @@ impl WebPages {
         let mut kept = self.kept()?;
         end(&mut kept.sessions)?;
         if act != SessionAct::List {
-            write(&self.path, &kept)?;
+            web_file::write(&self.path, &kept)?;
         }
         Ok(rows(&kept.sessions))
     }
@@ -163,20 +146,22 @@ impl WebPages {
             random(&mut bytes)?;
             kept.seed = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         }
-        let listener = listen(settings.as_ref(), kept.port)?;
-        let port = listener.local_addr().map_err(|error| no_port(&error))?.port();
+        let listeners = listen(settings.as_ref(), kept.port)?;
+        let Some(first) = listeners.first() else { return Err(no_port(&ErrorKind::AddrNotAvailable.into())) };
+        let address = first.local_addr().map_err(|error| no_port(&error))?;
         let names = match settings.as_ref().map(|web| &web.hosts).filter(|hosts| !hosts.is_empty()) {
             Some(hosts) => Names::behind_tls(hosts.clone()),
-            None => Names::private(&kept.seed, port),
+            None => Names::private(&kept.seed, address),
         };
-        kept.port = port;
-        kept.version = 1;
-        write(&self.path, &kept)?;
-        let backend = Pages { desk: desk.clone(), path: self.path.clone(), seed: kept.seed.clone(), port };
+        kept.port = address.port();
+        kept.version = web_file::VERSION;
+        web_file::write(&self.path, &kept)?;
+        let backend =
+            Pages { desk: desk.clone(), path: self.path.clone(), seed: kept.seed.clone(), port: kept.port };
         let site = Arc::new(Site::new(Arc::new(backend), names, kept.sessions));
         let served = Arc::clone(&site);
         let thread = std::thread::Builder::new().name("web".to_owned()).spawn(move || {
-            if let Err(error) = serve(&served, listener) {
+            if let Err(error) = serve(&served, listeners) {
                 log::line(&format!("the web pages have ended: {error}"));
             }
         });
@@ -184,16 +169,8 @@ impl WebPages {
         Ok(Open { site, thread, settings })
     }
 
-    fn kept(&self) -> Result<Kept, Failure> {
-        let fail = |what: String| {
-            Failure::new(Exit::Failure, format!("{}: {what}", self.path.display()))
-                .help("remove this file: all sessions end with it, and `almoner open` begins again")
-        };
-        match std::fs::read(&self.path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| fail(error.to_string())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Kept::default()),
-            Err(error) => Err(fail(error.to_string())),
-        }
+    fn kept(&self) -> Result<WebFile, Failure> {
+        Ok(web_file::read(&self.path)?.unwrap_or_default())
     }
 }
 
@@ -209,44 +186,40 @@ fn rows(sessions: &Sessions) -> Vec<SessionRow> {
         browser: one.browser.clone(),
         begun_ms: one.begun_ms,
         ends_ms: one.ends_ms,
+        by_address: one.under == Under::Address,
     };
     sessions.open(clock::now_ms()).map(row).collect()
 }
 
 /// The port of the settings; else the one that was had before; else any. Only this machine reaches it, unless a proxy
 /// that ends TLS is said to stand before it.
-fn listen(settings: Option<&settings::Web>, before: u16) -> Result<TcpListener, Failure> {
-    let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+fn listen(settings: Option<&settings::Web>, before: u16) -> Result<Vec<TcpListener>, Failure> {
     if let Some(address) = settings.and_then(|web| web.bind) {
-        return TcpListener::bind(address).map_err(|error| no_port(&error));
+        return Ok(vec![TcpListener::bind(address).map_err(|error| no_port(&error))?]);
     }
-    if before != 0
-        && let Ok(listener) = TcpListener::bind(local(before))
-    {
-        return Ok(listener);
+    let had = if before == 0 { None } else { local(before).ok() };
+    let found = had.map_or_else(|| (0..PORTS).map(|_| local(0)).find_map(Result::ok).ok_or(()), Ok);
+    found.or_else(|()| local(0)).map_err(|error| no_port(&error))
+}
+
+/// How many ports are tried of which one is wanted in both of this machine's addresses.
+const PORTS: usize = 8;
+
+/// A port of this machine, in both of its addresses: browsers try the newer one first, and nobody else may stand there.
+fn local(port: u16) -> std::io::Result<Vec<TcpListener>> {
+    let old = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+    let port = old.local_addr()?.port();
+    match TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port))) {
+        Ok(new) => Ok(vec![old, new]),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => Err(error),
+        // A machine without it.
+        Err(_) => Ok(vec![old]),
     }
-    TcpListener::bind(local(0)).map_err(|error| no_port(&error))
 }
 
 fn no_port(error: &std::io::Error) -> Failure {
     Failure::new(Exit::Failure, format!("the web pages have no port: {error}"))
         .help("another program may have it: see `[web]` in docs/settings.md")
-}
-
-/// Writes what is kept, for the user alone, whole or not at all.
-///
-/// # Errors
-/// When the disk does not take it.
-pub(super) fn write<T: Serialize>(path: &Path, kept: &T) -> Result<(), Failure> {
-    let fail = |error: std::io::Error| {
-        Failure::new(Exit::Failure, format!("{}: {error}", path.display())).help("nothing was changed")
-    };
-    let bytes = serde_json::to_vec(kept).map_err(|error| fail(error.into()))?;
-    let directory = path.parent().unwrap_or(path);
-    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(fail)?;
-    file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
-    file.persist(path).map_err(|error| fail(error.error))?;
-    Ok(())
 }
 
 /// The daemon, as its pages see it.
@@ -269,7 +242,8 @@ impl Backend for Pages {
 
     fn keep(&self, sessions: &Sessions) -> Result<(), Failure> {
         let (seed, port) = (self.seed.clone(), self.port);
-        write(&self.path, &Kept { version: 1, seed, port, sessions: sessions.clone() })
+        let kept = WebFile { version: web_file::VERSION, seed, port, sessions: sessions.clone() };
+        web_file::write(&self.path, &kept)
     }
 
     fn model(&self, named: Option<&str>) -> Result<String, Failure> {

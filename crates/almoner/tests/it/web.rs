@@ -10,6 +10,7 @@ mod files;
 mod forms;
 mod http;
 mod inbox;
+mod letting_in;
 mod live;
 mod narrower;
 mod pages;

@@ -1,6 +1,7 @@
 //! A request as the guard sees it, before anybody knows whose it is.
 
 use super::names::Names;
+use super::sessions::Under;
 
 /// What a request says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,17 +51,20 @@ impl Refusal {
 const DOORS: &[&str] = &["/", "/login"];
 
 impl Knock<'_> {
-    /// Whether it may go on.
+    /// Whether it may go on, and under what it asks. The bare address is one of ours only while somebody was let in there.
     ///
     /// # Errors
     /// The first reason why not.
-    pub fn judge(&self, names: &Names) -> Result<(), Refusal> {
-        let host = self.host.filter(|host| names.has(host)).ok_or(Refusal::Host)?;
+    pub fn judge(&self, names: &Names, by_address: bool) -> Result<Under, Refusal> {
+        let host = self.host.ok_or(Refusal::Host)?;
+        let under = names.under(host).filter(|under| by_address || *under == Under::Name);
+        let under = under.ok_or(Refusal::Host)?;
         match self.method {
             "GET" | "HEAD" => self.reads(),
             "POST" => self.sends(&names.origin(host)),
             _ => Err(Refusal::Method),
-        }
+        }?;
+        Ok(under)
     }
 
     fn reads(&self) -> Result<(), Refusal> {
@@ -87,15 +91,15 @@ mod tests {
 
     #[test]
     fn who_goes_on() {
-        let names = Names::private("0123456789ab", 7000);
+        let names = Names::private("0123456789ab", "127.0.0.1:7000".parse().unwrap());
         let own = "almoner-0123456789ab.localhost:7000";
         let ours = "http://almoner-0123456789ab.localhost:7000";
         let get = Knock { method: "GET", path: "/m/1", host: Some(own), ..Knock::default() };
         let post = Knock { method: "POST", origin: Some(ours), ..get.clone() };
-        let table: &[(&str, Knock<'_>, Result<(), Refusal>)] = &[
-            ("a typed address", Knock { site: Some("none"), ..get.clone() }, Ok(())),
-            ("our own link", Knock { site: Some("same-origin"), ..get.clone() }, Ok(())),
-            ("a program without a browser", get.clone(), Ok(())),
+        let table: &[(&str, Knock<'_>, Result<Under, Refusal>)] = &[
+            ("a typed address", Knock { site: Some("none"), ..get.clone() }, Ok(Under::Name)),
+            ("our own link", Knock { site: Some("same-origin"), ..get.clone() }, Ok(Under::Name)),
+            ("a program without a browser", get.clone(), Ok(Under::Name)),
             ("a rebound name", Knock { host: Some("evil.example:7000"), ..get.clone() }, Err(Refusal::Host)),
             ("the bare address", Knock { host: Some("127.0.0.1:7000"), ..get.clone() }, Err(Refusal::Host)),
             (
@@ -128,7 +132,7 @@ mod tests {
                     dest: Some("document"),
                     ..get.clone()
                 },
-                Ok(()),
+                Ok(Under::Name),
             ),
             (
                 "a frame of the door",
@@ -146,7 +150,7 @@ mod tests {
                 Knock { site: Some("same-site"), mode: Some("cors"), ..get.clone() },
                 Err(Refusal::Site),
             ),
-            ("our own form", post.clone(), Ok(())),
+            ("our own form", post.clone(), Ok(Under::Name)),
             (
                 "a form elsewhere",
                 Knock { origin: Some("https://evil.example"), ..post.clone() },
@@ -167,7 +171,7 @@ mod tests {
             (
                 "our own hidden origin",
                 Knock { origin: Some("null"), site: Some("same-origin"), ..post.clone() },
-                Ok(()),
+                Ok(Under::Name),
             ),
             (
                 "a hidden origin elsewhere",
@@ -181,7 +185,25 @@ mod tests {
             ),
         ];
         for (what, knock, expected) in table {
-            assert_eq!(knock.judge(&names), *expected, "{what}");
+            assert_eq!(knock.judge(&names, false), *expected, "{what}");
         }
+        // While somebody was let in under the bare address, it has the same rules; it stays another origin.
+        let address = "127.0.0.1:7000";
+        let there = Knock { host: Some(address), ..get.clone() };
+        let send = Knock { method: "POST", origin: Some("http://127.0.0.1:7000"), ..there.clone() };
+        for (what, knock, expected) in [
+            ("the bare address", there.clone(), Ok(Under::Address)),
+            ("its own form", send.clone(), Ok(Under::Address)),
+            ("the form of the name", Knock { origin: Some(ours), ..send.clone() }, Err(Refusal::Origin)),
+            ("its form at the name", Knock { host: Some(own), ..send.clone() }, Err(Refusal::Origin)),
+            ("another port", Knock { host: Some("127.0.0.1:7001"), ..there.clone() }, Err(Refusal::Host)),
+            ("the name of all", Knock { host: Some("localhost:7000"), ..there.clone() }, Err(Refusal::Host)),
+            ("another page there", Knock { site: Some("same-site"), ..there.clone() }, Err(Refusal::Site)),
+            ("the name", get.clone(), Ok(Under::Name)),
+        ] {
+            assert_eq!(knock.judge(&names, true), expected, "{what}");
+        }
+        let behind = Names::behind_tls(vec!["almoner.example".to_owned()]);
+        assert_eq!(there.judge(&behind, true), Err(Refusal::Host));
     }
 }

@@ -1,11 +1,17 @@
 //! The names under which the pages are served.
 
+use std::net::SocketAddr;
+
+use super::sessions::Under;
+
 /// The one name, or the few, under which browsers may ask. Everything else is answered with 421, so that a page of
 /// somebody else whose name has come to mean this machine reaches nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
     /// Host and port as browsers write them, the first of them the one that links name.
     hosts: Vec<String>,
+    /// The bare address with its port, for browsers that do not know names below `localhost`; none behind a proxy.
+    address: Option<String>,
     /// Whether a proxy before us ends TLS: origins begin with `https` then.
     behind_tls: bool,
 }
@@ -13,18 +19,23 @@ pub struct Names {
 impl Names {
     /// A private name on this machine: `almoner-<12 hexadecimal digits>.localhost:PORT`. Cookies do not know ports, so
     /// a name that nobody else can know keeps them from every other program on a port of this machine.
-    pub fn private(seed: &str, port: u16) -> Names {
-        Names { hosts: vec![format!("almoner-{seed}.localhost:{port}")], behind_tls: false }
+    pub fn private(seed: &str, address: SocketAddr) -> Names {
+        let hosts = vec![format!("almoner-{seed}.localhost:{}", address.port())];
+        Names { hosts, address: Some(address.to_string()), behind_tls: false }
     }
 
     /// Names that the user has set, behind a proxy that ends TLS.
     pub fn behind_tls(hosts: Vec<String>) -> Names {
-        Names { hosts, behind_tls: true }
+        Names { hosts, address: None, behind_tls: true }
     }
 
-    /// Whether a browser may ask for this host.
-    pub fn has(&self, host: &str) -> bool {
-        self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
+    /// Under what a browser asks that asks for this host; none if it is not ours.
+    pub fn under(&self, host: &str) -> Option<Under> {
+        let is_it = |own: &String| own.eq_ignore_ascii_case(host);
+        if self.hosts.iter().any(is_it) {
+            return Some(Under::Name);
+        }
+        self.address.as_ref().is_some_and(is_it).then_some(Under::Address)
     }
 
     /// The origin of pages under this host.
@@ -33,8 +44,12 @@ impl Names {
         format!("{scheme}://{}", host.to_ascii_lowercase())
     }
 
-    /// Where the pages begin.
-    pub fn url(&self) -> String {
-        self.origin(self.hosts.first().map_or("", String::as_str))
+    /// Where the pages begin; none if they are not served under this.
+    pub fn url(&self, under: Under) -> Option<String> {
+        let host = match under {
+            Under::Name => self.hosts.first(),
+            Under::Address => self.address.as_ref(),
+        };
+        host.map(|host| self.origin(host))
     }
 }

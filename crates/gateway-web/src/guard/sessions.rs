@@ -19,6 +19,18 @@ const WRONG: usize = 10;
 /// The name of the cookie. `__Host-` binds it to this very host.
 pub const COOKIE: &str = "__Host-almoner";
 
+/// Under what a browser asks for the pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Under {
+    /// A name that is ours alone.
+    #[default]
+    Name,
+    /// `127.0.0.1`, for browsers that do not know names below `localhost`. Cookies do not know ports, so whatever
+    /// listens on another port of this address may be sent this session's cookie.
+    Address,
+}
+
 /// One browser that was let in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
@@ -30,6 +42,9 @@ pub struct Session {
     pub token: String,
     /// The hash of the key that its script keeps apart from the cookie; none if it came without script.
     key: Option<String>,
+    /// Under what it was let in. It is a session under nothing else.
+    #[serde(default)]
+    pub under: Under,
     /// What the browser calls itself. Foreign text.
     pub browser: passable::Untrusted,
     /// When it began, in milliseconds since 1970.
@@ -45,12 +60,23 @@ pub struct Sessions {
     next: u64,
     /// Those that have not been revoked.
     open: Vec<Session>,
-    /// Codes that wait: the hash of each, and until when.
+    /// Codes that wait.
     #[serde(skip)]
-    codes: Vec<(String, i64)>,
+    codes: Vec<Code>,
     /// When wrong codes came.
     #[serde(skip)]
     wrong: Vec<i64>,
+}
+
+/// A code that lets one browser in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Code {
+    /// Its hash.
+    hash: String,
+    /// Until when it can be used, in milliseconds since 1970.
+    until_ms: i64,
+    /// Where it lets somebody in.
+    under: Under,
 }
 
 /// What a browser brings when it wants in.
@@ -60,6 +86,10 @@ pub struct Arrival<'a> {
     pub code: &'a str,
     /// The key that its script has drawn, if it has one.
     pub key: &'a str,
+    /// Under what it asks.
+    pub under: Under,
+    /// The cookies that it has.
+    pub cookies: &'a str,
     /// What the browser calls itself.
     pub browser: &'a str,
 }
@@ -71,21 +101,30 @@ pub enum NotLetIn {
     Code,
     /// Too many wrong ones have been tried.
     TooMany,
+    /// Under an address, a cookie alone would be all that it takes.
+    NoKey,
 }
 
 impl Sessions {
-    /// Gives out a code that lets one browser in, made of these random bytes.
-    pub fn code(&mut self, random: [u8; 32], now_ms: i64) -> String {
+    /// Gives out a code that lets one browser in under this, made of these random bytes.
+    pub fn code(&mut self, under: Under, random: [u8; 32], now_ms: i64) -> String {
         let code = hex(&random);
-        self.codes.retain(|(_, until)| *until > now_ms);
+        self.codes.retain(|code| code.until_ms > now_ms);
         if self.codes.len() >= CODES {
             self.codes.remove(0);
         }
-        self.codes.push((hash(&code), now_ms + CODE_MS));
+        self.codes.push(Code { hash: hash(&code), until_ms: now_ms + CODE_MS, under });
         code
     }
 
-    /// Lets a browser in, once per code. The answer is the handle for its cookie.
+    /// Whether anybody may ask under the bare address: somebody was let in there, or is about to be.
+    pub fn are_under_an_address(&self, now_ms: i64) -> bool {
+        self.codes.iter().any(|code| code.until_ms > now_ms && code.under == Under::Address)
+            || self.open(now_ms).any(|session| session.under == Under::Address)
+    }
+
+    /// Lets a browser in, once per code. The answer is the handle for its cookie. The session that this browser had ends:
+    /// a handle is never used longer than until the next code.
     ///
     /// # Errors
     /// When the code is none of ours any more.
@@ -99,22 +138,30 @@ impl Sessions {
         if self.wrong.len() >= WRONG {
             return Err(NotLetIn::TooMany);
         }
-        self.codes.retain(|(_, until)| *until > now_ms);
+        self.codes.retain(|code| code.until_ms > now_ms);
         let wanted = hash(arrival.code.trim());
-        let Some(at) = self.codes.iter().position(|(code, _)| same(code, &wanted)) else {
+        let is_it = |code: &Code| code.under == arrival.under && same(&code.hash, &wanted);
+        let Some(at) = self.codes.iter().position(is_it) else {
             self.wrong.push(now_ms);
             return Err(NotLetIn::Code);
         };
+        let key = arrival.key.trim();
+        if key.is_empty() && arrival.under == Under::Address {
+            return Err(NotLetIn::NoKey);
+        }
         self.codes.remove(at);
+        if let Some(before) = self.of_cookie(arrival.cookies, arrival.under, now_ms).map(|one| one.number) {
+            self.revoke(before);
+        }
         let handle = hex(&random.0);
         self.next += 1;
         self.open.retain(|session| session.ends_ms > now_ms);
-        let key = arrival.key.trim();
         self.open.push(Session {
             number: self.next,
             handle: hash(&handle),
             token: hex(&random.1),
             key: (!key.is_empty()).then(|| hash(key)),
+            under: arrival.under,
             browser: passable::Untrusted::new(arrival.browser.chars().take(200).collect::<String>()),
             begun_ms: now_ms,
             ends_ms: now_ms + SESSION_MS,
@@ -122,11 +169,12 @@ impl Sessions {
         Ok(handle)
     }
 
-    /// The session whose cookie this is.
-    pub fn of_cookie(&self, cookies: &str, now_ms: i64) -> Option<&Session> {
+    /// The session whose cookie this is, if it was let in under the same.
+    pub fn of_cookie(&self, cookies: &str, under: Under, now_ms: i64) -> Option<&Session> {
         let handles = cookies.split(';').filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
         handles.map(hash).find_map(|wanted| {
-            self.open.iter().find(|session| session.ends_ms > now_ms && same(&session.handle, &wanted))
+            let is_it = |session: &&Session| session.under == under && same(&session.handle, &wanted);
+            self.open(now_ms).find(is_it)
         })
     }
 
@@ -155,6 +203,11 @@ impl Sessions {
 }
 
 impl Session {
+    /// Whether its script keeps a key, without which nothing is changed.
+    pub fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// Whether a form carries this session's token, and its key if it has one.
     pub fn signed(&self, token: Option<&str>, key: Option<&str>) -> bool {
         let has_key = match &self.key {
@@ -184,20 +237,20 @@ mod tests {
     use super::*;
 
     fn arrive<'a>(code: &'a str, key: &'a str) -> Arrival<'a> {
-        Arrival { code, key, browser: "test" }
+        Arrival { code, key, under: Under::Name, cookies: "", browser: "test" }
     }
 
     #[test]
     fn a_code_lets_one_browser_in_once_and_not_for_long() {
         let mut sessions = Sessions::default();
-        let code = sessions.code([1; 32], 0);
+        let code = sessions.code(Under::Name, [1; 32], 0);
         assert_eq!(sessions.let_in(&arrive("no", ""), ([2; 32], [3; 32]), 1), Err(NotLetIn::Code));
         let handle = sessions.let_in(&arrive(&code, "k"), ([2; 32], [3; 32]), 1).unwrap();
         assert_eq!(sessions.let_in(&arrive(&code, "k"), ([4; 32], [3; 32]), 2), Err(NotLetIn::Code));
-        let old = sessions.code([5; 32], 2);
+        let old = sessions.code(Under::Name, [5; 32], 2);
         assert_eq!(sessions.let_in(&arrive(&old, ""), ([6; 32], [3; 32]), 2 + CODE_MS), Err(NotLetIn::Code));
         let cookies = format!("a=b; {COOKIE}={handle}");
-        let session = sessions.of_cookie(&cookies, 3).unwrap().clone();
+        let session = sessions.of_cookie(&cookies, Under::Name, 3).unwrap().clone();
         assert_eq!(session.number, 1);
         let kept = serde_json::to_string(&sessions).unwrap();
         assert!(!kept.contains(&handle) && !kept.contains(&code), "{kept}");
@@ -210,10 +263,46 @@ mod tests {
         ] {
             assert!(!session.signed(token, key), "{token:?} {key:?}");
         }
-        assert!(sessions.of_cookie(&cookies, 1 + SESSION_MS).is_none());
-        assert!(sessions.of_cookie("__Host-almoner=", 3).is_none());
+        assert!(sessions.of_cookie(&cookies, Under::Name, 1 + SESSION_MS).is_none());
+        assert!(sessions.of_cookie("__Host-almoner=", Under::Name, 3).is_none());
         assert!(sessions.revoke(1) && !sessions.revoke(1));
-        assert!(sessions.of_cookie(&cookies, 3).is_none());
+        assert!(sessions.of_cookie(&cookies, Under::Name, 3).is_none());
+    }
+
+    #[test]
+    fn who_comes_under_the_address_is_let_in_there_alone_and_with_a_key() {
+        let mut sessions = Sessions::default();
+        assert!(!sessions.are_under_an_address(0));
+        let code = sessions.code(Under::Address, [1; 32], 0);
+        assert!(sessions.are_under_an_address(1) && !sessions.are_under_an_address(CODE_MS));
+        let random = ([2; 32], [3; 32]);
+        let there = |key| Arrival { under: Under::Address, ..arrive(&code, key) };
+        assert_eq!(sessions.let_in(&arrive(&code, "k"), random, 1), Err(NotLetIn::Code));
+        assert_eq!(sessions.let_in(&there(""), random, 1), Err(NotLetIn::NoKey));
+        let handle = sessions.let_in(&there("k"), random, 1).unwrap();
+        let cookies = format!("{COOKIE}={handle}");
+        assert!(sessions.of_cookie(&cookies, Under::Address, 2).is_some());
+        assert!(sessions.of_cookie(&cookies, Under::Name, 2).is_none());
+        assert!(sessions.are_under_an_address(CODE_MS));
+        sessions.revoke(1);
+        assert!(!sessions.are_under_an_address(2));
+    }
+
+    #[test]
+    fn a_browser_that_is_let_in_again_has_one_session() {
+        let mut sessions = Sessions::default();
+        let first = sessions.code(Under::Name, [1; 32], 0);
+        let handle = sessions.let_in(&arrive(&first, "k"), ([2; 32], [3; 32]), 1).unwrap();
+        let cookies = format!("a=b; {COOKIE}={handle}");
+        // A wrong code ends nothing.
+        let wrong = Arrival { cookies: &cookies, ..arrive("no", "k") };
+        assert_eq!(sessions.let_in(&wrong, ([4; 32], [5; 32]), 2), Err(NotLetIn::Code));
+        assert!(sessions.of_cookie(&cookies, Under::Name, 2).is_some());
+        let second = sessions.code(Under::Name, [6; 32], 2);
+        let again = Arrival { cookies: &cookies, ..arrive(&second, "k") };
+        sessions.let_in(&again, ([7; 32], [8; 32]), 3).unwrap();
+        assert!(sessions.of_cookie(&cookies, Under::Name, 3).is_none());
+        assert_eq!(sessions.open(3).map(|one| one.number).collect::<Vec<_>>(), [2]);
     }
 
     #[test]
@@ -222,7 +311,7 @@ mod tests {
         for _ in 0..WRONG {
             assert_eq!(sessions.let_in(&arrive("no", ""), ([0; 32], [0; 32]), 0), Err(NotLetIn::Code));
         }
-        let code = sessions.code([1; 32], 1);
+        let code = sessions.code(Under::Name, [1; 32], 1);
         assert_eq!(sessions.let_in(&arrive(&code, ""), ([0; 32], [0; 32]), 1), Err(NotLetIn::TooMany));
         assert!(sessions.let_in(&arrive(&code, ""), ([0; 32], [0; 32]), CODE_MS).is_ok());
     }

@@ -28,7 +28,8 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
         (DOCTYPE)
         html lang="en" {
             (head(&page.title, is_filled_in(&page.main)))
-            body data-topics=(page.topics) data-after=(after) data-token=(session.token) {
+            body data-topics=(page.topics) data-after=(after) data-token=(session.token)
+                data-keyed[session.has_key()] {
                 a.skip href="#main" { "To the content" }
                 header {
                     a.brand href="/" { img src=(SIGN.path()) alt="" width="20" height="20"; "Almoner" }

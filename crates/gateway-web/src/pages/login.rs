@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response as Answered;
 use maud::{DOCTYPE, Markup, html};
 
-use crate::guard::sessions::{Arrival, NotLetIn};
+use crate::guard::sessions::{Arrival, NotLetIn, Under};
 use crate::page::shell;
 use crate::serve::{self, KEY, Site};
 
@@ -42,14 +42,20 @@ pub async fn read() -> Answered {
 }
 
 /// `POST /login`.
-pub async fn send(State(site): State<Arc<Site>>, headers: HeaderMap, body: Bytes) -> Answered {
+pub async fn send(
+    State(site): State<Arc<Site>>,
+    Extension(under): Extension<Under>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answered {
     let pairs: Vec<(String, String)> = url::form_urlencoded::parse(&body).into_owned().collect();
     let field =
         |name: &str| pairs.iter().find(|(each, _)| each == name).map_or("", |(_, text)| text.as_str());
     let browser = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
     // Whoever types what stands behind the `#` may have typed where it goes as well.
     let (code, place) = field("code").split_once('/').unwrap_or((field("code"), ""));
-    let arrival = Arrival { code, key: field(KEY), browser };
+    let cookies = serve::cookies(&headers).collect::<Vec<_>>().join("; ");
+    let arrival = Arrival { code, key: field(KEY), under, cookies: &cookies, browser };
     let (Ok(one), Ok(other)) = (site.backend.random(), site.backend.random()) else {
         return serve::refused(StatusCode::INTERNAL_SERVER_ERROR, "this machine has no random bytes");
     };
@@ -69,6 +75,10 @@ pub async fn send(State(site): State<Arc<Site>>, headers: HeaderMap, body: Bytes
                     "This code lets nobody in: each lets one browser in, once, within a minute."
                 }
                 NotLetIn::TooMany => "Too many wrong codes: none is taken for a minute.",
+                NotLetIn::NoKey => {
+                    "Under an address of numbers these pages need JavaScript; without it, `almoner open` opens them \
+                     under their own name."
+                }
             };
             serve::html(StatusCode::UNAUTHORIZED, page(Some(wrong)))
         }

@@ -6,6 +6,7 @@ use passable::visible_line;
 
 use crate::answer::{Answer, Page};
 use crate::asked::Asked;
+use crate::guard::sessions::Under;
 use crate::page::parts;
 
 /// `GET /sessions`.
@@ -20,6 +21,12 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
                 li.card {
                     p { (parts::line(&one.browser)) }
                     p { "since " (parts::when(one.begun_ms)) ", until " (parts::when(one.ends_ms)) }
+                    @if one.under == Under::Address {
+                        p.warning {
+                            "It came under the bare address: whatever listens on another port of this machine may be sent \
+                             its cookie, and read with it what these pages show."
+                        }
+                    }
                     form method="post" action="/sessions" {
                         (parts::token(&asked.session))
                         input type="hidden" name="session" value=(one.number);

@@ -150,6 +150,17 @@ impl Browser {
         self.post("/window", &json!({ "handle": handle }));
     }
 
+    /// Closes the tab that is looked at.
+    pub(crate) fn close_tab(&self) {
+        self.command("DELETE", "/window", &Value::Null).unwrap();
+    }
+
+    /// All tabs.
+    pub(crate) fn tabs(&self) -> Vec<String> {
+        let all = self.get("/window/handles");
+        all.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    }
+
     /// Runs a script of the test's, which sees the page as the page sees itself.
     pub(crate) fn run(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))

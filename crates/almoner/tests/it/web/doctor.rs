@@ -35,7 +35,16 @@ fn all_that_the_doctor_examines_is_behind_links_without_scripts() {
     let ids = ids(&home);
     let (browser, door) = let_in(&home, false, "/doctor");
     let mut seen = String::new();
-    for title in ["Where things lie", "Settings", "Daemon and store", "Disk", "Models", "Sandbox", "Policy"] {
+    for title in [
+        "Where things lie",
+        "Settings",
+        "Daemon and store",
+        "Disk",
+        "Models",
+        "Sandbox",
+        "Policy",
+        "These pages",
+    ] {
         browser.press("link", &format!("Examine: {title}"));
         browser.find("link", "All parts");
         seen += &browser.text();
