@@ -54,6 +54,7 @@
         if (was !== one.checked + one.value) one.dataset.dirty = 'yes';
       }
       drafts.keep(form);
+      form.dispatchEvent(new Event('filled', { bubbles: true }));
     },
   };
   const drawn = async (form, pairs, row) => {

@@ -29,6 +29,14 @@ pub const FORMS: Asset = Asset {
     text: include_str!("../assets/forms.js"),
 };
 
+/// The script for pickers, on pages that have one.
+pub const PICK: Asset = Asset {
+    stem: "pick",
+    ending: "js",
+    media: "text/javascript; charset=utf-8",
+    text: include_str!("../assets/pick.js"),
+};
+
 /// The style.
 pub const STYLE: Asset = Asset {
     stem: "app",
@@ -50,6 +58,6 @@ impl Asset {
 
     /// The one that is served under this path.
     pub fn at(path: &str) -> Option<Asset> {
-        [SCRIPT, FORMS, STYLE, SIGN].into_iter().find(|asset| asset.path() == path)
+        [SCRIPT, FORMS, PICK, STYLE, SIGN].into_iter().find(|asset| asset.path() == path)
     }
 }

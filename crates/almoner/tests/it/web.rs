@@ -7,6 +7,7 @@ mod controls;
 mod deceptions;
 mod doctor;
 mod files;
+mod finding;
 mod forms;
 mod http;
 mod inbox;

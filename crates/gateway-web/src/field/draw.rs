@@ -127,7 +127,10 @@ impl Drawn<'_> {
             } @else {
                 div class=(framed.class) {
                     label for=(own) { (spot.title) }
-                    (wants) (framed.body) (self.error(spot.place))
+                    // What opens below its field covers nothing that is said of it.
+                    @if matches!(spot.control.widget, Widget::Pick { .. }) {
+                        (wants) (self.error(spot.place)) (framed.body)
+                    } @else { (wants) (framed.body) (self.error(spot.place)) }
                 }
             }
         }
@@ -320,6 +323,7 @@ impl Drawn<'_> {
         let place = spot.place;
         let picker = Picker {
             place,
+            called: spot.said,
             label,
             pending,
             data: false,

@@ -1,5 +1,5 @@
 //! The picker: a menu of what a person has names for, by our own record of what each is. What is sent is an identifier,
-//! never a name.
+//! never a name. The script makes of the menu a field into which one writes what one looks for.
 
 use control::view::{Fit, PickRow, SLOT_LABELS};
 use maud::{Markup, html};
@@ -14,6 +14,8 @@ pub const NARROW: &str = "_narrow";
 pub struct Picker<'a> {
     /// Its place, which is the name of its field.
     pub place: &'a str,
+    /// What it is called, safe to show: as its label on the page.
+    pub called: &'a str,
     /// The label of what is asked for.
     pub label: Option<&'a str>,
     /// Whether promises of which nothing has come are offered.
@@ -56,27 +58,45 @@ impl Picker<'_> {
             @if recorded.is_empty() && unknown.is_empty() {
                 p.warning { "Nothing that you have a name for fits here." }
             }
-            select id=(own) name=(self.place) aria-invalid=[self.wrong.then_some("true")] data-fresh[self.fresh]
-                autofocus[self.fresh] aria-describedby={ (own) "-wants " (own) "-error" } {
-                option value="" { "choose one of your names" }
-                @match self.interface() {
-                    None => (self.options(&recorded)),
-                    Some(label) => {
-                        @if !recorded.is_empty() {
-                            optgroup label={ "Recorded as " (visible_line(label)) } { (self.options(&recorded)) }
-                        }
-                        @if !unknown.is_empty() {
-                            optgroup label="Others, whose interface is not known" { (self.options(&unknown)) }
-                        }
-                    }
-                }
-            }
+            div.pick { (self.finder(&own)) (self.menu(&own, &recorded, &unknown)) }
             @if self.interface().is_some() && others > 0 {
                 p.note { "Not offered: " (others) " of your names, each recorded as something else." }
             }
             @if let Some(said) = self.narrows {
                 button.plain name=(NARROW) value=(self.place) formnovalidate
                     aria-label={ "Make a narrower one for " (said) } { "Make a narrower one…" }
+            }
+        }
+    }
+
+    /// What the script shows in place of the menu: nothing of it is sent. What stands in it is the browser's own.
+    fn finder(&self, own: &str) -> Markup {
+        html! {
+            input id={ (own) "-find" } type="text" role="combobox" aria-label=(self.called) aria-autocomplete="list"
+                aria-expanded="false" aria-controls={ (own) "-list" } aria-invalid=[self.wrong.then_some("true")]
+                aria-describedby={ (own) "-wants " (own) "-error" } autocomplete="off" spellcheck="false"
+                placeholder="type to find one of your names" data-same="find";
+            div id={ (own) "-list" } role="listbox" aria-label={ "Your names for " (self.called) } data-same="list" hidden {}
+            p.note role="status" data-same="fits" {}
+        }
+    }
+
+    fn menu(&self, own: &str, recorded: &[&PickRow], unknown: &[&PickRow]) -> Markup {
+        html! {
+            select id=(own) name=(self.place) aria-invalid=[self.wrong.then_some("true")] data-fresh[self.fresh]
+                autofocus[self.fresh] aria-describedby={ (own) "-wants " (own) "-error" } {
+                option value="" { "choose one of your names" }
+                @match self.interface() {
+                    None => (self.options(recorded)),
+                    Some(label) => {
+                        @if !recorded.is_empty() {
+                            optgroup label={ "Recorded as " (visible_line(label)) } { (self.options(recorded)) }
+                        }
+                        @if !unknown.is_empty() {
+                            optgroup label="Others, whose interface is not known" { (self.options(unknown)) }
+                        }
+                    }
+                }
             }
         }
     }
@@ -147,6 +167,7 @@ mod tests {
         ] {
             let picker = Picker {
                 place: "f0",
+                called: "what to count with",
                 label,
                 pending,
                 data,

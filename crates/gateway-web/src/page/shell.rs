@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, html};
 
 use crate::answer::Page;
-use crate::assets::{FORMS, SCRIPT, SIGN, STYLE};
+use crate::assets::{Asset, FORMS, PICK, SCRIPT, SIGN, STYLE};
 use crate::guard::sessions::Session;
 
 /// The parts of the site, each with its path.
@@ -27,7 +27,7 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(&page.title, is_filled_in(&page.main)))
+            (head(&page.title, &scripts(&page.main)))
             body data-topics=(page.topics) data-after=(after) data-token=(session.token)
                 data-keyed[session.has_key()] {
                 a.skip href="#main" { "To the content" }
@@ -54,14 +54,14 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
     }
 }
 
-/// Whether there is anything on a page that somebody fills in. Words that only look so bring a script that finds nothing
-/// to do.
-fn is_filled_in(main: &Markup) -> bool {
-    main.0.contains(" data-draft=")
+/// The scripts for what somebody fills in on a page. Words that only look so bring a script that finds nothing to do.
+fn scripts(main: &Markup) -> Vec<Asset> {
+    let wanted = [(" data-draft=", FORMS), (" class=\"pick\"", PICK)];
+    wanted.into_iter().filter(|(mark, _)| main.0.contains(mark)).map(|(_, script)| script).collect()
 }
 
-/// The head of a page; with the script for forms, if it has some.
-pub fn head(title: &str, is_filled_in: bool) -> Markup {
+/// The head of a page, with what scripts it has beside the one of all pages.
+pub fn head(title: &str, scripts: &[Asset]) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -71,7 +71,7 @@ pub fn head(title: &str, is_filled_in: bool) -> Markup {
             link rel="icon" href=(SIGN.path()) type="image/svg+xml";
             link rel="stylesheet" href=(STYLE.path());
             script defer src=(SCRIPT.path()) {}
-            @if is_filled_in { script defer src=(FORMS.path()) {} }
+            @for script in scripts { script defer src=(script.path()) {} }
         }
     }
 }

@@ -17,7 +17,7 @@ pub fn page(wrong: Option<&str>) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (shell::head("Log in", false))
+            (shell::head("Log in", &[]))
             body.login {
                 main #main {
                     h1 { "Almoner" }

@@ -264,10 +264,15 @@ impl Browser {
         self.post(&format!("/element/{field}/value"), &json!({ "text": all.join("\n") }));
     }
 
-    /// Chooses an option of a list by what it begins with.
+    /// Chooses an option of a list by what it begins with: of a menu, or of one that can be written into.
     #[track_caller]
     pub(crate) fn choose(&self, list: &str, option: &str) {
         let list = self.find("combobox", list);
+        if self.attribute(&list, "role").as_deref() == Some("combobox") {
+            // Whatever was picked before shows everything again.
+            self.post(&format!("/element/{}/click", list.0), &json!({}));
+            return self.press("option", option);
+        }
         let options = self.post(
             &format!("/element/{}/elements", list.0),
             &json!({ "using": "css selector", "value": "option" }),
@@ -426,6 +431,7 @@ fn tags(role: &str) -> &'static str {
         "link" => "a[href]",
         "textbox" => "input, textarea",
         "combobox" => "select, input[list], [role=combobox]",
+        "option" => "[role=option]",
         "checkbox" => "input[type=checkbox]",
         "radio" => "input[type=radio]",
         "spinbutton" => "input[type=number]",

@@ -168,7 +168,8 @@ fn a_narrower_directory_is_made_for_a_slot() {
     browser.press("button", "Make it, and go back");
     browser.says("notes is made, and picked below");
     assert_eq!(browser.value(&browser.find("textbox", "Your name for it, if you want one")), "outcome");
-    browser.says("mount: granted: directory");
+    let picked = browser.value(&browser.find("combobox", "One of your names"));
+    assert!(picked.starts_with("notes · ") && picked.contains("mount: granted: directory"), "{picked}");
     let shown = home.almoner(&["grants"]).expect(0);
     assert!(shown.out.contains("only .md"), "{}", shown.out);
     browser.clean(&["409", "422"]);

@@ -156,6 +156,7 @@ fn a_form_is_filled_in_by_the_keyboard_alone() {
     browser.keys("!");
     browser.tab_to("What to count with");
     press(DOWN);
+    press(ENTER);
     browser.tab_to("Send the answer");
     press(ENTER);
     browser.says("✓ answered");

@@ -310,6 +310,7 @@ impl At<'_> {
         let chosen = self.row.map(|row| row.id.to_string());
         let picker = Picker {
             place: OF,
+            called: "Of which",
             label: self.hole.label.as_deref(),
             pending: false,
             data: self.hole.data,
@@ -322,8 +323,8 @@ impl At<'_> {
         html! {
             label for=(own) { "Of which" }
             p.note id={ (own) "-wants" } { "It stays as it is." }
-            (picker.draw())
             p.error id={ (own) "-error" } {}
+            (picker.draw())
         }
     }
 

@@ -51,6 +51,7 @@ fn drawn(asked: &Asked, view: &LetterView, fresh: bool) -> Result<Markup, Failur
     let picks = take!(asked.look(Look::Picks)?, Picks);
     let picker = Picker {
         place: PICK,
+        called: "Which",
         label: None,
         pending: true,
         data: true,

@@ -110,6 +110,7 @@ impl Chosen {
         let said = format!("slot {}", visible_line(&slot.name));
         let picker = Picker {
             place: &pick,
+            called: "One of your names",
             label: slot.label.as_deref(),
             pending: true,
             data: slot.data,
@@ -126,8 +127,8 @@ impl Chosen {
                 @else {
                     label for=(pick) { "One of your names" }
                     p.note id={ (pick) "-wants" } { (wants(slot)) }
-                    (picker.draw())
                     p.error id={ (pick) "-error" } role="status" {}
+                    (picker.draw())
                     @if is_worker {
                         @let fill = format!("t{at}");
                         label for=(fill) { "Or something of this machine, as behind " code { "-e" } }

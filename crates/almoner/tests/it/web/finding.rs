@@ -1,0 +1,136 @@
+//! The picker as one writes into it: what is found, what is picked, and that nothing else is ever sent.
+
+use serde_json::json;
+
+use super::browser::Browser;
+use super::let_in;
+use super::pages::looked_at;
+use crate::home::Home;
+
+const DOWN: &str = "\u{E015}";
+const UP: &str = "\u{E013}";
+const ENTER: &str = "\u{E007}";
+const ESCAPE: &str = "\u{E00C}";
+const BACKSPACE: &str = "\u{E003}";
+
+const PICKER: &str = "What to count with";
+
+/// A home with many names, and a form that asks for one of them.
+fn asked() -> (Home, u64) {
+    let home = Home::new();
+    home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
+    // The first letter is one of another alphabet.
+    home.almoner(&["copy", "counter", "\u{441}ounter", "--force"]).expect(0);
+    for at in 0..120 {
+        home.almoner(&["copy", "counter", &format!("tally-{at:03}")]).expect(0);
+    }
+    home.almoner(&["eval", crate::sends::COUNTER, "--name", "wholly-other"]).expect(0);
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&[
+        "--as",
+        "agent-fae",
+        "form",
+        "@host",
+        "Settings, please",
+        "with:M.remotable('Counter')=What to count with",
+        "words:M.arrayOf(M.string())=Words",
+        "--result",
+        "answer",
+    ])
+    .expect(0);
+    let number = crate::sends::wait_for_mail(&home, "form");
+    (home, number)
+}
+
+fn shown(browser: &Browser) -> Vec<String> {
+    let all = browser.run(
+        "return [...document.querySelectorAll('[role=option]')].filter(o => o.offsetParent).map(o => o.textContent.split(' ·')[0])",
+    );
+    all.as_array().into_iter().flatten().map(|one| one.as_str().unwrap_or("").to_owned()).collect()
+}
+
+fn sent(browser: &Browser) -> String {
+    browser.run("return document.querySelector('.pick select').value").as_str().unwrap_or("").to_owned()
+}
+
+#[test]
+fn what_is_written_finds_and_only_what_is_picked_is_sent() {
+    let (home, number) = asked();
+    let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
+    let field = || browser.find("combobox", PICKER);
+    let written = || browser.value(&field());
+    browser.write("combobox", PICKER, "tally 11");
+    browser.says("11 fit");
+    assert_eq!(shown(&browser).len(), 11);
+    looked_at(&browser, "finding");
+    assert_eq!(sent(&browser), "");
+    // Enter in an open list sends no form.
+    browser.keys(ENTER);
+    assert!(browser.at().ends_with(&format!("/m/{number}")));
+    browser.keys(DOWN);
+    browser.keys(DOWN);
+    browser.keys(UP);
+    browser.keys(ENTER);
+    assert!(written().starts_with("tally-011 · Counter"), "{}", written());
+    assert_eq!(shown(&browser), Vec::<String>::new());
+    let picked = sent(&browser);
+    assert!(!picked.is_empty());
+    // Looking around changes nothing; writing on picks nothing any more.
+    browser.keys(DOWN);
+    browser.keys(DOWN);
+    browser.keys(ESCAPE);
+    assert_eq!((written().starts_with("tally-011 · "), sent(&browser)), (true, picked));
+    browser.write("combobox", PICKER, BACKSPACE);
+    assert_eq!(sent(&browser), "");
+    browser.chord('\u{E009}', 'a');
+    browser.keys("counter");
+    browser.says("The first 100 of 123 that fit");
+    assert_eq!(shown(&browser)[0], "counter");
+    browser.press("button", "Send the answer");
+    browser.says("Nothing was sent");
+    browser.says("this is needed: a capability (Counter)");
+    // What says that it is wrong leads there.
+    browser.press("link", PICKER);
+    assert_eq!(browser.focused(), PICKER);
+    browser.keys("\u{441}ounter");
+    browser.says("One fits");
+    assert!(
+        browser
+            .run("return document.querySelector('[role=option]').textContent")
+            .to_string()
+            .contains("look-alike letters")
+    );
+    browser.keys(ESCAPE);
+    assert_eq!(written(), "");
+    browser.keys("no such name");
+    browser.says("None of your names fits what is written");
+    browser.clean(&["422"]);
+    drop(home);
+}
+
+#[test]
+fn what_was_picked_outlives_rows_and_a_reload() {
+    let (home, number) = asked();
+    let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
+    let written = || browser.value(&browser.find("combobox", PICKER));
+    browser.says(PICKER);
+    browser.write("combobox", PICKER, "wholly-other");
+    browser.press("option", "wholly-other");
+    browser.press("button", "Add a row to Words");
+    browser.write("textbox", "1", "one");
+    assert!(written().starts_with("wholly-other · "), "{}", written());
+    browser.reload();
+    let there = browser.wait(|| written().starts_with("wholly-other · ").then_some(()));
+    assert!(there.is_some(), "{}", written());
+    // A hundred are shown at once, and it is said that there are more.
+    browser.choose(PICKER, "counter");
+    assert!(written().starts_with("counter · "), "{}", written());
+    browser.keys(DOWN);
+    browser.says("The first 100 of 123 that fit");
+    browser.keys(ESCAPE);
+    browser.press("button", "Send the answer");
+    browser.says("✓ answered");
+    let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0).json();
+    assert_eq!(got["promise"]["value"]["words"], json!(["one"]));
+    browser.clean(&[]);
+}
