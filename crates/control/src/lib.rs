@@ -5,6 +5,7 @@
 //! that of [`frame`], over whatever reader and writer it is given.
 #![forbid(unsafe_code)]
 
+mod agent_act;
 mod answered;
 pub mod audited;
 mod copied;

@@ -1,0 +1,168 @@
+//! What has been approved begins, and what has begun is brought to its end.
+
+use caps::Settled;
+use kernel::StepRef;
+use kernel::begun::Begun;
+use kernel::command::{Judgement, Move};
+use kernel::proposal::{Effect, Finding, Proposal};
+use kernel::run::{Completion, Trouble};
+
+use super::{Driver, unknown};
+use crate::bound::{Bound, Reach};
+use crate::fold::Call;
+use crate::handed::handed;
+use crate::judging::Bench;
+use crate::redaction;
+use crate::spill;
+use crate::trouble::{internal, trouble};
+
+impl Driver<'_> {
+    /// Begins what was approved. A call that depends on something that has changed since is proposed anew instead: the
+    /// approval was one of the call as it was shown.
+    pub(super) fn begin_or_restate(&self, approved: &[u64]) -> Result<Vec<Move>, Trouble> {
+        let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
+        let mut moves = Vec::new();
+        for &proposal in approved {
+            let call = self.fold.calls.get(&proposal);
+            // Of what begins and is not yet at work when a crash comes, a person would be asked whether it happened.
+            let alone = call.is_some_and(|call| !self.can_be_looked_up(&call.proposal));
+            if alone && !moves.is_empty() {
+                continue;
+            }
+            let call = call.filter(|call| !call.proposal.pins.is_empty());
+            moves.push(match call.map(|call| self.anew(&bench, call)).transpose()?.flatten() {
+                Some(judgement) => Move::Restate { proposal, judgement: Box::new(judgement) },
+                None => Move::Begin { proposal },
+            });
+            if alone {
+                break;
+            }
+        }
+        Ok(moves)
+    }
+
+    /// Whether it can be found out after a crash if this call was made.
+    fn can_be_looked_up(&self, proposal: &Proposal) -> bool {
+        match self.slots.by_grant(&proposal.grant) {
+            Some(Bound { reach: Reach::Capability(capability), .. }) => {
+                capability.can_be_looked_up(&proposal.method)
+            }
+            _ => true,
+        }
+    }
+
+    /// The call as it would be now, if that is another one than it was.
+    fn anew(&self, bench: &Bench<'_>, call: &Call) -> Result<Option<Judgement>, Trouble> {
+        let old = &call.proposal;
+        let Some(bound) = self.slots.by_grant(&old.grant) else { return Ok(None) };
+        let Some(method) = bound.interface.method(&old.method) else { return Ok(None) };
+        let judgement = bench.judge(call.site.clone(), &old.slot, bound, method, old.args.clone())?;
+        if judgement.proposal.pins == old.pins {
+            return Ok(None);
+        }
+        // Whatever the gates say, a person is about to be shown the difference.
+        if let Reach::Capability(capability) = &bound.reach {
+            bench.keep_operands(&**capability, &judgement.proposal)?;
+        }
+        Ok(Some(judgement))
+    }
+
+    /// Performs what has begun. True if there was anything.
+    pub(super) fn perform_effects(&mut self) -> Result<bool, Trouble> {
+        let steps: Vec<u64> = self.fold.unfinished_effects().collect();
+        let mut moves = Vec::new();
+        for &step in &steps {
+            let at = StepRef { run: self.run.number, step };
+            let begun = match self.begun.remove(&step) {
+                Some(begun) => Some(begun),
+                None => self.world.reopen(at)?,
+            };
+            let Some(begun) = begun else { continue };
+            if let Some(handed) = handed(self.world, &self.run, &self.slots, &begun)? {
+                moves.push(handed);
+                continue;
+            }
+            self.keep_before(&begun)?;
+            let settled = match self.settle(&begun) {
+                Ok(settled) => settled,
+                Err(trouble) => {
+                    // What came of the others is known, and stays so.
+                    self.advance(moves)?;
+                    return Err(trouble);
+                }
+            };
+            let completion = match settled {
+                Some(completion) => completion,
+                // Nobody is asked about a run that is not to go on.
+                None if self.run.cancelled.is_some() => {
+                    Completion::Failed(unknown("only a person could tell"))
+                }
+                None => {
+                    moves.push(Move::Doubt { proposal: step });
+                    continue;
+                }
+            };
+            let (completion, whole) = spill::spill(self.world, completion)?;
+            let spilled = whole.map(|whole| spill::kept(step, whole));
+            let done = Move::Complete { proposal: step, completion };
+            if begun.proposal().effect == Effect::Observe {
+                spilled.into_iter().for_each(|spilled| self.later(spilled));
+                self.later(done);
+            } else {
+                moves.extend(spilled);
+                moves.push(done);
+                if !self.can_be_looked_up(begun.proposal()) {
+                    self.advance(std::mem::take(&mut moves))?;
+                }
+            }
+        }
+        if !moves.is_empty() {
+            self.advance(moves)?;
+        }
+        Ok(!steps.is_empty())
+    }
+
+    /// Keeps what an effect is about to change, so that a person can have it put back. After a crash it may be changed
+    /// already; then what there is was kept before.
+    fn keep_before(&self, begun: &Begun) -> Result<(), Trouble> {
+        let proposal = begun.proposal();
+        let Some(Bound { reach: Reach::Capability(capability), .. }) = self.slots.by_grant(&proposal.grant)
+        else {
+            return Ok(());
+        };
+        if proposal.effect == Effect::Observe {
+            return Ok(());
+        }
+        for bytes in proposal.pins.iter().filter_map(|pin| capability.before(pin)) {
+            self.world.put_blob(&bytes)?;
+        }
+        Ok(())
+    }
+
+    /// What came of an effect; `None` if only a person can tell.
+    fn settle(&self, begun: &Begun) -> Result<Option<Completion>, Trouble> {
+        let Some(Bound { reach: Reach::Capability(capability), .. }) =
+            self.slots.by_grant(&begun.proposal().grant)
+        else {
+            return Err(internal("an effect has begun on something that has none"));
+        };
+        match redaction::settled(&self.world.secrets(), caps::settle(&**capability, begun)) {
+            Settled::Completed(Completion::Failed(finding))
+                if can_be_mended(&finding) && self.run.cancelled.is_none() =>
+            {
+                let help = "put it right, then `almoner resume`";
+                Err(trouble("effect/failed", format!("{}: {}", begun.step(), finding.message), help))
+            }
+            Settled::Completed(completion) => Ok(Some(completion)),
+            Settled::Unknown => Ok(None),
+        }
+    }
+}
+
+/// Whether an effect failed because of something outside that a person can put right; nothing has happened then.
+fn can_be_mended(finding: &Finding) -> bool {
+    MENDABLE.contains(&finding.rule.as_str())
+}
+
+/// The rules of such findings.
+const MENDABLE: [&str; 3] = ["file/full", "file/read-only", "http/locked"];
