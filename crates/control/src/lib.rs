@@ -8,6 +8,7 @@
 mod agent_act;
 mod answered;
 pub mod audited;
+pub mod call;
 mod copied;
 pub mod endowment;
 pub mod examined;

@@ -59,7 +59,7 @@
   };
   addEventListener('submit', event => {
     const form = event.target;
-    if (form.method !== 'post') return;
+    if (form.getAttribute('method') !== 'post') return;
     const waits = event.submitter && event.submitter.getAttribute('aria-disabled') === 'true', mute = keyed() && !key();
     if (mute) tell(KEYLESS, true);
     if (waits || mute) return event.preventDefault();

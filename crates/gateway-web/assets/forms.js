@@ -8,7 +8,7 @@
 
   addEventListener('submit', event => {
     const form = event.target;
-    if (form.method !== 'post' || event.defaultPrevented) return;
+    if (form.getAttribute('method') !== 'post' || event.defaultPrevented) return;
     for (const one of $$('[data-secret]', form)) cover(one);
     if (!event.submitter || !event.submitter.formNoValidate) drafts.drop(form);
   }, true);

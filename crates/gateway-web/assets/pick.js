@@ -14,6 +14,9 @@
   const make = (tag, more) => Object.assign(document.createElement(tag), more);
   const say = (input, words) => { part(input, '[role=status]').textContent = words; };
   const close = input => {
+    const id = menu(input).value, detail = part(input, '.detail');
+    detail.hidden = !id;
+    detail.firstChild.href = '/thing?id=' + id;
     say(input, input.value && !menu(input).value ? 'Nothing is picked: choose one from the list' : '');
     list(input).hidden = true;
     input.setAttribute('aria-expanded', 'false');
@@ -120,6 +123,7 @@
       const input = field(one), had = document.activeElement === one || one.autofocus && !one.closest('.pick').dataset.on;
       one.closest('.pick').dataset.on = 'yes';
       if (document.activeElement !== input || one.value) input.value = text(one);
+      close(input);
       if (had) input.focus();
     }
   };

@@ -3,6 +3,7 @@
 mod addresses;
 mod attacks;
 mod browser;
+mod calling;
 mod controls;
 mod deceptions;
 mod doctor;

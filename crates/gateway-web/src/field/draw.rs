@@ -35,8 +35,8 @@ pub struct Drawn<'a> {
     pub picks: &'a [PickRow],
     /// What is wrong, by place.
     pub wrong: &'a BTreeMap<String, String>,
-    /// Whether it is only looked at.
-    pub for_show: bool,
+    /// Whether something narrower can be made at its pickers.
+    pub narrows: bool,
 }
 
 /// One control at its place.
@@ -331,7 +331,7 @@ impl Drawn<'_> {
             typed: self.typed.text(place),
             wrong: self.is_wrong(place).is_some(),
             fresh: self.typed.is_fresh(place),
-            narrows: (!self.for_show).then_some(spot.said),
+            narrows: self.narrows.then_some(spot.said),
         };
         picker.draw()
     }

@@ -10,6 +10,9 @@ use super::place::id;
 /// The name of the button that makes something narrower for a picker; its value is the picker's place.
 pub const NARROW: &str = "_narrow";
 
+/// What leads to the page of what is picked, with a table of its methods.
+const DETAIL: &str = "What it is, and what it can be asked";
+
 /// A picker.
 pub struct Picker<'a> {
     /// Its place, which is the name of its field.
@@ -62,6 +65,9 @@ impl Picker<'_> {
             @if self.interface().is_some() && others > 0 {
                 p.note { "Not offered: " (others) " of your names, each recorded as something else." }
             }
+            @if let Some(id) = self.typed.filter(|typed| self.picks.iter().any(|row| row.id.to_string() == **typed)) {
+                noscript { p { a href={ "/thing?id=" (id) } { (DETAIL) } } }
+            }
             @if let Some(said) = self.narrows {
                 button.plain name=(NARROW) value=(self.place) formnovalidate
                     aria-label={ "Make a narrower one for " (said) } { "Make a narrower one…" }
@@ -78,6 +84,7 @@ impl Picker<'_> {
                 placeholder="type to find one of your names" data-same="find";
             div id={ (own) "-list" } role="listbox" aria-label={ "Your names for " (self.called) } data-same="list" hidden {}
             p.note role="status" data-same="fits" {}
+            p.detail data-same="detail" hidden { a href="/thing" target="_blank" { (DETAIL) } }
         }
     }
 

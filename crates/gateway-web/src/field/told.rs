@@ -46,7 +46,7 @@ fn preview(place: &str, text: &str) -> Markup {
     let Ok(pattern) = kernel::Pattern::parse(text) else { return html! {} };
     let (typed, wrong) = (Typed::default(), BTreeMap::new());
     let control = pattern.controls();
-    let drawn = Drawn { typed: &typed, picks: &[], wrong: &wrong, for_show: true };
+    let drawn = Drawn { typed: &typed, picks: &[], wrong: &wrong, narrows: false };
     // Nothing of it is sent, so that it is no part of the answer.
     html! {
         fieldset disabled {

@@ -50,6 +50,7 @@ pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/grants/{grant}", Some(grants::one::show), Some(grants::one::revoke)),
     ("/names", Some(names::show), Some(names::act)),
     ("/names/{*path}", Some(names::show), None),
+    ("/call", Some(names::call::show), Some(names::call::send)),
     ("/graph", Some(graph::show), None),
     ("/workers", Some(workers::show), None),
     ("/models", Some(models::show), Some(models::try_it)),

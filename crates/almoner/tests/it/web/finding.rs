@@ -75,6 +75,8 @@ fn what_is_written_finds_and_only_what_is_picked_is_sent() {
     assert_eq!(shown(&browser), Vec::<String>::new());
     let picked = sent(&browser);
     assert!(!picked.is_empty());
+    let detail = browser.attribute(&browser.find("link", "What it is, and what it can be asked"), "href");
+    assert!(detail.is_some_and(|to| to.ends_with(&picked)));
     // Looking around changes nothing; writing on picks nothing any more.
     browser.keys(DOWN);
     browser.keys(DOWN);
@@ -86,6 +88,8 @@ fn what_is_written_finds_and_only_what_is_picked_is_sent() {
     browser.keys("counter");
     browser.says("The first 100 of 123 that fit");
     assert_eq!(shown(&browser)[0], "counter");
+    browser.keys("\u{E004}");
+    browser.says("Nothing is picked: choose one from the list");
     browser.press("button", "Send the answer");
     browser.says("Nothing was sent");
     browser.says("this is needed: a capability (Counter)");

@@ -15,6 +15,9 @@ pub(crate) fn looked_at(browser: &Browser, name: &str) {
 /// The same; axe is a script, and cannot look where none runs.
 #[track_caller]
 pub(crate) fn looked_at_with(browser: &Browser, name: &str, scripts: bool) {
+    // What has just come is paler for a moment.
+    let still = || browser.run("return document.getAnimations().length === 0") == true;
+    assert!(browser.wait(|| still().then_some(())).is_some(), "{name} never stands still");
     for dark in [false, true] {
         for width in WIDTHS {
             browser.look(width, dark);

@@ -161,7 +161,7 @@ fn drawn(
 ) -> Markup {
     let number = view.letter.number;
     let Some(Body::Form { description, repeatable, run, .. }) = view.letter.body() else { return html! {} };
-    let form = Drawn { typed, picks: &fields.picks, wrong, for_show: false };
+    let form = Drawn { typed, picks: &fields.picks, wrong, narrows: true };
     html! {
         @if run.is_some() { p.note { "A model asks this: its words, and the names of the fields, are its own." } }
         section.entry aria-label="What is asked" { (parts::block("What is asked", description)) }
@@ -311,7 +311,7 @@ pub fn check(asked: &Asked) -> Result<Answer, Failure> {
         }
     }
     let typed = Typed::default();
-    let form = Drawn { typed: &typed, picks: &[], wrong: &wrong, for_show: false };
+    let form = Drawn { typed: &typed, picks: &[], wrong: &wrong, narrows: true };
     let mut places: Vec<&str> = wrong.keys().map(String::as_str).collect();
     if !places.contains(&place) {
         places.push(place);

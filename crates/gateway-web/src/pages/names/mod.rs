@@ -1,6 +1,8 @@
 //! Names, and what they stand for.
 
 mod act;
+pub mod call;
+mod methods;
 mod thing;
 
 use control::exit::Failure;

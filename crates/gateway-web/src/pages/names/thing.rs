@@ -9,6 +9,7 @@ use kernel::{FormulaId, NamePath};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
+use super::methods::Methods;
 use super::{act, kept, way};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
@@ -34,7 +35,7 @@ pub fn named(
         (way(path.names()))
         section #thing aria-label="What it is" data-live {
             (what(&thing, &path.to_string()))
-            @if let Some(view) = &view { (around(asked, view)) }
+            @if let Some(view) = &view { (methods(asked, view, Some(&path.to_string()))?) (around(asked, view)) }
             (kept(asked, &path.to_string()))
         }
         (act::forms_of_name(asked, path))
@@ -59,6 +60,7 @@ pub fn by_id(asked: &Asked) -> Result<Answer, Failure> {
         }
         section #thing aria-label="What it is" data-live {
             (what(&view.thing, text))
+            (methods(asked, &view, view.called.name.as_deref())?)
             (around(asked, &view))
             (kept(asked, text))
         }
@@ -87,6 +89,12 @@ fn what(thing: &Thing, why: &str) -> Markup {
         }
         @if let Some(text) = &thing.text { h2 { "Text" } (parts::whole("text", text)) }
     }
+}
+
+/// What it can be asked to do, if anything.
+fn methods(asked: &Asked, view: &FormulaView, path: Option<&str>) -> Result<Markup, Failure> {
+    let found = Methods::of(asked, view)?;
+    Ok(html! { @if let Some(found) = found { (found.table(path)) } })
 }
 
 /// What it refers to, what refers to it, and who holds it.

@@ -143,7 +143,7 @@ impl Chosen {
     /// What a worker works on, and with which model.
     fn for_worker(&self, shown: &Proposed, picks: &[PickRow]) -> Markup {
         let wrong = BTreeMap::new();
-        let drawn = Drawn { typed: &self.typed, picks, wrong: &wrong, for_show: false };
+        let drawn = Drawn { typed: &self.typed, picks, wrong: &wrong, narrows: true };
         html! {
             @if let Some(pattern) = input(shown) {
                 @let control = pattern.controls();

@@ -1,0 +1,79 @@
+//! What something can be asked to do, and a method called by a form.
+
+use super::let_in;
+use super::pages::looked_at_with;
+use crate::home::Home;
+
+/// Methods of a directory and of an object of code, and what comes of them.
+fn called(scripts: bool) {
+    let home = Home::new();
+    std::fs::create_dir(home.path("notes")).unwrap();
+    std::fs::write(home.path("notes/a.txt"), "what it says").unwrap();
+    home.almoner(&["mount", home.path("notes").to_str().unwrap(), "notes"]).expect(0);
+    home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
+    let (browser, door) = let_in(&home, scripts, "/names/notes");
+    browser.find("heading", "What it can be asked");
+    browser.says("readText");
+    looked_at_with(&browser, if scripts { "methods" } else { "methods-without-scripts" }, scripts);
+    browser.press("link", "Call readText");
+    browser.find("heading", "Call a method of notes");
+    // An argument that does not fit is told beside its field, and nothing is called.
+    browser.press("button", "Call it");
+    browser.says("Nothing was called");
+    browser.press("radio", "text");
+    browser.write("textbox", "text", "a.txt");
+    looked_at_with(&browser, if scripts { "call" } else { "call-without-scripts" }, scripts);
+    browser.press("button", "Call it");
+    arrives(&browser, "what it says");
+    // What code has made is asked by a name that is written.
+    browser.go(&door.page("/names/counter"));
+    browser.says("only that code knows its methods");
+    browser.press("link", "Call a method of it");
+    browser.write("textbox", "Method", "add");
+    browser.press("button", "Add a row to Arguments");
+    browser.press("radio", "big integer");
+    browser.write("textbox", "big integer", "41");
+    browser.write("textbox", "Your name for what comes of it", "sum");
+    browser.press("button", "Call it");
+    arrives(&browser, "41");
+    assert_eq!(crate::sends::evaluated(&home, &["E(c).incr()", "c=counter"]), "42");
+    home.almoner(&["show", "sum"]).expect(0);
+    // A name that has come to mean something else meanwhile is not called.
+    browser.go(&door.page("/call?path=counter"));
+    browser.write("textbox", "Method", "incr");
+    home.almoner(&["eval", crate::sends::COUNTER, "--name", "other"]).expect(0);
+    home.almoner(&["copy", "other", "counter"]).expect(0);
+    browser.press("button", "Call it");
+    browser.says("stands for something else now");
+    browser.go(&door.page("/call?path=nothing"));
+    browser.says("nothing");
+    browser.go(&door.page("/call?path=notes&method=format"));
+    browser.says("it has no method `format`");
+    browser.clean(&["422", "409", "404"]);
+}
+
+/// What comes of a call is on its page, at last; without a script one loads it again.
+fn arrives(browser: &super::Browser, words: &str) {
+    let found = browser.wait(|| {
+        if browser.text().contains(words) && browser.at().contains("/thing?id=") {
+            return Some(());
+        }
+        if browser.at().contains("/thing?id=")
+            && browser.run("return !document.documentElement.matches('.scripted')") == true
+        {
+            browser.reload();
+        }
+        None
+    });
+    assert!(found.is_some(), "{words} at {}: {}", browser.at(), browser.text());
+}
+
+#[test]
+fn a_method_is_called_by_a_form_with_scripts() {
+    called(true);
+}
+
+#[test]
+fn a_method_is_called_by_a_form_without_scripts() {
+    called(false);
+}

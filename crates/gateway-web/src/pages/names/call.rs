@@ -1,0 +1,259 @@
+//! A method of something that a person has a name for, called by a form: one control for each argument. What is sent runs
+//! as code does that was typed behind `almoner eval`, so the same gates judge it and what asks is asked.
+
+use std::collections::BTreeMap;
+
+use control::call::{self, Call};
+use control::exit::{Exit, Failure};
+use control::inspect::FormulaView;
+use control::protocol::{AgentAct, Look};
+use control::view::{PickRow, Thing};
+use kernel::command::{MailAct, Reply};
+use kernel::facet::{Param, Presence};
+use kernel::{NamePath, Pattern, Value};
+use maud::{Markup, html};
+use passable::{Control, Untrusted, visible_line};
+
+use super::methods::Methods;
+use super::way;
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, take};
+use crate::field::check::{self, Wrong};
+use crate::field::draw::{Drawn, Spot};
+use crate::field::typed::{ROW, Typed, has_pick};
+use crate::page::{link, parts};
+use crate::pages::asks::confirm;
+use crate::pages::asks::form::refused;
+
+/// What is called, as the page shows it.
+struct Shown {
+    path: NamePath,
+    thing: Thing,
+    methods: Methods,
+    /// The method; of what code has made it is typed.
+    method: String,
+    fields: Vec<Argument>,
+    picks: Vec<PickRow>,
+}
+
+/// A control for an argument, or for all that may follow.
+struct Argument {
+    said: String,
+    pattern: Pattern,
+    control: Control,
+    prefix: String,
+    is_rest: bool,
+}
+
+fn argument(at: usize, said: &str, pattern: Pattern, presence: Presence) -> Argument {
+    let pattern = if presence == Presence::Optional { Pattern::opt(pattern) } else { pattern };
+    let (control, prefix) = (pattern.controls(), format!("a{at}"));
+    Argument { said: said.to_owned(), pattern, control, prefix, is_rest: presence == Presence::Rest }
+}
+
+impl Shown {
+    fn of(asked: &Asked, said: impl Fn(&str) -> Option<String>) -> Result<Shown, Failure> {
+        let text = said("path").unwrap_or_default();
+        let path = NamePath::parse(text.trim()).map_err(|error| {
+            Failure::new(Exit::NotFound, error.to_string()).help("choose something from the list of names")
+        })?;
+        let thing = *take!(asked.look(Look::Thing { path: path.clone() })?, Thing);
+        let no_methods = || {
+            let message = format!("`{}` is nothing that has methods", visible_line(&path.to_string()));
+            Failure::new(Exit::Invalid, message).help("look at its page: what it says is there")
+        };
+        let id = thing.id.ok_or_else(no_methods)?;
+        let view: FormulaView = *take!(asked.look(Look::Formula { id })?, Formula);
+        let methods = Methods::of(asked, &view)?.ok_or_else(no_methods)?;
+        let method = said("method").unwrap_or_default().trim().to_owned();
+        let fields = match &methods {
+            Methods::OfCode(_) => vec![argument(0, "Arguments", Pattern::array(), Presence::Rest)],
+            Methods::Known(facet, can) => {
+                let known =
+                    can.contains(&method.as_str()).then(|| facet.methods.get(method.as_str())).flatten();
+                let known = known.ok_or_else(|| {
+                    let message = format!("it has no method `{}`", visible_line(&method));
+                    Failure::new(Exit::NotFound, message).help("its page lists those that it has")
+                })?;
+                let one = |(at, param): (usize, &Param)| {
+                    argument(at, param.name, param.shape.pattern(), param.presence)
+                };
+                known.params.iter().enumerate().map(one).collect()
+            }
+        };
+        let picks = take!(asked.look(Look::Picks)?, Picks);
+        Ok(Shown { path, thing, methods, method, fields, picks })
+    }
+
+    /// The arguments; those at the end that were left out are none.
+    fn read(&self, asked: &Asked) -> Result<Vec<Value>, BTreeMap<String, String>> {
+        let (mut wrong, mut args) = (BTreeMap::new(), Vec::new());
+        for field in &self.fields {
+            match check::read(&field.pattern, &field.prefix, &asked.body, &self.picks) {
+                Ok(value) if field.is_rest => args.extend(value.as_array().into_iter().flatten().cloned()),
+                Ok(value) => args.push(value),
+                Err(Wrong { place, why }) => {
+                    wrong.insert(place, why);
+                }
+            }
+        }
+        while args.last() == Some(&Value::Undefined) {
+            args.pop();
+        }
+        if wrong.is_empty() { Ok(args) } else { Err(wrong) }
+    }
+
+    fn page(
+        &self,
+        asked: &Asked,
+        typed: &Typed,
+        wrong: &BTreeMap<String, String>,
+        said: Option<Markup>,
+        status: u16,
+    ) -> Answer {
+        let path = self.path.to_string();
+        let drawn = Drawn { typed, picks: &self.picks, wrong, narrows: false };
+        let field = |name: &str| asked.field(name).unwrap_or("").to_owned();
+        let main = html! {
+            h1 { "Call a method of " (parts::word(&path)) }
+            (way(self.path.names()))
+            @if let Some(said) = said { (said) }
+            p { (parts::line(&self.thing.words)) ". It is called as by code of yours: what asks is asked, and what comes of it is a promise." }
+            form #call.card method="post" action="/call" novalidate data-draft={ "call " (path) " " (self.method) } {
+                (parts::token(&asked.session))
+                input type="hidden" name="path" value=(path);
+                @if let Some(id) = self.thing.id { input type="hidden" name="_is" value=(id); }
+                button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate { "Look again" }
+                @match &self.methods {
+                    Methods::Known(facet, _) => {
+                        input type="hidden" name="method" value=(self.method);
+                        h2 { code { (self.method) } }
+                        @if let Some(method) = facet.methods.get(self.method.as_str()) {
+                            p { (method.says) " (" (method.effect.as_words()) ")" }
+                        }
+                        @if self.fields.is_empty() { p.note { "It takes nothing." } }
+                    }
+                    Methods::OfCode(_) => {
+                        label for="method" { "Method" }
+                        p.note #method-wants { "Only the code that made it knows which there are." }
+                        input #method name="method" value=(self.method) autocomplete="off" spellcheck="false"
+                            aria-describedby="method-wants";
+                    }
+                }
+                @for one in &self.fields {
+                    (drawn.draw(&Spot {
+                        control: &one.control,
+                        place: &one.prefix,
+                        title: html! { (parts::word(&one.said)) },
+                        said: &visible_line(&one.said),
+                        help: None,
+                        preset: false,
+                    }))
+                }
+                label for="result" { "Your name for what comes of it, if you want one" }
+                input #result name="result" value=(field("result")) autocomplete="off" spellcheck="false";
+                @if self.fields.iter().any(|one| has_pick(&one.control)) {
+                    (confirm::field(asked, "If it hands over a program, the network or a secret"))
+                }
+                div.buttons { button.yes name="do" value="call" { "Call it" } }
+            }
+        };
+        Page::new("/names", format!("Call a method of {}", visible_line(&path)), main).status(status).into()
+    }
+}
+
+/// `GET /call?path=&method=`.
+///
+/// # Errors
+/// When nothing of this name has such a method.
+pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let shown = Shown::of(asked, |name| asked.query(name).map(str::to_owned))?;
+    Ok(shown.page(asked, &Typed::default(), &BTreeMap::new(), None, 200))
+}
+
+/// `POST /call`.
+///
+/// # Errors
+/// When nothing of this name has such a method.
+pub fn send(asked: &Asked) -> Result<Answer, Failure> {
+    let shown = Shown::of(asked, |name| asked.field(name).map(str::to_owned))?;
+    let mut typed = Typed::sent(&asked.body);
+    let none = BTreeMap::new();
+    if let Some(change) = asked.field(ROW) {
+        typed.change_rows(change);
+        return Ok(shown.page(asked, &typed, &none, None, 200));
+    }
+    let again = |wrong: &BTreeMap<String, String>, said: Option<Markup>, status| {
+        Ok(shown.page(asked, &typed, wrong, said, status))
+    };
+    let args = match shown.read(asked) {
+        Ok(args) => args,
+        Err(wrong) => {
+            let what = html! {
+                section #wrong.failure role="alert" tabindex="-1" {
+                    h2 { "Nothing was called" }
+                    ul { @for (place, why) in &wrong {
+                        li { a href={ "#" (crate::field::id(place)) } { (visible_line(why)) } }
+                    } }
+                }
+            };
+            return again(&wrong, Some(what), 422);
+        }
+    };
+    if asked.field("do") != Some("call") {
+        return again(
+            &none,
+            Some(html! { p.note role="status" { "Everything fits. Nothing was called yet." } }),
+            200,
+        );
+    }
+    match shown.call(asked, &args) {
+        Ok(to) => Ok(Answer::Go(to)),
+        Err(failure) => {
+            again(&none, Some(refused(&failure)), if failure.exit == Exit::Conflict { 409 } else { 422 })
+        }
+    }
+}
+
+impl Shown {
+    /// Calls it; where to look at what comes of it.
+    fn call(&self, asked: &Asked, args: &[Value]) -> Result<String, Failure> {
+        // A name may have come to mean something else since the page was shown.
+        let is = self.thing.id.map(|id| id.to_string());
+        if asked.field("_is") != is.as_deref() {
+            let message = format!("`{}` stands for something else now", visible_line(&self.path.to_string()));
+            return Err(Failure::new(Exit::Conflict, message)
+                .help("this page shows it as it is now: look, and call it then"));
+        }
+        confirm::check(asked, confirm::picks(asked, &self.picks))?;
+        let Call { source, references } = call::program(&self.method, args)?;
+        let (mut names, mut paths) = (vec![call::IT.to_owned()], vec![self.path.clone()]);
+        for (name, id) in references {
+            let row = self.picks.iter().find(|row| row.id == id);
+            let path = row.and_then(|row| NamePath::parse(&row.path).ok()).ok_or_else(|| {
+                Failure::new(Exit::Conflict, "something that was picked has no name any more")
+                    .help("pick it again")
+            })?;
+            names.push(name);
+            paths.push(path);
+        }
+        let result_name = match asked.filled("result") {
+            None => None,
+            Some(text) => Some(NamePath::parse(text).map_err(|error| {
+                Failure::new(Exit::Invalid, error.to_string()).help("write a name like `answer`, or none")
+            })?),
+        };
+        let act = MailAct::Evaluate {
+            vat: None,
+            source: Untrusted::new(source.clone()),
+            names,
+            paths,
+            result_name,
+        };
+        let text = format!("eval {source:?}");
+        match asked.act("eval", text, AgentAct::Mail { act: Box::new(act) })? {
+            Reply::Parked { promise, .. } => Ok(link::formula(&promise)),
+            _ => Ok(link::names(self.path.names())),
+        }
+    }
+}
