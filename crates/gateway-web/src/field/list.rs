@@ -124,7 +124,7 @@ fn handles(spot: &Spot<'_>, list: &List, below: &str, (at, count): (usize, usize
             (handle("up", "↑", format!("Move row {number} of {} up", spot.said), at == 0))
             (handle("down", "↓", format!("Move row {number} of {} down", spot.said), number == count))
         }
-        (handle("less", "Take away", format!("Take row {number} of {} away", spot.said), false))
+        (handle("less", "Take away", format!("Take away row {number} of {}", spot.said), false))
     }
 }
 

@@ -61,15 +61,15 @@ fn moved(scripts: bool) {
     reads(&browser, &["a", "c", "b"]);
     browser.press("button", "Move row 1 of Words down");
     reads(&browser, &["c", "a", "b"]);
-    browser.press("button", "Take row 2 of Words away");
+    browser.press("button", "Take away row 2 of Words");
     reads(&browser, &["c", "b"]);
     // What has no order has no handles for it.
     browser.press("button", "Add a row to A set");
     browser.press("button", "Add a row to A set");
-    browser.find("button", "Take row 2 of A set away");
+    browser.find("button", "Take away row 2 of A set");
     assert!(browser.all("button", "Move row 2 of A set").is_empty());
-    browser.press("button", "Take row 2 of A set away");
-    let gone = browser.wait(|| browser.all("button", "Take row 2 of A set away").is_empty().then_some(()));
+    browser.press("button", "Take away row 2 of A set");
+    let gone = browser.wait(|| browser.all("button", "Take away row 2 of A set").is_empty().then_some(()));
     assert!(gone.is_some());
     browser.press("button", "Send the answer");
     browser.says("✓ answered");
