@@ -56,6 +56,13 @@
       drafts.keep(form);
     },
   };
+  // What is said of fields, as it is said in another page or a piece of one.
+  const renew = (now, what) => {
+    for (const one of $$(what, now)) {
+      const place = document.getElementById(one.id);
+      if (place) morph(place, one);
+    }
+  };
   const drawn = async (form, pairs, row) => {
     sign(form);
     const sent = new URLSearchParams(pairs);
@@ -83,10 +90,14 @@
       const answer = await fetch(form.dataset.check, { method: 'POST', body: sent });
       if (!answer.ok || checks.get(field).count !== count) return;
       const now = parse(await answer.text());
-      for (const one of $$('[data-error-of],[data-told]', now)) {
-        const place = document.getElementById(one.id);
-        if (place) morph(place, one);
+      for (const one of $$('[data-error-of]', now)) {
+        const control = document.getElementById(one.id.replace(/-error$/, ''));
+        // A group has no value that could be wrong; what is in it has.
+        if (!control || control.matches('fieldset')) continue;
+        if (one.textContent.trim()) control.setAttribute('aria-invalid', 'true');
+        else control.removeAttribute('aria-invalid');
       }
+      renew(now, '[data-error-of],[data-told]');
     } catch (_) { /* The form is checked when it is sent. */ }
   };
   addEventListener('input', event => {
