@@ -94,7 +94,7 @@ impl Drawn<'_> {
             }
             Widget::File { .. } => single(self.file(spot)),
             Widget::Note { value } => several("field", html! { p { (parts::word(&value.to_string())) } }),
-            Widget::Json | Widget::PatternText => {
+            Widget::Json { .. } | Widget::PatternText => {
                 let text = self.typed.text(place).unwrap_or("");
                 single(html! { (self.area(place, place, text, None)) (told(spot.control, place, text)) })
             }
@@ -431,7 +431,7 @@ fn wants(control: &Control) -> Markup {
         @match &control.widget {
             Widget::Spin { .. } => " (NaN, Infinity and -Infinity are written as words)",
             Widget::File { .. } => ": Base64, or a file",
-            Widget::Json => ", as JSON",
+            Widget::Json { .. } => ", as JSON",
             Widget::PatternText => ", as in `M.string()`",
             _ => "",
         }
