@@ -10,6 +10,7 @@ mod files;
 mod forms;
 mod http;
 mod inbox;
+mod insert;
 mod live;
 mod narrower;
 mod pages;
