@@ -35,13 +35,15 @@
       const names = new Set(all.map(([field]) => field)), own = $$(fields, form).filter(one => one.name);
       const has = new Set(own.map(one => one.name));
       const rows = own.filter(one => one.type === 'hidden' && one.name.endsWith(':given'));
-      if ($$('.list', form).length && ([...names].some(field => !has.has(field)) || rows.some(one => !names.has(one.name)))) {
-        // It has other rows than this page: the daemon draws them.
+      const others = $$('.list', form).length && ([...names].some(field => !has.has(field)) || rows.some(one => !names.has(one.name)));
+      if (others || $$('[data-told]', form).length) {
+        // It has other rows than this page, or something is told of what stands in them: the daemon draws them.
         const now = await drawn(form, all, '');
-        if (now) for (const list of $$('.list', form)) {
+        if (now && others) for (const list of $$('.list', form)) {
           const other = !list.parentElement.closest('.list') && now.getElementById(list.id);
           if (other) list.replaceWith(document.adoptNode(other));
         }
+        if (now) renew(now, '[data-told]');
       }
       const texts = new Map();
       for (const [field, text] of all) texts.set(field, [...texts.get(field) || [], text]);
@@ -56,6 +58,13 @@
       drafts.keep(form);
       form.dispatchEvent(new Event('filled', { bubbles: true }));
     },
+  };
+  // What is said of fields, as it is said in another page or a piece of one.
+  const renew = (now, what) => {
+    for (const one of $$(what, now)) {
+      const place = document.getElementById(one.id);
+      if (place) morph(place, one);
+    }
   };
   const drawn = async (form, pairs, row) => {
     const sent = new URLSearchParams(pairs);
@@ -81,10 +90,14 @@
       const answer = await post(form.dataset.check, sent);
       if (!answer.ok || checks.get(field).count !== count) return;
       const now = parse(await answer.text());
-      for (const one of $$('[data-error-of],[data-told]', now)) {
-        const place = document.getElementById(one.id);
-        if (place) morph(place, one);
+      for (const one of $$('[data-error-of]', now)) {
+        const control = document.getElementById(one.id.replace(/-error$/, ''));
+        // A group has no value that could be wrong; what is in it has.
+        if (!control || control.matches('fieldset')) continue;
+        if (one.textContent.trim()) control.setAttribute('aria-invalid', 'true');
+        else control.removeAttribute('aria-invalid');
       }
+      renew(now, '[data-error-of],[data-told]');
     } catch (_) { /* The form is checked when it is sent. */ }
   };
   addEventListener('input', event => {
@@ -107,12 +120,22 @@
     const form = list.closest('form'), active = document.activeElement, item = active.closest('.item');
     const from = active.selectionStart, to = active.selectionEnd;
     const at = item && item.id.slice(0, -5), rest = at && active.id.startsWith(at) ? active.id.slice(at.length) : null;
-    const page = await drawn(form, pairs || [...new FormData(form)].filter(one => typeof one[1] === 'string'), row);
+    const area = row.startsWith('insert ') && list.querySelector('textarea');
+    const page = await drawn(form, (pairs || [...new FormData(form)].filter(one => typeof one[1] === 'string')).concat(area ? [['_at', area.selectionStart]] : []), row);
     const now = page && page.getElementById(list.id);
     if (!now) return;
     list.replaceWith(document.adoptNode(now));
     for (const one of $$(fields, now)) one.dataset.dirty = 'yes';
     drafts.keep(form);
+    renew(page, '[data-told],[data-error-of="' + CSS.escape(now.dataset.place || '') + '"]');
+    const written = now.querySelector('textarea[data-caret]');
+    if (written) {
+      // One goes on behind what was inserted, and hears whether all of it fits.
+      written.focus();
+      written.setSelectionRange(written.dataset.caret, written.dataset.caret);
+      written.dispatchEvent(new Event('input', { bubbles: true }));
+      return;
+    }
     const fresh = $$('.item[autofocus]', now)[0];
     const next = /^(up|down) /.test(row) && fresh && rest !== null && id(fresh.id.slice(0, -5) + rest);
     const into = next || fresh && fresh.querySelector('input:not([type=hidden],.by-script),textarea,select') || fresh || now.querySelector('[name=_row]');

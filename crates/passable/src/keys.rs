@@ -94,6 +94,15 @@ pub fn confirm_key<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
     }
 }
 
+/// The first part of a value for which it is not a key: itself, or something in its lists and records.
+pub(crate) fn not_a_key<C: Reference>(value: &Value<C>) -> Option<&Value<C>> {
+    match value {
+        Value::Array(array) => array.iter().find_map(not_a_key),
+        Value::Record(record) => property_order(record.fields()).find_map(|(_, value)| not_a_key(value)),
+        _ => (!is_key(value)).then_some(value),
+    }
+}
+
 /// Explains why a value is not a scalar key: an atom or a remotable.
 pub(crate) fn confirm_scalar<C>(value: &Value<C>) -> Result<(), Complaint> {
     match value {

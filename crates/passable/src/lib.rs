@@ -110,7 +110,7 @@ pub use keys::{Complaint, confirm_key, is_key, kind_of};
 pub use order::{compare_keys, compare_rank};
 pub use pattern::{
     Choice, Comparison, Control, ControlField, Elicitation, Label, Limit, Limits, Matcher, Mismatch, Pattern,
-    Refinement, Resolve, SchemaError, SplitArray, SplitRecord, Variant, Widget, confirm_pattern,
+    Refinement, Resolve, SchemaError, SplitArray, SplitRecord, Tally, Variant, Widget, confirm_pattern,
     is_elicitation_schema, is_pattern,
 };
 pub use syntax::{CAPABILITY_WORDS, Node, PatternError, Span};

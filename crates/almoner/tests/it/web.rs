@@ -12,6 +12,7 @@ mod finding;
 mod forms;
 mod http;
 mod inbox;
+mod insert;
 mod letting_in;
 mod live;
 mod narrower;

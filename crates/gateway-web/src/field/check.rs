@@ -44,8 +44,8 @@ pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -
     })
 }
 
-/// What a picker has sent: an identifier that was among what it offered.
-fn picked(pattern: &Pattern, text: &str, picks: &[PickRow]) -> Option<Value> {
+/// What a picker has sent, or what stands in JSON: an identifier that was among what was offered.
+pub(super) fn picked(pattern: &Pattern, text: &str, picks: &[PickRow]) -> Option<Value> {
     let id: FormulaId = text.parse().ok()?;
     let pending = wants_promise(pattern);
     let row = picks.iter().find(|row| row.id == id && row.fits(label(pattern).as_deref(), pending))?;

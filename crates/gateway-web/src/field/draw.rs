@@ -11,6 +11,7 @@ use passable::{Choice, Control, Symbol, Untrusted, Variant, Widget, visible_line
 
 use super::pick::Picker;
 use super::place::id;
+use super::tally::{self, Tallies};
 use super::told::told;
 use super::typed::{Typed, step};
 use crate::page::parts;
@@ -35,6 +36,8 @@ pub struct Drawn<'a> {
     pub picks: &'a [PickRow],
     /// What is wrong, by place.
     pub wrong: &'a BTreeMap<String, String>,
+    /// What is counted, by place.
+    pub tallies: &'a Tallies,
     /// Whether something narrower can be made at its pickers.
     pub narrows: bool,
 }
@@ -68,8 +71,8 @@ impl Drawn<'_> {
     pub fn draw(&self, spot: &Spot<'_>) -> Markup {
         let place = spot.place;
         let json = format!("{place}:json");
-        if let Some(text) = self.typed.text(&json) {
-            let body = self.area(place, &json, text, None);
+        if self.typed.text(&json).is_some() {
+            let body = self.json(spot, &json, true);
             return self.frame(spot, &Framed { several: false, class: "field", body });
         }
         let framed = match &spot.control.widget {
@@ -94,9 +97,10 @@ impl Drawn<'_> {
             }
             Widget::File { .. } => single(self.file(spot)),
             Widget::Note { value } => several("field", html! { p { (parts::word(&value.to_string())) } }),
-            Widget::Json | Widget::PatternText => {
+            Widget::Json { pending } => single(self.json(spot, place, *pending)),
+            Widget::PatternText => {
                 let text = self.typed.text(place).unwrap_or("");
-                single(html! { (self.area(place, place, text, None)) (told(spot.control, place, text)) })
+                single(html! { (self.area(place, place, text, None)) (told(spot.control, place, text, &[])) })
             }
         };
         self.frame(spot, &framed)
@@ -118,11 +122,14 @@ impl Drawn<'_> {
                 @if let Some(help) = &spot.help { ". " (help) }
             }
         };
+        let tally = html! {
+            @if let Some(tallies) = self.tallies.get(spot.place) { (tally::told(spot.place, tallies)) }
+        };
         html! {
             @if framed.several {
                 fieldset class=(framed.class) id=(own) tabindex="-1" aria-describedby={ (own) "-wants " (own) "-error" } {
                     legend { (spot.title) }
-                    (wants) (self.error(spot.place)) (framed.body)
+                    (wants) (self.error(spot.place)) (framed.body) (tally)
                 }
             } @else {
                 div class=(framed.class) {
@@ -130,7 +137,7 @@ impl Drawn<'_> {
                     // What opens below its field covers nothing that is said of it.
                     @if matches!(spot.control.widget, Widget::Pick { .. }) {
                         (wants) (self.error(spot.place)) (framed.body)
-                    } @else { (wants) (framed.body) (self.error(spot.place)) }
+                    } @else { (wants) (framed.body) (self.error(spot.place)) (tally) }
                 }
             }
         }
@@ -141,10 +148,11 @@ impl Drawn<'_> {
         self.wrong.contains_key(place).then_some("true")
     }
 
-    fn area(&self, place: &str, name: &str, text: &str, most: Option<u64>) -> Markup {
+    pub(super) fn area(&self, place: &str, name: &str, text: &str, most: Option<u64>) -> Markup {
         let own = id(place);
         html! {
             textarea id=(own) name=(name) rows="4" maxlength=[most] spellcheck="false" aria-invalid=[self.is_wrong(place)]
+                autofocus[self.typed.is_fresh(place)] data-caret=[self.typed.caret(place)]
                 aria-describedby={ (own) "-wants " (own) "-error" } { "\n" (text) }
             @if most.is_some() { p.note data-counter-of=(own) role="status" {} }
         }
@@ -344,7 +352,7 @@ impl Drawn<'_> {
             input.by-script type="file" data-bytes-of=(own) aria-label={ "Take the bytes of a file for " (spot.said) };
             textarea id=(own) name=(place) rows="2" spellcheck="false" placeholder="Base64"
                 aria-invalid=[self.is_wrong(place)] aria-describedby={ (own) "-wants " (own) "-error" } { "\n" (text) }
-            (told(spot.control, place, text))
+            (told(spot.control, place, text, &[]))
         }
     }
 
@@ -435,7 +443,7 @@ fn wants(control: &Control) -> Markup {
         @match &control.widget {
             Widget::Spin { .. } => " (NaN, Infinity and -Infinity are written as words)",
             Widget::File { .. } => ": Base64, or a file",
-            Widget::Json => ", as JSON",
+            Widget::Json { .. } => ", as JSON",
             Widget::PatternText => ", as in `M.string()`",
             _ => "",
         }

@@ -124,7 +124,7 @@ fn handles(spot: &Spot<'_>, list: &List, below: &str, (at, count): (usize, usize
             (handle("up", "↑", format!("Move row {number} of {} up", spot.said), at == 0))
             (handle("down", "↓", format!("Move row {number} of {} down", spot.said), number == count))
         }
-        (handle("less", "Take away", format!("Take row {number} of {} away", spot.said), false))
+        (handle("less", "Take away", format!("Take away row {number} of {}", spot.said), false))
     }
 }
 
@@ -134,6 +134,7 @@ mod tests {
 
     use kernel::{Pattern, Value};
 
+    use super::super::tally::Tallies;
     use super::super::typed::Typed;
     use super::*;
 
@@ -186,7 +187,8 @@ mod tests {
         let mut typed = Typed::default();
         typed.fill("f0", pattern.write_form(value));
         let wrong = BTreeMap::new();
-        let form = Drawn { typed: &typed, picks: &[], wrong: &wrong, narrows: true };
+        let tallies = Tallies::new();
+        let form = Drawn { typed: &typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: true };
         let control = pattern.controls();
         let spot = Spot {
             control: &control,
@@ -262,7 +264,9 @@ mod tests {
         let spot =
             |control| Spot { control, place: "f0", title: html! {}, said: "", help: None, preset: false };
         let drawn = |typed: &Typed| {
-            Drawn { typed, picks: &[], wrong: &wrong, narrows: true }.draw(&spot(&control)).into_string()
+            Drawn { typed, picks: &[], wrong: &wrong, tallies: &Tallies::new(), narrows: true }
+                .draw(&spot(&control))
+                .into_string()
         };
         assert!(!drawn(&typed).contains("hunter2"));
         typed.forget_secrets(&control, "f0");

@@ -6,9 +6,11 @@
 
 pub mod check;
 pub mod draw;
+pub mod insert;
 mod list;
 pub mod pick;
 mod place;
+pub mod tally;
 mod told;
 pub mod typed;
 

@@ -1,13 +1,17 @@
-//! What is told of what was typed, below its field: what a file is, and which form a pattern makes.
+//! What is told of what was typed, below its field: what a file is, which form a pattern makes, which capabilities stand
+//! in JSON.
 
 use std::collections::BTreeMap;
 
+use control::view::PickRow;
 use maud::{Markup, html};
 use passable::{Control, Widget, from_base64};
 use sha2::{Digest as _, Sha256};
 
 use super::draw::{Drawn, Spot};
+use super::insert;
 use super::place::id;
+use super::tally::Tallies;
 use super::typed::Typed;
 use crate::page::parts;
 
@@ -15,12 +19,13 @@ use crate::page::parts;
 const LONGEST: usize = 4000;
 
 /// What is told of the text at a place; an empty element, if its control is one of which something can be told.
-pub fn told(control: &Control, place: &str, text: &str) -> Markup {
+pub fn told(control: &Control, place: &str, text: &str, picks: &[PickRow]) -> Markup {
     let own = id(place);
     html! {
         @match &control.widget {
             Widget::File { .. } => p.note id={ (own) "-told" } data-told role="status" { (bytes(text)) },
             Widget::PatternText => div.preview id={ (own) "-told" } data-told { (preview(place, text)) },
+            Widget::Json { .. } => (insert::told(place, text, picks)),
             _ => {},
         }
     }
@@ -44,9 +49,9 @@ fn preview(place: &str, text: &str) -> Markup {
         return html! {};
     }
     let Ok(pattern) = kernel::Pattern::parse(text) else { return html! {} };
-    let (typed, wrong) = (Typed::default(), BTreeMap::new());
+    let (typed, wrong, tallies) = (Typed::default(), BTreeMap::new(), Tallies::new());
     let control = pattern.controls();
-    let drawn = Drawn { typed: &typed, picks: &[], wrong: &wrong, narrows: false };
+    let drawn = Drawn { typed: &typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: false };
     // Nothing of it is sent, so that it is no part of the answer.
     html! {
         fieldset disabled {
@@ -88,7 +93,7 @@ mod tests {
             ("M.pattern()", "", None),
         ] {
             let control = Pattern::<kernel::FormulaId>::parse(pattern).unwrap().controls();
-            let told = told(&control, "f0", text).into_string();
+            let told = told(&control, "f0", text, &[]).into_string();
             assert!(told.contains("id=\"f0-told\""), "{told}");
             match expected {
                 Some(expected) => assert!(told.contains(expected), "{told}"),

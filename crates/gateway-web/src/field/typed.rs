@@ -7,7 +7,7 @@ use passable::{Control, Widget};
 use crate::asked::Pairs;
 
 /// The step at which the names of every field begin that [`passable::Pattern::read_form`] reads.
-const ROOT: &str = "value";
+pub(super) const ROOT: &str = "value";
 
 /// The name of the button that adds a row, moves one, or takes one away.
 pub const ROW: &str = "_row";
@@ -21,6 +21,8 @@ pub struct Typed {
     all: BTreeMap<String, Vec<String>>,
     /// The place at which we have changed something for the person, who goes on there.
     fresh: Option<String>,
+    /// Where in the text there the person goes on, counted as browsers do.
+    caret: Option<usize>,
 }
 
 /// What stands below a row: the rest of each name, and its texts.
@@ -52,6 +54,18 @@ impl Typed {
             typed.all.entry(name.clone()).or_default().push(text.clone());
         }
         typed
+    }
+
+    /// The pairs of one field, as its pattern reads them.
+    pub fn pairs(&self, prefix: &str) -> Pairs {
+        let own = self.all.iter().filter_map(|(name, texts)| Some((below(name, prefix)?, texts)));
+        own.flat_map(|(rest, texts)| texts.iter().map(move |text| (format!("{ROOT}{rest}"), text.clone())))
+            .collect()
+    }
+
+    /// Writes something else under a name.
+    pub fn set(&mut self, name: &str, text: String) {
+        self.all.insert(name.to_owned(), vec![text]);
     }
 
     /// Fills a field in that nothing was typed into: with what [`passable::Pattern::write_form`] says of a default.
@@ -96,6 +110,17 @@ impl Typed {
     /// Says at which place we have changed something.
     pub fn freshen(&mut self, place: &str) {
         self.fresh = Some(place.to_owned());
+    }
+
+    /// Says in which text we have changed something, and where in it the person goes on.
+    pub fn freshen_at(&mut self, place: &str, caret: usize) {
+        self.freshen(place);
+        self.caret = Some(caret);
+    }
+
+    /// Where the person goes on in the text at a place in which we have changed something.
+    pub fn caret(&self, place: &str) -> Option<usize> {
+        self.caret.filter(|_| self.is_fresh(place))
     }
 
     /// Whether we have changed something at exactly this place.
@@ -237,9 +262,9 @@ pub fn has_secret(control: &Control) -> bool {
     has(control, &|widget| matches!(widget, Widget::Line { secret: true, .. }))
 }
 
-/// Whether it asks for something that the person has a name for.
+/// Whether something that the person has a name for can be put into it.
 pub fn has_pick(control: &Control) -> bool {
-    has(control, &|widget| matches!(widget, Widget::Pick { .. }))
+    has(control, &|widget| matches!(widget, Widget::Pick { .. } | Widget::Json { .. }))
 }
 
 /// Whether it, or anything in it, is such a widget.

@@ -29,8 +29,30 @@ impl<C: Reference + DeserializeOwned> Value<C> {
     /// Reads plain JSON. Ordinary JSON becomes what it looks like; escapes become what they stand for. Numbers are
     /// doubles, as in JavaScript: whole numbers beyond 2^53 lose their last digits.
     pub fn from_json(json: &Json) -> Result<Value<C>, DecodeError> {
-        read(json, 0)
+        read_with(json, &mut |class, reference, iface| {
+            let reference = serde_json::from_value(reference.cloned().unwrap_or(Json::Null))
+                .map_err(|e| Problem::Reference(e.to_string()))?;
+            let remote = Arc::new(Remote { reference, iface });
+            Ok(if class == PROMISE { Value::Promise(remote) } else { Value::Remotable(remote) })
+        })
     }
+}
+
+/// The class of an escape for a capability that is there.
+pub(crate) const REMOTABLE: &str = "remotable";
+
+/// The class of an escape for one that is promised.
+pub(crate) const PROMISE: &str = "promise";
+
+/// Gives an escape of class [`REMOTABLE`] or [`PROMISE`] its meaning, by its `ref` and its `iface`.
+pub(crate) type Refer<'a, C> = dyn FnMut(&str, Option<&Json>, Option<Text>) -> Result<Value<C>, Problem> + 'a;
+
+/// Reads plain JSON; the caller says what stands for a reference.
+pub(crate) fn read_with<C: Reference>(
+    json: &Json,
+    refer: &mut Refer<'_, C>,
+) -> Result<Value<C>, DecodeError> {
+    read(json, 0, refer)
 }
 
 impl<C: Reference + Serialize> Value<C> {
@@ -106,8 +128,8 @@ pub(crate) fn write<C>(value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> J
             }
             out
         }
-        Value::Remotable(remote) => write_remote("remotable", remote, refer),
-        Value::Promise(remote) => write_remote("promise", remote, refer),
+        Value::Remotable(remote) => write_remote(REMOTABLE, remote, refer),
+        Value::Promise(remote) => write_remote(PROMISE, remote, refer),
     }
 }
 
@@ -150,7 +172,7 @@ pub(crate) fn write_text(text: &Text) -> Json {
     }
 }
 
-fn read<C: Reference + DeserializeOwned>(json: &Json, depth: u32) -> Result<Value<C>, DecodeError> {
+fn read<C: Reference>(json: &Json, depth: u32, refer: &mut Refer<'_, C>) -> Result<Value<C>, DecodeError> {
     if depth > 2 * MAX_DEPTH {
         return Err(Problem::TooDeep.into());
     }
@@ -160,44 +182,43 @@ fn read<C: Reference + DeserializeOwned>(json: &Json, depth: u32) -> Result<Valu
         Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
         Json::String(text) => Value::string(text),
         Json::Array(elements) => {
-            let element = |(at, element)| read(element, depth + 1).map_err(|e| e.within(Segment::Index(at)));
+            let element =
+                |(at, element)| read(element, depth + 1, refer).map_err(|e| e.within(Segment::Index(at)));
             Value::try_array(elements.iter().enumerate().map(element).collect::<Result<_, _>>()?)?
         }
         Json::Object(fields) => match fields.get(QCLASS) {
-            None => Value::try_record(read_fields(fields, &[], depth)?)?,
-            Some(Json::String(class)) => read_special(class, fields, depth)?,
+            None => Value::try_record(read_fields(fields, &[], depth, refer)?)?,
+            Some(Json::String(class)) => read_special(class, fields, depth, refer)?,
             Some(_) => return Err(Problem::Malformed(QCLASS).into()),
         },
     })
 }
 
-fn read_fields<C: Reference + DeserializeOwned>(
+fn read_fields<C: Reference>(
     fields: &Map<String, Json>,
     except: &[&str],
     depth: u32,
+    refer: &mut Refer<'_, C>,
 ) -> Result<Vec<(Text, Value<C>)>, DecodeError> {
     let field = |(name, value): (&String, &Json)| {
-        let value = read(value, depth + 1).map_err(|e| e.within(Segment::Name(Text::from(name))))?;
+        let value = read(value, depth + 1, refer).map_err(|e| e.within(Segment::Name(Text::from(name))))?;
         Ok((Text::from(name), value))
     };
     fields.iter().filter(|(name, _)| !except.contains(&name.as_str())).map(field).collect()
 }
 
-fn read_special<C: Reference + DeserializeOwned>(
+fn read_special<C: Reference>(
     class: &str,
     fields: &Map<String, Json>,
     depth: u32,
+    refer: &mut Refer<'_, C>,
 ) -> Result<Value<C>, DecodeError> {
-    let (mut names, mut values) = read_fields(fields, &[QCLASS, "ref"], depth)?.into_iter().unzip();
+    let (mut names, mut values) = read_fields(fields, &[QCLASS, "ref"], depth, refer)?.into_iter().unzip();
     let mut parts = Fields::new(&mut names, &mut values, 0);
     let value = match class {
-        "remotable" | "promise" => {
+        REMOTABLE | PROMISE => {
             let iface = parts.take_text("iface")?;
-            let reference = fields.get("ref").cloned().unwrap_or(Json::Null);
-            let reference =
-                serde_json::from_value(reference).map_err(|e| Problem::Reference(e.to_string()))?;
-            let remote = Arc::new(Remote { reference, iface });
-            if class == "promise" { Value::Promise(remote) } else { Value::Remotable(remote) }
+            refer(class, fields.get("ref"), iface)?
         }
         _ => read_parts(&Text::from(class), &mut parts)?,
     };

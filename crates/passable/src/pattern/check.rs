@@ -7,7 +7,9 @@ use num_bigint::BigInt;
 
 use super::mismatch::{Label, Mismatch, found};
 use super::{Comparison, Limit, Matcher, Pattern};
-use crate::keys::{Complaint, bare, confirm_key, confirm_kind_of, confirm_scalar, is_key, quoted, redacted};
+use crate::keys::{
+    Complaint, bare, confirm_key, confirm_kind_of, confirm_scalar, is_key, not_a_key, quoted, redacted,
+};
 use crate::order::{compare_keys, compare_known_keys};
 use crate::text::Text;
 use crate::value::{Reference, Value};
@@ -131,7 +133,12 @@ pub(super) fn confirm<C: Reference, R: Report>(
             }),
         },
         Matcher::Scalar => by_complaint(pattern, specimen, report, confirm_scalar(specimen)),
-        Matcher::Key => by_complaint(pattern, specimen, report, confirm_key(specimen)),
+        Matcher::Key => match confirm_key(specimen) {
+            Ok(()) => Ok(true),
+            Err(complaint) => {
+                Ok(report.refuse(|| Mismatch::new(complaint.0, pattern.describe(), unlike_a_key(specimen))))
+            }
+        },
         Matcher::Pattern => by_complaint(pattern, specimen, report, super::confirm_pattern(specimen)),
         Matcher::Tagged(tag, payload) => match specimen {
             Value::Tagged(tagged) => {
@@ -295,6 +302,16 @@ fn by_complaint<C: Reference, R: Report>(
     match outcome {
         Ok(()) => Ok(true),
         Err(complaint) => refuse(pattern, specimen, report, || complaint.0),
+    }
+}
+
+/// What a value is that is not a key, and what in it is to blame.
+fn unlike_a_key<C: Reference>(specimen: &Value<C>) -> String {
+    match not_a_key(specimen) {
+        Some(part) if !std::ptr::eq(part, specimen) => {
+            format!("{} with {} in it", found(specimen), found(part))
+        }
+        _ => found(specimen),
     }
 }
 

@@ -7,8 +7,7 @@ use serde_json::Value as Json;
 
 use super::describe::literal;
 use super::form::choice_texts;
-use super::layout::{Layout, Part, layout};
-use super::schema::unwrap_and;
+use super::layout::{Layout, Part, layout, unwrap_and};
 use super::{Matcher, Pattern};
 use crate::codec::plain;
 use crate::value::{Reference, Value};
@@ -126,7 +125,10 @@ pub enum Widget {
         value: Json,
     },
     /// JSON as text, with a picker that inserts capabilities.
-    Json,
+    Json {
+        /// Promises can be inserted too.
+        pending: bool,
+    },
     /// A pattern as text, with a preview of the form that it makes.
     PatternText,
 }
@@ -231,7 +233,11 @@ fn widget<C: Reference>(pattern: &Pattern<C>) -> Widget {
             let variant = |(label, part): (String, Option<Pattern<C>>)| Variant {
                 label,
                 control: part.map_or_else(
-                    || Control { asks: pattern.describe(), checks: Vec::new(), widget: Widget::Json },
+                    || Control {
+                        asks: Pattern::<C>::any().describe(),
+                        checks: Vec::new(),
+                        widget: Widget::Json { pending: true },
+                    },
                     |part| part.controls(),
                 ),
             };

@@ -24,13 +24,16 @@
 //! | menu, checks | the choice itself if all choices are text, else its number |
 //! | pick | a name that the caller resolves |
 //! | file | base64 |
-//! | JSON | JSON of the shape of [`Pattern::to_json_schema`] |
+//! | JSON | JSON of the shape of [`Pattern::to_json_schema`]; a capability is an escape of plain JSON whose `ref` is such a name |
 //! | pattern text | an `M.` expression |
 //! | note | none |
 
 mod read;
+mod tally;
 mod tree;
 mod write;
+
+pub use tally::Tally;
 
 use super::{Mismatch, Pattern, Resolve};
 use crate::value::{Reference, Value};
@@ -73,6 +76,30 @@ impl<C: Reference> Pattern<C> {
         };
         self.check(&value)?;
         Ok(value)
+    }
+
+    /// Counts what was filled in wherever a collection must hold so many of something, by the code that checks it. Each
+    /// count stands under the name of the control that it is about; what cannot be read yet does not match.
+    ///
+    /// ```
+    /// use passable::Pattern;
+    /// let pattern: Pattern = Pattern::parse("{ marks: M.and(M.arrayOf(M.number()), M.containerHas(M.gte(3), 2n)) }")?;
+    /// let body = [("value/marks/0", "4"), ("value/marks/1", "1")].map(|(name, text)| (name.to_owned(), text.to_owned()));
+    /// let counted = pattern.tally_form_with(&body, &mut |_, _| None);
+    /// assert_eq!(counted[0].0, "value/marks");
+    /// assert_eq!(counted[0].1.words(), "1 of 2 match at least 3; at least 2 have to");
+    /// # Ok::<(), passable::PatternError>(())
+    /// ```
+    pub fn tally_form_with(
+        &self,
+        pairs: &[(String, String)],
+        resolve: &mut Resolve<'_, C>,
+    ) -> Vec<(String, Tally)> {
+        let mut out = Vec::new();
+        if let Ok(root) = tree::plant(pairs) {
+            tally::tally(self, ROOT, &root, resolve, &mut out);
+        }
+        out
     }
 
     /// The pairs that a form sends in which a value has been filled in; [`Pattern::read_form`] gives it back, except

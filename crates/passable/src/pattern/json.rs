@@ -1,16 +1,20 @@
 //! JSON as the pattern's JSON Schema describes it: natural where the pattern says what is meant, plain JSON with
 //! escapes elsewhere. `"12"` is a big integer where one is asked for, `["a"]` a set where one is asked for.
 
+mod escape;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::mismatch::{Label, Mismatch};
 use super::{Matcher, Pattern};
 use crate::codec::{plain, read_bigint, to_base64};
 use crate::text::Text;
-use crate::value::{NoRef, Record, Reference, Value};
+use crate::value::{Record, Reference, Value};
+pub(super) use escape::read_plain;
+use escape::{has_references, is_escape, read_escape};
 
-/// Turns what stands where a capability is asked for into a reference. `None` leaves the JSON as it is, which
-/// then does not match.
+/// Turns what stands where a capability is asked for, or in an escape of plain JSON that says one, into a reference.
+/// `None` leaves the JSON as it is, which then does not match; an escape is refused.
 pub type Resolve<'a, C> = dyn FnMut(&Pattern<C>, &str) -> Option<Value<C>> + 'a;
 
 impl<C: Reference> Pattern<C> {
@@ -49,21 +53,6 @@ impl<C: Reference> Pattern<C> {
     }
 }
 
-fn is_escape(json: &Json) -> bool {
-    json.as_object().is_some_and(|object| object.contains_key("@qclass"))
-}
-
-fn read_plain<C: Reference>(json: &Json) -> Result<Value<C>, Mismatch> {
-    match Value::<NoRef>::from_json(json) {
-        Ok(value) => Ok(value.widen()),
-        Err(error) => Err(Mismatch::new(
-            format!("cannot be read: {error}"),
-            "plain JSON",
-            format!("JSON that cannot be read ({})", error.problem),
-        )),
-    }
-}
-
 /// The kinds that stand for whole families of values, as the patterns that say more.
 fn family<C: Reference>(kind: &Text) -> Option<Pattern<C>> {
     Some(match kind.as_str()? {
@@ -94,7 +83,7 @@ pub(super) fn read<C: Reference>(
     resolve: &mut Resolve<'_, C>,
 ) -> Result<Value<C>, Mismatch> {
     if is_escape(json) {
-        return read_plain(json);
+        return read_escape(pattern, json, resolve);
     }
     let shape = structural(pattern);
     let mut each = |part: &Pattern<C>, elements: &[Json]| {
@@ -104,26 +93,28 @@ pub(super) fn read<C: Reference>(
     let array = |elements| Value::try_array(elements).map_err(too_deep);
     match (shape.matcher(), json) {
         (Matcher::BigInt(_) | Matcher::Nat(_), Json::String(digits)) => {
-            read_bigint(&Text::from(digits)).map(Value::bigint).or_else(|_| read_plain(json))
+            read_bigint(&Text::from(digits)).map(Value::bigint).or_else(|_| read_plain(json, resolve))
         }
         (Matcher::BigInt(_) | Matcher::Nat(_), Json::Number(number)) => {
             let whole = number.as_i64().map(Value::bigint).or(number.as_u64().map(Value::bigint));
-            whole.map_or_else(|| read_plain(json), Ok)
+            whole.map_or_else(|| read_plain(json, resolve), Ok)
         }
-        (Matcher::Symbol(_), Json::String(name)) => Value::symbol(name).or_else(|_| read_plain(json)),
+        (Matcher::Symbol(_), Json::String(name)) => {
+            Value::symbol(name).or_else(|_| read_plain(json, resolve))
+        }
         (Matcher::Bytes(_), Json::String(text)) => {
-            crate::codec::from_base64(text).map(Value::bytes).or_else(|_| read_plain(json))
+            crate::codec::from_base64(text).map(Value::bytes).or_else(|_| read_plain(json, resolve))
         }
         (Matcher::Remotable(_) | Matcher::Promise(_), Json::String(text)) => {
-            resolve(&shape, text).map_or_else(|| read_plain(json), Ok)
+            resolve(&shape, text).map_or_else(|| read_plain(json, resolve), Ok)
         }
         (Matcher::Kind(kind), Json::String(text)) if kind == "remotable" || kind == "promise" => {
-            resolve(&shape, text).map_or_else(|| read_plain(json), Ok)
+            resolve(&shape, text).map_or_else(|| read_plain(json, resolve), Ok)
         }
         (Matcher::Kind(kind), Json::Object(object)) if kind == "error" => {
             match (object.get("name"), object.get("message"), object.len()) {
                 (Some(Json::String(name)), Some(Json::String(message)), 2) => Ok(Value::error(name, message)),
-                _ => read_plain(json),
+                _ => read_plain(json, resolve),
             }
         }
         (Matcher::ArrayOf(part, _), Json::Array(elements)) => array(each(part, elements)?),
@@ -131,17 +122,21 @@ pub(super) fn read<C: Reference>(
             let elements = each(part, elements)?;
             Value::set(elements.clone()).or_else(|_| array(elements))
         }
-        (Matcher::MapOf(key, value, _), Json::Array(entries)) => read_pairs(entries, json, |at, pair| {
-            let key = read(key, &pair[0], resolve).map_err(|error| error.within(Label::index(at)))?;
-            let value = read(value, &pair[1], resolve).map_err(|error| error.within(Label::index(at)))?;
-            Ok((key, value))
-        }),
-        (Matcher::Map(own), Json::Array(entries)) => read_pairs(entries, json, |at, pair| {
-            let key = read_plain(&pair[0])?;
-            let part = own.iter().find(|(known, _)| *known == key).map(|(_, part)| part.clone());
-            let value = read(&part.unwrap_or_else(Pattern::any), &pair[1], resolve);
-            Ok((key, value.map_err(|error| error.within(Label::index(at)))?))
-        }),
+        (Matcher::MapOf(key, value, _), Json::Array(entries)) => {
+            read_pairs(entries, json, resolve, |at, pair, resolve| {
+                let key = read(key, &pair[0], resolve).map_err(|error| error.within(Label::index(at)))?;
+                let value = read(value, &pair[1], resolve).map_err(|error| error.within(Label::index(at)))?;
+                Ok((key, value))
+            })
+        }
+        (Matcher::Map(own), Json::Array(entries)) => {
+            read_pairs(entries, json, resolve, |at, pair, resolve| {
+                let key = read_plain(&pair[0], resolve)?;
+                let part = own.iter().find(|(known, _)| *known == key).map(|(_, part)| part.clone());
+                let value = read(&part.unwrap_or_else(Pattern::any), &pair[1], resolve);
+                Ok((key, value.map_err(|error| error.within(Label::index(at)))?))
+            })
+        }
         (Matcher::BagOf(key, _, _), Json::Array(entries)) => {
             let mut counts = Vec::new();
             for (at, entry) in entries.iter().enumerate() {
@@ -150,11 +145,13 @@ pub(super) fn read<C: Reference>(
                     (Some(Json::Number(count)), Some(2)) => count.as_u64().map(Into::into),
                     _ => None,
                 };
-                let (Some(count), Some(value)) = (count, entry.get("value")) else { return read_plain(json) };
+                let (Some(count), Some(value)) = (count, entry.get("value")) else {
+                    return read_plain(json, resolve);
+                };
                 let value = read(key, value, resolve).map_err(|error| error.within(Label::index(at)))?;
                 counts.push((value, count));
             }
-            Value::bag(counts).or_else(|_| read_plain(json))
+            Value::bag(counts).or_else(|_| read_plain(json, resolve))
         }
         (Matcher::Array(parts), Json::Array(elements)) if parts.len() == elements.len() => {
             let pairs = parts.iter().zip(elements).enumerate();
@@ -170,7 +167,7 @@ pub(super) fn read<C: Reference>(
             }
             let rest = match &split.rest {
                 Some(rest) => read(rest, &Json::Array(further.to_vec()), resolve)?,
-                None => read_plain(&Json::Array(further.to_vec()))?,
+                None => read_plain(&Json::Array(further.to_vec()), resolve)?,
             };
             values.extend(rest.as_array().unwrap_or_default().iter().cloned());
             array(values)
@@ -186,39 +183,45 @@ pub(super) fn read<C: Reference>(
         (Matcher::RecordOf(_, part, _), Json::Object(object)) => {
             let rest = Pattern::record_of(Pattern::any(), part.clone());
             match part.matcher() {
-                Matcher::Any => read_plain(json),
+                Matcher::Any => read_plain(json, resolve),
                 _ => read_rest_values(&rest, part, object, resolve),
             }
         }
         (Matcher::Tagged(tag, payload), Json::Object(object)) => {
             match (object.get("tag"), object.get("payload")) {
                 (Some(tag_json), Some(payload_json)) if object.len() == 2 => {
-                    let Value::String(tag) = read(tag, tag_json, resolve)? else { return read_plain(json) };
+                    let Value::String(tag) = read(tag, tag_json, resolve)? else {
+                        return read_plain(json, resolve);
+                    };
                     let payload = read(payload, payload_json, resolve)
                         .map_err(|error| error.within(Label::name(&Text::from("payload"))))?;
                     Value::try_tagged(tag, payload).map_err(too_deep)
                 }
-                _ => read_plain(json),
+                _ => read_plain(json, resolve),
             }
         }
         (Matcher::Or(parts), _) => {
             if let Some(other) = pattern.as_optional() {
                 return read(other, json, resolve);
             }
+            // Of a capability only the pattern says what it should be.
+            let refers = has_references(json);
             // What plain JSON says comes first, because it cannot be said in another way.
-            if let Ok(value) = read_plain(json)
+            if !refers
+                && let Ok(value) = read_plain(json, resolve)
                 && pattern.matches(&value)
             {
                 return Ok(value);
             }
+            let mut refused = None;
             for part in parts {
-                if let Ok(value) = read(part, json, resolve)
-                    && part.matches(&value)
-                {
-                    return Ok(value);
+                match read(part, json, resolve) {
+                    Ok(value) if part.matches(&value) => return Ok(value),
+                    Ok(_) => {}
+                    Err(mismatch) => refused = refused.or(Some(mismatch)),
                 }
             }
-            read_plain(json)
+            refused.filter(|_| refers).map_or_else(|| read_plain(json, resolve), Err)
         }
         (Matcher::And(parts), _) => {
             // No part is read twice: nested conjunctions would take time exponential in their depth.
@@ -229,9 +232,9 @@ pub(super) fn read<C: Reference>(
                     outcome => first = first.or(Some(outcome)),
                 }
             }
-            first.unwrap_or_else(|| read_plain(json))
+            first.unwrap_or_else(|| read_plain(json, resolve))
         }
-        _ => read_plain(json),
+        _ => read_plain(json, resolve),
     }
 }
 
@@ -265,16 +268,17 @@ pub(super) fn is_open<C: Reference>(pattern: &Pattern<C>) -> bool {
 fn read_pairs<C: Reference>(
     entries: &[Json],
     whole: &Json,
-    mut read: impl FnMut(usize, &[Json; 2]) -> Result<(Value<C>, Value<C>), Mismatch>,
+    resolve: &mut Resolve<'_, C>,
+    mut read: impl FnMut(usize, &[Json; 2], &mut Resolve<'_, C>) -> Result<(Value<C>, Value<C>), Mismatch>,
 ) -> Result<Value<C>, Mismatch> {
     let mut pairs = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
         match entry.as_array().map(Vec::as_slice).and_then(|entry| <&[Json; 2]>::try_from(entry).ok()) {
-            Some(pair) => pairs.push(read(at, pair)?),
-            None => return read_plain(whole),
+            Some(pair) => pairs.push(read(at, pair, resolve)?),
+            None => return read_plain(whole, resolve),
         }
     }
-    Value::map(pairs).or_else(|_| read_plain(whole))
+    Value::map(pairs).or_else(|_| read_plain(whole, resolve))
 }
 
 fn read_fields<C: Reference>(
@@ -305,7 +309,7 @@ fn read_fields<C: Reference>(
         let further = Json::Object(further);
         let further = match rest {
             Some(rest) => read(rest, &further, resolve)?,
-            None => read_plain(&further)?,
+            None => read_plain(&further, resolve)?,
         };
         let fields = further.as_record().map(Record::fields).unwrap_or_default();
         values.extend(fields.iter().cloned());

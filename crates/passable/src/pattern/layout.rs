@@ -3,7 +3,6 @@
 //! The tree of controls is made of it, and forms are read and written along it, so that the two cannot differ.
 
 use super::controls::Widget;
-use super::schema::unwrap_and;
 use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
 use crate::text::Text;
 use crate::value::{Reference, Value};
@@ -135,6 +134,31 @@ fn spin<C: Reference>(parts: &[Pattern<C>]) -> Widget {
     Widget::Spin { min, max, whole }
 }
 
+/// The part of a conjunction that says how its values are built, if one does.
+pub(super) fn unwrap_and<C: Reference>(parts: &[Pattern<C>]) -> Option<Pattern<C>> {
+    let bare = |part: &&Pattern<C>| {
+        !super::json::is_open(part) && !matches!(part.matcher(), Matcher::Compare(..) | Matcher::Refine(_))
+    };
+    // What counts elements says less of them than what says each.
+    let counts = |part: &Pattern<C>| matches!(part.matcher(), Matcher::ContainerHas(..));
+    let each = parts.iter().filter(bare).find(|part| !counts(part));
+    each.or_else(|| parts.iter().find(bare)).cloned()
+}
+
+/// JSON as text. Where only what can be compared fits, no promise does.
+fn json<C: Reference>(parts: &[Pattern<C>]) -> Widget {
+    let compares = |part: &Pattern<C>| matches!(part.matcher(), Matcher::Key | Matcher::Compare(..));
+    Widget::Json { pending: !parts.iter().any(compares) }
+}
+
+/// What a row asks of which only some must be so: that, or anything else.
+fn perhaps<C: Reference>(part: &Pattern<C>) -> Pattern<C> {
+    match part.matcher() {
+        Matcher::Any | Matcher::Scalar => Pattern::any(),
+        _ => Pattern::or([part.clone(), Pattern::any()]),
+    }
+}
+
 fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Layout<C> {
     let limits = parts.iter().find_map(|part| match part.matcher() {
         Matcher::String(limits) => Some(limits.clone()),
@@ -153,7 +177,7 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Layout<C> {
         (true, ..) => Layout::Single(spin(parts)),
         (_, Some(refinement), _) => Layout::Single(refined(refinement, &limits.unwrap_or_default())),
         (_, None, Some(part)) => layout(&part),
-        (_, None, None) => Layout::Single(Widget::Json),
+        (_, None, None) => Layout::Single(json(parts)),
     }
 }
 
@@ -176,7 +200,7 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
     let single = Layout::Single;
     match pattern.matcher() {
         Matcher::Any | Matcher::Scalar => Layout::Variants(anything(pattern)),
-        Matcher::Key | Matcher::Not(_) | Matcher::Map(_) => single(Widget::Json),
+        Matcher::Key | Matcher::Not(_) | Matcher::Map(_) => single(json(std::slice::from_ref(pattern))),
         Matcher::Pattern => single(Widget::PatternText),
         Matcher::Literal(value) => Layout::Fixed(value.clone()),
         Matcher::Kind(kind) => match kind.as_str() {
@@ -194,7 +218,7 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
             _ => {
                 let family = super::json::structural(pattern);
                 match family.matcher() {
-                    Matcher::Kind(_) => single(Widget::Json),
+                    Matcher::Kind(_) => single(json(std::slice::from_ref(pattern))),
                     _ => layout(&family),
                 }
             }
@@ -208,12 +232,18 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
                 return Layout::Menu(options);
             }
             let variant = |part: &Pattern<C>| (part.describe(), Some(part.clone()));
+            // Whoever may say anything says at once what of it.
+            if let Some((last, first)) = parts.split_last().filter(|(last, _)| is_any(last)) {
+                let said = |part: &Option<Pattern<C>>| part.as_ref().is_some_and(|part| first.contains(part));
+                let further = anything(last).into_iter().filter(|(_, part)| !said(part));
+                return Layout::Variants(first.iter().map(variant).chain(further).collect());
+            }
             Layout::Variants(parts.iter().map(variant).collect())
         }
         Matcher::Compare(_, Value::Number(_)) => single(spin(std::slice::from_ref(pattern))),
         Matcher::Compare(_, Value::String(_)) => single(text(&Limits::none())),
         Matcher::Compare(_, Value::BigInt(_)) => single(digits(false, &Limits::none())),
-        Matcher::Compare(..) => single(Widget::Json),
+        Matcher::Compare(..) => single(json(std::slice::from_ref(pattern))),
         Matcher::BigInt(limits) => single(digits(false, limits)),
         Matcher::Nat(limits) => single(digits(true, limits)),
         Matcher::String(limits) => single(text(limits)),
@@ -245,7 +275,7 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
         }
         Matcher::ContainerHas(part, ..) => {
             let max = Limit::ArrayLength.default_value();
-            Layout::Rows { item: part.clone(), max, distinct: false }
+            Layout::Rows { item: perhaps(part), max, distinct: false }
         }
         Matcher::BagOf(key, count, limits) => {
             let own = Limits::of([(Limit::DecimalDigits, limits.get(Limit::DecimalDigits))]);
@@ -290,6 +320,10 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
         Matcher::Refine(Refinement::Integer) => single(Widget::Spin { min: None, max: None, whole: true }),
         Matcher::Refine(refinement) => single(refined(*refinement, &Limits::none())),
     }
+}
+
+fn is_any<C: Reference>(pattern: &Pattern<C>) -> bool {
+    matches!(pattern.matcher(), Matcher::Any)
 }
 
 /// The types that a person can choose from where anything, or any scalar, is asked for.

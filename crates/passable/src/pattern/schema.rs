@@ -439,11 +439,3 @@ fn record<C: Reference>(
     }
     out
 }
-
-/// The part of a conjunction that says how its values are built, if one does.
-pub(super) fn unwrap_and<C: Reference>(parts: &[Pattern<C>]) -> Option<Pattern<C>> {
-    let bare = |part: &&Pattern<C>| {
-        !super::json::is_open(part) && !matches!(part.matcher(), Matcher::Compare(..) | Matcher::Refine(_))
-    };
-    parts.iter().find(bare).cloned()
-}

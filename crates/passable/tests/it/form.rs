@@ -89,7 +89,15 @@ fn every_control_has_its_texts() {
             "value/0=x&value/1=1&value:rest/0=true",
         ),
         ("M.splitArray([], [M.number()])", "[undefined]", "value/0:json={\"@qclass\":\"undefined\"}"),
-        ("M.containerHas(1)", "[1]", "value/0:given=yes"),
+        // Only some of them must be so.
+        ("M.containerHas(1)", "[1]", "value/0:kind=0"),
+        (
+            "M.containerHas(M.gte(3), 1n)",
+            "[4, 'x', 2]",
+            "value/0:kind=0&value/0/0=4&value/1:kind=1&value/1/1=x&value/2:kind=2&value/2/2=2",
+        ),
+        ("M.and(M.containerHas(M.gte(3)), M.arrayOf(M.number()))", "[4, 1]", "value/0=4&value/1=1"),
+        ("M.or(M.string(), M.any())", "1", "value:kind=1&value/1=1"),
         (
             "M.containerHas(M.number())",
             "makeCopySet([1])",
@@ -155,6 +163,153 @@ fn capabilities_are_picked_by_name() {
         read(&pattern, "value/dir=nobody"),
         Err("`dir`: expected a capability (dir), found the text \"nobody\"".to_owned())
     );
+}
+
+/// In JSON a capability stands as plain JSON writes it, wherever it stands, and only if it can be picked there.
+#[test]
+fn capabilities_stand_in_json() {
+    let labelled = |part: &P, name: &str| match part.matcher() {
+        // What is known by a label is had by no other.
+        passable::Matcher::Remotable(label) if *label != "it" => None,
+        _ => resolve(part, name),
+    };
+    let (r1, r2) = (|| V::remotable("r1".to_owned()), || V::remotable("r2".to_owned()));
+    let say = |class: &str, name: &str| format!(r#"{{"@qclass":"{class}","ref":"{name}"}}"#);
+    for (pattern, json, expected) in [
+        ("M.key()", say("remotable", "r1"), Ok(r1())),
+        (
+            "M.key()",
+            format!(r#"{{"a":[{},{}]}}"#, say("remotable", "r1"), say("remotable", "r2")),
+            Ok(Value::record([("a", Value::array([r1(), r2()]))]).unwrap()),
+        ),
+        ("M.not(M.string())", say("promise", "?1"), Ok(V::promise("?1".to_owned()))),
+        // A promise that has been kept since is what came of it.
+        ("M.not(M.string())", say("promise", "r1"), Ok(r1())),
+        ("M.not(M.string())", say("remotable", "?1"), Err("the identifier of a capability")),
+        ("M.key()", say("promise", "?1"), Err("a key (comparable, no promises or errors), found a promise")),
+        (
+            "M.key()",
+            format!("[1,{}]", say("promise", "?1")),
+            Err("a key (comparable, no promises or errors), found a list of 2 elements with a promise in it"),
+        ),
+        ("M.key()", say("remotable", "nobody"), Err("can be picked here, found the text \"nobody\"")),
+        ("M.key()", r#"[{"@qclass":"remotable"}]"#.to_owned(), Err("can be picked here")),
+        ("M.key()", r#"{"@qclass":"remotable","ref":["r1"]}"#.to_owned(), Err("can be picked here")),
+        ("M.key()", r#"{"@qclass":"remotable","ref":"r1","x":1}"#.to_owned(), Err("cannot be read")),
+        (
+            "M.key()",
+            format!(r#"{{"a":{},"b":1,"b":2}}"#, say("remotable", "r1")),
+            Err("the name \"b\" occurs twice"),
+        ),
+        ("M.key()", format!("[{}", say("remotable", "r1")), Err("text that cannot be read")),
+        // What is asked of it is asked however it is written.
+        (
+            "makeCopyMap([['a', M.remotable('it')]])",
+            format!(r#"[["a",{}]]"#, say("remotable", "r1")),
+            Ok(Value::map([(V::string("a"), r1())]).unwrap()),
+        ),
+        (
+            "makeCopyMap([['a', M.remotable('other')]])",
+            format!(r#"[["a",{}]]"#, say("remotable", "r1")),
+            Err("can be picked here"),
+        ),
+        (
+            "makeCopyMap([['a', M.remotable('other')]])",
+            r#"[["a",{"@qclass":"remotable","ref":"r1","iface":"Alleged: it"}]]"#.to_owned(),
+            Err("can be picked here"),
+        ),
+        (
+            "makeCopyMap([['a', M.or(M.string(), M.remotable('other'))]])",
+            format!(r#"[["a",{}]]"#, say("remotable", "r1")),
+            Err("can be picked here"),
+        ),
+        (
+            "makeCopyMap([['a', M.or(M.string(), M.arrayOf(M.remotable('other')))]])",
+            format!(r#"[["a",[{}]]]"#, say("remotable", "r1")),
+            Err("can be picked here"),
+        ),
+    ] {
+        let pattern = P::parse(pattern).unwrap();
+        let read = pattern.read_form_with(&[("value".to_owned(), json.clone())], &mut labelled.clone());
+        match (read, expected) {
+            (Ok(read), Ok(value)) => {
+                assert_eq!(read, value, "{json}");
+                let written = pattern.write_form_with(&value, &mut String::clone);
+                assert_eq!(pattern.read_form_with(&written, &mut labelled.clone()), Ok(value), "{written:?}");
+            }
+            (Err(mismatch), Err(words)) => {
+                assert!(mismatch.teach().contains(words), "{json}: {}", mismatch.teach());
+            }
+            (read, expected) => panic!("{pattern:?} {json}: {read:?}, not {expected:?}"),
+        }
+    }
+    // Whoever resolves nothing gets none, and none goes where data is read.
+    for (name, pattern) in [("value", "M.key()"), ("value:json", "M.any()")] {
+        let body = vec![(name.to_owned(), say("remotable", "r1"))];
+        let pattern = P::parse(pattern).unwrap();
+        assert!(pattern.read_form(&body).unwrap_err().teach().contains("can be picked here"));
+        assert_eq!(pattern.read_form_with(&body, &mut resolve), Ok(r1()));
+    }
+}
+
+#[test]
+fn elements_that_a_collection_must_hold_are_counted_as_they_are_checked() {
+    let marks = "M.and(M.arrayOf(M.number()), M.containerHas(M.gte(3), 2n))";
+    for (pattern, pairs, expected) in [
+        (marks, "", "value: 0 of 0 match at least 3; at least 2 have to"),
+        (marks, "value/0=4&value/7=1&value/9=x", "value: 1 of 3 match at least 3; at least 2 have to"),
+        (marks, "value/0=4&value/1:given=yes", "value: 1 of 2 match at least 3; at least 2 have to"),
+        (
+            "M.and(M.arrayOf(M.number()), M.not(M.containerHas(M.gte(3), 2n)))",
+            "value/0=4",
+            "value: 1 of 1 match at least 3; at most 1 may",
+        ),
+        (
+            "M.containerHas(M.gte(3), 1n)",
+            "value/0:kind=0&value/0/0=4&value/1:kind=1&value/1/1=9&value/2:kind=2&value/2/2=9&value/3:kind=0&value/3/0=1",
+            "value: 2 of 4 match at least 3; at least 1 has to",
+        ),
+        ("M.containerHas(1, 1n)", "value:json=[1,2,1]", "value: 2 of 3 match 1; at least 1 has to"),
+        (
+            "M.and(M.setOf(M.string()), M.containerHas('a', 1n))",
+            "value/0=b&value/1=a",
+            "value: 1 of 2 match \"a\"; at least 1 has to",
+        ),
+        (
+            "M.and(M.bagOf(M.string(), M.any()), M.containerHas('a', 4n))",
+            "value/0/key=a&value/0/value=3&value/1/key=b&value/1/value=2",
+            "value: 3 of 5 match \"a\"; at least 4 have to",
+        ),
+        (
+            "M.and(M.arrayOf(M.or('a', 'b')), M.containerHas('a', 1n))",
+            "value=b&value=a",
+            "value: 1 of 2 match \"a\"; at least 1 has to",
+        ),
+        (
+            "M.and(M.splitArray([M.number()], [], M.arrayOf(M.number())), M.containerHas(M.gte(3), 2n))",
+            "value/0=5&value:rest/0=1",
+            "value: 1 of 2 match at least 3; at least 2 have to",
+        ),
+        (
+            "M.and(M.or(M.arrayOf(M.number()), M.setOf(M.number())), M.containerHas(1, 1n))",
+            "value:kind=1&value/0/0=1&value/1/0=2",
+            "value: 0 of 1 match 1; at least 1 has to",
+        ),
+        (
+            "{ 'a/b': M.opt(M.containerHas('x', 1n)), c: M.arrayOf(M.containerHas('y', 1n)) }",
+            "value/c/4/0:kind=0&value/c/5:given=yes",
+            "value/a~1b: 0 of 0 match \"x\"; at least 1 has to|value/c/4: 1 of 1 match \"y\"; at least 1 has to|value/c/5: 0 of 0 match \"y\"; at least 1 has to",
+        ),
+        ("M.arrayOf(M.number())", "value/0=1", ""),
+        // What is no form says nothing.
+        (marks, "nonsense=1", ""),
+    ] {
+        let parsed = P::parse(pattern).unwrap();
+        let counted = parsed.tally_form_with(&body(pairs), &mut resolve);
+        let said: Vec<String> =
+            counted.iter().map(|(name, tally)| format!("{name}: {}", tally.words())).collect();
+        assert_eq!(said.join("|"), expected, "{pattern} {pairs}");
+    }
 }
 
 #[test]
@@ -330,7 +485,7 @@ proptest! {
             let again = pattern.read_form(&pattern.write_form(read));
             prop_assert_eq!(again.as_ref().map(settled), Ok(settled(read)), "{:?} {}", pattern, shown(&body));
         }
-        if matches!(pattern.controls().widget, passable::Widget::Json) {
+        if matches!(pattern.controls().widget, passable::Widget::Json { .. }) {
             return Ok(());
         }
         let both: P = Pattern::and([pattern.clone(), Pattern::not(narrower.clone())]);

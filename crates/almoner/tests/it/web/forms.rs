@@ -53,6 +53,13 @@ fn a_form(scripts: bool) {
     let (browser, _) = let_in(&home, scripts, &format!("/m/{number}"));
     browser.says("Settings, please");
     filled(&browser);
+    let is_wrong = |wrong: bool| {
+        let retries = browser.find("textbox", "How often");
+        let said = || browser.attribute(&retries, "aria-invalid").is_some() == wrong;
+        assert!(browser.wait(|| said().then_some(())).is_some(), "not {wrong}");
+    };
+    // What is wrong is said early, to those who do not see it too.
+    is_wrong(scripts);
     browser.press("button", "Send the answer");
     // What is wrong is told where it is wrong, and nothing but the secret has to be typed again.
     browser.says("from 1 to 5");
@@ -62,6 +69,7 @@ fn a_form(scripts: bool) {
     assert_eq!(browser.value(&browser.find("textbox", "The key")), "");
     looked_at_with(&browser, if scripts { "form" } else { "form-without-scripts" }, scripts);
     browser.write("textbox", "How often", "\u{E003}3");
+    is_wrong(!scripts);
     browser.write("textbox", "The key", "open sesame");
     browser.press("button", "Send the answer");
     let got = browser.wait(|| {

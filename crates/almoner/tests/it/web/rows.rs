@@ -61,15 +61,15 @@ fn moved(scripts: bool) {
     reads(&browser, &["a", "c", "b"]);
     browser.press("button", "Move row 1 of Words down");
     reads(&browser, &["c", "a", "b"]);
-    browser.press("button", "Take row 2 of Words away");
+    browser.press("button", "Take away row 2 of Words");
     reads(&browser, &["c", "b"]);
     // What has no order has no handles for it.
     browser.press("button", "Add a row to A set");
     browser.press("button", "Add a row to A set");
-    browser.find("button", "Take row 2 of A set away");
+    browser.find("button", "Take away row 2 of A set");
     assert!(browser.all("button", "Move row 2 of A set").is_empty());
-    browser.press("button", "Take row 2 of A set away");
-    let gone = browser.wait(|| browser.all("button", "Take row 2 of A set away").is_empty().then_some(()));
+    browser.press("button", "Take away row 2 of A set");
+    let gone = browser.wait(|| browser.all("button", "Take away row 2 of A set").is_empty().then_some(()));
     assert!(gone.is_some());
     browser.press("button", "Send the answer");
     browser.says("✓ answered");
@@ -221,4 +221,70 @@ fn a_half_filled_form_outlives_a_reload_and_a_restart() {
         "ERR_EMPTY_RESPONSE",
         "ERR_CONNECTION_RESET",
     ]);
+}
+
+/// What a list must hold so many of is counted below it, as the check counts.
+fn counted(scripts: bool) {
+    let (home, number) = asked(&[
+        "marks:M.and(M.arrayOf(M.number()), M.containerHas(M.gte(3), 2n))=Marks",
+        "some:M.containerHas(M.number(), 1n)=Some",
+    ]);
+    let (browser, _) = let_in(&home, scripts, &format!("/m/{number}"));
+    browser.says("0 of 0 match at least 3; at least 2 have to");
+    // Without scripts one looks again: that is what Enter does.
+    let look = if scripts { "".to_owned() } else { ENTER.to_string() };
+    let add = |list: &str| browser.press("button", &format!("Add a row to {list}"));
+    add("Marks");
+    browser.says("0 of 1 match at least 3");
+    browser.write("textbox", "1", &format!("4{look}"));
+    browser.says("1 of 1 match at least 3");
+    add("Marks");
+    browser.write("textbox", "2", &format!("1{look}"));
+    browser.says("1 of 2 match at least 3; at least 2 have to");
+    // Rows of any value, first of all of the one that is asked for.
+    add("Some");
+    browser.press("radio", "text");
+    browser.write("textbox", "text", &format!("x{look}"));
+    browser.says("0 of 1 match a number; at least 1 has to");
+    browser.press("button", "Send the answer");
+    browser.says("Nothing was sent: 2 of the fields do not fit");
+    browser.says("a collection with at least 1 of: a number");
+    browser.write("textbox", "2", &format!("2{look}"));
+    browser.says("2 of 2 match at least 3; at least 2 have to");
+    // What was wrong with the list is wrong no longer, and is not said any more.
+    if scripts {
+        let gone = || browser.run("return document.getElementById('f0-error').textContent") == json!("");
+        assert!(browser.wait(|| gone().then_some(())).is_some(), "{}", browser.text());
+    }
+    add("Some");
+    browser.press("button", "Move row 2 of Some up");
+    let moved = browser.wait(|| (!browser.all("button", "Move row 2 of Some up").is_empty()).then_some(()));
+    assert!(moved.is_some());
+    browser.press("radio", "a number");
+    browser.write("textbox", "a number", &format!("7{look}"));
+    browser.says("1 of 2 match a number; at least 1 has to");
+    super::pages::looked_at_with(
+        &browser,
+        if scripts { "counted" } else { "counted-without-scripts" },
+        scripts,
+    );
+    browser.press("button", "Take away row 1 of Marks");
+    browser.says("1 of 1 match at least 3");
+    add("Marks");
+    browser.write("textbox", "2", "3");
+    browser.press("button", "Send the answer");
+    browser.says("✓ answered");
+    let got = answered(&home);
+    assert_eq!((&got["marks"], &got["some"]), (&json!([12, 3]), &json!([7, "x"])), "{got}");
+    browser.clean(&["422"]);
+}
+
+#[test]
+fn what_a_list_must_hold_is_counted_with_scripts() {
+    counted(true);
+}
+
+#[test]
+fn what_a_list_must_hold_is_counted_without_scripts() {
+    counted(false);
 }

@@ -3,6 +3,7 @@
 
 use control::exit::{Exit, Failure};
 use control::view::PickRow;
+use kernel::FormulaId;
 use maud::{Markup, html};
 
 use crate::asked::Asked;
@@ -27,6 +28,11 @@ pub fn picks(asked: &Asked, all: &[PickRow]) -> bool {
     let heavy: Vec<String> =
         all.iter().filter(|row| HEAVY.contains(&row.kind.as_str())).map(|row| row.id.to_string()).collect();
     asked.body.iter().any(|(_, text)| heavy.contains(text))
+}
+
+/// The same of what was read from a form, however it was written there.
+pub fn holds(ids: &[FormulaId], all: &[PickRow]) -> bool {
+    all.iter().any(|row| HEAVY.contains(&row.kind.as_str()) && ids.contains(&row.id))
 }
 
 /// The same of what was written behind `-e`, without the slot.

@@ -16,8 +16,9 @@ use crate::answer::Answer;
 use crate::asked::{Asked, Pairs, take};
 use crate::field::check::{self, Wrong};
 use crate::field::draw::{Drawn, Spot};
+use crate::field::tally::{self, Tallies};
 use crate::field::typed::{ROW, Typed, has_pick, has_secret, of_field};
-use crate::field::{control_at, told};
+use crate::field::{control_at, insert, told};
 use crate::page::parts;
 use crate::pages::message;
 
@@ -65,6 +66,21 @@ impl Fields {
             }
         }
         typed
+    }
+
+    /// What is counted of what was typed; of secrets nothing is.
+    fn tallies(&self, typed: &Typed) -> Tallies {
+        let mut tallies = Tallies::new();
+        for one in self.all.iter().filter(|one| !has_secret(&one.control)) {
+            tally::count(&one.pattern, &one.prefix, typed, &self.picks, &mut tallies);
+        }
+        tallies
+    }
+
+    /// Whether promises are offered where JSON is typed.
+    fn takes_promises(&self, place: &str) -> bool {
+        let control = self.all.iter().find_map(|one| control_at(&one.control, &one.prefix, place));
+        !matches!(control, Some(Control { widget: Widget::Json { pending: false }, .. }))
     }
 
     /// What was typed, without what must not be shown again.
@@ -161,7 +177,8 @@ fn drawn(
 ) -> Markup {
     let number = view.letter.number;
     let Some(Body::Form { description, repeatable, run, .. }) = view.letter.body() else { return html! {} };
-    let form = Drawn { typed, picks: &fields.picks, wrong, narrows: true };
+    let tallies = fields.tallies(typed);
+    let form = Drawn { typed, picks: &fields.picks, wrong, tallies: &tallies, narrows: true };
     html! {
         @if run.is_some() { p.note { "A model asks this: its words, and the names of the fields, are its own." } }
         section.entry aria-label="What is asked" { (parts::block("What is asked", description)) }
@@ -185,26 +202,25 @@ fn drawn(
     }
 }
 
+/// Whether a place is one of a field's, or lies below it.
+fn is_below(place: &str, prefix: &str) -> bool {
+    place.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
+}
+
 /// What is wrong, each with a way to it, above the form.
 fn summary(wrong: &BTreeMap<String, String>, fields: &Fields) -> Markup {
-    let is_of = |one: &OneField, place: &str| {
-        let rest = place.strip_prefix(&one.prefix);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
-    };
-    // In the order in which they stand below.
-    let own = |one| {
-        wrong.iter().filter(move |(place, _)| is_of(one, place)).map(move |(place, why)| (one, place, why))
-    };
-    let places = fields.all.iter().flat_map(own);
     html! {
         section #wrong.failure role="alert" tabindex="-1" aria-labelledby="wrong-title" {
             h2 #wrong-title { "Nothing was sent: " (wrong.len())
                 @if wrong.len() == 1 { " of the fields does not fit" } @else { " of the fields do not fit" } }
             ul {
-                @for (one, place, why) in places {
-                    li {
-                        a href={ "#" (crate::field::id(place)) } {
-                            (parts::line(&one.field.label)) ": " (visible_line(why))
+                // In the order in which they stand below.
+                @for one in &fields.all {
+                    @for (place, why) in wrong.iter().filter(|(place, _)| is_below(place, &one.prefix)) {
+                        li {
+                            a href={ "#" (crate::field::id(place)) } {
+                                (parts::line(&one.field.label)) ": " (visible_line(why))
+                            }
                         }
                     }
                 }
@@ -223,14 +239,18 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     let mut typed = fields.sent(&asked.body);
     if let Some(change) = asked.field(ROW) {
         typed.change_rows(change);
-        let card = drawn(asked, view, &fields, &typed, &BTreeMap::new());
+        let place = |place: &str| fields.takes_promises(place);
+        let wrong = insert::insert(&mut typed, change, &fields.picks, place).err().into_iter().collect();
+        let card = drawn(asked, view, &fields, &typed, &wrong);
         return Ok(message::with_card(asked, view, &card, None, 200));
     }
     let (mut wrong, mut values, mut text) = (BTreeMap::new(), BTreeMap::new(), format!("submit {number}"));
+    let mut ids = Vec::new();
     for one in &fields.all {
         match one.read(&asked.body, &fields.picks) {
             Ok((written, value)) => {
                 text += &in_words(one, value.as_ref(), &fields.picks);
+                ids.extend(value.iter().flat_map(Value::references).copied());
                 values.insert(one.field.name.clone(), written);
             }
             Err(Wrong { place, why }) => {
@@ -250,7 +270,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     if !wrong.is_empty() {
         return again(&wrong, Some(summary(&wrong, &fields)), 422);
     }
-    if let Err(failure) = confirm::check(asked, confirm::picks(asked, &fields.picks)) {
+    if let Err(failure) = confirm::check(asked, confirm::holds(&ids, &fields.picks)) {
         return again(&wrong, Some(refused(&failure)), 422);
     }
     match asked.act("submit", text, AgentAct::Submit { number, values }) {
@@ -277,10 +297,10 @@ fn in_words(one: &OneField, value: Option<&Value>, picks: &[PickRow]) -> String 
         Some(Value::Undefined) => String::new(),
         Some(_) if has_secret(&one.control) => format!(" {name}=…"),
         None => format!(" {name}=…"),
-        Some(value) => match (value.as_str(), value.references().first()) {
+        Some(value) => match (value.as_str(), value.as_reference()) {
             (Some(text), _) => format!(" {name}={text:?}"),
             (None, Some(id)) => {
-                let path = picks.iter().find(|row| row.id == **id).map_or("…", |row| row.path.as_str());
+                let path = picks.iter().find(|row| row.id == *id).map_or("…", |row| row.path.as_str());
                 format!(" {name}={path}")
             }
             (None, None) => format!(" {name}:={}", value.to_json()),
@@ -294,32 +314,46 @@ pub fn check(asked: &Asked) -> Result<Answer, Failure> {
     let view = *take!(asked.look(Look::Letter { number })?, Letter);
     let fields = Fields::of(asked, &view)?;
     let touched = asked.field("_field").unwrap_or_default();
-    let own = |one: &&OneField| {
-        touched.strip_prefix(&one.prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
+    let Some(one) = fields.all.iter().find(|one| is_below(touched, &one.prefix)) else {
+        return Ok(Answer::Piece(html! {}));
     };
-    let Some(one) = fields.all.iter().find(own) else { return Ok(Answer::Piece(html! {})) };
     // The part that was touched: what marks it stands behind it.
     let place = touched.trim_end_matches(":given").trim_end_matches(":kind").trim_end_matches(":json");
     let mut wrong = BTreeMap::new();
-    if let Err(found) = one.read(&asked.body, &fields.picks) {
+    match one.read(&asked.body, &fields.picks) {
+        Ok(_) => {
+            // Neither is anything wrong with what it is a part of.
+            let above = std::iter::successors(Some(place), |own| Some(own.rsplit_once(['/', ':'])?.0));
+            let own = above.filter(|own| is_below(own, &one.prefix));
+            wrong.extend(own.map(|own| (own.to_owned(), String::new())));
+        }
         // What is said of a part that nobody has come to yet only disturbs.
-        if found.place == place || (!place.starts_with(&found.place) && found.place.starts_with(place)) {
-            wrong.insert(found.place, found.why);
-        } else if place.starts_with(&found.place) {
-            wrong.insert(place.to_owned(), String::new());
-            wrong.insert(found.place, found.why);
+        Err(found) => {
+            if found.place == place || (!place.starts_with(&found.place) && found.place.starts_with(place)) {
+                wrong.insert(found.place, found.why);
+            } else if place.starts_with(&found.place) {
+                wrong.insert(place.to_owned(), String::new());
+                wrong.insert(found.place, found.why);
+            }
         }
     }
-    let typed = Typed::default();
-    let form = Drawn { typed: &typed, picks: &[], wrong: &wrong, narrows: true };
+    let (typed, tallies) = (Typed::default(), fields.tallies(&fields.sent(&asked.body)));
+    let form = Drawn { typed: &typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: true };
     let mut places: Vec<&str> = wrong.keys().map(String::as_str).collect();
     if !places.contains(&place) {
         places.push(place);
     }
-    let said = asked.field(place).filter(|_| !has_secret(&one.control));
-    let touched = said.and_then(|text| Some((control_at(&one.control, &one.prefix, place)?, text)));
+    let said = |name: &str| asked.field(name).filter(|_| !has_secret(&one.control));
+    let control = control_at(&one.control, &one.prefix, place);
+    let json = touched.ends_with(":json").then(|| said(touched)).flatten();
+    // Of rows, those beside the one that was touched count too.
+    let own = tallies.iter().filter(|(place, _)| is_below(place, &one.prefix));
     Ok(Answer::Piece(html! {
         @for place in places { (form.error(place)) }
-        @if let Some((control, text)) = touched { (told(control, place, text)) }
+        @if let Some(text) = json { (insert::told(place, text, &fields.picks)) }
+        @else if let (Some(control), Some(text)) = (control, said(place)) {
+            (told(control, place, text, &fields.picks))
+        }
+        @for (place, tallies) in own { (tally::told(place, tallies)) }
     }))
 }

@@ -12,7 +12,7 @@ use kernel::command::{MailAct, Reply};
 use kernel::facet::{Param, Presence};
 use kernel::{NamePath, Pattern, Value};
 use maud::{Markup, html};
-use passable::{Control, Untrusted, visible_line};
+use passable::{Control, Untrusted, Widget, visible_line};
 
 use super::methods::Methods;
 use super::way;
@@ -20,7 +20,9 @@ use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::field::check::{self, Wrong};
 use crate::field::draw::{Drawn, Spot};
+use crate::field::tally::{self, Tallies};
 use crate::field::typed::{ROW, Typed, has_pick};
+use crate::field::{control_at, insert};
 use crate::page::{link, parts};
 use crate::pages::asks::confirm;
 use crate::pages::asks::form::refused;
@@ -112,7 +114,11 @@ impl Shown {
         status: u16,
     ) -> Answer {
         let path = self.path.to_string();
-        let drawn = Drawn { typed, picks: &self.picks, wrong, narrows: false };
+        let mut tallies = Tallies::new();
+        for one in &self.fields {
+            tally::count(&one.pattern, &one.prefix, typed, &self.picks, &mut tallies);
+        }
+        let drawn = Drawn { typed, picks: &self.picks, wrong, tallies: &tallies, narrows: false };
         let field = |name: &str| asked.field(name).unwrap_or("").to_owned();
         let main = html! {
             h1 { "Call a method of " (parts::word(&path)) }
@@ -181,7 +187,12 @@ pub fn send(asked: &Asked) -> Result<Answer, Failure> {
     let none = BTreeMap::new();
     if let Some(change) = asked.field(ROW) {
         typed.change_rows(change);
-        return Ok(shown.page(asked, &typed, &none, None, 200));
+        let pending = |place: &str| {
+            let control = shown.fields.iter().find_map(|one| control_at(&one.control, &one.prefix, place));
+            !matches!(control, Some(Control { widget: Widget::Json { pending: false }, .. }))
+        };
+        let wrong = insert::insert(&mut typed, change, &shown.picks, pending).err().into_iter().collect();
+        return Ok(shown.page(asked, &typed, &wrong, None, 200));
     }
     let again = |wrong: &BTreeMap<String, String>, said: Option<Markup>, status| {
         Ok(shown.page(asked, &typed, wrong, said, status))
@@ -225,7 +236,8 @@ impl Shown {
             return Err(Failure::new(Exit::Conflict, message)
                 .help("this page shows it as it is now: look, and call it then"));
         }
-        confirm::check(asked, confirm::picks(asked, &self.picks))?;
+        let ids: Vec<_> = args.iter().flat_map(Value::references).copied().collect();
+        confirm::check(asked, confirm::holds(&ids, &self.picks))?;
         let Call { source, references } = call::program(&self.method, args)?;
         let (mut names, mut paths) = (vec![call::IT.to_owned()], vec![self.path.clone()]);
         for (name, id) in references {

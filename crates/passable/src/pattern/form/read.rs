@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use super::choice_texts;
 use super::tree::{NOTHING, Place, number, refuse};
-use crate::codec::{from_base64, read_bigint};
+use crate::codec::error::{Fault, Problem};
+use crate::codec::fields::Fields;
+use crate::codec::json::{self, Bounds};
+use crate::codec::{from_base64, plain, read_bigint};
 use crate::pattern::layout::{Absent, Layout, Part, layout};
 use crate::pattern::{Label, Mismatch, Pattern, Resolve, Widget};
 use crate::text::Text;
@@ -32,7 +35,7 @@ pub(super) fn read<C: Reference>(
     if let Some(json) = place.mark("json") {
         place.allow(0, &["json", "given"])?;
         place.no_parts()?;
-        return json.text()?.map(plain_json).transpose();
+        return json.text()?.map(|text| plain_json(text, resolve)).transpose();
     }
     match layout(pattern) {
         Layout::Single(widget) => single(&widget, pattern, place, resolve),
@@ -80,7 +83,7 @@ pub(super) fn read<C: Reference>(
                     part.check(&value)?;
                     Ok(Some(value))
                 }
-                Some((_, None)) => own.text()?.map(|text| shaped(pattern, text, resolve)).transpose(),
+                Some((_, None)) => own.text()?.map(|text| shaped(&Pattern::any(), text, resolve)).transpose(),
                 None => Err(no_choice(pattern, text)),
             }
         }
@@ -109,7 +112,7 @@ pub(super) fn may_be_left_out<C: Reference>(pattern: &Pattern<C>) -> bool {
 }
 
 /// Reads what must be there, unless `undefined` is a way to be there.
-fn required<C: Reference>(
+pub(super) fn required<C: Reference>(
     pattern: &Pattern<C>,
     place: &Place<'_>,
     resolve: &mut Resolve<'_, C>,
@@ -147,7 +150,7 @@ fn single<C: Reference>(
         Widget::Digits { .. } => read_bigint(&Text::from(text.trim())).ok().map(Value::bigint),
         Widget::File { .. } => from_base64(text).ok().map(Value::bytes),
         Widget::Pick { .. } => resolve(pattern, text),
-        Widget::Json => Some(shaped(pattern, text, resolve)?),
+        Widget::Json { .. } => Some(shaped(pattern, text, resolve)?),
         Widget::PatternText => {
             let parsed = Pattern::<C>::parse(text);
             Some(parsed.map_err(|error| bad("a pattern", &error.to_string()))?.to_value())
@@ -172,9 +175,41 @@ fn bad(expected: &str, error: &str) -> Mismatch {
     Mismatch::new(format!("cannot be read: {error}"), expected, format!("text that cannot be read ({error})"))
 }
 
-fn plain_json<C: Reference>(text: &str) -> Result<Value<C>, Mismatch> {
-    let value = Value::<NoRef>::from_json_text(text);
-    value.map(|value| value.widen()).map_err(|error| bad("plain JSON", &error.to_string()))
+/// Reads text for the names of objects alone.
+struct Names;
+
+impl json::Shape<NoRef> for Names {
+    fn string(&mut self, text: Text) -> Result<Value<NoRef>, Problem> {
+        Ok(Value::String(text))
+    }
+
+    fn object(&mut self, fields: Fields<'_, NoRef>) -> Result<Value<NoRef>, Fault> {
+        Ok(fields.into_record()?)
+    }
+}
+
+/// What text says that is plain JSON without capabilities; `None` if it says a capability.
+fn data_json(text: &str, expected: &str) -> Result<Option<Value<NoRef>>, Mismatch> {
+    match Value::<NoRef>::from_json_text(text) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => match &error.problem {
+            Problem::Class(class) if class == plain::REMOTABLE || class == plain::PROMISE => {
+                // What stands behind the first of them was not read yet.
+                json::read(text, Bounds::default(), &mut Names)
+                    .map_err(|error| bad(expected, &error.to_string()))?;
+                Ok(None)
+            }
+            _ => Err(bad(expected, &error.to_string())),
+        },
+    }
+}
+
+fn plain_json<C: Reference>(text: &str, resolve: &mut Resolve<'_, C>) -> Result<Value<C>, Mismatch> {
+    if let Some(value) = data_json(text, "plain JSON")? {
+        return Ok(value.widen());
+    }
+    let json = serde_json::from_str(text).map_err(|error| bad("plain JSON", &error.to_string()))?;
+    crate::pattern::json::read_plain(&json, resolve)
 }
 
 /// JSON of the shape that the pattern's schema describes.
@@ -184,7 +219,7 @@ pub(super) fn shaped<C: Reference>(
     resolve: &mut Resolve<'_, C>,
 ) -> Result<Value<C>, Mismatch> {
     // Names that occur twice are found by the one reader, numbers keep all their digits with the other.
-    Value::<NoRef>::from_json_text(text).map_err(|error| bad("JSON", &error.to_string()))?;
+    data_json(text, "JSON")?;
     let json = serde_json::from_str(text).map_err(|error| bad("JSON", &error.to_string()))?;
     crate::pattern::json::read(pattern, &json, resolve)
 }

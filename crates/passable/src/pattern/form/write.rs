@@ -6,7 +6,7 @@ use super::tree::escape;
 use super::{ROOT, choice_texts, is_plain, read};
 use crate::codec::{plain, to_base64};
 use crate::pattern::layout::{Absent, Layout, Part, layout};
-use crate::pattern::{Pattern, Widget, number_text};
+use crate::pattern::{Matcher, Pattern, Widget, number_text};
 use crate::text::Text;
 use crate::value::{Reference, Value};
 use serde_json::Value as Json;
@@ -53,8 +53,8 @@ impl<C: Reference> Writer<'_, C> {
     fn write(&mut self, pattern: &Pattern<C>, value: &Value<C>, name: &str, shown: bool) {
         let before = self.pairs.len();
         if could_collapse(value) || !self.fill(pattern, value, name) {
-            let json = plain::write(value, &mut |_| Json::Null);
-            self.push(&format!("{name}:json"), json.to_string());
+            let json = self.plain(value);
+            self.push(&format!("{name}:json"), json);
         }
         if shown && self.pairs.len() == before {
             let left_out = matches!(value, Value::Undefined) && read::may_be_left_out(pattern);
@@ -99,7 +99,10 @@ impl<C: Reference> Writer<'_, C> {
                 let own = format!("{name}/{at}");
                 match variants.into_iter().nth(at) {
                     Some((_, Some(part))) => self.write(&part, value, &own, false),
-                    _ => self.push(&own, plain::write(value, &mut |_| Json::Null).to_string()),
+                    _ => {
+                        let json = self.plain(value);
+                        self.push(&own, json);
+                    }
                 }
             }
             (Layout::Rows { item, distinct, .. }, value) => {
@@ -140,6 +143,11 @@ impl<C: Reference> Writer<'_, C> {
         true
     }
 
+    /// A value as plain JSON.
+    fn plain(&mut self, value: &Value<C>) -> String {
+        plain::write(value, &mut |reference| Json::from((self.refer)(reference))).to_string()
+    }
+
     fn single(&mut self, widget: &Widget, pattern: &Pattern<C>, value: &Value<C>) -> Option<String> {
         match (widget, value) {
             (Widget::Line { .. }, Value::String(text)) => {
@@ -152,12 +160,24 @@ impl<C: Reference> Writer<'_, C> {
                 (*pending || matches!(value, Value::Remotable(_))).then(|| (self.refer)(&remote.reference))
             }
             (Widget::File { .. }, Value::Bytes(bytes)) => Some(to_base64(bytes)),
-            (Widget::Json, _) => {
-                let json =
-                    pattern.write_json_with(value, &mut |reference| Json::from((self.refer)(reference)));
+            (Widget::Json { .. }, _) => {
+                let mut named: HashMap<String, C> = HashMap::new();
+                let json = pattern.write_json_with(value, &mut |reference| {
+                    let name = (self.refer)(reference);
+                    named.insert(name.clone(), reference.clone());
+                    Json::from(name)
+                });
                 let text = json.to_string();
+                let mut resolve = |part: &Pattern<C>, name: &str| {
+                    let reference = named.get(name)?.clone();
+                    Some(if is_promise(part) {
+                        Value::promise(reference)
+                    } else {
+                        Value::remotable(reference)
+                    })
+                };
                 // A value that does not match may be written as what another one is written as.
-                let same = read::shaped(pattern, &text, &mut |_, _| None).is_ok_and(|read| read == *value);
+                let same = read::shaped(pattern, &text, &mut resolve).is_ok_and(|read| read == *value);
                 same.then_some(text)
             }
             (Widget::PatternText, _) => {
@@ -214,7 +234,8 @@ impl<C: Reference> Writer<'_, C> {
                 (Value::Undefined, Absent::Undefined) => {}
                 // Left out it would not be there.
                 (Value::Undefined, Absent::LeftOut) => {
-                    self.push(&format!("{own}:json"), plain::write(value, &mut |_| Json::Null).to_string());
+                    let json = self.plain(value);
+                    self.push(&format!("{own}:json"), json);
                 }
                 _ => self.write(&part.pattern, value, &own, part.absent != Absent::Missing),
             }
@@ -226,6 +247,15 @@ impl<C: Reference> Writer<'_, C> {
             self.write(rest, &further, &format!("{name}:rest"), true);
         }
         true
+    }
+}
+
+/// Whether a pattern asks for a promise.
+fn is_promise<C: Reference>(pattern: &Pattern<C>) -> bool {
+    match pattern.matcher() {
+        Matcher::Promise(_) => true,
+        Matcher::Kind(kind) => kind == "promise",
+        _ => false,
     }
 }
 

@@ -15,6 +15,7 @@ use crate::asked::{Asked, Pairs, unexpected};
 use crate::field::check;
 use crate::field::draw::{Drawn, Spot};
 use crate::field::pick::Picker;
+use crate::field::tally::{self, Tallies};
 use crate::field::typed::{ROW, Typed};
 use crate::page::parts;
 use crate::pages::asks::confirm;
@@ -92,7 +93,7 @@ impl Chosen {
     pub fn draw(&self, shown: &Proposed, picks: &[PickRow]) -> Markup {
         html! {
             @for (at, slot) in shown.slots.iter().enumerate() { (self.slot(at, slot, shown.worker.is_some(), picks)) }
-            @if shown.worker.is_some() { (self.for_worker(shown, picks)) }
+            @if shown.worker.is_some() { (self.for_worker(shown)) }
             fieldset {
                 legend { "Where its result goes" }
                 @let chosen = GOES_TO.iter().position(|(word, ..)| *word == self.text("to")).unwrap_or(0);
@@ -141,11 +142,17 @@ impl Chosen {
     }
 
     /// What a worker works on, and with which model.
-    fn for_worker(&self, shown: &Proposed, picks: &[PickRow]) -> Markup {
+    fn for_worker(&self, shown: &Proposed) -> Markup {
         let wrong = BTreeMap::new();
-        let drawn = Drawn { typed: &self.typed, picks, wrong: &wrong, narrows: true };
+        let mut tallies = Tallies::new();
+        let pattern = input(shown);
+        if let Some(pattern) = &pattern {
+            tally::count(pattern, INPUT, &self.typed, &[], &mut tallies);
+        }
+        // What a worker works on is data: nothing can be picked for it.
+        let drawn = Drawn { typed: &self.typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: true };
         html! {
-            @if let Some(pattern) = input(shown) {
+            @if let Some(pattern) = &pattern {
                 @let control = pattern.controls();
                 (drawn.draw(&Spot {
                     control: &control, place: INPUT, title: html! { "Its inputs" }, said: "its inputs", help: None,

@@ -1,0 +1,200 @@
+//! How many elements of what was filled in are what a collection must hold so many of.
+
+use num_bigint::BigInt;
+
+use super::read;
+use super::tree::{NOTHING, Place, escape, number};
+use crate::pattern::layout::{Layout, layout};
+use crate::pattern::{Matcher, Pattern, Resolve};
+use crate::value::{Reference, Value};
+
+/// What a collection must hold so many of, and how many it holds as it was filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// How many elements match.
+    pub matching: BigInt,
+    /// How many there are, those that cannot be read yet included.
+    pub of: BigInt,
+    /// At least so many must match.
+    pub least: Option<BigInt>,
+    /// At most so many may match.
+    pub most: Option<BigInt>,
+    /// What is counted, as [`Pattern::describe`] says it; safe to show.
+    pub wants: String,
+}
+
+impl Tally {
+    /// How it stands, in one line that is safe to show: `1 of 2 match a number (at least 3); at least 2 have to`.
+    pub fn words(&self) -> String {
+        let mut words = format!("{} of {} match {}", self.matching, self.of, self.wants);
+        if let Some(least) = &self.least {
+            let have = if *least == BigInt::from(1) { "has" } else { "have" };
+            words.push_str(&format!("; at least {least} {have} to"));
+        }
+        if let Some(most) = &self.most {
+            words.push_str(&format!("; at most {most} may"));
+        }
+        words
+    }
+}
+
+/// What is counted of the elements of a pattern's values.
+struct Count<'a, C> {
+    part: &'a Pattern<C>,
+    least: Option<BigInt>,
+    most: Option<BigInt>,
+}
+
+/// Everything that a pattern counts of its own elements.
+fn counts<'a, C: Reference>(pattern: &'a Pattern<C>, found: &mut Vec<Count<'a, C>>) {
+    match pattern.matcher() {
+        Matcher::ContainerHas(part, least, _) => {
+            found.push(Count { part, least: Some(least.clone()), most: None });
+        }
+        Matcher::Not(inner) => {
+            if let Matcher::ContainerHas(part, over, _) = inner.matcher() {
+                found.push(Count { part, least: None, most: Some(over - 1) });
+            }
+        }
+        Matcher::And(parts) => parts.iter().for_each(|part| counts(part, found)),
+        _ => {}
+    }
+}
+
+/// Elements as they were filled in, each with how often it is there; those that cannot be read are `None`.
+type Elements<C> = Vec<(Option<Value<C>>, BigInt)>;
+
+/// The elements that were filled in at a place; `None` if the control there lists none.
+fn elements<C: Reference>(
+    pattern: &Pattern<C>,
+    place: &Place<'_>,
+    resolve: &mut Resolve<'_, C>,
+) -> Option<Elements<C>> {
+    let one = || BigInt::from(1);
+    if place.mark("json").is_some() {
+        return listed(&read::read(pattern, place, resolve).ok()??);
+    }
+    let mut own = |pattern: &Pattern<C>, place: &Place<'_>| read::required(pattern, place, resolve).ok();
+    Some(match layout(pattern) {
+        Layout::Rows { item, .. } => rows(place).map(|(_, row)| (own(&item, row), one())).collect(),
+        Layout::Checks(values) => {
+            let texts = super::choice_texts(&values);
+            let chosen = |text: &str| values.get(texts.iter().position(|own| own == text)?).cloned();
+            place.texts.iter().map(|text| (chosen(text), one())).collect()
+        }
+        Layout::Pairs { key, value, of: "bag", .. } => {
+            let row = |(_, row): (u32, &Place<'_>)| {
+                let count = own(&value, row.parts.get("value").unwrap_or(&NOTHING));
+                let count = count.and_then(|count| count.as_bigint().cloned()).unwrap_or_else(one);
+                (own(&key, row.parts.get("key").unwrap_or(&NOTHING)), count)
+            };
+            rows(place).map(row).collect()
+        }
+        Layout::Group { parts, rest, of: "list" } => {
+            let given = |name: &str| place.parts.get(name).filter(|own| !own.is_empty());
+            let part = |part: &crate::pattern::layout::Part<C>| {
+                let place = part.name.as_str().and_then(given);
+                (part.required() || place.is_some())
+                    .then(|| (own(&part.pattern, place.unwrap_or(&NOTHING)), one()))
+            };
+            let mut all: Elements<C> = parts.iter().filter_map(part).collect();
+            if let (Some(rest), Some(place)) = (rest, place.mark("rest")) {
+                all.extend(elements(&rest, place, resolve).unwrap_or_default());
+            }
+            all
+        }
+        Layout::Optional(inner) => elements(&inner, place, resolve)?,
+        Layout::Variants(variants) => {
+            let kind = place.mark("kind")?.texts.first()?;
+            let own = place.parts.get(kind.as_ref()).unwrap_or(&NOTHING);
+            match variants.into_iter().nth(number(kind)? as usize)? {
+                (_, Some(part)) => elements(&part, own, resolve)?,
+                (_, None) => listed(&read::shaped(&Pattern::any(), own.texts.first()?, resolve).ok()?)?,
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// The elements of a value.
+fn listed<C: Reference>(value: &Value<C>) -> Option<Elements<C>> {
+    let one = |element: &Value<C>| (Some(element.clone()), BigInt::from(1));
+    if let Some(array) = value.as_array().or_else(|| value.payload_of("copySet")?.as_array()) {
+        return Some(array.iter().map(one).collect());
+    }
+    let entry = |entry: &Value<C>| match entry.as_array() {
+        Some([key, Value::BigInt(count)]) => Some((Some(key.clone()), count.as_ref().clone())),
+        _ => None,
+    };
+    value.payload_of("copyBag")?.as_array()?.iter().map(entry).collect()
+}
+
+/// The rows at a place, with their numbers, in their order.
+fn rows<'a>(place: &'a Place<'_>) -> impl Iterator<Item = (u32, &'a Place<'a>)> {
+    let mut rows: Vec<(u32, &Place<'_>)> =
+        place.parts.iter().filter_map(|(name, place)| Some((number(name)?, place))).collect();
+    rows.sort_by_key(|(number, _)| *number);
+    rows.into_iter()
+}
+
+/// Counts what is filled in at a place and below it.
+pub(super) fn tally<C: Reference>(
+    pattern: &Pattern<C>,
+    name: &str,
+    place: &Place<'_>,
+    resolve: &mut Resolve<'_, C>,
+    out: &mut Vec<(String, Tally)>,
+) {
+    let mut asked = Vec::new();
+    counts(pattern, &mut asked);
+    if !asked.is_empty()
+        && let Some(elements) = elements(pattern, place, resolve)
+    {
+        for Count { part, least, most } in asked {
+            let matches = |(value, _): &&(Option<Value<C>>, BigInt)| {
+                value.as_ref().is_some_and(|value| part.matches(value))
+            };
+            let matching = elements.iter().filter(matches).map(|(_, times)| times).sum();
+            let of = elements.iter().map(|(_, times)| times).sum();
+            out.push((name.to_owned(), Tally { matching, of, least, most, wants: part.describe() }));
+        }
+    }
+    if place.mark("json").is_some() {
+        return;
+    }
+    let part = |step: &str| place.parts.get(step).unwrap_or(&NOTHING);
+    match layout(pattern) {
+        Layout::Optional(inner) => tally(&inner, name, place, resolve, out),
+        Layout::Variants(variants) => {
+            for (at, (_, inner)) in variants.iter().enumerate() {
+                if let Some(inner) = inner {
+                    tally(inner, &format!("{name}/{at}"), part(&at.to_string()), resolve, out);
+                }
+            }
+        }
+        Layout::Rows { item, .. } => {
+            for (at, row) in rows(place) {
+                tally(&item, &format!("{name}/{at}"), row, resolve, out);
+            }
+        }
+        Layout::Pairs { key, value, .. } => {
+            for (at, row) in rows(place) {
+                for (side, inner) in [("key", &key), ("value", &value)] {
+                    let place = row.parts.get(side).unwrap_or(&NOTHING);
+                    tally(inner, &format!("{name}/{at}/{side}"), place, resolve, out);
+                }
+            }
+        }
+        Layout::Group { parts, rest, .. } => {
+            for field in &parts {
+                let step = field.name.to_str_lossy();
+                tally(&field.pattern, &format!("{name}/{}", escape(&step)), part(&step), resolve, out);
+            }
+            if let Some(rest) = rest {
+                let place = place.mark("rest").unwrap_or(&NOTHING);
+                tally(&rest, &format!("{name}:rest"), place, resolve, out);
+            }
+        }
+        _ => {}
+    }
+}
