@@ -123,7 +123,7 @@ mod tests {
             ("", "[]", Err("is not said")),
         ] {
             let args = Value::parse(args).unwrap();
-            let args: Vec<Value> = args.as_array().unwrap().iter().cloned().collect();
+            let args: Vec<Value> = args.as_array().unwrap().to_vec();
             match (program(method, &args), expected) {
                 (Ok(call), Ok(expected)) => assert_eq!(call.source, expected),
                 (Err(failure), Err(expected)) => {
