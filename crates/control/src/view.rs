@@ -222,6 +222,8 @@ pub struct Proposed {
 pub struct ProposedSlot {
     /// Its name.
     pub name: String,
+    /// What its proposer says of it. Foreign text.
+    pub words: Untrusted,
     /// The label of its pattern, if it wants a capability: `dir`, `http`, or any other word.
     pub label: Option<String>,
     /// Whether anything may be bound that a name stands for, data as well.

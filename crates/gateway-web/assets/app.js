@@ -139,15 +139,25 @@
     near.prepend(strip);
   };
 
-  let asking = false, again = false;
+  // What was sent and taken is no draft any more: our redirect says so.
+  const SENT = 'sent draft';
+  if (location.hash === '#done') {
+    const sent = sessionStorage.getItem(SENT);
+    if (sent) sessionStorage.removeItem(sent);
+    history.replaceState(null, '', location.pathname + location.search);
+  }
+  sessionStorage.removeItem(SENT);
+
+  let asking = false, again = false, over = false;
   const refresh = async () => {
     if (asking) { again = true; return; }
     asking = true;
     try {
       const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
-      if (answer.status === 401) return tell('your session is over: `almoner open` opens another', true);
+      over = answer.status === 401;
+      if (over) tell('your session is over: `almoner open` opens another', true);
       const page = parse(await answer.text());
-      for (const region of $$('[data-live]')) {
+      for (const region of over ? [] : $$('[data-live]')) {
         const now = page.getElementById(region.id);
         if (now) morph(region, now);
       }
@@ -186,7 +196,7 @@
     if (kind === 'event') happened(data);
     else if (kind === 'text') streamed(data);
     else if (kind === 'progress') { const place = document.getElementById('progress-' + data.run); if (place) place.textContent = data.line; }
-    else if (kind === 'up') { if (data) { tell(''); later(); } else tell('offline: what you see may be old', true); }
+    else if (kind === 'up') { if (data) { tell(''); later(); } else if (!over) tell('offline: what you see may be old', true); }
   };
   if (channel) channel.onmessage = event => hear(event.data);
   const share = message => { hear(message); if (channel) channel.postMessage(message); };
@@ -198,7 +208,7 @@
       down = true;
       body.dataset.stream = 'down';
       share({ kind: 'up', data: false });
-      if (source.readyState === EventSource.CLOSED) setTimeout(listen, 1000);
+      if (source.readyState === EventSource.CLOSED) { later(); setTimeout(listen, 1000); }
     };
     source.onmessage = event => share({ kind: 'event', data: JSON.parse(event.data) });
     source.addEventListener('resync', () => share({ kind: 'up', data: true }));
@@ -280,5 +290,5 @@
   });
 
   haveKey();
-  window.almoner = { $$, fields, post, parse, morph, tell };
+  window.almoner = { $$, SENT, fields, post, parse, morph, tell };
 })();

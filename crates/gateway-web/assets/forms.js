@@ -1,7 +1,7 @@
 // Keeps what is typed, checks fields early, and lets rows and files come and go. Every form is whole without it.
 'use strict';
 (() => {
-  const { $$, fields, post, parse, morph, tell } = window.almoner || {};
+  const { $$, SENT, fields, post, parse, morph, tell } = window.almoner || {};
   // Nobody is let in yet.
   if (!$$) return;
   const LINES = 1000;
@@ -10,7 +10,11 @@
     const form = event.target;
     if (form.getAttribute('method') !== 'post' || event.defaultPrevented) return;
     for (const one of $$('[data-secret]', form)) cover(one);
-    if (!event.submitter || !event.submitter.formNoValidate) drafts.drop(form);
+    // It is dropped once it was taken.
+    if (drafts.name(form) && !(event.submitter && event.submitter.formNoValidate)) {
+      drafts.keep(form);
+      sessionStorage.setItem(SENT, drafts.name(form));
+    }
   }, true);
 
   // ---- Drafts outlive a reload; secrets never leave their field -----------------------------------------------
@@ -25,7 +29,6 @@
       const name = drafts.name(form);
       if (name) sessionStorage.setItem(name, JSON.stringify(drafts.pairs(form)));
     },
-    drop: form => { const name = drafts.name(form); if (name) sessionStorage.removeItem(name); },
     fill: async form => {
       const name = drafts.name(form), kept = JSON.parse(name && sessionStorage.getItem(name) || '[]');
       if (!kept.length) return;

@@ -67,6 +67,18 @@ impl Asked {
         }
     }
 
+    /// The same, for what is answered once: somebody may have been first.
+    ///
+    /// # Errors
+    /// What the daemon says; a conflict, if it was answered before.
+    pub fn act_once(&self, verb: &str, text: String, act: AgentAct) -> Result<Reply, Failure> {
+        match self.act(verb, text, act)? {
+            Reply::AlreadySettled => Err(Failure::new(Exit::Conflict, "this was answered before")
+                .help("nothing of what you have sent now counts; what was answered stands on its page")),
+            reply => Ok(reply),
+        }
+    }
+
     /// A part of the path, read.
     ///
     /// # Errors

@@ -269,6 +269,8 @@ fn finish(asked: &Asked, answer: Answer, after: u64) -> Answered {
             html(status, page::shell::whole(&asked.session, &page, after))
         }
         Answer::Piece(piece) => html(StatusCode::OK, piece),
+        // The script keeps what was typed until it hears that it was taken.
+        Answer::Go(to) if asked.field(KEY).is_some() && !to.contains('#') => go(&format!("{to}#done")),
         Answer::Go(to) => go(&to),
     }
 }

@@ -60,7 +60,16 @@ fn row(
     if reached.ended(view.now_ms).is_some() {
         return Ok(None);
     }
-    let (kind, mut words) = describe(txn, &id)?;
+    // A name often stands for a promise that has been kept: what is told is what came of it.
+    let came = hub::came_to(txn, &id)?.pop().unwrap_or(id);
+    let settled = if came == id { None } else { table::reach(txn, &came)? };
+    let formula = settled.as_ref().map_or(&reached.formula, |settled| &settled.formula);
+    let (kind, mut words) = match formula {
+        Formula::Export { .. } if reached.grants.is_empty() => {
+            ("object".to_owned(), "made by code".to_owned())
+        }
+        _ => describe(txn, &came)?,
+    };
     let limits = reached.grants.iter().flat_map(|grant| grant.attenuation.words());
     limits.for_each(|limit| words.push_str(&format!("; {limit}")));
     let allows = |method: &str| reached.grants.iter().all(|grant| grant.allows(method));
@@ -72,15 +81,17 @@ fn row(
         reached.formula,
         Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true }
     );
-    let methods = caps::interface_for(&reached.formula).map_or(vec![], |interface| {
+    let methods = caps::interface_for(formula).map_or(vec![], |interface| {
         let own = interface
             .methods
             .iter()
             .filter(|method| allows(&method.name) && !(read_only && method.effect != Effect::Observe));
         own.map(|method| format!("{} ({})", method.name, method.effect.as_words())).collect()
     });
-    let pending = matches!(reached.formula, Formula::Promise { .. })
-        && matches!(table::promise(txn, &reached.id)?, Some(PromiseRow::Pending));
+    let is_promise = matches!(formula, Formula::Promise { .. });
+    let pending = is_promise && matches!(table::promise(txn, &reached.id)?, Some(PromiseRow::Pending));
+    // Nothing but data comes of a promise that is kept and leads nowhere, and nothing of a broken one.
+    let data = (is_promise && !pending) || !Want::Capability.takes(formula);
     let row = PickRow {
         path: path.to_string(),
         id,
@@ -88,7 +99,7 @@ fn row(
         words: Untrusted::new(words),
         methods,
         pending,
-        data: !Want::Capability.takes(&reached.formula),
+        data,
         labels: labels.map(str::to_owned).collect(),
         interface: interface(txn, &id)?,
     };

@@ -65,7 +65,14 @@ fn slot(name: &str, slot: &Slot) -> ProposedSlot {
         _ => None,
     };
     let data = label.is_none();
-    ProposedSlot { name: name.to_owned(), label, data, uses: vec![], unused: false }
+    ProposedSlot {
+        name: name.to_owned(),
+        words: slot.label.clone(),
+        label,
+        data,
+        uses: vec![],
+        unused: false,
+    }
 }
 
 fn of_code(source: &str, slots: &BTreeMap<String, Slot>) -> Proposed {

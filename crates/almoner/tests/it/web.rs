@@ -15,6 +15,7 @@ mod inbox;
 mod insert;
 mod letting_in;
 mod live;
+mod losing;
 mod narrower;
 mod pages;
 mod rows;

@@ -3,11 +3,12 @@
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Request};
 use control::show::card::Card;
-use kernel::MessageNumber;
 use kernel::command::MailAct;
+use kernel::{MessageNumber, RunNumber};
 use maud::html;
 use passable::Untrusted;
 
+use super::asks::form;
 use super::{approval, message};
 use crate::answer::Answer;
 use crate::asked::{Asked, take};
@@ -27,7 +28,10 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         };
         return message::page(asked, number, Some(wrong), 409);
     }
-    let entries = entries(asked, &card)?;
+    let entries = match entries(asked, &card) {
+        Ok(entries) => entries,
+        Err(failure) => return message::page(asked, number, Some(form::refused(&failure)), 422),
+    };
     let marks =
         entries.as_ref().map(|all| all.iter().map(|one| format!(" -e {}", one + 1)).collect::<String>());
     let marks = marks.unwrap_or_default();
@@ -57,7 +61,10 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         _ => return Err(Failure::new(Exit::Usage, "an answer is yes or no").help("press one of the buttons")),
     };
     take!(asked.ask(request)?, Reply);
-    Ok(Answer::Go(format!("/m/{number}")))
+    // A card in a conversation leads back to it.
+    let back = asked.field(approval::BACK).and_then(|back| back.strip_prefix("/chat/"));
+    let back = back.and_then(|run| run.parse::<RunNumber>().ok()).map(|run| format!("/chat/{run}"));
+    Ok(Answer::Go(back.unwrap_or_else(|| format!("/m/{number}"))))
 }
 
 /// The entries that were marked, if the card had several.

@@ -10,6 +10,9 @@ use passable::{Untrusted, visible_line};
 use crate::asked::Asked;
 use crate::page::parts;
 
+/// The name of the field that says where one goes on.
+pub const BACK: &str = "_back";
+
 /// What of a card an answer is bound to: all that it shows.
 pub fn digest(card: &Card) -> Result<String, Failure> {
     let bytes = serde_json::to_vec(card)
@@ -17,11 +20,12 @@ pub fn digest(card: &Card) -> Result<String, Failure> {
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
-/// The card, with its answers as long as any is missing.
+/// The card, with its answers as long as any is missing. `back` is where one goes on who has answered, if that is not
+/// the card itself.
 ///
 /// # Errors
 /// When it cannot be written down.
-pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
+pub fn card(asked: &Asked, card: &Card, back: Option<&str>) -> Result<Markup, Failure> {
     let digest = digest(card)?;
     let several = card.entries.iter().filter(|entry| entry.answer.is_none()).count() > 1;
     Ok(html! {
@@ -31,13 +35,15 @@ pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
             @else if card.more.is_some() { " has used up what it may, and asks for more." }
             @else { " wants to do this." }
         }
-        form.card method="post" action={ "/m/" (card.number) "/answer" } data-weighty {
+        form.card method="post" action={ "/m/" (card.number) "/answer" } data-weighty
+            data-draft={ "answer " (card.number) } {
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);
+            @if let Some(back) = back { input type="hidden" name=(BACK) value=(back); }
             @for (i, entry) in card.entries.iter().enumerate() { (self::entry(i, entry, several)) }
             @if let Some(more) = &card.more { (asks_for_more(more)) }
             (shown(card))
-            @if card.is_open() { (answers(card)) }
+            @if card.is_open() { (answers(card, asked.field("reason").unwrap_or(""))) }
         }
     })
 }
@@ -146,7 +152,7 @@ fn said(answer: &Said) -> Markup {
 }
 
 /// The answers. None of them is what Enter does: pressing it in the reason only goes on to the buttons.
-fn answers(card: &Card) -> Markup {
+fn answers(card: &Card, reason: &str) -> Markup {
     html! {
         fieldset.answers {
             legend { "Your answer" }
@@ -159,7 +165,7 @@ fn answers(card: &Card) -> Markup {
                 }
             } @else {
                 label for="reason" { "If not, why: the model reads this" }
-                textarea #reason name="reason" rows="2" {}
+                textarea #reason name="reason" rows="2" { "\n" (reason) }
                 div.buttons {
                     button name="do" value="deny" { "Deny" }
                     button.yes name="do" value="approve" { @if card.more.is_some() { "Give it" } @else { "Approve" } }

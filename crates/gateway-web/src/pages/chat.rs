@@ -6,7 +6,7 @@ use control::endowment::Endowment;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Document, Request, Response, RunRequest, TALKER};
 use control::show::journal;
-use kernel::command::{Cancel, Reply};
+use kernel::command::{Cancel, MOST_SAID, Reply};
 use kernel::run::{Attachment, Entry, PROJECT_POLICY, Run, Shape, Step};
 use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
@@ -204,13 +204,21 @@ fn answered(
     Ok(page(kept, wrong)?.status(status).into())
 }
 
-fn nothing_said(asked: &Asked) -> Result<String, Wrong> {
-    let said = asked.filled("said").map(str::to_owned);
-    said.ok_or_else(|| Place::Said.of()(Failure::new(Exit::Invalid, "nothing was said")))
+fn what_is_said(asked: &Asked) -> Result<String, Wrong> {
+    let wrong = |failure: Failure| Err(Place::Said.of()(failure));
+    match asked.filled("said") {
+        None => wrong(Failure::new(Exit::Invalid, "nothing was said")),
+        // Before a conversation begins with it.
+        Some(said) if said.len() > MOST_SAID => {
+            let message = format!("{} bytes are said at once, and {MOST_SAID} can be", said.len());
+            wrong(Failure::new(Exit::Invalid, message).help("bring what is longer as a document"))
+        }
+        Some(said) => Ok(said.to_owned()),
+    }
 }
 
 fn started(asked: &Asked, kept: &[Kept]) -> Result<RunNumber, Wrong> {
-    let said = nothing_said(asked)?;
+    let said = what_is_said(asked)?;
     let model = asked.site.backend.model(asked.filled("model")).map_err(Place::Model.of())?;
     let documents = attached::documents(asked, kept).map_err(Place::Documents.of())?;
     let endow = handed(asked).map_err(Place::Slots.of())?;
@@ -326,7 +334,7 @@ fn page(asked: &Asked, number: RunNumber, kept: &[Kept], wrong: Option<&Wrong>) 
             @for message in &family.asked {
                 article #{ "ask-" (message) } {
                     h2 { a href={ "/m/" (message) } { "Message " (message) } }
-                    (approval::card(asked, &take_card(asked, *message)?)?)
+                    (approval::card(asked, &take_card(asked, *message)?, Some(&format!("/chat/{number}")))?)
                 }
             }
         }
@@ -446,7 +454,7 @@ fn says(asked: &Asked, number: RunNumber, kept: &[Kept]) -> Result<bool, Wrong> 
     if is_bringing(asked) {
         return Ok(false);
     }
-    speak(asked, number, nothing_said(asked)?, documents).map_err(Place::Form.of())?;
+    speak(asked, number, what_is_said(asked)?, documents).map_err(Place::Form.of())?;
     Ok(true)
 }
 

@@ -65,7 +65,7 @@ pub fn page(
     let card = match view.letter.body() {
         Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. }) => {
             let card = take!(asked.ask(Request::Card { message: number })?, Card);
-            approval::card(asked, &card)?
+            approval::card(asked, &card, None)?
         }
         Some(Body::Form { .. }) => form::card(asked, &view)?,
         Some(Body::Definition { .. }) => definition::card(asked, &view)?,
@@ -93,8 +93,8 @@ pub fn with_card(
         article #card data-live data-message=(number) {
             h1 { "Message " (number) ": " (parts::word(&view.letter.mail.envelope.kind)) }
             (envelope(view))
-            (card)
             (answers(view))
+            (card)
             (said::chain(asked, view))
             (dismissal(asked, view))
         }

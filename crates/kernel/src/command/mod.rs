@@ -26,6 +26,9 @@ use crate::secret::HandedSecret;
 use crate::slot::Slot;
 use crate::web::Web;
 
+/// The most bytes that are said to a run at once: 256 KiB. What is longer is a document.
+pub const MOST_SAID: usize = 256 << 10;
+
 pub use code::{CodeAct, Exported};
 pub use fault::Fault;
 pub use mail::{Define, Filled, Form, Handed, MailAct, Send, Text};

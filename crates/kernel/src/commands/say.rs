@@ -3,15 +3,12 @@
 use passable::Untrusted;
 
 use super::start::provenance_of;
-use crate::command::{Fault, Reply};
+use crate::command::{Fault, MOST_SAID, Reply};
 use crate::id::{MessageNumber, RunNumber, StepRef};
 use crate::message::Body;
 use crate::provenance::Provenance;
 use crate::run::{Attachment, Entry, Run, Shape, State as RunState};
 use crate::state::State;
-
-/// The most bytes that are said at once: 256 KiB. What is longer is a document.
-const MOST_SAID: usize = 256 << 10;
 
 /// Refuses to say something to a run that would not hear it.
 fn expect_ears(run: &Run, text: &Untrusted) -> Result<(), Fault> {

@@ -71,7 +71,8 @@ impl<C: Reference> Pattern<C> {
         let root = tree::plant(pairs)?;
         let value = match read::read(self, &root, resolve)? {
             Some(value) => value,
-            None if self.matches(&Value::Undefined) => Value::Undefined,
+            // Whoever says that something is there has not left it out.
+            None if !root.is_given() && self.matches(&Value::Undefined) => Value::Undefined,
             None => return Err(read::missing(self)),
         };
         self.check(&value)?;

@@ -46,6 +46,17 @@ fn any_part(value: &V, test: &dyn Fn(&V) -> bool) -> bool {
         }
 }
 
+/// What JSON cannot keep apart: keys of a collection that differ in fields that are `undefined`, which it leaves out.
+fn beyond_json(value: &V) -> bool {
+    any_part(value, &|part| match part {
+        Value::Tagged(tagged) => any_part(tagged.payload(), &|part| match part {
+            Value::Record(record) => record.iter().any(|(_, field)| matches!(field, Value::Undefined)),
+            _ => false,
+        }),
+        _ => false,
+    })
+}
+
 /// What JSON Schema has no words for: non-finite numbers, lone surrogates, fields called `@qclass`.
 fn beyond_schema(value: &V) -> bool {
     any_part(value, &|part| match part {
@@ -175,6 +186,7 @@ proptest! {
 
     #[test]
     fn json_of_a_pattern_reads_back_and_fits_its_schema((pattern, value) in matching()) {
+        prop_assume!(!beyond_json(&value));
         let json = pattern.write_json(&value);
         let back = pattern.read_json(&json);
         let back = back.map_err(|mismatch| TestCaseError::fail(format!("{pattern:?} {json} {mismatch}")))?;
@@ -202,6 +214,7 @@ proptest! {
     fn a_schema_accepts_what_its_pattern_reads((pattern, value) in matching()) {
         let schema = pattern.to_json_schema();
         let Ok(read) = Pattern::<String>::from_json_schema(&schema) else { return Ok(()) };
+        prop_assume!(!beyond_json(&value));
         let json = pattern.write_json(&value);
         // Escapes carry values that a schema from elsewhere cannot know.
         if !json.to_string().contains("@qclass") && read.read_json(&json).is_err() {

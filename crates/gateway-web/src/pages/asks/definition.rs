@@ -384,7 +384,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         return again(Some(&granted), Some(form::refused(&failure)), 422);
     }
     let act = chosen.act(number, &shown.proposed, &shown.picks, false)?;
-    match asked.act("endow", chosen.in_words(number, &shown.proposed, &shown.picks), act) {
+    match asked.act_once("endow", chosen.in_words(number, &shown.proposed, &shown.picks), act) {
         Ok(Reply::Started { run }) => Ok(Answer::Go(format!("/r/{run}"))),
         Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),
         Err(failure) => {

@@ -2,8 +2,8 @@
 //! a yes or a no. Nothing in it can be changed: who wants it otherwise says no, and why.
 
 use control::exit::Failure;
-use control::protocol::{AgentAct, Look};
-use control::view::LetterView;
+use control::protocol::{AgentAct, Look, Response};
+use control::view::{LetterView, PromiseState};
 use kernel::command::MailAct;
 use kernel::message::Body;
 use kernel::run::ResultGoesTo;
@@ -61,7 +61,29 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     Ok(html! {
         p { (parts::word(&view.from)) " asks to run this code over what it holds." }
         (card.draw(asked, view))
+        (came(asked, view))
     })
+}
+
+/// What the code has come to, once it was let run.
+fn came(asked: &Asked, view: &LetterView) -> Markup {
+    let promise = view.letter.body().and_then(Body::asks).map(|(promise, _)| promise);
+    let state = match promise.map(|id| asked.look(Look::Formula { id })) {
+        Some(Ok(Response::Formula(found))) => found.thing.promise,
+        _ => None,
+    };
+    html! {
+        @match state {
+            Some(PromiseState::Fulfilled { value }) => section aria-label="What it came to" {
+                h2 { "What it came to" }
+                (parts::whole("what it came to", &Untrusted::new(control::show::value::argument(&value))))
+            },
+            Some(PromiseState::Rejected { reason }) => {
+                p.warning { "It failed: " (parts::line(&reason)) }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// `POST /m/NUMBER`: a yes to exactly what was shown.
@@ -71,6 +93,6 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
 pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     yes::send(asked, view, &digest(view)?, |text| {
         let act = MailAct::Grant { number: view.letter.number, goes_to: ResultGoesTo::default() };
-        asked.act("approve", text, AgentAct::Mail { act: Box::new(act) }).map(drop)
+        asked.act_once("approve", text, AgentAct::Mail { act: Box::new(act) }).map(drop)
     })
 }

@@ -273,9 +273,12 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     if let Err(failure) = confirm::check(asked, confirm::holds(&ids, &fields.picks)) {
         return again(&wrong, Some(refused(&failure)), 422);
     }
-    match asked.act("submit", text, AgentAct::Submit { number, values }) {
+    match asked.act_once("submit", text, AgentAct::Submit { number, values }) {
         Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),
-        Err(failure) => again(&wrong, Some(refused(&failure)), 422),
+        Err(failure) => {
+            let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
+            again(&wrong, Some(refused(&failure)), status)
+        }
     }
 }
 

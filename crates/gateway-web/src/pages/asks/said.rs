@@ -54,7 +54,7 @@ pub fn reject(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         }
         _ => MailAct::Reject { number, reason: Untrusted::new(reason) },
     };
-    asked.act("reject", text, AgentAct::Mail { act: Box::new(act) })?;
+    asked.act_once("reject", text, AgentAct::Mail { act: Box::new(act) })?;
     Ok(Answer::Go(format!("/m/{number}")))
 }
 

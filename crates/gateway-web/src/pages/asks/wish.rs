@@ -151,7 +151,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         _ => return Ok(Answer::Go(format!("/m/{number}"))),
     };
     let done = answered.and_then(|(answered, words)| {
-        asked.act("resolve", format!("resolve {number} {words}"), AgentAct::Resolve { number, answered })
+        asked.act_once("resolve", format!("resolve {number} {words}"), AgentAct::Resolve { number, answered })
     });
     match done {
         Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),

@@ -1,10 +1,11 @@
 //! What is done with names: small forms.
 
 use control::exit::{Exit, Failure};
-use control::protocol::AgentAct;
+use control::protocol::{AgentAct, Look, Response};
 use kernel::command::NameAct;
 use kernel::{NamePath, Value};
 use maud::{Markup, html};
+use passable::visible_line;
 
 use crate::answer::Answer;
 use crate::asked::Asked;
@@ -82,11 +83,11 @@ fn common(asked: &Asked, what: &str, path: &str) -> Markup {
     }
 }
 
-/// Offered after a refusal: a name that looks like another one is taken if a person insists.
+/// Offered after a refusal: a name that stands for something, or looks like another one, is taken if a person insists.
 fn insist(asked: &Asked, what: &str) -> Markup {
     html! {
         @if asked.field("do") == Some(what) {
-            label.beside { input type="checkbox" name="force" value="yes"; "Even if it looks like another name here" }
+            label.beside { input type="checkbox" name="force" value="yes"; "Even so: replace what has this name, or although it looks like another" }
         }
     }
 }
@@ -122,6 +123,16 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
         if path.is_empty() { parse(name) } else { parse(&format!("{path}/{name}")) }
     };
     let force = asked.field("force") == Some("yes");
+    // What has a name is not taken away from it by the way.
+    let expect_free = |path: &NamePath| match asked.look(Look::Thing { path: path.clone() }) {
+        Ok(Response::Thing(thing)) if !force => {
+            let words = thing.words.visible_line().into_owned();
+            let message = format!("`{path}` is a name already, for {words} ({})", visible_line(&thing.kind));
+            Err(Failure::new(Exit::Conflict, message)
+                .help("choose another name, or say that it is to be replaced"))
+        }
+        _ => Ok(()),
+    };
     let name = |verb: &str, text: String, act: NameAct, to: &[String]| -> Result<String, Failure> {
         let act = if force { NameAct::Forced { act: Box::new(act) } } else { act };
         asked.act(verb, text, AgentAct::Name { act })?;
@@ -141,16 +152,19 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
                 }
                 _ => (Value::string(value.clone()), format!("store {path}={value}")),
             };
+            expect_free(&path)?;
             let to = path.names().to_vec();
             name("store", text, NameAct::StoreValue { value, path }, &to)
         }
         Some("mkdir") => {
             let path = new()?;
+            expect_free(&path)?;
             let to = path.names().to_vec();
             name("mkdir", format!("mkdir {path}"), NameAct::MakeDirectory { path }, &to)
         }
         Some(verb @ ("move" | "copy")) => {
             let (from, to) = (parse(path)?, parse(asked.filled("to").unwrap_or(""))?);
+            expect_free(&to)?;
             let text = format!("{verb} {from} {to}");
             let place = to.names().to_vec();
             let act = if verb == "move" { NameAct::Move { from, to } } else { NameAct::Copy { from, to } };

@@ -5,7 +5,7 @@ pub mod call;
 mod methods;
 mod thing;
 
-use control::exit::Failure;
+use control::exit::{Exit, Failure};
 use control::protocol::{Look, Response};
 use control::view::NameRow;
 use kernel::NamePath;
@@ -35,13 +35,34 @@ fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result
         })?),
     };
     if let Some(path) = &path {
-        let found = *take!(asked.look(Look::Thing { path: path.clone() })?, Thing);
+        let found = match asked.look(Look::Thing { path: path.clone() }) {
+            // What can be used no more still has its name, which can be taken away.
+            Err(failure) if failure.exit == Exit::Denied => return Ok(ended(asked, path, &failure, wrong)),
+            found => *take!(found?, Thing),
+        };
         if !DIRECTORIES.contains(&found.kind.as_str()) {
             return thing::named(asked, path, found, wrong, status);
         }
     }
     let rows = take!(asked.look(Look::Names { path: path.clone() })?, Names);
     Ok(directory(asked, path.as_ref(), &rows, wrong).status(status).into())
+}
+
+/// The page of a name whose thing can be used no more.
+fn ended(asked: &Asked, path: &NamePath, failure: &Failure, wrong: Option<Markup>) -> Answer {
+    let title = passable::visible_line(&path.to_string()).into_owned();
+    let main = html! {
+        @if let Some(wrong) = wrong { (wrong) }
+        h1 { (parts::word(&path.to_string())) }
+        (way(path.names()))
+        section #thing aria-label="What it is" data-live {
+            p.warning { "It can be used no more: " (parts::line(&failure.message)) }
+            p { (link::why(path)) }
+            (kept(asked, &path.to_string()))
+        }
+        (act::forms_of_name(asked, path))
+    };
+    Page::new("/names", title, main).live("names grants").into()
 }
 
 /// The way to a name, each part a link.

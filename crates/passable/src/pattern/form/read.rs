@@ -119,7 +119,8 @@ pub(super) fn required<C: Reference>(
 ) -> Result<Value<C>, Mismatch> {
     match read(pattern, place, resolve)? {
         Some(value) => Ok(value),
-        None if may_be_left_out(pattern) => Ok(Value::Undefined),
+        // Whoever has said that it is there means to say what.
+        None if may_be_left_out(pattern) && !place.is_given() => Ok(Value::Undefined),
         None => Err(missing(pattern)),
     }
 }
@@ -322,7 +323,9 @@ fn group<C: Reference>(
             }
             (None, _) => None,
         };
+        let is_given = own.is_some_and(Place::is_given);
         values.push(match (value, part.absent) {
+            (None, _) if is_given => return Err(missing(&part.pattern).within(label())),
             (None, Absent::Missing) if may_be_left_out(&part.pattern) => Some(Value::Undefined),
             (None, Absent::Missing) => return Err(missing(&part.pattern).within(label())),
             (None, Absent::Undefined) => Some(Value::Undefined),

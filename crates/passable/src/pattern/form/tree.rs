@@ -112,6 +112,11 @@ impl Place<'_> {
         }
     }
 
+    /// Whether the place says that it is given.
+    pub(super) fn is_given(&self) -> bool {
+        self.mark("given").is_some_and(|given| given.texts.first().is_some_and(|text| *text == "yes"))
+    }
+
     /// Refuses more texts, and other marks, than there may be.
     pub(super) fn allow(&self, texts: usize, marks: &[&str]) -> Result<(), Mismatch> {
         if self.texts.len() > texts {

@@ -124,6 +124,9 @@ impl Chosen {
         html! {
             fieldset.slot {
                 legend { "Slot " (parts::line(&Untrusted::new(slot.name.as_str()))) }
+                @if !slot.words.raw().is_empty() && slot.words.raw() != slot.name {
+                    p { "Its proposer says: " (parts::line(&slot.words)) }
+                }
                 @if let Some(words) = own(is_worker, slot) { p { (words) } }
                 @else {
                     label for=(pick) { "One of your names" }
@@ -386,11 +389,20 @@ fn example(label: Option<&str>) -> &'static str {
 
 /// What a choice grants, in a sentence.
 fn sentence(slot: &ProposedSlot, row: &PickRow) -> String {
-    let methods = match row.methods.is_empty() {
-        true => String::new(),
-        false => format!("; it has {}", row.methods.join(", ")),
+    let methods = match (row.methods.is_empty(), row.data || row.pending) {
+        (false, _) => format!(" It can do: {}.", row.methods.join(", ")),
+        (true, false) => " It can do all that it can do for you.".to_owned(),
+        (true, true) => String::new(),
     };
-    let promise = if row.pending { "; nothing has come of it yet" } else { "" };
+    let uses = match slot.uses.is_empty() {
+        true => String::new(),
+        false => format!(" What is proposed calls {} of it.", slot.uses.join(", ")),
+    };
+    let promise = if row.pending { " Nothing has come of it yet." } else { "" };
+    let interface = row.interface.as_deref().map(|name| format!("{name}, ")).unwrap_or_default();
     let (words, short) = (row.words.visible_line(), row.id.short());
-    format!("{} = your {}: {words} ({}, {short}){methods}{promise}", slot.name, row.path, row.kind)
+    format!(
+        "It may use your {} as {}: {words} ({interface}{}, {short}).{methods}{uses}{promise}",
+        row.path, slot.name, row.kind
+    )
 }

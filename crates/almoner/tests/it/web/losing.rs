@@ -1,0 +1,142 @@
+//! What a person has typed or chosen is not lost by what goes wrong, and what has a name is not taken away by the way.
+
+use serde_json::json;
+
+use super::visitor::Visitor;
+use super::{enter, let_in};
+use crate::home::Home;
+
+/// A guest's form, and its number.
+fn asked(home: &Home, fields: &[&str]) -> u64 {
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let form = [&["--as", "agent-fae", "form", "@host", "Say"][..], fields, &["--result", "answer"]].concat();
+    home.almoner(&form).expect(0);
+    crate::sends::wait_for_mail(home, "form")
+}
+
+#[test]
+fn what_could_not_be_sent_is_there_again() {
+    let home = Home::new();
+    let number = asked(&home, &["title:string=What it is called", "words:M.arrayOf(M.string())=Words"]);
+    let (browser, door) = let_in(&home, true, &format!("/m/{number}"));
+    let fill = || {
+        browser.write("textbox", "What it is called", "a title");
+        browser.press("button", "Add a row to Words");
+        browser.write("textbox", "1", "one");
+    };
+    let there = |after: &str| {
+        let there = browser.wait(|| {
+            let title = browser.all("textbox", "What it is called").first().map(|one| browser.value(one));
+            let row = browser.all("textbox", "1").first().map(|one| browser.value(one));
+            (title.as_deref() == Some("a title") && row.as_deref() == Some("one")).then_some(())
+        });
+        assert!(there.is_some(), "after {after}: {}", browser.text());
+    };
+    browser.says("What it is called");
+    fill();
+    // The session has ended meanwhile, and the page says so; whoever sends it all the same finds it again.
+    home.almoner(&["sessions", "--all"]).expect(0);
+    browser.says("your session is over");
+    browser.press("button", "Send the answer");
+    browser.says("your session is over");
+    enter(&browser, &home, true, &format!("/m/{number}"));
+    there("a session that had ended");
+    // The daemon is gone when it is sent.
+    home.almoner(&["stop"]).expect(0);
+    browser.press("button", "Send the answer");
+    let lost = browser.wait(|| (!browser.text().contains("What it is called")).then_some(()));
+    assert!(lost.is_some(), "{}", browser.text());
+    home.almoner(&["inbox"]).expect(0);
+    browser.go(&door.page(&format!("/m/{number}")));
+    there("a daemon that had gone");
+    browser.press("button", "Send the answer");
+    browser.says("✓ answered");
+    assert_eq!(browser.at(), door.page(&format!("/m/{number}")));
+    // What was taken is no draft any more.
+    assert_eq!(
+        browser.run(
+            "return Object.keys(sessionStorage).filter(k => k.includes('draft') || k.startsWith('form'))"
+        ),
+        json!([])
+    );
+    let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0).json();
+    assert_eq!(got["promise"]["value"], json!({ "title": "a title", "words": ["one"] }));
+}
+
+#[test]
+fn a_second_answer_is_refused_and_says_so() {
+    let home = Home::new();
+    let number = asked(&home, &["title:string=What it is called"]);
+    let visitor = Visitor::new(&home);
+    let path = format!("/m/{number}");
+    assert_eq!(visitor.send(&path, "f0=first&do=submit").status, 303);
+    let second = visitor.send(&path, "f0=second&do=submit");
+    assert_eq!((second.status, second.body.contains("answered before")), (409, true), "{}", second.body);
+    let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0).json();
+    assert_eq!(got["promise"]["value"]["title"], "first");
+}
+
+#[test]
+fn what_is_to_be_filled_in_is_filled_in() {
+    let home = Home::new();
+    let number =
+        asked(&home, &["sure:M.opt(M.boolean())=Whether", "many:M.opt(M.arrayOf(M.string()))=Words"]);
+    let visitor = Visitor::new(&home);
+    let path = format!("/m/{number}");
+    let missing = visitor.send(&path, "f0:given=yes&f1:given=no&do=submit");
+    assert_eq!((missing.status, missing.body.contains("this is needed")), (422, true), "{}", missing.body);
+    // A list without rows is one.
+    assert_eq!(visitor.send(&path, "f0:given=no&f1:given=yes&do=submit").status, 303);
+    let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0).json();
+    assert_eq!(got["promise"]["value"]["many"], json!([]));
+}
+
+#[test]
+fn a_name_that_stands_for_something_is_replaced_by_nobody_who_does_not_say_so() {
+    let home = Home::new();
+    home.almoner(&["store", "ledger=precious"]);
+    let visitor = Visitor::new(&home);
+    let kept = || home.almoner(&["show", "ledger"]).expect(0).out;
+    let before = kept();
+    for body in ["do=store&path=&name=ledger&value=oops&as=text", "do=mkdir&path=&name=ledger"] {
+        let refused = visitor.send("/names", body);
+        assert_eq!(
+            (refused.status, refused.body.contains("is a name already")),
+            (409, true),
+            "{}",
+            refused.body
+        );
+        assert_eq!(kept(), before);
+    }
+    assert_eq!(visitor.send("/names", "do=store&path=&name=other&value=x&as=text").status, 303);
+    for verb in ["copy", "move"] {
+        assert_eq!(visitor.send("/names", &format!("do={verb}&path=other&to=ledger")).status, 409);
+        assert_eq!(kept(), before);
+    }
+    assert_eq!(visitor.send("/names", "do=store&path=&name=ledger&value=oops&as=text&force=yes").status, 303);
+    assert_ne!(kept(), before);
+}
+
+#[test]
+fn a_name_whose_thing_has_ended_can_be_taken_away() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("notes")).unwrap();
+    home.almoner(&["mount", home.path("notes").to_str().unwrap(), "notes"]).expect(0);
+    home.almoner(&["narrow", "notes", "brief", "--lasts", "1h"]).expect(0);
+    home.later(std::time::Duration::from_secs(7200));
+    let visitor = Visitor::new(&home);
+    let page = visitor.get("/names/brief", &[]);
+    assert_eq!((page.status, page.body.contains("can be used no more")), (200, true), "{}", page.body);
+    assert_eq!(visitor.send("/names", "do=remove&path=brief").status, 303);
+    assert_eq!(visitor.get("/names/brief", &[]).status, 404);
+}
+
+#[test]
+fn a_conversation_begins_with_nothing_that_it_cannot_be_told() {
+    let home = Home::new();
+    let visitor = Visitor::new(&home);
+    let said = "w".repeat(300_000);
+    let refused = visitor.send("/chat", &format!("said={said}&model=local"));
+    assert_eq!((refused.status, refused.body.contains("300000 bytes are said at once")), (422, true));
+    assert!(!home.almoner(&["runs"]).expect(0).out.contains("r1"));
+}
