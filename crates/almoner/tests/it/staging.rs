@@ -323,3 +323,29 @@ fn a_staged_slot_shares_its_directory_with_no_other_slot() {
     assert_eq!(copies(&home), 0);
     run(&home, "out:stage", &["-e", "other=outside:rw"]).expect(0);
 }
+
+/// A run that writes one file, in a directory or in a copy of it.
+fn writes(home: &Home, out: &str, content: &str) {
+    let turns = json!([{ "turns": [
+        calls(&[("out_write", json!({ "path": "a.md", "content": content }))]),
+        done(),
+    ] }]);
+    home.write("script.json", turns.to_string());
+    run(home, out, &["--allow", "out.write"]).expect(0);
+}
+
+#[test]
+fn why_tells_of_the_run_that_changed_a_file_and_not_of_a_copy_that_nobody_applied() {
+    let home = one_new_file();
+    writes(&home, "out:rw", "real\n");
+    writes(&home, "out:stage", "staged\n");
+    let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
+    let lines: Vec<&str> = why.lines().collect();
+    assert!(lines[0].contains("was written by an effect"), "{why}");
+    assert!(lines[1].contains("r3#") && lines[1].contains("in a staged copy alone"), "{why}");
+    assert!(why.contains("r2#") && !why.contains("was written in a staged copy"), "{why}");
+    // Once it is put in place, that is what lies there.
+    home.almoner(&["apply", "r3"]).expect(0);
+    let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
+    assert!(why.contains("you had r3 applied") && !why.contains("r2#"), "{why}");
+}
