@@ -52,7 +52,7 @@ fn one_diff_is_the_approval() {
     assert_eq!((said.matches("applied").count(), files(&home).as_str()), (5, CHANGED), "{said}");
     assert_eq!(copies(&home), 0, "the copy is not needed any more");
     let again = home.almoner(&["apply", "r1"]).expect(0).out;
-    assert_eq!(again.matches("already applied").count(), 5, "{again}");
+    assert_eq!(again.matches("already in place").count(), 5, "{again}");
     assert_eq!(home.trace("r1").to_string().matches("\"applied\"").count(), 1);
     let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
     assert!(why.contains("you had r1 applied") && why.contains("in a staged copy"), "{why}");
@@ -348,4 +348,23 @@ fn why_tells_of_the_run_that_changed_a_file_and_not_of_a_copy_that_nobody_applie
     home.almoner(&["apply", "r3"]).expect(0);
     let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
     assert!(why.contains("you had r3 applied") && !why.contains("r2#"), "{why}");
+}
+
+#[test]
+fn what_a_place_holds_anyway_was_not_applied() {
+    let (home, _) = staged();
+    home.write("out/a.md", "one 2\n");
+    let diff = home.almoner(&["diff", "r1"]).expect(0).out;
+    assert!(diff.contains("out/a.md: the place already holds this"), "{diff}");
+    assert!(!diff.contains("APPLIED"), "{diff}");
+    let marks = |home: &Home| {
+        let diff = home.almoner(&["diff", "r1", "--json"]).expect(0).json();
+        let files = diff["files"].as_array().unwrap().clone();
+        files.iter().filter(|file| file["applied"] == true).count()
+    };
+    assert_eq!(marks(&home), 0);
+    home.almoner(&["apply", "r1", "--only", "sub/c.rs"]).expect(0);
+    assert_eq!(marks(&home), 1, "what was applied is told from it");
+    let said = home.almoner(&["apply", "r1"]).expect(0).out;
+    assert!(said.contains("already in place") && files(&home) == CHANGED, "{said}");
 }
