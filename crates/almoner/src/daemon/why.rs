@@ -33,6 +33,7 @@ pub fn target_words(formula: &Formula) -> String {
         Formula::Mcp(server) => server.words(),
         Formula::Worker { name, definition, .. } => format!("worker {name} ({})", definition.short()),
         Formula::Myself => "this worker again".to_owned(),
+        Formula::Eval { .. } | Formula::Export { .. } => query::words(formula),
         other => other.kind().to_owned(),
     }
 }
