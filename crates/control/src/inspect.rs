@@ -64,6 +64,19 @@ pub struct GrantView {
     pub calls: u64,
     /// The last of them.
     pub last: Vec<Use>,
+    /// The code that holds it or a grant that was made of it. Only its calls of what has effects are among the calls:
+    /// what it sends to objects and to what is of the store's own stands in its own journal.
+    #[serde(default)]
+    pub code: Vec<CodeHolder>,
+}
+
+/// Code that holds a grant, or held it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeHolder {
+    /// The code.
+    pub id: FormulaId,
+    /// Whether its journal can still be read: it goes with the code.
+    pub has_journal: bool,
 }
 
 /// A call through a grant.

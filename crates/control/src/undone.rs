@@ -73,6 +73,9 @@ pub struct FileDiff {
     pub entry: UndoneEntry,
     /// The lines that went and that came, as a unified diff.
     pub text: Untrusted,
+    /// Whether it was put in place out of this copy; a place may hold the same for another reason.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub applied: bool,
 }
 
 /// The parts of one file's diff that are to be applied.
@@ -90,7 +93,7 @@ impl Diff {
     /// For a person: the diffs, and what stands in the way.
     pub fn render(&self) -> String {
         let mut out = String::new();
-        for FileDiff { entry, text } in &self.files {
+        for FileDiff { entry, text, applied } in &self.files {
             let path = entry.path.visible_line();
             match &entry.state {
                 UndoState::Conflict { now } => out.push_str(&format!(
@@ -100,7 +103,8 @@ impl Diff {
                 UndoState::Failed { why } => {
                     out.push_str(&format!("CANNOT BE APPLIED {path}: {}\n", why.visible_line()));
                 }
-                UndoState::Already => out.push_str(&format!("APPLIED {path}\n")),
+                UndoState::Already if *applied => out.push_str(&format!("APPLIED {path}\n")),
+                UndoState::Already => out.push_str(&format!("THE SAME {path}: the place already holds this\n")),
                 UndoState::Would | UndoState::Done => {}
             }
             out.push_str(&text.visible());
@@ -120,7 +124,7 @@ impl Undone {
             let (path, to) = (entry.path.visible_line(), &entry.to);
             let line = match &entry.state {
                 UndoState::Would | UndoState::Done => format!("applied  {path}  ({to})"),
-                UndoState::Already => format!("already applied  {path}  ({to})"),
+                UndoState::Already => format!("already in place  {path}  ({to})"),
                 UndoState::Conflict { now } => format!(
                     "CONFLICT, left alone  {path}  (it was {} when the run changed it, and is {now} now)",
                     entry.from

@@ -16,6 +16,9 @@ pub struct GrantRow {
     pub grant: Grant,
     /// Who holds it: the giver's own name for it, or what it is.
     pub held_by: Untrusted,
+    /// The giver's own name for what it leads to, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// A name in a directory.

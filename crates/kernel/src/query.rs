@@ -202,6 +202,8 @@ pub fn words(formula: &Formula) -> String {
         Formula::Eval { modules: Some(modules), .. } => {
             format!("a program of modules out of {}", modules.packed.words())
         }
+        Formula::Eval { .. } => "code".to_owned(),
+        Formula::Export { .. } => "an object that code has made".to_owned(),
         other => format!("a {}", other.kind()),
     }
 }

@@ -479,7 +479,7 @@ pub struct TraceArgs {
 /// `almoner why`.
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// r17, r17#9, a message number, a name, an identifier, a slot, or a file that a run wrote
+    /// r17, r17#9, a message number, a grant (g4), a name, an identifier, a slot, or a file that a run wrote
     pub thing: String,
     /// Why a name or an identifier is kept: every way from the store's root to it
     #[arg(long)]

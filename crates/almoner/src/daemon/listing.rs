@@ -116,7 +116,7 @@ pub fn name(daemon: &Daemon, run: &Run) -> Result<String, Failure> {
     }
     let view = daemon.view(daemon.host);
     let found = daemon.look(|txn| match table::formula(txn, &run.worker)?.map(|row| row.formula) {
-        Some(Formula::Eval { result, author, .. }) => code_name(txn, &view, run, result, author),
+        Some(Formula::Eval { result, author, .. }) => code_name(txn, &view, &run.worker, result, author),
         formula => {
             let handle = formula.and_then(|formula| formula.agent().map(|own| own.handle));
             agent_name(txn, &view, std::iter::once(run.worker).chain(handle))
@@ -141,10 +141,10 @@ fn agent_name(
 }
 
 /// The name of code: by the promise for its result, or by the object that it came to, if the code itself has made that.
-fn code_name(
+pub(super) fn code_name(
     txn: &mut dyn ReadTxn,
     view: &View,
-    run: &Run,
+    code: &FormulaId,
     result: FormulaId,
     author: Option<Number>,
 ) -> Result<Option<String>, Fault> {
@@ -155,8 +155,7 @@ fn code_name(
     if let Some(id) = came_to {
         let formula = table::formula(txn, &id)?.map(|row| row.formula);
         // Any other thing has a name of its own, which says nothing of the code.
-        came_to =
-            came_to.filter(|_| matches!(formula, Some(Formula::Export { eval, .. }) if eval == run.worker));
+        came_to = came_to.filter(|_| matches!(formula, Some(Formula::Export { eval, .. }) if eval == *code));
     }
     for id in std::iter::once(result).chain(came_to) {
         if let Some(name) = super::look::name_of(txn, view, &id)? {
@@ -164,10 +163,10 @@ fn code_name(
         }
     }
     let Some(author) = author.filter(|author| author.0 != view.agent.number) else { return Ok(None) };
-    let author = FormulaId { number: author.0, node: run.worker.node };
+    let author = FormulaId { number: author.0, node: code.node };
     let handle = table::formula(txn, &author)?.and_then(|row| row.formula.agent().map(|own| own.handle));
     let whose = agent_name(txn, view, std::iter::once(author).chain(handle))?;
-    Ok(whose.map(|whose| format!("code {} of {whose}", run.worker.short())))
+    Ok(whose.map(|whose| format!("code {} of {whose}", code.short())))
 }
 
 /// The run without what it worked on and what came of it, which can be long.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
+use kernel::grant::Grant;
 use kernel::hub::{Found, Hub, View};
 use kernel::message::{Body, Field};
 use kernel::slot::{Slot, Want};
@@ -18,6 +19,7 @@ use super::agents;
 use super::desk::Desk;
 use super::inspect;
 use super::journal_of_code;
+use super::listing;
 use super::{narrow, origin, picks, proposed};
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Response};
@@ -192,34 +194,82 @@ fn promise(desk: &Desk, agent: FormulaId, promise: &FormulaId, wait: bool) -> Re
 
 /// Every grant that the agent gave, with who holds it.
 fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault> {
-    let mut known = BTreeMap::new();
+    let (mut holders, mut names) = (BTreeMap::new(), BTreeMap::new());
     let mut rows = Vec::new();
     for grant in query::grants(txn, &view.agent.number)? {
-        let held_by = match known.get(&grant.holder) {
+        let held_by = match holders.get(&grant.holder) {
             Some(words) => String::clone(words),
             None => {
-                let words = holder(txn, view, &grant.holder)?;
-                known.insert(grant.holder, words.clone());
+                let words = holder(txn, view, &grant)?;
+                holders.insert(grant.holder, words.clone());
                 words
             }
         };
-        rows.push(GrantRow { grant, held_by: Untrusted::new(held_by) });
+        let name = match names.get(&grant.target) {
+            Some(name) => Option::clone(name),
+            None => {
+                let name = name_of_target(txn, view, &grant.target)?;
+                names.insert(grant.target, name.clone());
+                name
+            }
+        };
+        rows.push(GrantRow { grant, held_by: Untrusted::new(held_by), name });
     }
     Ok(rows)
 }
 
 /// Who holds something: what the agent calls it, else its type and a few digits. An agent goes by its mail address as
 /// a rule.
-pub(super) fn holder(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
+pub(super) fn holder(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Result<String, Fault> {
+    let id = &grant.holder;
     let Some(formula) = table::formula(txn, id)?.map(|row| row.formula) else {
-        return Ok(format!("someone who is gone ({})", id.short()));
+        let short = id.short();
+        return Ok(match was(txn, view, grant)? {
+            Gone::Code => format!("code {short} that has ended"),
+            Gone::Worker => format!("a worker that is gone ({short})"),
+            Gone::Someone => format!("someone who is gone ({short})"),
+            Gone::CodeOrAgent => format!("code or an agent that is gone ({short})"),
+        });
     };
     for id in formula.agent().map(|agent| agent.handle).iter().chain([id]) {
         if let Some(name) = name_of(txn, view, id)? {
             return Ok(name);
         }
     }
-    Ok(format!("{} {}", formula.kind(), id.short()))
+    Ok(match formula {
+        Formula::Eval { result, author, .. } => listing::code_name(txn, view, id, result, author)?
+            .unwrap_or_else(|| format!("code {}", id.short())),
+        other => format!("{} {}", other.kind(), id.short()),
+    })
+}
+
+/// What somebody was who held something and is there no more.
+pub(super) enum Gone {
+    /// Code that has ended.
+    Code,
+    /// A worker.
+    Worker,
+    /// Nothing says what.
+    Someone,
+    /// What is given without a message: code of the agent's own, or another agent.
+    CodeOrAgent,
+}
+
+/// What the holder of a grant was. Code is collected once it has ended and nobody holds what it made; the message for
+/// which the grant was given stays, and tells what it was given to.
+pub(super) fn was(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Result<Gone, Fault> {
+    let Some(source) = grant.source else { return Ok(Gone::CodeOrAgent) };
+    let letter = query::message(txn, &view.agent, source)?;
+    let definition = match letter.as_ref().and_then(|letter| letter.body()) {
+        Some(Body::EvalRequest { .. }) => return Ok(Gone::Code),
+        Some(Body::Definition { definition, .. }) => table::formula(txn, definition)?.map(|row| row.formula),
+        _ => None,
+    };
+    Ok(match definition {
+        Some(Formula::Definition { worker: None, .. }) => Gone::Code,
+        Some(Formula::Definition { .. }) => Gone::Worker,
+        _ => Gone::Someone,
+    })
 }
 
 /// What the agent calls a formula; what it is, if it has no name for it.
@@ -239,6 +289,35 @@ pub(super) fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Res
     Ok(edges.iter().find_map(|(from, label)| {
         (*from == store).then(|| label.strip_prefix("name ").map(str::to_owned)).flatten()
     }))
+}
+
+/// The agent's name for what a grant leads to. What code comes to has no name of its own: the person named the promise
+/// that was kept with it.
+pub(super) fn name_of_target(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    id: &FormulaId,
+) -> Result<Option<String>, Fault> {
+    if let Some(name) = name_of(txn, view, id)? {
+        return Ok(Some(name));
+    }
+    for (from, label) in query::references_to(txn, id, 1000)? {
+        if label.starts_with("value ")
+            && came_to(txn, &from)? == Some(*id)
+            && let Some(name) = name_of(txn, view, &from)?
+        {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
+/// The one thing that a promise was kept with, if it was and that is no data.
+pub(super) fn came_to(txn: &mut dyn ReadTxn, promise: &FormulaId) -> Result<Option<FormulaId>, Fault> {
+    Ok(match table::promise(txn, promise)? {
+        Some(PromiseRow::Fulfilled { value }) => value.as_reference().copied(),
+        _ => None,
+    })
 }
 
 /// The directory in which the agent's paths begin.

@@ -1,7 +1,7 @@
 //! Where a named thing comes from: what it is, since when it has its name, and through whose hands it came.
 
 use kernel::command::Fault;
-use kernel::event::Change;
+use kernel::event::{Change, Event};
 use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::hub::{Hub, View};
@@ -9,11 +9,11 @@ use kernel::message::Body;
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Run;
 use kernel::txn::ReadTxn;
-use kernel::{FormulaId, MessageNumber, NamePath, query, table};
-use passable::visible_line;
+use kernel::{FormulaId, GrantNumber, MessageNumber, NamePath, query, table};
+use passable::{Untrusted, visible_line};
 
 use super::desk::Desk;
-use super::look::{called, describe, own_directory};
+use super::look::{called, describe, holder, name_of_target, own_directory};
 use super::why::{cause_of_run, command, target_words};
 use control::exit::Failure;
 use control::show::card::source;
@@ -50,8 +50,19 @@ pub fn origin(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Reason>, Fail
                 (id, None)
             }
             Err(_) => {
-                let path = NamePath::parse(thing)?;
-                (view.identify(txn, &path)?, Some(path))
+                let named = NamePath::parse(thing).map_err(Fault::from).and_then(|path| {
+                    let id = view.identify(txn, &path)?;
+                    Ok((id, Some(path)))
+                });
+                match (named, thing.parse::<GrantNumber>()) {
+                    (Ok(named), _) => named,
+                    (Err(unknown), Ok(number)) => {
+                        let grants = query::grants(txn, &view.agent.number)?;
+                        let grant = grants.into_iter().find(|grant| grant.number == number).ok_or(unknown)?;
+                        return of_grant(desk, txn, view, &grant);
+                    }
+                    (Err(unknown), Err(_)) => return Err(unknown),
+                }
             }
         };
         look(desk, txn, view, &id, thing, path.as_ref())
@@ -88,7 +99,7 @@ fn look(
     }
     let Some(reached) = table::reach(txn, id)? else { return Ok(Found { reasons, run: None, message }) };
     for grant in &reached.grants {
-        reasons.push(hand(txn, view, grant, &reached.formula)?);
+        reasons.push(hand(txn, view, grant, &target_words(&reached.formula))?);
         // Whoever gave it knows why; the message lies in the giver's mailbox.
         if grant.owner.0 == view.agent.number {
             message = message.or(grant.source);
@@ -103,6 +114,66 @@ fn look(
         reasons.extend(depends(&row.provenance));
     }
     Ok(Found { reasons, run, message })
+}
+
+/// A grant of the agent's, which can be told of also when who held it is gone, and what it led to: back to the message
+/// that asked for it and the command that gave it.
+fn of_grant(desk: &Desk, txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Result<Found, Fault> {
+    let reached = table::reach(txn, &grant.target)?;
+    let words = reached.as_ref().map_or_else(|| grant.words.clone(), |to| target_words(&to.formula));
+    let mut first = hand(txn, view, grant, &words)?;
+    if reached.is_none() {
+        first.says = Untrusted::new(format!("{}; what it led to is gone", first.says.raw()));
+    }
+    let mut reasons = vec![first];
+    let mut by = None;
+    if let Some(number) = grant.source {
+        match query::message(txn, &view.agent, number)? {
+            Some(letter) if matches!(letter.body(), Some(Body::Command { .. })) => by = Some(number),
+            letter => {
+                let says = match letter.as_ref().and_then(|letter| letter.message.as_ref()) {
+                    Some(message) => given_for(&message.body, &called(txn, view, &message.from)?),
+                    None => "is what it was given for; it was dismissed since".to_owned(),
+                };
+                reasons.push(Reason::new(format!("message {number}"), says));
+            }
+        }
+    }
+    if view.agent == desk.daemon.host && by.is_none() {
+        let event = query::last_event(
+            txn,
+            &view.agent.number,
+            LATEST,
+            |change| matches!(change, Change::Granted { grant: made, .. } if *made == grant.id),
+        )?;
+        if let Some(event) = event {
+            reasons.push(Reason::new(format!("event {}", event.seq), "made it (`almoner audit`)"));
+            let source = grant.source.map(|number| number.to_string());
+            by = commanded(desk, txn, &event, &|text| {
+                says(text, &grant.slot) || source.as_ref().is_some_and(|number| says(text, number))
+            })?;
+        }
+    }
+    if let Some(to) = &reached
+        && let Some(row) = table::formula(txn, &to.id)?
+    {
+        reasons.extend(depends(&row.provenance));
+    }
+    Ok(Found { reasons, run: None, message: by })
+}
+
+/// What a message has to do with what was given because of it.
+fn given_for(body: &Body, who: &str) -> String {
+    let who = visible_line(who);
+    match body {
+        Body::Definition { by: Some(draft), .. } => {
+            format!("{} proposed the code that it was given to", draft.run)
+        }
+        Body::Definition { .. } => format!("{who} proposed what it was given to"),
+        Body::EvalRequest { .. } => format!("{who} asked to run the code that it was given to"),
+        Body::Request { .. } | Body::Form { .. } => format!("{who} asked for it"),
+        other => format!("{who} sent it in a {}", other.kind()),
+    }
 }
 
 /// The event that gave the name, and the message of the command that did so. Others than the host have no events.
@@ -125,37 +196,57 @@ fn naming(
             if given == name && stood == id && *directory == store)
     })?;
     let Some(event) = event else { return Ok(None) };
-    let mut by = None;
-    // A command is recorded behind what it named, in the same transaction.
+    let by = commanded(desk, txn, &event, &|text| says(text, name))?;
+    Ok(Some((Reason::new(format!("event {}", event.seq), "gave it the name (`almoner audit`)"), by)))
+}
+
+/// The message of the host's command that did what an event says. Another transaction may have the same time: what the
+/// command says must be about it.
+fn commanded(
+    desk: &Desk,
+    txn: &mut dyn ReadTxn,
+    event: &Event,
+    is_about: &dyn Fn(&str) -> bool,
+) -> Result<Option<MessageNumber>, Fault> {
+    let host = &desk.daemon.host;
+    // A command is recorded behind what it named or gave, in the same transaction.
     for next in query::events(txn, &host.number, event.seq, COMMAND_WITHIN)? {
         match next.change {
-            Change::Named { .. } | Change::Unnamed { .. } | Change::Granted { .. }
+            Change::Named { .. }
+            | Change::Unnamed { .. }
+            | Change::Granted { .. }
+            | Change::Answered { .. }
                 if next.at_ms == event.at_ms => {}
             Change::Message { number, .. } if next.at_ms == event.at_ms => {
                 let letter = query::message(txn, host, number)?;
-                // Another transaction may have the same time: what the command says must be about the name.
-                let is_it = letter.is_some_and(|letter| {
-                    matches!(letter.body(), Some(Body::Command { text, .. }) if says(text.raw(), name))
-                });
-                by = is_it.then_some(number);
-                break;
+                let is_it = letter.is_some_and(
+                    |letter| matches!(letter.body(), Some(Body::Command { text, .. }) if is_about(text.raw())),
+                );
+                return Ok(is_it.then_some(number));
             }
             _ => break,
         }
     }
-    Ok(Some((Reason::new(format!("event {}", event.seq), "gave it the name (`almoner audit`)"), by)))
+    Ok(None)
 }
 
 /// Through whose hands it came: a grant, in words.
-fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, formula: &Formula) -> Result<Reason, Fault> {
+fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result<Reason, Fault> {
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
     let may = if methods.is_empty() { String::new() } else { format!(" ({})", methods.join(", ")) };
     let by = match grant.owner.0 == view.agent.number {
         true => "you gave it".to_owned(),
         false => "it was given".to_owned(),
     };
-    let to = called(txn, view, &grant.holder)?;
-    let what = target_words(formula);
+    // Who holds what somebody else gave is not the agent's to be told, beyond what it calls them.
+    let to = match grant.owner.0 == view.agent.number {
+        true => holder(txn, view, grant)?,
+        false => called(txn, view, &grant.holder)?,
+    };
+    let what = match name_of_target(txn, view, &grant.target)? {
+        Some(name) => format!("`{}`, {what}", visible_line(&name)),
+        None => what.to_owned(),
+    };
     let ended = if grant.revoked_ms.is_some() { ", and it was revoked" } else { "" };
     Ok(Reason::new(
         format!("grant {}", grant.number),

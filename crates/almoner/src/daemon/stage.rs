@@ -247,7 +247,8 @@ fn held(change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
 /// When the run has no staged copy, is not over, or `only` names nothing that it changed.
 pub fn diff(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Diff, Failure> {
     let changes = staged(desk, run, only)?.changes;
-    let tasks = changes::look(changes, false, &in_place(desk, run)?, &held);
+    let in_place = in_place(desk, run)?;
+    let tasks = changes::look(changes, false, &in_place, &held);
     let (mut files, mut shown) = (Vec::new(), 0);
     // As a person reads a directory.
     let mut tasks = tasks;
@@ -259,7 +260,10 @@ pub fn diff(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Diff, Failur
             lines(desk, &task)
         };
         shown += text.len();
-        files.push(FileDiff { text: Untrusted::new(text), entry: task.entry() });
+        let applied = in_place
+            .get(&task.change.full())
+            .is_some_and(|there| there.is_own && there.words == task.then.words());
+        files.push(FileDiff { text: Untrusted::new(text), entry: task.entry(), applied });
     }
     Ok(Diff { run, files })
 }

@@ -33,6 +33,7 @@ pub fn target_words(formula: &Formula) -> String {
         Formula::Mcp(server) => server.words(),
         Formula::Worker { name, definition, .. } => format!("worker {name} ({})", definition.short()),
         Formula::Myself => "this worker again".to_owned(),
+        Formula::Eval { .. } | Formula::Export { .. } => query::words(formula),
         other => other.kind().to_owned(),
     }
 }
@@ -343,23 +344,89 @@ fn real(path: &str) -> std::path::PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
+/// What a run has to do with a name, the most telling last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// A slot of it, or a directory that it was given.
+    Slot,
+    /// It read the file.
+    Read,
+    /// It changed the file in a staged copy that was not put in place.
+    Staged,
+    /// It changed the file.
+    Changed,
+}
+
+/// What is known of a name from one run.
+struct Known {
+    part: Part,
+    /// When it was done: what a run changes is done once it completes, or is put in place.
+    at_ms: i64,
+    at: String,
+    reasons: Vec<Reason>,
+}
+
+/// How many runs are still looked at for a later change once one is found.
+const LATER: usize = 5_000;
+
 /// A name is a file that was written, or a slot.
 fn of_name(desk: &Desk, name: &str) -> Result<Vec<Reason>, Failure> {
-    let mut reasons = Vec::new();
+    let (mut best, mut staged, mut looked_at): (Option<Known>, Option<(i64, String)>, _) = (None, None, 0);
+    // The youngest run need not have changed it last: another may have waited for an answer.
     listing::for_each_run(&desk.daemon, None, |run| {
-        reasons = of_name_in(desk, name, &run)?;
-        Ok(reasons.is_empty())
+        if let Some(best) = best.as_ref().filter(|best| best.part == Part::Changed) {
+            looked_at += 1;
+            if last_ms(desk, &run)? < best.at_ms {
+                return Ok(looked_at < LATER);
+            }
+        }
+        let Some(known) = of_name_in(desk, name, &run)? else { return Ok(looked_at < LATER) };
+        if known.part == Part::Staged && staged.is_none() {
+            staged = Some((known.at_ms, known.at.clone()));
+        }
+        if best.as_ref().is_none_or(|best| (best.part, best.at_ms) < (known.part, known.at_ms)) {
+            best = Some(known);
+        }
+        Ok(looked_at < LATER && best.as_ref().is_none_or(|best| best.part != Part::Slot))
     })?;
-    if reasons.is_empty() {
+    let Some(mut best) = best else {
         return Err(Failure::new(Exit::NotFound, format!("nothing is known of `{name}`")).help(
             "ask about a run (r17), a step (r17#9), a message number, a slot, or a file that a run wrote",
         ));
+    };
+    if best.part == Part::Changed
+        && let Some((at_ms, at)) = staged
+        && at_ms > best.at_ms
+    {
+        let said = "changed it later in a staged copy alone: that is not what lies there";
+        best.reasons.insert(1, Reason::new(at, said));
     }
-    Ok(reasons)
+    Ok(best.reasons)
+}
+
+/// When something was last recorded of a run, or of the one above all others: there stands what was put in place.
+fn last_ms(desk: &Desk, run: &Run) -> Result<i64, Failure> {
+    let mut latest = run.started_ms;
+    for run in [run, &top(desk, run)?] {
+        listing::for_each_step(&desk.daemon, run.number, run.next_step.saturating_sub(1), |step| {
+            latest = latest.max(step.at_ms);
+            true
+        })?;
+    }
+    Ok(latest)
+}
+
+/// The run that a person started.
+fn top(desk: &Desk, run: &Run) -> Result<Run, Failure> {
+    let mut top = run.clone();
+    while let Some(Parent { run: parent, .. }) = top.parent {
+        top = self::run(desk, parent)?;
+    }
+    Ok(top)
 }
 
 /// The last call of an agent's that put a file there.
-fn of_file_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure> {
+fn of_file_in(desk: &Desk, name: &str, run: &Run) -> Result<Option<Known>, Failure> {
     let (daemon, wanted) = (&desk.daemon, std::path::Path::new(name));
     let (mut open, mut last, mut roots) = (BTreeMap::new(), None, BTreeMap::new());
     listing::for_each_step(daemon, run.number, 1, |step| {
@@ -379,7 +446,7 @@ fn of_file_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
                         }
                     });
                     if path == name || root.as_ref().is_some_and(|root| root.join(path) == wanted) {
-                        last = Some(proposal);
+                        last = Some((proposal, step.at_ms));
                     }
                 }
             }
@@ -387,29 +454,28 @@ fn of_file_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
         }
         true
     })?;
-    let Some(step) = last else { return Ok(vec![]) };
+    let Some((step, at_ms)) = last else { return Ok(None) };
+    let at = StepRef { run: run.number, step };
     let mut reasons = vec![Reason::new(name, "was written by an effect")];
-    reasons.extend(of_step(desk, StepRef { run: run.number, step })?);
-    Ok(reasons)
+    reasons.extend(of_step(desk, at)?);
+    Ok(Some(Known { part: Part::Changed, at_ms, at: at.to_string(), reasons }))
 }
 
 /// What a person had done since a step of a run with what that run changed of a file: put in place, put back. The newest
 /// first. It stands in the journal of the run that a person started.
-fn settled(desk: &Desk, run: &Run, file: &std::path::Path, since: u64) -> Result<Vec<Reason>, Failure> {
-    let mut top = run.clone();
-    while let Some(Parent { run: parent, .. }) = top.parent {
-        top = self::run(desk, parent)?;
-    }
+fn settled(desk: &Desk, run: &Run, file: &std::path::Path, since: u64) -> Result<Vec<Settled>, Failure> {
+    let top = top(desk, run)?;
     // A step of a child cannot be compared with those of the run above it; nothing is settled before all is over.
     let from = if top.number == run.number { since } else { 1 };
     let mut found = Vec::new();
     listing::for_each_step(&desk.daemon, top.number, from, |step| {
+        let (at, at_ms) = (StepRef { run: top.number, step: step.number }.to_string(), step.at_ms);
         let (files, what) = match step.entry {
             Entry::Undone { files } => (files, "undone: it is again what it was"),
             Entry::Applied { files } => (files, "applied: it is what the run left in its staged copy"),
             Entry::Discarded => {
                 let said = format!("you had the staged copy of {} thrown away", top.number);
-                found.push(Reason::new(StepRef { run: top.number, step: step.number }.to_string(), said));
+                found.push(Settled { at_ms, in_place: false, reason: Reason::new(at, said) });
                 return true;
             }
             _ => return true,
@@ -418,7 +484,7 @@ fn settled(desk: &Desk, run: &Run, file: &std::path::Path, since: u64) -> Result
             files.into_iter().find(|put_back| std::path::Path::new(&put_back.path) == file)
         {
             let said = format!("you had {} {what} ({})", top.number, put_back.to);
-            found.push(Reason::new(StepRef { run: top.number, step: step.number }.to_string(), said));
+            found.push(Settled { at_ms, in_place: true, reason: Reason::new(at, said) });
         }
         true
     })?;
@@ -426,8 +492,16 @@ fn settled(desk: &Desk, run: &Run, file: &std::path::Path, since: u64) -> Result
     Ok(found)
 }
 
+/// What a person had done with what a run changed.
+struct Settled {
+    at_ms: i64,
+    /// Whether the file itself changed by it.
+    in_place: bool,
+    reason: Reason,
+}
+
 /// What one run has to do with the name; nothing, most often.
-fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure> {
+fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Option<Known>, Failure> {
     let daemon = &desk.daemon;
     if run.is_standing() {
         return of_file_in(desk, name, run);
@@ -450,37 +524,44 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
     });
     if is_near {
         let steps = daemon.read(|txn| query::journal(txn, &daemon.host.number, run.number, 1))?;
-        for step in steps.iter().rev() {
-            let Entry::Proposed { proposal, .. } = &step.entry else { continue };
-            let Some((.., Some(directory))) = directories.get(&proposal.grant) else { continue };
-            let completion = steps.iter().find_map(|s| match &s.entry {
-                Entry::Completed { proposal, completion } if *proposal == step.number => Some(completion),
+        let proposals: BTreeMap<u64, &Proposal> = steps
+            .iter()
+            .filter_map(|step| match &step.entry {
+                Entry::Proposed { proposal, .. } => Some((step.number, &**proposal)),
                 _ => None,
-            });
-            let Some(Completion::Done { value, .. }) = completion else { continue };
+            })
+            .collect();
+        // What was done last, not what was proposed last. Reading is told of only if nothing was done.
+        let mut read = None;
+        for step in steps.iter().rev() {
+            let Entry::Completed { proposal: at, completion: Completion::Done { value, .. } } = &step.entry
+            else {
+                continue;
+            };
+            let Some(proposal) = proposals.get(at) else { continue };
+            let Some((.., Some(directory))) = directories.get(&proposal.grant) else { continue };
             let made = ["path", "file", "directory"]
                 .into_iter()
                 .find_map(|field| value.get(field)?.as_str().map(str::to_owned));
             let Some(made) = made else { continue };
-            if directory.join(&made) == wanted
-                || (proposal.effect != passable::Effect::Observe && made == name)
-            {
-                let mut reasons = settled(desk, run, &directory.join(&made), step.number)?;
-                let done = match proposal.method.as_str() {
-                    "remove" => "removed",
-                    "move" => "moved there",
-                    "make_directory" => "made",
-                    _ => "written",
-                };
-                let is_staged = directories
-                    .get(&proposal.grant)
-                    .is_some_and(|(_, grant, ..)| grant.attenuation.staged_from.is_some());
-                let place = if is_staged { "in a staged copy, " } else { "" };
-                reasons.push(Reason::new(name, format!("was {done} {place}by an effect")));
-                of_proposal(desk, run, &steps, step.number, &mut reasons)?;
-                cause_of_run(desk, run, &mut reasons)?;
-                return Ok(reasons);
+            let is_read = proposal.effect == passable::Effect::Observe;
+            let file = directory.join(&made);
+            if file != wanted && (is_read || made != name) {
+                continue;
             }
+            if !is_read {
+                return Ok(Some(of_change(desk, name, run, &steps, (*at, step.at_ms), proposal, &file)?));
+            }
+            if read.is_none() {
+                read = Some((*at, step.at_ms));
+            }
+        }
+        if let Some((at, at_ms)) = read {
+            let mut reasons = vec![Reason::new(name, "was read")];
+            of_proposal(desk, run, &steps, at, &mut reasons)?;
+            cause_of_run(desk, run, &mut reasons)?;
+            let at = StepRef { run: run.number, step: at }.to_string();
+            return Ok(Some(Known { part: Part::Read, at_ms, at, reasons }));
         }
     }
     for (slot, grant, formula, directory) in directories.values() {
@@ -492,8 +573,40 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Vec<Reason>, Failure
             if let Some(source) = grant.source {
                 command(desk, &desk.daemon.host, source, &mut reasons)?;
             }
-            return Ok(reasons);
+            let at = run.number.to_string();
+            return Ok(Some(Known { part: Part::Slot, at_ms: run.started_ms, at, reasons }));
         }
     }
-    Ok(vec![])
+    Ok(None)
+}
+
+/// A change that a run made of a file, with what a person had done with it since.
+fn of_change(
+    desk: &Desk,
+    name: &str,
+    run: &Run,
+    steps: &[Step],
+    (proposed, done_ms): (u64, i64),
+    proposal: &Proposal,
+    file: &std::path::Path,
+) -> Result<Known, Failure> {
+    let since = settled(desk, run, file, proposed)?;
+    let put = since.iter().filter(|one| one.in_place).map(|one| one.at_ms).max();
+    let grant = desk.daemon.read(|txn| table::grant(txn, &proposal.grant))?;
+    let is_staged = grant.is_some_and(|grant| grant.attenuation.staged_from.is_some());
+    let part = if is_staged && put.is_none() { Part::Staged } else { Part::Changed };
+    let mut reasons: Vec<Reason> = since.into_iter().map(|one| one.reason).collect();
+    let done = match proposal.method.as_str() {
+        "remove" => "removed",
+        "move" => "moved there",
+        "make_directory" => "made",
+        _ => "written",
+    };
+    let place = if is_staged { "in a staged copy, " } else { "" };
+    reasons.push(Reason::new(name, format!("was {done} {place}by an effect")));
+    of_proposal(desk, run, steps, proposed, &mut reasons)?;
+    cause_of_run(desk, run, &mut reasons)?;
+    let at_ms = put.map_or(done_ms, |put| put.max(done_ms));
+    let at = StepRef { run: run.number, step: proposed }.to_string();
+    Ok(Known { part, at_ms, at, reasons })
 }

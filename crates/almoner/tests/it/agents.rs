@@ -350,6 +350,8 @@ fn work_is_cancelled() {
     let ended = home.almoner(&["resume", "r1"]);
     assert!(ended.code != 0 && ended.code != 7, "{ended:?}");
     assert!(!home.path("notes/a.md").exists());
+    let runs = home.almoner(&["runs"]).expect(0).out;
+    assert!(runs.contains("cancelled: not today") && !runs.contains("failed"), "{runs}");
     home.almoner(&["cancel", "r99"]).expect(4);
     home.almoner(&["cancel", "no-such-name"]).expect(4);
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::home::Home;
+use crate::sends::{COUNTER, PATIENCE, evaluated, wait_for_mail};
 use crate::wire::Control;
 
 /// A run that has read something private, could send mail, and has written a file; and a guest who holds nothing of it.
@@ -92,4 +93,60 @@ fn the_graph_of_a_run_tells_what_could_leave() {
     let own = look(&mut control, json!({ "look": "graph" }));
     assert_eq!((&own["nodes"][0]["kind"], &own["risks"]), (&json!("host"), &json!([])), "{own}");
     assert!(own["nodes"].as_array().unwrap().iter().all(|node| node["kind"] != "spool"), "{own}");
+}
+
+/// A home in which code of a guest's has called what code of the host's had come to, has ended, and is gone.
+pub(crate) fn endowed_counter() -> Home {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
+    home.write("code.js", "E(count).incr()");
+    fae(&["define", "code.js", "--slot", "count:M.remotable('Counter')", "--result", "r"]);
+    let number = wait_for_mail(&home, "definition").to_string();
+    home.almoner(&["endow", &number, "count=counter"]).expect(0);
+    fae(&["show", "r", "--wait"]);
+    assert_eq!(evaluated(&home, &["E(c).incr()", "c=counter"]), "2", "it was used");
+    let begun = std::time::Instant::now();
+    while !home.almoner(&["grants"]).expect(0).out.contains("that has ended") {
+        assert!(begun.elapsed() < PATIENCE, "{}", home.almoner(&["grants"]).out);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    home
+}
+
+#[test]
+fn a_grant_to_code_says_what_of_the_persons_it_leads_to_who_held_it_and_what_caused_it() {
+    let home = endowed_counter();
+    let said = home.almoner(&["grants"]).expect(0).out;
+    assert!(said.contains("counter, an object that code has made: everything; held by code "), "{said}");
+    let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+    let grant = grants.as_array().unwrap().iter().find(|grant| grant["slot"] == "count").unwrap().clone();
+    assert_eq!(grant["name"], "counter", "{grant}");
+    let number = format!("g{}", grant["number"]);
+
+    // Nothing counted is not nothing done: the page says where the calls of code stand.
+    let mut control = Control::open(&home);
+    let told = look(&mut control, json!({ "look": "grant", "grant": grant["number"] }));
+    assert_eq!((&told["calls"], &told["target"]["name"]), (&json!(0), &json!("counter")), "{told}");
+    assert_eq!(told["code"], json!([{ "id": grant["holder"], "has_journal": false }]), "{told}");
+
+    // The name stands for a promise, and what that came to was granted.
+    let counter = home.almoner(&["show", "counter", "--json"]).expect(0).json()["id"].clone();
+    let told = look(&mut control, json!({ "look": "formula", "id": counter }));
+    assert_eq!(told["grants"][0]["slot"], "count", "{told}");
+
+    let why = home.almoner(&["why", &number]).expect(0).out;
+    for wanted in [
+        "you gave it to code ",
+        "that has ended: `counter`, an object that code has made",
+        "fae proposed what it was given to",
+        "made it (`almoner audit`)",
+        "you said: almoner endow",
+    ] {
+        assert!(why.contains(wanted), "no {wanted:?} in\n{why}");
+    }
+    home.almoner(&["why", "g99"]).expect(4);
+    // Of what is the host's, nothing is told to others.
+    assert_ne!(home.almoner(&["--as", "agent-fae", "why", &number]).code, 0);
 }

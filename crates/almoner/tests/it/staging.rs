@@ -52,7 +52,7 @@ fn one_diff_is_the_approval() {
     assert_eq!((said.matches("applied").count(), files(&home).as_str()), (5, CHANGED), "{said}");
     assert_eq!(copies(&home), 0, "the copy is not needed any more");
     let again = home.almoner(&["apply", "r1"]).expect(0).out;
-    assert_eq!(again.matches("already applied").count(), 5, "{again}");
+    assert_eq!(again.matches("already in place").count(), 5, "{again}");
     assert_eq!(home.trace("r1").to_string().matches("\"applied\"").count(), 1);
     let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
     assert!(why.contains("you had r1 applied") && why.contains("in a staged copy"), "{why}");
@@ -322,4 +322,49 @@ fn a_staged_slot_shares_its_directory_with_no_other_slot() {
     }
     assert_eq!(copies(&home), 0);
     run(&home, "out:stage", &["-e", "other=outside:rw"]).expect(0);
+}
+
+/// A run that writes one file, in a directory or in a copy of it.
+fn writes(home: &Home, out: &str, content: &str) {
+    let turns = json!([{ "turns": [
+        calls(&[("out_write", json!({ "path": "a.md", "content": content }))]),
+        done(),
+    ] }]);
+    home.write("script.json", turns.to_string());
+    run(home, out, &["--allow", "out.write"]).expect(0);
+}
+
+#[test]
+fn why_tells_of_the_run_that_changed_a_file_and_not_of_a_copy_that_nobody_applied() {
+    let home = one_new_file();
+    writes(&home, "out:rw", "real\n");
+    writes(&home, "out:stage", "staged\n");
+    let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
+    let lines: Vec<&str> = why.lines().collect();
+    assert!(lines[0].contains("was written by an effect"), "{why}");
+    assert!(lines[1].contains("r3#") && lines[1].contains("in a staged copy alone"), "{why}");
+    assert!(why.contains("r2#") && !why.contains("was written in a staged copy"), "{why}");
+    // Once it is put in place, that is what lies there.
+    home.almoner(&["apply", "r3"]).expect(0);
+    let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
+    assert!(why.contains("you had r3 applied") && !why.contains("r2#"), "{why}");
+}
+
+#[test]
+fn what_a_place_holds_anyway_was_not_applied() {
+    let (home, _) = staged();
+    home.write("out/a.md", "one 2\n");
+    let diff = home.almoner(&["diff", "r1"]).expect(0).out;
+    assert!(diff.contains("out/a.md: the place already holds this"), "{diff}");
+    assert!(!diff.contains("APPLIED"), "{diff}");
+    let marks = |home: &Home| {
+        let diff = home.almoner(&["diff", "r1", "--json"]).expect(0).json();
+        let files = diff["files"].as_array().unwrap().clone();
+        files.iter().filter(|file| file["applied"] == true).count()
+    };
+    assert_eq!(marks(&home), 0);
+    home.almoner(&["apply", "r1", "--only", "sub/c.rs"]).expect(0);
+    assert_eq!(marks(&home), 1, "what was applied is told from it");
+    let said = home.almoner(&["apply", "r1"]).expect(0).out;
+    assert!(said.contains("already in place") && files(&home) == CHANGED, "{said}");
 }

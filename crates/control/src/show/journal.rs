@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use kernel::RunNumber;
 use kernel::proposal::{Decision, Finding};
-use kernel::run::{CallSite, Completion, Entry, Phase, Run, RunOutcome, Shape, State, Step};
+use kernel::run::{CallSite, Completion, Entry, Phase, Run, RunOutcome, Shape, State, Step, Trouble};
 use passable::visible_line;
 
 use super::{more, value};
@@ -41,9 +41,14 @@ pub fn state(run: &Run) -> String {
         State::Stalled { trouble } => format!("stalled: {}", trouble.message.visible_line()),
         State::Finished { outcome: RunOutcome::Done(_) } => "done".to_owned(),
         State::Finished { outcome: RunOutcome::Failed(trouble) } => {
-            format!("failed: {}", trouble.message.visible_line())
+            format!("{}: {}", ended(run), trouble.message.visible_line())
         }
     }
+}
+
+/// How a run ended that came to nothing, in a word: nothing failed where a person put an end to it.
+pub fn ended(run: &Run) -> &'static str {
+    if run.cancelled.is_some() { "cancelled" } else { "failed" }
 }
 
 /// When the clock brings it further.
@@ -247,8 +252,13 @@ pub fn detail(entry: &Entry) -> String {
 pub fn outcome_line(outcome: &RunOutcome) -> String {
     match outcome {
         RunOutcome::Done(value) => shorten(&value::argument(value)),
-        RunOutcome::Failed(trouble) => format!("failed: {}", trouble.message.visible_line()),
+        RunOutcome::Failed(trouble) => format!("{}: {}", nothing(trouble), trouble.message.visible_line()),
     }
+}
+
+/// What it is called in a word that a run came to nothing.
+pub fn nothing(trouble: &Trouble) -> &'static str {
+    if trouble.code == "run/cancelled" { "cancelled" } else { "failed" }
 }
 
 /// The beginning of a text, in a line, with how much there is of it.

@@ -94,7 +94,7 @@ fn for_reader(text: &str, reader: Reader) -> String {
 /// Grants, one in a line.
 pub fn grants(rows: &[GrantRow]) -> String {
     let mut out = String::new();
-    for GrantRow { grant, held_by } in rows {
+    for GrantRow { grant, held_by, name } in rows {
         let methods = if grant.methods.contains(EVERY_METHOD) {
             "everything".to_owned()
         } else {
@@ -104,9 +104,10 @@ pub fn grants(rows: &[GrantRow]) -> String {
             grant.attenuation.words().iter().map(|words| format!("; {}", visible_line(words))).collect();
         let _ = write!(
             out,
-            "{:<5} {:<16} {}: {methods}{limits}; held by {}",
+            "{:<5} {:<16} {}{}: {methods}{limits}; held by {}",
             grant.number.to_string(),
             visible_line(&grant.slot),
+            name.as_ref().map_or_else(String::new, |name| format!("{}, ", visible_line(name))),
             visible_line(&grant.words),
             held_by.visible_line()
         );

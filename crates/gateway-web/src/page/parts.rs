@@ -67,7 +67,7 @@ pub fn state(run: &Run) -> Markup {
     match &run.state {
         State::Stalled { trouble } => html! { "stalled: " (line(&trouble.message)) },
         State::Finished { outcome: RunOutcome::Failed(trouble) } => {
-            html! { "failed: " (line(&trouble.message)) }
+            html! { (journal::ended(run)) ": " (line(&trouble.message)) }
         }
         _ => word(&journal::state(run)),
     }

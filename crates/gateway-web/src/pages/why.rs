@@ -3,11 +3,11 @@
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Request, Response};
 use control::show::reason::{Reason, Thing};
-use kernel::{FormulaId, GrantNumber};
+use kernel::FormulaId;
 use maud::{Markup, html};
 
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, take, unexpected};
+use crate::asked::{Asked, unexpected};
 use crate::page::{link, parts};
 
 /// `GET /why`, with `?thing=`: a run, a step, a message, a grant, a name, an identifier, or the path of a file.
@@ -48,14 +48,6 @@ fn chain(asked: &Asked, thing: &str) -> Result<Vec<Reason>, Failure> {
         match origin(thing) {
             Err(failure) if matches!(failure.exit, Exit::NotFound | Exit::Usage | Exit::Invalid) => {}
             other => return other,
-        }
-        if let Ok(grant) = thing.parse::<GrantNumber>() {
-            let view = take!(asked.look(Look::Grant { grant })?, Grant);
-            let mut reasons = origin(&view.row.grant.id.to_string())?;
-            if let Some(first) = reasons.first_mut() {
-                first.what = format!("grant {grant}");
-            }
-            return Ok(reasons);
         }
     }
     reasons(asked.ask(Request::Why { thing: thing.to_owned() })?)

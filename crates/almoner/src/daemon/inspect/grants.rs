@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::command::Fault;
+use kernel::formula::Formula;
 use kernel::hub::View;
 use kernel::run::{Completion, Entry, Step};
 use kernel::txn::ReadTxn;
@@ -11,8 +12,9 @@ use kernel::{FormulaId, GrantNumber, RunNumber, StepRef, query, table};
 use super::{MOST, in_short, row};
 use crate::daemon::desk::Desk;
 use crate::daemon::listing;
+use crate::daemon::look::{Gone, was};
 use control::exit::{Exit, Failure};
-use control::inspect::{GrantView, Use};
+use control::inspect::{CodeHolder, GrantView, Use};
 use control::view::GrantRow;
 
 /// How many calls are told of one by one.
@@ -34,20 +36,22 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
         let Some(grant) = all.into_iter().find(|grant| grant.number == number) else { return Ok(None) };
         let target = in_short(txn, view, &grant.target)?;
         let (below, falls) = below(txn, view, &grant.id)?;
-        Ok(Some((row(txn, view, grant)?, target, below, falls)))
+        let row = row(txn, view, grant)?;
+        let code = code(txn, view, &row, &falls)?;
+        Ok(Some((row, target, below, falls, code)))
     })?;
     let gone = || {
         Failure::new(Exit::NotFound, format!("there is no grant {number}"))
             .help("`almoner grants` lists them")
     };
-    let (row, target, mut of, falls) = found.ok_or_else(gone)?;
+    let (row, target, mut of, falls, code) = found.ok_or_else(gone)?;
     let target = target.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("what grant {number} led to is gone"))
             .help("nothing can be done through it any more")
     })?;
     of.insert(row.grant.id);
     let holders = falls.iter().map(|row| row.grant.holder).chain([row.grant.holder]).collect();
-    let mut shown = GrantView { row, target, runs: vec![], falls, calls: 0, last: vec![] };
+    let mut shown = GrantView { row, target, runs: vec![], falls, calls: 0, last: vec![], code };
     // Only the host of a desk has runs.
     if view.agent == desk.daemon.host {
         for run in runs_of(desk, &of, &holders)? {
@@ -59,6 +63,28 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
         shown.last.truncate(CALLS);
     }
     Ok(shown)
+}
+
+/// The code among those who hold the grant or what was made of it.
+fn code(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    row: &GrantRow,
+    falls: &[GrantRow],
+) -> Result<Vec<CodeHolder>, Fault> {
+    let mut found: Vec<CodeHolder> = Vec::new();
+    for GrantRow { grant, .. } in std::iter::once(row).chain(falls) {
+        let has_journal = match table::formula(txn, &grant.holder)?.map(|row| row.formula) {
+            Some(Formula::Eval { .. }) => true,
+            Some(_) => continue,
+            None if matches!(was(txn, view, grant)?, Gone::Code | Gone::CodeOrAgent) => false,
+            None => continue,
+        };
+        if !found.iter().any(|one| one.id == grant.holder) {
+            found.push(CodeHolder { id: grant.holder, has_journal });
+        }
+    }
+    Ok(found)
 }
 
 /// Every grant that was made of this one, directly or not.

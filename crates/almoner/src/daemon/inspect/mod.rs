@@ -61,7 +61,7 @@ fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option
     let handle = reached.formula.agent().map(|agent| agent.handle);
     for other in std::iter::once(reached.id).chain(handle) {
         if name.is_none() {
-            name = look::name_of(txn, view, &other)?;
+            name = look::name_of_target(txn, view, &other)?;
         }
     }
     let grant = match table::grant(txn, id)? {
@@ -81,8 +81,21 @@ fn words(formula: &Formula) -> String {
 }
 
 fn row(txn: &mut dyn ReadTxn, view: &View, grant: Grant) -> Result<GrantRow, Fault> {
-    let held_by = Untrusted::new(look::holder(txn, view, &grant.holder)?);
-    Ok(GrantRow { grant, held_by })
+    let held_by = Untrusted::new(look::holder(txn, view, &grant)?);
+    let name = look::name_of_target(txn, view, &grant.target)?;
+    Ok(GrantRow { grant, held_by, name })
+}
+
+/// The latest grants that the agent gave of a thing, and of what it came to if it is a promise: a grant of a promise that
+/// is kept leads to that. The rows of grants stay when who held them is collected, what refers to the thing does not.
+fn granted(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Vec<GrantRow>, Fault> {
+    let came_to = look::came_to(txn, id)?;
+    let all = query::grants(txn, &view.agent.number)?;
+    let of_it = all.into_iter().rev().filter(|grant| grant.target == *id || Some(grant.target) == came_to);
+    let mut rows: Vec<GrantRow> =
+        of_it.take(MOST).map(|grant| row(txn, view, grant)).collect::<Result<_, _>>()?;
+    rows.reverse();
+    Ok(rows)
 }
 
 /// A formula with what it refers to, and what refers to it.
@@ -101,16 +114,11 @@ pub fn formula(desk: &Desk, view: &View, id: &FormulaId) -> Result<FormulaView, 
         }
         let from = query::references_to(txn, id, MOST + 1)?;
         let is_more = from.len() > MOST;
-        let (mut referred_by, mut grants) = (Vec::new(), Vec::new());
+        let mut referred_by = Vec::new();
         for (other, label) in from.into_iter().take(MOST) {
-            if let Some(grant) = table::grant(txn, &other)?
-                && grant.target == *id
-                && grant.owner.0 == view.agent.number
-            {
-                grants.push(self::row(txn, view, grant)?);
-            }
             referred_by.extend(in_short(txn, view, &other)?.map(|other| Reference { label, other }));
         }
+        let grants = granted(txn, view, id)?;
         let thing = control::view::Thing {
             id: Some(*id),
             kind: called.kind.clone(),

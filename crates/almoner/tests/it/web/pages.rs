@@ -97,6 +97,42 @@ fn pages_of_the_house_can_be_used_by_everybody() {
     all_of(&pages, |_, _, _| {});
 }
 
+#[test]
+fn pages_of_what_code_was_granted_and_of_a_cancelled_run_say_what_is_so() {
+    let home = crate::inspecting::endowed_counter();
+    let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+    let grant = grants.as_array().unwrap().iter().find(|grant| grant["slot"] == "count").unwrap();
+    let number = format!("g{}", grant["number"]);
+    let (browser, door) = let_in(&home, true, "/grants");
+    let says = |path: &str, all: &[&str], none: &[&str]| {
+        browser.go(&door.page(path));
+        all.iter().for_each(|one| browser.says(one));
+        let text = browser.text();
+        none.iter().for_each(|one| assert!(!text.contains(one), "{path} says {one:?}: {text}"));
+    };
+    says(
+        "/grants",
+        &["counter: an object that code has made", "that has ended"],
+        &["a export", "someone who is gone"],
+    );
+    let one = ["counter: an object", "that has ended", "the others are in the journal of the code"];
+    says(&format!("/grants/{number}"), &one, &["Nothing yet", "a export"]);
+    looked_at(&browser, "grant-of-code");
+    says("/names/counter", &["that has ended"], &["You have granted it to nobody"]);
+    says(&format!("/why?thing={number}"), &["fae proposed", "you said: almoner endow"], &["store"]);
+
+    home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWork.\n");
+    let calls = serde_json::json!([{ "name": "out_write", "arguments": { "path": "a", "content": "a" } }]);
+    home.write("script.json", serde_json::json!([{ "turns": [{ "calls": calls }] }]).to_string());
+    home.almoner(&["run", "w.worker", "-m", "scripted:script.json", "-eout=out:rw"]).expect(7);
+    let run = home.almoner(&["runs", "--json"]).expect(0).json()[0]["number"].as_u64().unwrap();
+    home.almoner(&["cancel", &format!("r{run}"), "-r", "not today"]).expect(0);
+    for path in ["/runs", "/runs?state=cancelled", &format!("/r/r{run}")] {
+        says(path, &["cancelled: not today"], &["failed:"]);
+    }
+    browser.clean(&[]);
+}
+
 /// Cards that ask, each from another agent.
 #[test]
 fn cards_that_ask_can_be_used_by_everybody() {

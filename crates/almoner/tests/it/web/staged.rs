@@ -28,8 +28,13 @@ fn in_parts(scripts: bool) {
     assert_eq!(home.read("out/long.md"), lines(&[20, 38]));
     browser.press("button", "Apply those that are marked");
     browser.says("It was applied");
+    browser.says("✓ applied");
     assert_eq!(home.read("out/long.md"), lines(&[2, 20, 38]));
     assert_eq!(home.read("out/a.md"), "mine\n");
+    // What somebody else has made the same was not applied.
+    home.write("out/a.md", "one 2\n");
+    browser.go(&door.page("/r/r1/diff"));
+    browser.says("The place already holds this");
 
     browser.go(&door.page("/r/r1/diff"));
     browser.press("button", "Discard the whole copy");

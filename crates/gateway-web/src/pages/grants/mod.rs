@@ -69,6 +69,7 @@ fn is_found(row: &GrantRow, find: &str) -> bool {
         || grant.id.to_string().starts_with(find)
         || grant.slot == find
         || grant.words.contains(find)
+        || row.name.as_ref().is_some_and(|name| name.contains(find))
         || row.held_by.raw().contains(find)
 }
 
@@ -95,7 +96,12 @@ fn row(row: &GrantRow, now_ms: i64) -> Markup {
         tr #(grant.number) {
             th scope="row" { (link::grant(grant.number)) }
             td { (parts::word(&grant.slot)) }
-            td { a href=(link::formula(&grant.target)) { (parts::word(&grant.words)) } }
+            td {
+                a href=(link::formula(&grant.target)) {
+                    @if let Some(name) = &row.name { (parts::word(name)) ": " }
+                    (parts::word(&grant.words))
+                }
+            }
             td { (parts::line(&row.held_by)) }
             td { (methods(&grant.methods)) }
             td { (visible_line(&grant.attenuation.words().join("; "))) }

@@ -1,7 +1,7 @@
 //! One grant: what it was used for, and its end.
 
 use control::exit::Failure;
-use control::inspect::GrantView;
+use control::inspect::{CodeHolder, GrantView};
 use control::protocol::{AgentAct, Look};
 use kernel::GrantNumber;
 use maud::{Markup, html};
@@ -76,9 +76,10 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
                 @if let Some(end) = grant.expires_ms { dt { "Ends by itself" } dd { (parts::when(end)) } }
                 @if let Some(end) = grant.revoked_ms { dt { "Revoked" } dd { (parts::when(end)) } }
             }
-            h2 { "What it was used for " span.count { (view.calls) } }
-            @if view.last.is_empty() { p.note { "Nothing yet." } }
-            @else {
+            // What code does with it may be nowhere in the count: nothing counted is not nothing done.
+            h2 { "What it was used for" @if view.code.is_empty() || view.calls > 0 { " " span.count { (view.calls) } } }
+            @if view.last.is_empty() && view.code.is_empty() { p.note { "Nothing yet." } }
+            @if !view.last.is_empty() {
                 div.wide tabindex="0" role="region" aria-label="The last calls" {
                     table {
                         thead { tr { th scope="col" { "Step" } th scope="col" { "When" } th scope="col" { "Method" }
@@ -96,12 +97,28 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
             @if !view.runs.is_empty() {
                 p { "By " @for run in &view.runs { (parts::run(*run)) " " } }
             }
+            (of_code(&view.code))
             h2 { "What falls with it " span.count { (view.falls.len()) } }
             @if view.falls.is_empty() { p.note { "No grant was made of it." } } @else { (table(&view.falls, now)) }
             @if grant.revoked_ms.is_none() { (revocation(asked, view, &digest)) }
         }
     };
     Ok(Page::new("/grants", format!("Grant {number}"), main).live("grants").into())
+}
+
+/// Where the calls of code stand that are not counted here.
+fn of_code(code: &[CodeHolder]) -> Markup {
+    let (there, gone): (Vec<&CodeHolder>, Vec<_>) = code.iter().partition(|one| one.has_journal);
+    html! {
+        @if !code.is_empty() {
+            p.note {
+                "Code holds or held it. Only calls of code that reach files, programs or servers are counted here; the "
+                "others are in the journal of the code."
+                @for one in there { " `almoner trace " (one.id) "` shows that of " (one.id.short()) "." }
+                @for one in gone { " That of " (one.id.short()) " went with it when it ended." }
+            }
+        }
+    }
 }
 
 fn revocation(asked: &Asked, view: &GrantView, digest: &str) -> Markup {

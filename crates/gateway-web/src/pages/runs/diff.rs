@@ -146,7 +146,8 @@ fn file(at: usize, file: &FileDiff) -> Markup {
             p.note { (parts::word(&entry.to)) ", " (link::step(entry.step)) " " (link::why(entry.path.raw())) }
             @match &entry.state {
                 UndoState::Would | UndoState::Done => {}
-                UndoState::Already => p.answer { "✓ applied" },
+                UndoState::Already if file.applied => p.answer { "✓ applied" },
+                UndoState::Already => p.answer { "The place already holds this: there is nothing to apply." },
                 UndoState::Conflict { now } => p.warning {
                     "Conflict: it was changed meanwhile. It was " (parts::word(&entry.from))
                     " when the run changed it, and is " (parts::word(now)) " now. It would be left alone."

@@ -70,7 +70,8 @@ fn head(asked: &Asked, run: &Run) -> Markup {
     html! {
         p {
             span class={ "mark " (mark(run)) } { (parts::state(run)) }
-            @if let Some(why) = &run.cancelled { " cancelled: " (parts::line(why)) }
+            // Once it is over, how it stands says so.
+            @if let Some(why) = run.cancelled.as_ref().filter(|_| mark(run) != "bad") { " cancelled: " (parts::line(why)) }
             @if run.forgotten { " What it worked on was forgotten." }
         }
         p.envelope {

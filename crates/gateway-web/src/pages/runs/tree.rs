@@ -250,7 +250,7 @@ fn items(run: &Run, steps: &[Step]) -> Markup {
                             td {
                                 @match outcome {
                                     Some((_, RunOutcome::Done(_))) => span.mark.good { "done" },
-                                    Some((_, RunOutcome::Failed(_))) => span.mark.bad { "failed" },
+                                    Some((_, RunOutcome::Failed(trouble))) => span.mark.bad { (journal::nothing(trouble)) },
                                     None if run.input.earlier(index).is_some() => span.mark.good { "done before" },
                                     None if run.children.contains_key(&index) => span.mark.open { "at work" },
                                     None => span.note { "not begun" },
