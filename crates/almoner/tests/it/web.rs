@@ -25,6 +25,7 @@ mod staged;
 mod story;
 mod stream;
 mod talking;
+mod timeline;
 mod visitor;
 
 use crate::home::Home;
