@@ -23,7 +23,7 @@ use super::inspect::{Called, FormulaView, GrantView, Graph};
 use super::narrow::Narrowable;
 use super::secret::{SecretAct, VaultView};
 use super::sessions::{SessionAct, SessionRow};
-use super::threads::ThreadPage;
+use super::threads::{Standing, ThreadPage};
 use super::tools::ToolTable;
 use super::undone::{Diff, Part, Undone};
 use super::view::{CodePage, GrantRow, LetterView, NameRow, PickRow, PromiseState, Proposed, Thing};
@@ -250,6 +250,9 @@ pub enum Request {
         /// Only what has a message of this kind.
         #[serde(default)]
         kind: Option<String>,
+        /// Only what has a message that stands so; what needs an answer is told of in any case.
+        #[serde(default)]
+        standing: Option<Standing>,
         /// Only threads whose newest message is older than this one.
         #[serde(default)]
         below: Option<MessageNumber>,

@@ -355,7 +355,7 @@ fn listed(names: &[String]) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use kernel::message::{Draft, Envelope, Mail, Message, Wish};
+    use kernel::message::{Draft, Envelope, Field, Mail, Message, Wish};
     use kernel::query::Letter;
     use kernel::{FormulaId, MessageNumber, Number};
 
@@ -412,6 +412,26 @@ mod tests {
             Body::Command { verb: "send".to_owned(), text: long.clone().into(), run: None, made: None };
         assert_eq!(summary(&body).chars().filter(|c| *c == 'é').count(), SHORT);
         assert_eq!(whole(body), 90_000);
+        let id = FormulaId { number: [1; 32], node: [2; 32] };
+        let field = Field {
+            name: "x".to_owned(),
+            label: "x".into(),
+            pattern: kernel::Value::Null,
+            default: None,
+            example: None,
+            secret: false,
+        };
+        let form = |count: usize| Body::Form {
+            description: "which?".into(),
+            fields: vec![field.clone(); count],
+            promise: id,
+            resolver: id,
+            repeatable: false,
+            run: None,
+        };
+        assert_eq!(summary(&form(1)), "form with 1 field: which?");
+        assert_eq!(summary(&form(2)), "form with 2 fields: which?");
+        assert_eq!(apart(&form(1)).ours, "form with 1 field: ");
         let (head, more) = short(&Untrusted::new("ab\ncd"));
         assert_eq!((head.as_str(), more), ("ab ⏎ cd", 0));
         assert_eq!(more_bytes(1), " … + 1 more byte");

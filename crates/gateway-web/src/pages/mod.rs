@@ -14,6 +14,7 @@ pub mod login;
 mod message;
 mod models;
 mod names;
+mod package;
 mod policy;
 mod runs;
 mod sessions;
