@@ -202,7 +202,7 @@ pub fn words(formula: &Formula) -> String {
         Formula::Eval { modules: Some(modules), .. } => {
             format!("a program of modules out of {}", modules.packed.words())
         }
-        other => format!("a {}", other.kind()),
+        other => passable::with_article(other.kind()),
     }
 }
 

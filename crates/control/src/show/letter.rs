@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use kernel::RunNumber;
 use kernel::message::{Answer, Body};
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, visible_line, with_article};
 
 use super::lines::{self, Marks, ON};
 use crate::exit::{Exit, Failure};
@@ -235,7 +235,7 @@ pub fn next(view: &LetterView, agent: Option<&str>) -> Option<String> {
 pub fn is_not(view: &LetterView, wanted: &str, agent: Option<&str>) -> Failure {
     let number = view.letter.number;
     let kind = view.letter.mail.envelope.kind.clone();
-    Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not {wanted}"))
+    Failure::new(Exit::Conflict, format!("message {number} is {}, not {wanted}", with_article(&kind)))
         .help(next(view, agent).unwrap_or_else(|| format!("`almoner inbox {number}` shows it")))
 }
 
@@ -432,6 +432,10 @@ mod tests {
         assert_eq!(summary(&form(1)), "form with 1 field: which?");
         assert_eq!(summary(&form(2)), "form with 2 fields: which?");
         assert_eq!(apart(&form(1)).ours, "form with 1 field: ");
+        let said = |body| is_not(&view(body), "a form", None).message;
+        let approval = Body::Approval { run: RunNumber(1), entries: vec![] };
+        assert_eq!(said(approval).raw(), "message 3 is an approval, not a form");
+        assert_eq!(said(Body::Value { value: id }).raw(), "message 3 is a value, not a form");
         let (head, more) = short(&Untrusted::new("ab\ncd"));
         assert_eq!((head.as_str(), more), ("ab ⏎ cd", 0));
         assert_eq!(more_bytes(1), " … + 1 more byte");
