@@ -2,6 +2,7 @@
 
 mod addresses;
 mod attacks;
+mod audit;
 mod browser;
 mod calling;
 mod controls;
