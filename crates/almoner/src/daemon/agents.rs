@@ -348,7 +348,7 @@ pub fn proposed(
         let kind = &letter.mail.envelope.kind;
         return Err(Failure::new(
             Exit::Conflict,
-            format!("message {number} is {}, not a definition", with_article(&kind)),
+            format!("message {number} is {}, not a definition", with_article(kind)),
         )
         .help(format!("`almoner inbox {number}` shows it")));
     };
@@ -391,7 +391,7 @@ fn filled(
         let kind = &letter.mail.envelope.kind;
         return Err(Failure::new(
             Exit::Conflict,
-            format!("message {number} is {}, not a form", with_article(&kind)),
+            format!("message {number} is {}, not a form", with_article(kind)),
         )
         .help(format!("`almoner inbox {number}` shows it")));
     };

@@ -35,7 +35,7 @@ pub fn answer(
         let kind = &letter.mail.envelope.kind;
         return Err(Failure::new(
             Exit::Conflict,
-            format!("message {number} is {}, not a request", with_article(&kind)),
+            format!("message {number} is {}, not a request", with_article(kind)),
         )
         .help(format!("`almoner inbox {number}` shows it")));
     };
